@@ -1,0 +1,189 @@
+/**
+ * The only reader of `process.env`. Everything is read and checked once, at boot, and every broken variable is
+ * named in one error, so that a misconfigured process never starts half-way.
+ */
+export type Role = 'api' | 'worker';
+
+/** A token bucket: `rate` tokens a minute, at most `burst` at once. */
+export interface RateLimit {
+  rate: number;
+  burst: number;
+}
+
+export class Env {
+  readonly nodeEnv: 'development' | 'test' | 'production';
+  readonly port: number;
+  readonly host: string;
+  readonly roles: readonly Role[];
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  readonly secretKey: string;
+  readonly storageDriver: 'disk' | 's3';
+  /** Folder of the disk driver; with S3 it holds only the spool of uploads under way. */
+  readonly storageDir: string;
+  readonly s3Endpoint: string | null;
+  readonly s3Region: string;
+  readonly s3Bucket: string;
+  readonly s3AccessKeyId: string | null;
+  readonly s3SecretAccessKey: string | null;
+  readonly transcriptionEngine: 'auto' | 'pocketsphinx' | 'openai';
+  /** Recordings a worker process transcribes at once; null: one more than it has cores. */
+  readonly transcriptionConcurrency: number | null;
+  readonly openaiBaseUrl: string | null;
+  readonly openaiApiKey: string | null;
+  readonly openaiModel: string;
+  readonly maxAudioSeconds: number;
+  readonly leaseSeconds: number;
+  readonly uploadTimeoutSeconds: number;
+  readonly reconcileSeconds: number;
+  readonly addressRateLimit: RateLimit;
+  readonly webhookAllowedCidrs: readonly string[];
+  /** Gaps between delivery attempts in seconds: n gaps make n + 1 attempts. */
+  readonly webhookRetrySchedule: readonly number[];
+  readonly eventRetentionDays: number;
+  readonly corsOrigins: readonly string[];
+  readonly metricsToken: string | null;
+  /** Express's `trust proxy`: false, a number of hops, or the addresses and CIDRs of proxies. */
+  readonly trustProxy: false | number | readonly string[];
+  readonly logLevel: string;
+
+  constructor(fields: Env) {
+    Object.assign(this, fields);
+  }
+}
+
+const DEVELOPMENT_SECRET_BYTES = 32;
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/**
+ * Reads and checks the environment.
+ * @throws Error with one line for each broken variable.
+ */
+export function readEnv(source: NodeJS.ProcessEnv): Env {
+  const read = new Reader(source);
+  const storageDriver = read.oneOf('STORAGE_DRIVER', ['disk', 's3'], 'disk');
+  const transcriptionEngine = read.oneOf('TRANSCRIPTION_ENGINE', ['auto', 'pocketsphinx', 'openai'], 'auto');
+  const env = new Env({
+    nodeEnv: read.oneOf('NODE_ENV', ['development', 'test', 'production'], 'development'),
+    port: read.integer('PORT', 3000, 0, 65535),
+    host: read.text('HOST') ?? '0.0.0.0',
+    roles: read.roles(),
+    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']) ?? read.missing('DATABASE_URL'),
+    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']) ?? read.missing('REDIS_URL'),
+    secretKey: read.secret('SECRET_KEY', DEVELOPMENT_SECRET_BYTES),
+    storageDriver,
+    storageDir: read.text('STORAGE_DIR') ?? './storage',
+    s3Endpoint: read.url('S3_ENDPOINT', ['http:', 'https:']),
+    s3Region: read.text('S3_REGION') ?? 'us-east-1',
+    s3Bucket: read.text('S3_BUCKET') ?? (storageDriver === 's3' ? read.missing('S3_BUCKET') : 'voice-notes'),
+    s3AccessKeyId: read.text('S3_ACCESS_KEY_ID'),
+    s3SecretAccessKey: read.text('S3_SECRET_ACCESS_KEY'),
+    transcriptionEngine,
+    transcriptionConcurrency: read.text('TRANSCRIPTION_CONCURRENCY')
+      ? read.integer('TRANSCRIPTION_CONCURRENCY', 1, 1, 256)
+      : null,
+    openaiBaseUrl:
+      read.url('OPENAI_BASE_URL', ['http:', 'https:']) ??
+      (transcriptionEngine === 'openai' && !source.OPENAI_API_KEY ? read.missing('OPENAI_BASE_URL') : null),
+    openaiApiKey: read.text('OPENAI_API_KEY'),
+    openaiModel: read.text('OPENAI_MODEL') ?? 'whisper-1',
+    maxAudioSeconds: read.integer('MAX_AUDIO_SECONDS', 7200, 1, 86_400),
+    leaseSeconds: read.integer('LEASE_SECONDS', 60, 1, 3600),
+    uploadTimeoutSeconds: read.integer('UPLOAD_TIMEOUT_SECONDS', 300, 1, 3600),
+    reconcileSeconds: read.integer('RECONCILE_SECONDS', 5, 1, 3600),
+    addressRateLimit: read.rateLimit('ADDRESS_RATE_LIMIT', { rate: 60, burst: 120 }),
+    webhookAllowedCidrs: read.list('WEBHOOK_ALLOWED_CIDRS', (item) => CIDR.test(item), 'CIDRs such as 10.0.0.0/8'),
+    webhookRetrySchedule: read.schedule('WEBHOOK_RETRY_SCHEDULE'),
+    eventRetentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
+    corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
+    metricsToken: read.text('METRICS_TOKEN'),
+    trustProxy: read.trustProxy(),
+    logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
+  });
+  read.throwIfBroken();
+  return env;
+}
+
+const CIDR = /^[0-9a-f:.]+\/\d{1,3}$/i;
+const WEBHOOK_RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+
+class Reader {
+  private readonly problems: string[] = [];
+
+  constructor(private readonly source: NodeJS.ProcessEnv) {}
+
+  /** An empty value counts as absent: compose files pass unset variables on as empty strings. */
+  text(name: string): string | null {
+    return this.source[name]?.trim() || null;
+  }
+
+  missing(name: string): string {
+    return this.refuse(name, 'is required', '');
+  }
+
+  integer(name: string, fallback: number, min: number, max: number): number {
+    const text = this.text(name);
+    if (text === null) return fallback;
+    const value = Number(text);
+    const valid = /^\d+$/.test(text) && value >= min && value <= max;
+    return valid ? value : this.refuse(name, `must be an integer from ${min} to ${max}`, fallback);
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
+    const text = this.text(name);
+    if (text === null) return fallback;
+    return allowed.find((item) => item === text) ?? this.refuse(name, `must be one of ${allowed.join(', ')}`, fallback);
+  }
+
+  url(name: string, protocols: readonly string[]): string | null {
+    const text = this.text(name);
+    if (text === null) return null;
+    const valid = URL.canParse(text) && protocols.includes(new URL(text).protocol);
+    return valid ? text : this.refuse(name, `must be a URL that starts with ${protocols[0]}//`, text);
+  }
+
+  list(name: string, valid: (item: string) => boolean, what: string): string[] {
+    const items = (this.text(name) ?? '').split(',').flatMap((item) => item.trim() || []);
+    return items.every(valid) ? items : this.refuse(name, `must be ${what}, separated by commas`, []);
+  }
+
+  secret(name: string, minLength: number): string {
+    const text = this.text(name);
+    if (text === null) return this.missing(name);
+    return text.length >= minLength ? text : this.refuse(name, `must be at least ${minLength} characters long`, text);
+  }
+
+  roles(): Role[] {
+    const roles = this.list('ROLES', (item) => item === 'api' || item === 'worker', 'api, worker or both');
+    return roles.length > 0 ? (roles as Role[]) : ['api', 'worker'];
+  }
+
+  rateLimit(name: string, fallback: RateLimit): RateLimit {
+    const text = this.text(name);
+    if (text === null) return fallback;
+    const [, rate, burst] = /^(\d{1,7})\/(\d{1,7})$/.exec(text)?.map(Number) ?? [];
+    if (rate && burst && burst >= rate) return { rate, burst };
+    return this.refuse(name, 'must be rate/burst in requests a minute, such as 60/120, burst not below rate', fallback);
+  }
+
+  schedule(name: string): number[] {
+    const items = this.list(name, (item) => /^\d{1,7}$/.test(item), 'seconds between attempts');
+    return items.length > 0 ? items.map(Number) : WEBHOOK_RETRY_SECONDS;
+  }
+
+  trustProxy(): false | number | string[] {
+    const text = this.text('TRUST_PROXY');
+    if (text === null || text === 'false') return false;
+    if (/^\d{1,2}$/.test(text)) return Number(text);
+    return this.list('TRUST_PROXY', (item) => /^[0-9a-f:.]+(\/\d{1,3})?$/i.test(item), 'false, a number of hops, or CIDRs');
+  }
+
+  throwIfBroken(): void {
+    if (this.problems.length > 0) throw new Error(`The environment is not usable:\n${this.problems.join('\n')}`);
+  }
+
+  private refuse<T>(name: string, rule: string, stand: T): T {
+    this.problems.push(`  ${name} ${rule}`);
+    return stand;
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Where audio objects live. One bucket per service; keys are relative paths such as
+ * `{tenant}/2026/11/{recording}.webm` and never contain anything a client chose.
+ */
+export abstract class ObjectStore {
+  /** Shown to clients as `s3_bucket`, also when objects lie on a local disk (D25). */
+  abstract readonly bucket: string;
+
+  /**
+   * Takes over a local file: when the promise resolves, the object is durable under `key` and `file` is gone or will
+   * be removed by the caller's clean-up.
+   * @throws StorageUnavailable when the store cannot be reached or is full; then nothing is kept.
+   */
+  abstract put(key: string, file: string, sizeBytes: number): Promise<void>;
+
+  /**
+   * Runs `use` with a local, seekable copy of the object and clears it away afterwards.
+   * @throws ObjectMissing when there is no such object, StorageUnavailable when the store cannot be reached.
+   */
+  abstract withFile<T>(key: string, use: (file: string) => Promise<T>): Promise<T>;
+
+  /** Removes the object; an object that is not there is no error. @throws StorageUnavailable */
+  abstract remove(key: string): Promise<void>;
+
+  /** Resolves when the store can be written to; used by readiness. @throws StorageUnavailable */
+  abstract check(): Promise<void>;
+}
+
+export class StorageUnavailable extends Error {
+  override readonly name = 'StorageUnavailable';
+}
+
+export class ObjectMissing extends Error {
+  override readonly name = 'ObjectMissing';
+}
