@@ -27,6 +27,9 @@ export interface TranscriptionEngine {
   close(): Promise<void>;
 }
 
+/** Nest's name for the engine in use: an interface has none at run time. */
+export const TRANSCRIPTION_ENGINE = Symbol('TranscriptionEngine');
+
 /** A run of decoded audio. `pcm`: 16 kHz, mono, signed 16-bit little-endian. `start`: seconds from the note's start. */
 export interface AudioPiece {
   pcm: Buffer;

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+
+import { readJsonIfAny } from './files.mjs';
+import { ROOT } from './paths.mjs';
+import { run } from './processes.mjs';
+import { step } from './steps.mjs';
+
+/** @typedef {{ label: string, passed: number, failed: number, output: string }} Outcome */
+
+/** What needs no services. Two at a time: most of them use one core. */
+const STATIC_CHECKS = [
+  { label: 'Format', command: ['oxfmt', '--check'] },
+  { label: 'Lint', command: ['oxlint', '--type-aware'] },
+  { label: 'Types', command: ['tsc', '--noEmit'] },
+  { label: 'Walls', command: ['depcruise', '--config', '.dependency-cruiser.cjs', 'src'] },
+  { label: 'Dead code', command: ['knip'] },
+];
+
+/**
+ * Format, lint, types, walls, dead code and unit tests.
+ * @param {NodeJS.ProcessEnv} env @param {string} folder for jest's results
+ */
+export async function runFastChecks(env, folder) {
+  const outcomes = [];
+  for (const { label, command } of STATIC_CHECKS) outcomes.push(await check(label, localBin(...command), env));
+  outcomes.push(await runJest('Unit tests', 'unit', { env, folder }));
+  return outcomes;
+}
+
+/** Runs a command that counts as one test. @returns {Promise<Outcome>} */
+export function check(label, [command, ...args], env) {
+  return step(label, async () => {
+    const { code, output } = await run(command, args, { cwd: ROOT, env });
+    const failed = code === 0 ? 0 : 1;
+    return { label, passed: 1 - failed, failed, output, detail: failed ? 'FAILED' : 'passed' };
+  });
+}
+
+/** Runs one of jest's projects and counts its tests. @returns {Promise<Outcome>} */
+export function runJest(label, project, { env, folder, args = [] }) {
+  return step(label, async () => {
+    const results = join(folder, `${project}.json`);
+    const flags = ['--selectProjects', project, '--ci', '--json', `--outputFile=${results}`, ...args];
+    const [command, ...rest] = localBin('jest', ...flags);
+    const { code, output } = await run(command, rest, { cwd: ROOT, env });
+    const { passed, failed } = countTests(readJsonIfAny(results), code);
+    return { label, passed, failed, output: withoutJson(output), detail: `${passed} passed, ${failed} failed` };
+  });
+}
+
+/** Prints what failed, then the totals. @returns {number} the exit code */
+export function report(outcomes) {
+  for (const { label, output } of outcomes.filter(({ failed }) => failed > 0)) {
+    console.log(`\n--- ${label} ---\n${output.trim()}`);
+  }
+  const total = (name) => outcomes.reduce((sum, outcome) => sum + outcome[name], 0);
+  console.log(`\n${total('passed')} passed, ${total('failed')} failed`);
+  return total('failed') === 0 ? 0 : 1;
+}
+
+/** An installed package's command, run by this Node: without a shell or npx in between. */
+export function localBin(name, ...args) {
+  return [join(ROOT, 'node_modules', '.bin', name), ...args];
+}
+
+function countTests(results, code) {
+  const passed = results?.numPassedTests ?? 0;
+  // A file that could not be loaded has no tests that could fail.
+  const failed = (results?.numFailedTests ?? 0) + (results?.numRuntimeErrorTestSuites ?? 0);
+  return { passed, failed: failed === 0 && code !== 0 ? 1 : failed };
+}
+
+/** With --json jest also prints its results; what a person reads goes to standard error. */
+function withoutJson(output) {
+  return output
+    .split('\n')
+    .filter((line) => !line.startsWith('{"numFailedTestSuites"'))
+    .join('\n');
+}

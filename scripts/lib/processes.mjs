@@ -1,0 +1,187 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const POLL_MS = 20;
+const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
+
+/**
+ * Something that names a process for as long as the machine is up. A pid alone is not enough: after a reboot or in
+ * a new container the same number soon belongs to somebody else.
+ * @returns {string | null} null when there is no such process
+ */
+export function identityOf(pid) {
+  if (!isNumberTaken(pid)) return null;
+  if (process.platform === 'linux') {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      // The command name in parentheses may hold spaces; state is the 1st field after it and start time the 20th.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return fields[0] === 'Z' ? null : `${pid} ${fields[19]}`;
+    } catch {
+      return null;
+    }
+  }
+  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout?.trim() ? `${pid} ${stdout.trim()}` : null;
+}
+
+/** Whether there is a process of that number, be it one that has ended and was not collected by its parent yet. */
+export function isNumberTaken(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code !== 'ESRCH';
+  }
+}
+
+/** Whether a process works in that folder; only Linux can tell. */
+export function isInUse(folder) {
+  if (process.platform !== 'linux') return false;
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.some((pid) => workingFolderOf(pid) === folder);
+}
+
+/** The command line of a process, its arguments separated by spaces; empty when it cannot be read. */
+export function commandLineOf(pid) {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Asks a process to end, and ends it by force after the time is up.
+ * @returns {Promise<boolean>} false when force was needed
+ */
+export async function stopProcess(pid, signal, timeoutMs) {
+  const identity = identityOf(pid);
+  const gone = () => identity === null || identityOf(pid) !== identity;
+  if (gone()) return true;
+  trySignal(pid, signal);
+  if (await waitUntil(gone, timeoutMs)) return true;
+  trySignal(pid, 'SIGKILL');
+  await waitUntil(gone, 5000);
+  return false;
+}
+
+/** @returns {Promise<boolean>} whether the condition came true in time */
+export async function waitUntil(condition, timeoutMs, everyMs = POLL_MS) {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    if (await condition()) return true;
+    if (Date.now() >= deadline) return false;
+    await sleep(everyMs);
+  }
+}
+
+const tools = new Set();
+
+/**
+ * Runs a tool to its end.
+ * @param {import('node:child_process').SpawnOptions & { input?: string }} options
+ * @returns {Promise<{ code: number, stdout: string, output: string }>} output: both streams as they came
+ */
+export function run(command, args, { input = '', ...options } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...options, stdio: 'pipe' });
+    tools.add(child);
+    let stdout = '';
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      stdout += text;
+      output += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text) => (output += text));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      tools.delete(child);
+      resolve({ code: code ?? 1, stdout, output });
+    });
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+  });
+}
+
+/** Ends the tools that are under way, when the command that runs them is itself to end. */
+export function stopTools() {
+  for (const tool of tools) tool.kill();
+}
+
+/** @returns {string | null} the path of a command that PATH leads to */
+export function findCommand(name) {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+  return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
+}
+
+/**
+ * Starts a server with its output in a log file. It gets a process group of its own, so that Ctrl-C in the terminal
+ * reaches only the start command, which then stops everything in order.
+ */
+export function spawnServer(command, args, { logFile, input, ...options }) {
+  const log = openSync(logFile, 'a', 0o600);
+  try {
+    const stdin = input === undefined ? 'ignore' : 'pipe';
+    const child = spawn(command, args, { ...options, detached: true, stdio: [stdin, log, log] });
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input);
+    return child;
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** Keeps one older log beside the current one, and neither without bound. */
+export function rotateLog(logFile) {
+  if (sizeOf(logFile) > LOG_LIMIT_BYTES) renameSync(logFile, `${logFile}.1`);
+}
+
+/** How much of a log is there already, to tell later what is new. */
+export function sizeOf(logFile) {
+  return statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** The last lines that a log got since it had that size, for an error message. */
+export function tailOf(logFile, since, lines = 15) {
+  const text = readFileSync(logFile).subarray(since).toString('utf8');
+  return text.trimEnd().split('\n').slice(-lines).join('\n');
+}
+
+function trySignal(pid, signal) {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
+function workingFolderOf(pid) {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return null;
+  }
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { readJsonIfAny } from './files.mjs';
+import { acquireLock } from './lock.mjs';
+import { DATA, ROOT } from './paths.mjs';
+import { run, waitUntil } from './processes.mjs';
+import { step, UserError } from './steps.mjs';
+
+const MINIMUM_NODE = [20, 19];
+const SETUP_LOCK_TIMEOUT_MS = 600_000;
+const BUILD_STAMP = join(ROOT, 'dist', '.sources');
+const BUILD_INPUTS = ['package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+export function checkPlatform() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor < MINIMUM_NODE[1])) {
+    throw new UserError(`This needs Node ${MINIMUM_NODE.join('.')} or newer; this is Node ${process.versions.node}.`);
+  }
+  if (process.platform === 'win32') throw new UserError('This runs on Linux and macOS; on Windows use WSL 2.');
+}
+
+/** Installs packages and builds, each only when needed; one process at a time. */
+export async function prepareProject() {
+  const lock = await waitForLock(join(DATA, 'setup.lock'));
+  try {
+    await step('Packages', installPackages);
+    await step('Build', build);
+  } finally {
+    lock.release();
+  }
+}
+
+async function installPackages() {
+  const wanted = lockedPackages(join(ROOT, 'package-lock.json'));
+  if (matches(wanted)) return 'match the lock';
+  // Without NODE_ENV: `production` would leave out the compiler and the packaged PostgreSQL.
+  const { NODE_ENV: _, ...env } = process.env;
+  const npm = process.env.npm_execpath;
+  const [command, ...first] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
+  const args = [...first, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { code, output } = await run(command, args, { cwd: ROOT, env });
+  if (code !== 0) throw new UserError(`npm ci failed:\n${output.trim()}`);
+  return `${Object.keys(lockedPackages(join(ROOT, 'node_modules', '.package-lock.json'))).length} installed`;
+}
+
+/** npm writes down what it installed once all of it is there. */
+function matches(wanted) {
+  const installed = lockedPackages(join(ROOT, 'node_modules', '.package-lock.json'));
+  return Object.entries(wanted).every(([path, entry]) => {
+    // An optional package may be one for another system.
+    if (!installed[path]) return entry.optional === true;
+    return installed[path].version === entry.version && installed[path].integrity === entry.integrity;
+  });
+}
+
+function lockedPackages(file) {
+  const packages = readJsonIfAny(file)?.packages ?? {};
+  return Object.fromEntries(Object.entries(packages).filter(([path]) => path.includes('node_modules/')));
+}
+
+/**
+ * What was built is known by the content of the sources and not by times, which an interrupted build or another
+ * branch checked out would make misleading. `nest build` empties `dist`, the stamp included.
+ */
+async function build() {
+  const fingerprint = fingerprintOfSources();
+  const built = existsSync(join(ROOT, 'dist', 'main.js')) && existsSync(BUILD_STAMP);
+  if (built && readFileSync(BUILD_STAMP, 'utf8') === fingerprint) return 'up to date';
+  const nest = join(ROOT, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
+  const { code, output } = await run(process.execPath, [nest, 'build'], { cwd: ROOT });
+  if (code !== 0) throw new UserError(`The build failed:\n${output.trim()}`);
+  writeFileSync(BUILD_STAMP, fingerprint);
+  return 'done';
+}
+
+function fingerprintOfSources() {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted();
+  const hash = createHash('sha256');
+  for (const file of [...BUILD_INPUTS.map((name) => join(ROOT, name)), ...sources]) {
+    hash.update(file.slice(ROOT.length)).update('\0').update(readFileSync(file)).update('\0');
+  }
+  return hash.digest('hex');
+}
+
+async function waitForLock(file) {
+  let lock = acquireLock(file);
+  if (lock.release) return lock;
+  console.log(`  Waiting for another set-up of this project (process ${lock.holder}).`);
+  const taken = await waitUntil(() => Boolean((lock = acquireLock(file)).release), SETUP_LOCK_TIMEOUT_MS, 250);
+  if (!taken) throw new UserError(`Process ${lock.holder} is still setting this project up.`);
+  return lock;
+}

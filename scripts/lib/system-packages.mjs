@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { findCommand, run } from './processes.mjs';
+import { findRedisServer } from './redis.mjs';
+import { UserError } from './steps.mjs';
+
+/** Where Debian and Fedora, Homebrew on Apple and on Intel, and a local build put things. */
+const PREFIXES = ['/usr', '/opt/homebrew', '/usr/local'];
+const POCKETSPHINX_LIBRARIES = ['libpocketsphinx.so.3', 'libpocketsphinx.so.5', 'libpocketsphinx.dylib'];
+const POCKETSPHINX_MODEL = 'share/pocketsphinx/model/en-us/en-us';
+const APT_OPTIONS = ['-y', '-q', '-o', 'DPkg::Lock::Timeout=300'];
+
+const REDIS = {
+  name: 'redis-server',
+  isThere: () => findRedisServer() !== null,
+  apt: ['redis-server'],
+  dnf: ['valkey'],
+  brew: ['redis'],
+};
+const FFMPEG = {
+  name: 'ffmpeg',
+  isThere: () => findCommand('ffmpeg') !== null,
+  apt: ['ffmpeg'],
+  dnf: ['ffmpeg-free'],
+  brew: ['ffmpeg'],
+};
+const POCKETSPHINX = {
+  name: 'PocketSphinx with its English model',
+  isThere: hasPocketSphinx,
+  apt: ['libpocketsphinx3', 'libsphinxbase3', 'pocketsphinx-en-us'],
+  dnf: ['pocketsphinx', 'pocketsphinx-models'],
+  brew: ['cmu-pocketsphinx'],
+};
+
+/**
+ * Makes sure of what npm cannot bring, installing it where that is possible without asking anybody.
+ * @param {NodeJS.ProcessEnv} env decides what is needed
+ * @returns {Promise<string>} what was done
+ * @throws UserError with the commands that install what is missing
+ */
+export async function ensureSystemPackages(env) {
+  const needed = neededPackages(env);
+  const missing = needed.filter((item) => !item.isThere());
+  if (missing.length === 0) return needed.map((item) => item.name.split(' ')[0]).join(', ') || 'none needed';
+  const problem = await installWithApt(missing.flatMap((item) => item.apt));
+  const still = missing.filter((item) => !item.isThere());
+  if (still.length > 0) throw new UserError(instructions(still, problem));
+  return `installed ${missing.flatMap((item) => item.apt).join(', ')}`;
+}
+
+export function neededPackages(env) {
+  const worker = !env.ROLES || env.ROLES.includes('worker');
+  const remoteEngine = env.TRANSCRIPTION_ENGINE === 'openai' || Boolean(env.OPENAI_BASE_URL || env.OPENAI_API_KEY);
+  const pocketSphinx = env.TRANSCRIPTION_ENGINE === 'pocketsphinx' || !remoteEngine;
+  return [
+    ...(env.REDIS_URL ? [] : [REDIS]),
+    ...(worker ? [FFMPEG] : []),
+    ...(worker && pocketSphinx ? [POCKETSPHINX] : []),
+  ];
+}
+
+/** @returns {Promise<string | null>} why nothing could be installed */
+async function installWithApt(packages) {
+  if (!findCommand('apt-get')) return null;
+  const prefix = aptPrefix();
+  if (prefix === null) return 'They could not be installed: this is not root, and sudo would ask for a password.';
+  for (const args of [
+    ['update', '-q'],
+    ['install', ...APT_OPTIONS, '--no-install-recommends', ...packages],
+  ]) {
+    const [command, ...rest] = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...args];
+    const { code, output } = await run(command, rest);
+    // An update may fail for one of many sources; what counts is whether the packages can be had.
+    if (code !== 0 && args[0] === 'install') return `apt-get install failed:\n${lastLines(output)}`;
+  }
+  return null;
+}
+
+/** @returns {string[] | null} null when apt may not be used */
+function aptPrefix() {
+  if (process.getuid() === 0) return [];
+  const sudo = findCommand('sudo');
+  return sudo && spawnSync(sudo, ['-n', 'true']).status === 0 ? [sudo, '-n'] : null;
+}
+
+function hasPocketSphinx() {
+  const model = PREFIXES.some((prefix) => existsSync(join(prefix, POCKETSPHINX_MODEL)));
+  if (!model) return false;
+  const folders = PREFIXES.map((prefix) => join(prefix, 'lib')).concat(process.env.LD_LIBRARY_PATH?.split(':') ?? []);
+  if (folders.some((folder) => POCKETSPHINX_LIBRARIES.some((name) => existsSync(join(folder, name))))) return true;
+  // The dynamic linker's list: libraries lie in folders named after the machine.
+  const ldconfig = findCommand('ldconfig') ?? '/sbin/ldconfig';
+  const known = spawnSync(ldconfig, ['-p'], { encoding: 'utf8' }).stdout ?? '';
+  return POCKETSPHINX_LIBRARIES.some((name) => known.includes(name));
+}
+
+function instructions(missing, problem) {
+  const sudo = process.getuid() === 0 ? '' : 'sudo ';
+  const list = (manager) => missing.flatMap((item) => item[manager]).join(' ');
+  return [
+    `Missing: ${missing.map((item) => item.name).join(', ')}.${problem ? ` ${problem}` : ''}`,
+    'Install with the line for your system, then run the same command again:',
+    '',
+    `  Debian, Ubuntu   ${sudo}apt-get update && ${sudo}apt-get install -y ${list('apt')}`,
+    `  Fedora           ${sudo}dnf install -y ${list('dnf')}`,
+    `  macOS            brew install ${list('brew')}`,
+    ...(missing.includes(POCKETSPHINX)
+      ? ['', 'Or set OPENAI_BASE_URL to a transcription server: then PocketSphinx is not needed.']
+      : []),
+    ...(missing.includes(REDIS) ? ['', 'Or set REDIS_URL to a Redis of your own.'] : []),
+  ].join('\n');
+}
+
+function lastLines(text) {
+  return text.trim().split('\n').slice(-8).join('\n');
+}

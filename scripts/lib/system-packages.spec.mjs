@@ -1,0 +1,20 @@
+import { neededPackages } from './system-packages.mjs';
+
+describe('neededPackages', () => {
+  const names = (env) => neededPackages(env).map(({ name }) => name.split(' ')[0]);
+
+  test.each([
+    ['a plain start', {}, ['redis-server', 'ffmpeg', 'PocketSphinx']],
+    ['a Redis of one’s own', { REDIS_URL: 'redis://localhost' }, ['ffmpeg', 'PocketSphinx']],
+    ['a transcription server', { OPENAI_BASE_URL: 'http://localhost:8080/v1' }, ['redis-server', 'ffmpeg']],
+    ['a hosted engine', { TRANSCRIPTION_ENGINE: 'openai' }, ['redis-server', 'ffmpeg']],
+    [
+      'PocketSphinx by name',
+      { OPENAI_API_KEY: 'x', TRANSCRIPTION_ENGINE: 'pocketsphinx' },
+      ['redis-server', 'ffmpeg', 'PocketSphinx'],
+    ],
+    ['an API without a worker', { ROLES: 'api' }, ['redis-server']],
+  ])('%s', (_, env, expected) => {
+    expect(names(env)).toEqual(expected);
+  });
+});

@@ -1,0 +1,24 @@
+// Runs a built file of the service with the settings of the `npm start` that runs here, as far as the environment
+// and `.env` do not give them: node scripts/run.mjs dist/cli.js account:list
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { readEnvironment, RUNNING_ENVIRONMENT } from './lib/environment.mjs';
+import { readJsonIfAny } from './lib/files.mjs';
+import { ROOT } from './lib/paths.mjs';
+
+const [file, ...args] = process.argv.slice(2);
+const given = readEnvironment();
+const env = given.NODE_ENV === 'production' ? given : { ...readJsonIfAny(RUNNING_ENVIRONMENT), ...given };
+
+if (!existsSync(join(ROOT, file))) fail(`${file} is not built yet: run \`npm run build\` or \`npm start\`.`);
+if (!env.DATABASE_URL) fail('No database: set DATABASE_URL, or run `npm start` in another terminal first.');
+
+const child = spawn(process.execPath, [join(ROOT, file), ...args], { stdio: 'inherit', env });
+child.on('exit', (code) => (process.exitCode = code ?? 1));
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}

@@ -1,0 +1,68 @@
+// Starts the built service as an operator does, sends it a voice note, reads the text and stops it. What the e2e
+// tests cannot see, for they run TypeScript under jest: that the modules of `dist` load each other in Node.
+// node scripts/services.mjs --temporary -- node scripts/smoke.mjs
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { migrate, runCli } from './lib/application.mjs';
+import { Client } from './lib/client.mjs';
+import { SAMPLE, waitForTranscription } from './lib/demo.mjs';
+import { ROOT } from './lib/paths.mjs';
+import { freePort } from './lib/ports.mjs';
+import { spawnServer, tailOf, waitUntil } from './lib/processes.mjs';
+
+const READY_TIMEOUT_MS = 30_000;
+const EXIT_TIMEOUT_MS = 10_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'voice-notes-smoke-'));
+const logFile = join(folder, 'service.log');
+const port = await freePort();
+const env = {
+  ...process.env,
+  PORT: String(port),
+  HOST: '127.0.0.1',
+  SECRET_KEY: randomBytes(32).toString('hex'),
+  STORAGE_DIR: join(folder, 'storage'),
+};
+
+await migrate(env);
+const service = spawnServer(process.execPath, ['dist/main.js'], { cwd: ROOT, env, logFile });
+const exit = new Promise((resolve) => service.once('exit', (code, signal) => resolve(code ?? signal)));
+try {
+  await tryService();
+  service.kill('SIGTERM');
+  const late = new Promise((resolve) => setTimeout(resolve, EXIT_TIMEOUT_MS, 'not in time').unref());
+  assert.equal(await Promise.race([exit, late]), 0, 'the exit code after SIGTERM');
+  console.log('The built service starts, transcribes and stops.');
+} catch (error) {
+  console.error(`${error.stack}\n\nThe end of its log:\n${tailOf(logFile, 0, 40)}`);
+  process.exitCode = 1;
+} finally {
+  service.kill('SIGKILL');
+  await exit;
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function tryService() {
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const isReady = () =>
+    fetch(`${baseUrl}/health/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await waitUntil(async () => service.exitCode !== null || (await isReady()), READY_TIMEOUT_MS, 50);
+  assert.ok(await isReady(), 'the service is ready');
+
+  const made = await runCli(
+    ['account:create', '--name', 'Smoke', '--email', 'smoke@example.com', '--plan', 'pro'],
+    env,
+  );
+  const client = new Client({ baseUrl, apiKey: made.api_key, apiSecret: made.api_secret });
+  const uploaded = await client.upload(SAMPLE);
+  assert.equal(uploaded.status, 201, JSON.stringify(uploaded.body));
+  const transcription = await waitForTranscription(client, uploaded.body.id);
+  assert.match(transcription.text, /best of times/i);
+}

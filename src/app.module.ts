@@ -1,0 +1,54 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { Extension } from './extensions.js';
+import { GuardsModule } from './guards/guards.module.js';
+import { UnknownPathModule } from './guards/unknown-path.module.js';
+import { AccessTokensModule } from './modules/access-tokens/access-tokens.module.js';
+import { AccountModule } from './modules/account/account.module.js';
+import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
+import { RecordingsModule } from './modules/recordings/recordings.module.js';
+import { TranscriptionsModule, TranscriptionWorkModule } from './modules/transcriptions/transcriptions.module.js';
+import { DeliveryWorkModule, WebhooksModule } from './modules/webhooks/webhooks.module.js';
+import { ConfigModule } from './platform/config/config.module.js';
+import type { Env } from './platform/config/env.js';
+import { DatabaseModule } from './platform/database/database.module.js';
+import { EventsModule } from './platform/events/events.module.js';
+import { LoggingModule } from './platform/observability/logging.module.js';
+import { ObservabilityModule } from './platform/observability/observability.module.js';
+import { QueueModule } from './platform/queue/queue.module.js';
+import { RateLimitModule } from './platform/rate-limit/rate-limit.module.js';
+import { SecretsModule } from './platform/secrets/secrets.module.js';
+import { StorageModule } from './platform/storage/storage.module.js';
+
+/** Every room, in reading order. */
+@Module({})
+export class AppModule {
+  static for(env: Env, extensions: Extension[]): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.for(env),
+        LoggingModule.for(env),
+        DatabaseModule.for(extensions.flatMap((extension) => extension.migrations ?? [])),
+        QueueModule,
+        SecretsModule,
+        StorageModule,
+        EventsModule,
+        RateLimitModule,
+        ObservabilityModule,
+
+        GuardsModule,
+        AccountModule,
+        ApiKeysModule,
+        AccessTokensModule,
+        RecordingsModule,
+        TranscriptionsModule,
+        WebhooksModule,
+        ...(env.roles.includes('worker') ? [TranscriptionWorkModule, DeliveryWorkModule] : []),
+
+        ...extensions.map((extension) => extension.module),
+        // The last, since it answers whatever nobody else does.
+        UnknownPathModule,
+      ],
+    };
+  }
+}

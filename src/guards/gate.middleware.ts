@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import type { NextFunction, Request, Response } from 'express';
+import ipaddr from 'ipaddr.js';
+import { Env } from '../platform/config/env.js';
+import { isDatabaseUnavailable } from '../platform/database/unavailable.js';
+import type { BucketState } from '../platform/rate-limit/bucket-state.js';
+import { TokenBucket } from '../platform/rate-limit/token-bucket.js';
+import { Authenticator } from './authenticator.js';
+import { setVerdict, type Verdict } from './verdict.js';
+
+/**
+ * What every request under `/v1` passes first, whatever becomes of it: it is identified, one token is taken (the
+ * account's, or the address's when the credentials fail), the three limit headers are set, and the verdict is left for
+ * the guards. A middleware, because guards see neither unknown paths nor malformed URLs.
+ */
+@Injectable()
+export class Gate {
+  constructor(
+    private readonly authenticator: Authenticator,
+    private readonly buckets: TokenBucket,
+    private readonly env: Env,
+  ) {}
+
+  async pass(request: Request, response: Response, next: NextFunction): Promise<void> {
+    if (!/^\/v1(\/|\?|$)/.test(request.url)) {
+      next();
+      return;
+    }
+    const verdict = await this.judge(request);
+    setVerdict(request, verdict);
+    setLimitHeaders(response, verdict.bucket);
+    next();
+  }
+
+  private async judge(request: Request): Promise<Verdict> {
+    // OPTIONS is answered without credentials and takes no token (D6): browsers send it before every call.
+    if (request.method === 'OPTIONS') return { principal: null, bucket: await this.lookAtAddress(request), unavailable: null };
+    try {
+      const principal = await this.authenticator.authenticate(request.headers);
+      const bucket = principal
+        ? await this.buckets.take(`account:${principal.accountId}`, principal.limit)
+        : await this.buckets.take(addressBucket(request), this.env.addressRateLimit);
+      return { principal, bucket, unavailable: null };
+    } catch (error) {
+      if (!isDatabaseUnavailable(error)) throw error;
+      return { principal: null, bucket: await this.lookAtAddress(request), unavailable: error as Error };
+    }
+  }
+
+  private lookAtAddress(request: Request): Promise<BucketState> {
+    return this.buckets.look(addressBucket(request), this.env.addressRateLimit);
+  }
+}
+
+function setLimitHeaders(response: Response, bucket: BucketState): void {
+  response.setHeader('X-RateLimit-Limit', bucket.limit);
+  response.setHeader('X-RateLimit-Remaining', bucket.remaining);
+  response.setHeader('X-RateLimit-Reset', bucket.reset);
+}
+
+const IPV6_NETWORK_BYTES = 8;
+
+/** One bucket for an IPv4 address, one for an IPv6 /64: a single customer owns all of the latter. */
+function addressBucket(request: Request): string {
+  const text = request.ip ?? '';
+  if (!ipaddr.isValid(text)) return 'address:unknown';
+  const address = ipaddr.process(text);
+  if (address.kind() === 'ipv4') return `address:${address.toString()}`;
+  return `address:${Buffer.from(address.toByteArray()).toString('hex', 0, IPV6_NETWORK_BYTES)}`;
+}

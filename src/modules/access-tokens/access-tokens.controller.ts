@@ -1,0 +1,25 @@
+import { Body, Controller, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentPrincipal } from '../../platform/access/current-principal.js';
+import type { Principal } from '../../platform/access/principal.js';
+import { RequireScope } from '../../platform/access/require-scope.js';
+import { CreatedAccessTokenView, presentCreatedAccessToken } from './access-token.presenter.js';
+import { CreateAccessTokenDto } from './access-tokens.dto.js';
+import { AccessTokensService } from './access-tokens.service.js';
+
+@ApiTags('Access tokens')
+@Controller('v1/account/access-tokens')
+export class AccessTokensController {
+  constructor(private readonly tokens: AccessTokensService) {}
+
+  /** Create an access token with which one end user may upload. */
+  @Post()
+  @RequireScope('recordings:write')
+  async create(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Body() dto: CreateAccessTokenDto,
+  ): Promise<CreatedAccessTokenView> {
+    const { token, expiresAt } = await this.tokens.create(accountId, dto.identity, dto.expires_in);
+    return presentCreatedAccessToken(dto.identity, token, expiresAt);
+  }
+}

@@ -1,0 +1,20 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentPrincipal } from '../../platform/access/current-principal.js';
+import type { Principal } from '../../platform/access/principal.js';
+import { RequireScope } from '../../platform/access/require-scope.js';
+import { AccountView, presentAccount } from './account.presenter.js';
+import { AccountService } from './account.service.js';
+
+@ApiTags('Account')
+@Controller('v1/account')
+export class AccountController {
+  constructor(private readonly accounts: AccountService) {}
+
+  /** Get the account, with its usage of this month and the last. */
+  @Get()
+  @RequireScope('account:read')
+  async get(@CurrentPrincipal() { accountId }: Principal): Promise<AccountView> {
+    return presentAccount(await this.accounts.get(accountId), await this.accounts.usage(accountId));
+  }
+}

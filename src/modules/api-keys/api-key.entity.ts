@@ -1,0 +1,63 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Scope } from '../../platform/access/scopes.js';
+
+export const API_KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
+export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
+
+/** Length of `key_prefix` (D9). */
+const PREFIX_LENGTH = 12;
+
+@Entity('api_keys')
+export class ApiKey {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  accountId: string;
+
+  @Column('text')
+  name: string;
+
+  @Column('text', { nullable: true })
+  description: string | null;
+
+  /** The public half of the pair, `vnk_…`. */
+  @Column('text')
+  key: string;
+
+  /** A keyed hash of the secret half; never selected but to compare. */
+  @Column('text', { select: false })
+  secretHash: string;
+
+  @Column('text', { array: true })
+  scopes: Scope[];
+
+  /** `bigint` comes as text; counts stay far below 2^53. */
+  @Column('bigint', { transformer: { to: (count: number) => count, from: Number } })
+  usageCount: number;
+
+  @Column('timestamptz', { nullable: true })
+  lastUsedAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  expiresAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  revokedAt: Date | null;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz')
+  updatedAt: Date;
+
+  get keyPrefix(): string {
+    return this.key.slice(0, PREFIX_LENGTH);
+  }
+
+  /** A revoked key stays revoked, also when its time is up (D12). */
+  get status(): ApiKeyStatus {
+    if (this.revokedAt) return 'revoked';
+    return this.expiresAt && this.expiresAt.getTime() <= Date.now() ? 'expired' : 'active';
+  }
+}

@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Repository } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import type { Scope } from '../../platform/access/scopes.js';
+import { Database } from '../../platform/database/database.js';
+import { LimitExceededError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
+import type { Found } from '../../platform/http/page.js';
+import { isResourceId } from '../../platform/http/resource-id.js';
+import { Secrets } from '../../platform/secrets/secrets.js';
+import { ApiKey } from './api-key.entity.js';
+import { isWellFormed, makeKeyPair } from './api-key-secret.js';
+import type { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
+import { KeyUsage } from './key-usage.js';
+
+/** Active keys of an account (D7). */
+const MAX_ACTIVE_KEYS = 100;
+
+const STATUS_CONDITION = {
+  active: 'k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())',
+  expired: 'k.revoked_at IS NULL AND k.expires_at <= now()',
+  revoked: 'k.revoked_at IS NOT NULL',
+};
+
+@Injectable()
+export class ApiKeysService {
+  constructor(
+    @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
+    private readonly database: Database,
+    private readonly secrets: Secrets,
+    private readonly usage: KeyUsage,
+  ) {}
+
+  /** The live key that a pair belongs to; null for any other pair, whatever is wrong with it. */
+  async authenticate(key: string, secret: string): Promise<Pick<ApiKey, 'id' | 'accountId' | 'scopes'> | null> {
+    if (!isWellFormed({ key, secret })) return null;
+    const found = await this.keys
+      .createQueryBuilder('k')
+      .addSelect('k.secretHash')
+      .where('k.key = :key', { key })
+      .getOne();
+    return found && this.secrets.matches(secret, found.secretHash) && found.status === 'active' ? found : null;
+  }
+
+  countUse(keyId: string): void {
+    this.usage.count(keyId);
+  }
+
+  /**
+   * @param creatorScopes those of the key that asks; the new key never gets more (D11).
+   * @returns the key, and its secret, which is not kept.
+   * @throws PermissionError, LimitExceededError
+   */
+  async create(accountId: string, creatorScopes: readonly Scope[], dto: CreateApiKeyDto) {
+    const scopes = dto.scopes ?? [...creatorScopes];
+    const exceeding = scopes.find((scope) => !creatorScopes.includes(scope));
+    if (exceeding) throw new PermissionError(exceeding, `A key without the scope ${exceeding} cannot give it away.`);
+    const { key, secret } = makeKeyPair();
+    const now = new Date();
+    const created = this.keys.create({
+      id: uuidv7(),
+      accountId,
+      name: dto.name,
+      description: dto.description ?? null,
+      key,
+      secretHash: this.secrets.hash(secret),
+      scopes,
+      usageCount: 0,
+      lastUsedAt: null,
+      expiresAt: dto.expires_at ? new Date(dto.expires_at) : null,
+      revokedAt: null,
+      createdAt: now,
+      updatedAt: now,
+    });
+    await this.insertWithinLimit(created);
+    return { key: created, secret };
+  }
+
+  /** @throws NotFoundError; a revoked key is still found (D12). */
+  async get(accountId: string, id: string): Promise<ApiKey> {
+    const key = isResourceId(id) ? await this.keys.findOneBy({ id, accountId }) : null;
+    if (!key) throw new NotFoundError('API key');
+    return key;
+  }
+
+  async list(accountId: string, { page, limit, status }: ListApiKeysQuery): Promise<Found<ApiKey>> {
+    const [items, total] = await this.keys
+      .createQueryBuilder('k')
+      .where('k.account_id = :accountId', { accountId })
+      .andWhere(status ? STATUS_CONDITION[status] : 'k.revoked_at IS NULL')
+      .orderBy('k.createdAt', 'DESC')
+      .addOrderBy('k.id', 'DESC')
+      .offset(page * limit)
+      .limit(limit)
+      .getManyAndCount();
+    return { items, total };
+  }
+
+  /** From the next request on the key is worth nothing. @throws NotFoundError also when it is revoked already. */
+  async revoke(accountId: string, id: string): Promise<void> {
+    const now = new Date();
+    const { affected } = isResourceId(id)
+      ? await this.keys.update({ id, accountId, revokedAt: IsNull() }, { revokedAt: now, updatedAt: now })
+      : { affected: 0 };
+    if (!affected) throw new NotFoundError('API key');
+  }
+
+  /** For operators, who know keys by their id alone. @throws NotFoundError */
+  async ownerOf(id: string): Promise<string> {
+    const key = isResourceId(id) ? await this.keys.findOneBy({ id }) : null;
+    if (!key) throw new NotFoundError('API key');
+    return key.accountId;
+  }
+
+  /** Creations of one account take turns, so that the limit is exact however many ask at once. */
+  private async insertWithinLimit(key: ApiKey): Promise<void> {
+    await this.database.transact(async (tx) => {
+      await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('api-keys:' || $1, 0))`, [key.accountId]);
+      const [row] = await tx.query<{ active: number }>(
+        `SELECT count(*)::int AS active FROM api_keys k WHERE k.account_id = $1 AND ${STATUS_CONDITION.active}`,
+        [key.accountId],
+      );
+      if ((row?.active ?? 0) >= MAX_ACTIVE_KEYS) throw new LimitExceededError('active API keys', MAX_ACTIVE_KEYS);
+      await tx.manager.insert(ApiKey, key);
+    });
+  }
+}

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { inMemory } from '../../../../test/support/audio-bytes.js';
+import { type AudioFacts, probeAudio } from '../audio-probe.js';
+
+const speech = (name: string): Buffer => readFileSync(path.join(__dirname, '../../../../test/fixtures/speech', name));
+const probe = (bytes: Buffer): Promise<AudioFacts> => probeAudio(inMemory(bytes), bytes.length, 'ogg');
+const times = (count: number, bytes: Buffer): Buffer => Buffer.alloc(bytes.length * count, bytes);
+
+describe('probeAudio of Ogg', () => {
+  /** One page of whole packets; no checksum, which the probe leaves to the decoder. */
+  function page(flags: number, granule: number, serial: number, packets: Buffer[]): Buffer {
+    const lacing = packets.flatMap(({ length }) => [
+      ...Array<number>(Math.floor(length / 255)).fill(255),
+      length % 255,
+    ]);
+    const header = Buffer.alloc(27);
+    header.write('OggS', 'latin1');
+    header[5] = flags;
+    header.writeBigInt64LE(BigInt(granule), 6);
+    header.writeUInt32LE(serial, 14);
+    header[26] = lacing.length;
+    return Buffer.concat([header, Buffer.from(lacing), ...packets]);
+  }
+
+  /** 40 packets of 100 bytes behind the headers, and then what the last granule position says. */
+  function stream(first: Buffer, headers: number, granule: number, serial = 7): Buffer {
+    const more = Array<Buffer>(headers - 1).fill(Buffer.from('header'));
+    const audio = Array<Buffer>(40).fill(Buffer.alloc(100));
+    return Buffer.concat([page(2, 0, serial, [first]), page(0, 0, serial, more), page(4, granule, serial, audio)]);
+  }
+
+  const vorbis = Buffer.alloc(30);
+  vorbis.write('\x01vorbis\0\0\0\0\x02', 'latin1');
+  vorbis.writeUInt32LE(44_100, 12);
+  vorbis[28] = 0xb8;
+  const speex = Buffer.alloc(80);
+  speex.write('Speex   ', 'latin1');
+  for (const [at, value] of [
+    [36, 8000],
+    [48, 1],
+    [56, 160],
+    [64, 2],
+  ] as const)
+    speex.writeUInt32LE(value, at);
+
+  it('reads Vorbis', async () => {
+    const facts = await probe(stream(vorbis, 3, 22_050));
+    expect(facts).toEqual({ durationSeconds: 0.5, sampleRate: 44_100, channels: 2, bitRate: 64_672, codec: 'vorbis' });
+  });
+
+  it('reads Speex', async () => {
+    expect(await probe(stream(speex, 2, 8_000))).toMatchObject({
+      durationSeconds: 1,
+      sampleRate: 8_000,
+      channels: 1,
+      codec: 'speex',
+    });
+  });
+
+  it('reads FLAC', async () => {
+    const streamInfo = Buffer.from('1000 1000 000000 000000 0ac442f0'.replaceAll(' ', ''), 'hex');
+    const first = Buffer.concat([Buffer.from('\x7fFLAC\x01\x00\x00\x01fLaC\x00\x00\x00\x22', 'latin1'), streamInfo]);
+    const facts = await probe(stream(Buffer.concat([first, Buffer.alloc(24)]), 2, 88_200));
+    expect(facts).toMatchObject({ durationSeconds: 2, sampleRate: 44_100, channels: 2, codec: 'flac' });
+  });
+
+  it('does not believe a granule position that the packets cannot fill', async () => {
+    const { durationSeconds } = await probe(stream(vorbis, 3, Number.MAX_SAFE_INTEGER));
+    expect(durationSeconds).toBeLessThan(2);
+  });
+
+  it('begins to count where a stream that was cut out of a longer one begins', async () => {
+    const later = Buffer.concat([
+      stream(speex, 2, 808_000),
+      page(4, 812_800, 7, Array<Buffer>(15).fill(Buffer.alloc(9))),
+    ]);
+    expect(await probe(later)).toMatchObject({ durationSeconds: 2.2 });
+  });
+
+  it('adds up chained streams, and more of them than are held at once', async () => {
+    const note = speech('go-forward-ten-meters.ogg');
+    const { durationSeconds } = await probe(times(40, note));
+    expect(Math.abs(durationSeconds - 40 * 2.786)).toBeLessThan(0.1);
+  });
+
+  it('hears the first of the streams that play at the same time', async () => {
+    const [first, second] = [stream(speex, 2, 8_000, 1), stream(vorbis, 3, 44_100, 2)];
+    const theora = page(2, 0, 3, [Buffer.from('\x80theora', 'latin1')]);
+    const begins = (bytes: Buffer, length: number): Buffer[] => [bytes.subarray(0, length), bytes.subarray(length)];
+    const [speexHead = Buffer.of(), speexRest = Buffer.of()] = begins(first, 28 + 80);
+    const [vorbisHead = Buffer.of(), vorbisRest = Buffer.of()] = begins(second, 28 + 30);
+    const together = Buffer.concat([theora, speexHead, vorbisHead, vorbisRest, speexRest]);
+    expect(await probe(together)).toMatchObject({ durationSeconds: 1, codec: 'speex' });
+  });
+
+  it('leaves out a page that is cut off, and finds the next behind damage', async () => {
+    const note = speech('go-forward-ten-meters.ogg');
+    const cut = await probe(note.subarray(0, -100));
+    expect(cut.durationSeconds).toBeGreaterThan(1.5);
+    expect(cut.durationSeconds).toBeLessThan(2.7);
+    const damaged = Buffer.concat([
+      stream(speex, 2, 8_000),
+      Buffer.from('OggS, not'),
+      page(4, 16_000, 7, Array<Buffer>(25).fill(Buffer.alloc(9))),
+    ]);
+    expect(await probe(damaged)).toMatchObject({ durationSeconds: 2 });
+  });
+});

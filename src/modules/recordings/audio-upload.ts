@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import busboy, { type Busboy, type FileInfo } from 'busboy';
+import { MalformedRequestError, PayloadTooLargeError, ValidationError } from '../../platform/errors/errors.js';
+import type { Spool, SpoolFile } from '../../platform/storage/spool.js';
+import { cleanFilename } from './original-filename.js';
+
+/** 25 MB (D21). */
+export const MAX_FILE_BYTES = 26_214_400;
+/** What the other parts and the boundaries of a form may add to that. */
+const FORM_OVERHEAD_BYTES = 65_536;
+
+const LIMITS = {
+  // One more than allowed, so that a file of exactly the maximum is told from one that was cut off.
+  fileSize: MAX_FILE_BYTES + 1,
+  files: 1,
+  fields: 10,
+  parts: 12,
+  fieldSize: 16_384,
+  fieldNameSize: 100,
+  headerPairs: 20,
+};
+
+const FIELDS = ['custom_tags', 'language'] as const;
+type Field = (typeof FIELDS)[number];
+
+/** An upload form as it arrived: the file in the spool, the text fields not judged yet. */
+export interface UploadForm {
+  file: SpoolFile;
+  originalFilename: string;
+  sizeBytes: number;
+  /** Hex SHA-256 of the bytes. */
+  sha256: string;
+  fields: Partial<Record<Field, string>>;
+}
+
+interface ReceivedFile {
+  originalFilename: string;
+  sizeBytes: number;
+  sha256: string;
+}
+
+/**
+ * Reads a form with one part `file` into the spool, never holding the file in memory. The caller discards `file`;
+ * when this throws, nothing is left behind.
+ * @throws MalformedRequestError, ValidationError, PayloadTooLargeError as soon as the limit is passed,
+ *   StorageUnavailable, ClientGone.
+ */
+export async function receiveUpload(request: IncomingMessage, spool: Spool): Promise<UploadForm> {
+  const parser = openParser(request);
+  const file = await spool.create();
+  try {
+    return { file, ...(await readForm(request, parser, file)) };
+  } catch (error) {
+    request.unpipe(parser);
+    parser.destroy();
+    await file.discard();
+    throw error;
+  }
+}
+
+/** Nobody is there any more to be answered. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+  /** Seen by nobody; says that it is not a defect of ours. */
+  readonly status = 400;
+}
+
+function openParser(request: IncomingMessage): Busboy {
+  const { headers } = request;
+  const encoding = headers['content-encoding'];
+  if (!/^multipart\/form-data\b/i.test(headers['content-type'] ?? '') || (encoding && encoding !== 'identity')) {
+    throw new MalformedRequestError('An upload must be multipart/form-data with a part named "file".');
+  }
+  if (Number(headers['content-length'] ?? 0) > MAX_FILE_BYTES + FORM_OVERHEAD_BYTES) throw tooLarge();
+  try {
+    return busboy({ headers, limits: LIMITS, defParamCharset: 'utf8', preservePath: true });
+  } catch {
+    throw new MalformedRequestError('The multipart boundary is missing.');
+  }
+}
+
+function readForm(request: IncomingMessage, parser: Busboy, file: SpoolFile): Promise<Omit<UploadForm, 'file'>> {
+  return new Promise((resolve, reject) => {
+    const fields: UploadForm['fields'] = {};
+    let received: Promise<ReceivedFile> | null = null;
+    parser.on('file', (name, stream, info) => {
+      // Without a listener the error that ends a refused form would end the process.
+      stream.on('error', reject);
+      if (name !== 'file') return reject(unknownField(name));
+      received = spoolFile(stream, info, file);
+      received.catch(reject);
+    });
+    parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
+      const refusal = checkField(name, fields, nameTruncated || valueTruncated);
+      if (refusal) reject(refusal);
+      else fields[name as Field] = value;
+    });
+    parser.on('filesLimit', () => reject(new ValidationError({ field: 'file', reason: 'must be sent once' })));
+    for (const limit of ['fieldsLimit', 'partsLimit'] as const) {
+      parser.on(limit, () => reject(new MalformedRequestError('The form has too many fields.')));
+    }
+    parser.on('error', () => reject(new MalformedRequestError('The multipart body is malformed or incomplete.')));
+    parser.on('close', () => {
+      if (received) void received.then((done) => resolve({ ...done, fields }), reject);
+      else reject(new ValidationError({ field: 'file', reason: 'is required' }));
+    });
+    request.on('close', () => {
+      if (!request.complete) reject(new ClientGone('the client went away'));
+    });
+    request.on('error', () => reject(new ClientGone('the client went away')));
+    request.pipe(parser);
+  });
+}
+
+async function spoolFile(stream: Readable, info: FileInfo, file: SpoolFile): Promise<ReceivedFile> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > MAX_FILE_BYTES) throw tooLarge();
+    hash.update(chunk);
+    await file.write(chunk);
+  }
+  return { originalFilename: cleanFilename(info.filename), sizeBytes, sha256: hash.digest('hex') };
+}
+
+function checkField(name: string, fields: UploadForm['fields'], truncated: boolean): ValidationError | null {
+  if (name === 'file') return new ValidationError({ field: name, reason: 'must be a file, with a filename' });
+  if (!FIELDS.includes(name as Field)) return unknownField(name);
+  if (name in fields) return new ValidationError({ field: name, reason: 'must be sent once' });
+  if (truncated) return new ValidationError({ field: name, reason: 'is too long' });
+  return null;
+}
+
+const unknownField = (name: string): ValidationError =>
+  new ValidationError({
+    field: name.toWellFormed(),
+    reason: 'is not a field of this form: it takes file, custom_tags and language',
+  });
+
+const tooLarge = (): PayloadTooLargeError => new PayloadTooLargeError('The file', MAX_FILE_BYTES);

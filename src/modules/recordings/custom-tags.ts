@@ -1,0 +1,87 @@
+const MAX_KEYS = 10;
+const MAX_KEY_LENGTH = 32;
+const MAX_VALUE_LENGTH = 128;
+const MAX_JSON_BYTES = 1024;
+
+export type ParsedTags =
+  | {
+      ok: true;
+      /** Compact JSON, the keys in the order sent: what is stored, measured and shown. */
+      json: string;
+    }
+  | { ok: false; /** Names the key and the rule, for the client. */ reason: string };
+
+/** Checks the `custom_tags` field of an upload against the rules of section 2.4 and D28. */
+export function parseCustomTags(text: string): ParsedTags {
+  let tags: unknown;
+  try {
+    tags = JSON.parse(text);
+  } catch {
+    return { ok: false, reason: 'must be a JSON object' };
+  }
+  if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) {
+    return { ok: false, reason: 'must be a JSON object' };
+  }
+  const keys = topLevelKeys(text);
+  if (keys.length > MAX_KEYS) return { ok: false, reason: `must have at most ${MAX_KEYS} keys` };
+
+  const pairs: string[] = [];
+  for (const key of keys) {
+    const value: unknown = Reflect.get(tags, key);
+    const broken = brokenRule(key, value);
+    if (broken) return { ok: false, reason: broken };
+    pairs.push(`${JSON.stringify(key)}:${JSON.stringify(value)}`);
+  }
+  const json = `{${pairs.join(',')}}`;
+  if (Buffer.byteLength(json) > MAX_JSON_BYTES) {
+    return { ok: false, reason: `must be at most ${MAX_JSON_BYTES} bytes of JSON` };
+  }
+  return { ok: true, json };
+}
+
+/**
+ * The stored tags as an object that `JSON.stringify` writes in the stored order. A plain object cannot do that: it
+ * lists keys such as "1" before all others, so where the order differs the object answers through a proxy.
+ */
+export function orderedTags(json: string | null): object | null {
+  if (json === null) return null;
+  // Without a prototype `__proto__` and `constructor` are keys like any other.
+  const tags = Object.assign(Object.create(null) as object, JSON.parse(json) as object);
+  const keys = topLevelKeys(json);
+  if (Object.keys(tags).every((key, i) => key === keys[i])) return tags;
+  return new Proxy(tags, { ownKeys: () => keys });
+}
+
+function brokenRule(key: string, value: unknown): string | null {
+  if (key.length === 0) return 'key "" must not be empty';
+  // A refused key may be thousands of characters long: the message shows its beginning.
+  const name = JSON.stringify(key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key);
+  if (codePoints(key) > MAX_KEY_LENGTH) return `key ${name} must be at most ${MAX_KEY_LENGTH} characters`;
+  if (!/^[A-Za-z0-9_-]+$/.test(key)) return `key ${name} may only contain A-Z a-z 0-9 _ -`;
+  if (typeof value !== 'string') return `value of ${name} must be a string`;
+  if (codePoints(value) > MAX_VALUE_LENGTH) return `value of ${name} must be at most ${MAX_VALUE_LENGTH} characters`;
+  if (/\p{Cc}/u.test(value)) return `value of ${name} must not contain control characters`;
+  // With the `u` flag Cs matches only surrogates that are not part of a pair: no text, and no UTF-8 for it.
+  if (/\p{Cs}/u.test(value)) return `value of ${name} must not contain lone surrogates`;
+  return null;
+}
+
+/**
+ * The keys of the outermost object in the order of the text; a repeated key keeps its first place, as in `JSON.parse`.
+ * The text must be known to be JSON: then every bracket outside a string is structure, and a string before a colon a key.
+ */
+function topLevelKeys(json: string): string[] {
+  const keys = new Set<string>();
+  let depth = 0;
+  for (const [token, string, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")\s*(:)?|[{}[\]]/g)) {
+    if (string === undefined) depth += token === '{' || token === '[' ? 1 : -1;
+    else if (depth === 1 && colon) keys.add(JSON.parse(string) as string);
+  }
+  return [...keys];
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}

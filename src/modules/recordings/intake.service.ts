@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { Database, type Tx } from '../../platform/database/database.js';
+import { ConflictError, ValidationError } from '../../platform/errors/errors.js';
+import { EventBus } from '../../platform/events/event-bus.js';
+import { isCleanText } from '../../platform/http/rules.js';
+import { isLanguage, languageName } from '../../platform/languages/languages.js';
+import { ObjectGc } from '../../platform/storage/object-gc.js';
+import { ObjectStore } from '../../platform/storage/object-store.js';
+import { recogniseFormat } from './audio-format.js';
+import { probeAudio } from './audio-probe.js';
+import type { UploadForm } from './audio-upload.js';
+import { parseCustomTags } from './custom-tags.js';
+import { Recording, type UploadSource } from './recording.entity.js';
+import { RecordingAccepted } from './recordings.events.js';
+import { tallyAccepted } from './tally.js';
+
+/** How an upload came. */
+export interface Origin {
+  userId: string | null;
+  clientIp: string | null;
+  userAgent: string | null;
+  source: UploadSource;
+  idempotencyKey: string | null;
+}
+
+/** `replayed`: the same upload came before, and this is what became of it. */
+export interface Intake {
+  recording: Recording;
+  replayed: boolean;
+}
+
+/** A printable key, as the header's value arrives. */
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+/** Hours for which a key is remembered (D20). */
+export const IDEMPOTENCY_HOURS = 24;
+
+/** Takes an upload from the spool into storage and the tables: the first two of the six durable steps. */
+@Injectable()
+export class IntakeService {
+  constructor(
+    private readonly database: Database,
+    private readonly store: ObjectStore,
+    private readonly objects: ObjectGc,
+    private readonly bus: EventBus,
+  ) {}
+
+  /** @throws ValidationError, ConflictError, StorageUnavailable; then nothing of the upload is kept. */
+  async accept(accountId: string, form: UploadForm, origin: Origin): Promise<Intake> {
+    const recording = await this.describe(accountId, form, origin);
+    const key = origin.idempotencyKey;
+    if (key !== null && !IDEMPOTENCY_KEY.test(key)) {
+      throw new ValidationError({ field: 'Idempotency-Key', reason: 'must be 1 to 255 printable characters' });
+    }
+    const claim = key === null ? null : { key, fingerprint: fingerprint(form.sha256, recording) };
+    const earlier = claim && (await this.replay(recording, claim));
+    return earlier ?? (await this.keep(recording, form, claim));
+  }
+
+  private async describe(accountId: string, form: UploadForm, origin: Origin): Promise<Recording> {
+    const { custom_tags: tags, language } = form.fields;
+    const { handle } = form.file;
+    if (form.sizeBytes === 0) throw new ValidationError({ field: 'file', reason: 'is empty' });
+    const format = await recogniseFormat(handle, form.sizeBytes);
+    if (!format) throw new ValidationError({ field: 'file', reason: 'must be audio in webm, mp3, ogg or wav' });
+    const customTags = readTags(tags);
+    const spoken = readLanguage(language);
+    const facts = await probeAudio(handle, form.sizeBytes, format);
+    const id = uuidv7();
+    const now = new Date();
+    const month = now.toISOString().slice(0, 'yyyy-mm'.length).replace('-', '/');
+    return Object.assign(new Recording(), {
+      id,
+      accountId,
+      userId: origin.userId,
+      originalFilename: form.originalFilename,
+      objectKey: `${accountId}/${month}/${id}.${format}`,
+      bucket: this.store.bucket,
+      durationMs: Math.round(facts.durationSeconds * 1000),
+      fileSizeBytes: form.sizeBytes,
+      audioFormat: format,
+      sampleRate: facts.sampleRate,
+      channels: facts.channels,
+      bitRate: facts.bitRate,
+      audioCodec: facts.codec,
+      clientIp: origin.clientIp,
+      userAgent: origin.userAgent,
+      uploadSource: origin.source,
+      customTags,
+      language: spoken,
+      status: 'processing' as const,
+      features: null,
+      failureReason: null,
+      run: 1,
+      attempt: 0,
+      faults: 0,
+      leaseToken: null,
+      leaseUntil: null,
+      createdAt: now,
+      updatedAt: now,
+      processedAt: null,
+    });
+  }
+
+  /** The object's key is on the removal list while it is nobody's, so that a crash leaves no orphan. */
+  private async keep(recording: Recording, form: UploadForm, claim: Claim | null): Promise<Intake> {
+    await this.objects.reserve(recording.objectKey);
+    try {
+      await this.store.put(recording.objectKey, form.file.path, form.sizeBytes);
+      await this.database.transact((tx) => this.insert(tx, recording, claim));
+      return { recording, replayed: false };
+    } catch (error) {
+      void this.objects.giveUp(recording.objectKey);
+      if (!(error instanceof KeyTaken) || !claim) throw error;
+      const earlier = await this.replay(recording, claim);
+      if (!earlier) throw error;
+      return earlier;
+    }
+  }
+
+  private async insert(tx: Tx, recording: Recording, claim: Claim | null): Promise<void> {
+    if (claim) await this.rememberKey(tx, recording, claim);
+    await this.objects.keep(tx, recording.objectKey);
+    await tx.manager.insert(Recording, recording);
+    await tallyAccepted(tx, recording);
+    await this.bus.emit(new RecordingAccepted(recording), tx);
+  }
+
+  /** Nothing is reserved beforehand: of two uploads at the same time, the one that commits second finds the key taken. */
+  private async rememberKey(tx: Tx, recording: Recording, { key, fingerprint: print }: Claim): Promise<void> {
+    const remembered = await tx.query(
+      `INSERT INTO idempotency_keys AS k (account_id, identity, key, fingerprint, recording_id, created_at)
+       VALUES ($1, $2, $3, $4, $5, now())
+       ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
+         SET fingerprint = excluded.fingerprint, recording_id = excluded.recording_id, created_at = excluded.created_at
+         WHERE k.created_at < now() - make_interval(hours => ${IDEMPOTENCY_HOURS})
+       RETURNING key`,
+      [recording.accountId, recording.userId ?? '', key, print, recording.id],
+    );
+    if (remembered.length === 0) throw new KeyTaken();
+  }
+
+  /** Null when the key is new. @throws ConflictError when it stands for something else, or for what was deleted. */
+  private async replay({ accountId, userId }: Recording, { key, fingerprint: print }: Claim): Promise<Intake | null> {
+    const [line] = await this.database.query<{ fingerprint: string; recording_id: string }>(
+      `SELECT fingerprint, recording_id FROM idempotency_keys
+       WHERE account_id = $1 AND identity = $2 AND key = $3
+         AND created_at >= now() - make_interval(hours => ${IDEMPOTENCY_HOURS})`,
+      [accountId, userId ?? '', key],
+    );
+    if (!line) return null;
+    if (line.fingerprint !== print) {
+      throw new ConflictError('This Idempotency-Key was used for an upload with other contents.');
+    }
+    const recordings = this.database.dataSource.getRepository(Recording);
+    const recording = await recordings.findOneBy({ id: line.recording_id, accountId });
+    if (!recording) throw new ConflictError('The recording that this Idempotency-Key was used for has been deleted.');
+    return { recording, replayed: true };
+  }
+}
+
+interface Claim {
+  key: string;
+  fingerprint: string;
+}
+
+/** Another upload with the same key has been committed since we looked. */
+class KeyTaken extends ConflictError {
+  constructor() {
+    super('This Idempotency-Key is in use by another upload.');
+  }
+}
+
+function fingerprint(sha256: string, { language, customTags }: Recording): string {
+  return createHash('sha256').update(JSON.stringify([sha256, language, customTags])).digest('hex');
+}
+
+function readTags(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const tags = parseCustomTags(text);
+  if (!tags.ok) throw new ValidationError({ field: 'custom_tags', reason: tags.reason });
+  return tags.json;
+}
+
+function readLanguage(name: string | undefined): string | null {
+  if (name === undefined) return null;
+  if (!isCleanText(name) || !isLanguage(name)) {
+    throw new ValidationError({ field: 'language', reason: 'must be the English name of a language, such as english' });
+  }
+  return languageName(name);
+}

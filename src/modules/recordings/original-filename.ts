@@ -1,0 +1,27 @@
+const MAX_LENGTH = 255;
+
+/** A longer "extension" is the end of a sentence, not something worth keeping when a name is cut. */
+const MAX_EXTENSION_LENGTH = 16;
+
+const NAMELESS = 'recording';
+
+/**
+ * The base name of an uploaded file (D22): safe to print, log and show, never part of a path. Removed are control
+ * characters, format characters (bidi overrides that make `gpj.exe` look like `exe.jpg`, zero-width ones), line and
+ * paragraph separators, and lone surrogates, which have no UTF-8. At most 255 code points, the extension kept.
+ */
+export function cleanFilename(raw: string | undefined): string {
+  const visible = (raw ?? '').replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '');
+  // Windows browsers of old sent whole paths, so both separators count on every system.
+  const base = visible.slice(Math.max(visible.lastIndexOf('/'), visible.lastIndexOf('\\')) + 1);
+  const name = shorten(base.normalize('NFC').trim());
+  return name === '' || name === '.' || name === '..' ? NAMELESS : name;
+}
+
+function shorten(name: string): string {
+  const characters = Array.from(name);
+  if (characters.length <= MAX_LENGTH) return name;
+  const dot = characters.lastIndexOf('.');
+  const extension = dot > 0 && characters.length - dot <= MAX_EXTENSION_LENGTH ? characters.slice(dot) : [];
+  return [...characters.slice(0, MAX_LENGTH - extension.length), ...extension].join('');
+}

@@ -1,0 +1,166 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { type Found, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
+import { resourceTime } from '../../platform/http/timestamps.js';
+import type { AudioFormat } from './audio-format.js';
+import { orderedTags } from './custom-tags.js';
+import {
+  type Recording,
+  RECORDING_STATUSES,
+  type RecordingFeatures,
+  type RecordingStatus,
+  UPLOAD_SOURCES,
+  type UploadSource,
+} from './recording.entity.js';
+
+const EXAMPLE_ID = '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60';
+const EXAMPLE_TENANT = '019aa5c0-4a7e-7cc4-9d5e-3f1f0a6f1c2d';
+
+class FeaturesView {
+  @ApiProperty({ type: Number, nullable: true, example: 9.7 })
+  speech_seconds: number | null;
+
+  @ApiProperty({ example: false })
+  no_speech: boolean;
+}
+
+export class RecordingView {
+  @ApiProperty({ example: EXAMPLE_ID, format: 'uuid' })
+  id: string;
+
+  @ApiProperty({ example: EXAMPLE_TENANT, format: 'uuid' })
+  tenant_id: string;
+
+  /** The end user named by the access token of the upload. */
+  @ApiProperty({ type: String, nullable: true, example: 'user-4711' })
+  user_id: string | null;
+
+  @ApiProperty({ example: 'note.webm' })
+  original_filename: string;
+
+  @ApiProperty({ example: `${EXAMPLE_TENANT}/2026/11/${EXAMPLE_ID}.webm` })
+  s3_key: string;
+
+  @ApiProperty({ example: 'voice-notes' })
+  s3_bucket: string;
+
+  /** Seconds. */
+  @ApiProperty({ example: 11.001 })
+  duration_seconds: number;
+
+  @ApiProperty({ type: 'integer', example: 88_211 })
+  file_size_bytes: number;
+
+  @ApiProperty({ enum: ['webm', 'mp3', 'ogg', 'wav'] })
+  audio_format: AudioFormat;
+
+  /** Hz. */
+  @ApiProperty({ type: 'integer', nullable: true, example: 48_000 })
+  sample_rate: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, example: 1 })
+  channels: number | null;
+
+  /** Bits a second. */
+  @ApiProperty({ type: 'integer', nullable: true, example: 64_000 })
+  bit_rate: number | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'opus' })
+  audio_codec: string | null;
+
+  @ApiProperty({ enum: RECORDING_STATUSES })
+  status: RecordingStatus;
+
+  @ApiProperty({ type: FeaturesView, nullable: true })
+  features: RecordingFeatures | null;
+
+  @ApiProperty({ type: String, nullable: true, example: '203.0.113.9' })
+  client_ip: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'curl/8.5.0' })
+  user_agent: string | null;
+
+  @ApiProperty({ enum: UPLOAD_SOURCES, nullable: true })
+  upload_source: UploadSource | null;
+
+  @ApiProperty({
+    type: 'object',
+    nullable: true,
+    additionalProperties: { type: 'string' },
+    example: { ticket: 'T-1042' },
+  })
+  custom_tags: object | null;
+
+  @ApiProperty({ example: '2026-11-21T10:15:00' })
+  created_at: string;
+
+  @ApiProperty({ example: '2026-11-21T10:15:04' })
+  updated_at: string;
+
+  /** When the terminal state was reached. */
+  @ApiProperty({ type: String, nullable: true, example: '2026-11-21T10:15:04' })
+  processed_at: string | null;
+
+  @ApiProperty({ example: `/v1/recordings/${EXAMPLE_ID}` })
+  uri: string;
+}
+
+class SubresourceUrisView {
+  @ApiProperty({ example: `/v1/recordings/${EXAMPLE_ID}/transcription` })
+  transcription: string;
+}
+
+export class SingleRecordingView extends RecordingView {
+  subresource_uris: SubresourceUrisView;
+}
+
+export class CreatedRecordingView extends SingleRecordingView {
+  @ApiProperty({ enum: ['RECORDING_CREATED'] })
+  code: 'RECORDING_CREATED';
+}
+
+export class RecordingPage extends PageFields {
+  recordings: RecordingView[];
+}
+
+export const recordingUri = (id: string): string => `/v1/recordings/${id}`;
+
+function presentRecording(recording: Recording): RecordingView {
+  return {
+    id: recording.id,
+    tenant_id: recording.accountId,
+    user_id: recording.userId,
+    original_filename: recording.originalFilename,
+    s3_key: recording.objectKey,
+    s3_bucket: recording.bucket,
+    duration_seconds: recording.durationMs / 1000,
+    file_size_bytes: recording.fileSizeBytes,
+    audio_format: recording.audioFormat,
+    sample_rate: recording.sampleRate,
+    channels: recording.channels,
+    bit_rate: recording.bitRate,
+    audio_codec: recording.audioCodec,
+    status: recording.status,
+    features: recording.features,
+    client_ip: recording.clientIp,
+    user_agent: recording.userAgent,
+    upload_source: recording.uploadSource,
+    custom_tags: orderedTags(recording.customTags),
+    created_at: resourceTime(recording.createdAt),
+    updated_at: resourceTime(recording.updatedAt),
+    processed_at: recording.processedAt && resourceTime(recording.processedAt),
+    uri: recordingUri(recording.id),
+  };
+}
+
+export function presentSingleRecording(recording: Recording): SingleRecordingView {
+  const uri = recordingUri(recording.id);
+  return { ...presentRecording(recording), subresource_uris: { transcription: `${uri}/transcription` } };
+}
+
+export function presentCreatedRecording(recording: Recording): CreatedRecordingView {
+  return { ...presentSingleRecording(recording), code: 'RECORDING_CREATED' };
+}
+
+export function presentRecordingPage(query: PageQuery, found: Found<Recording>): RecordingPage {
+  return { recordings: found.items.map(presentRecording), ...pageFields('/v1/recordings', query, found) };
+}

@@ -1,0 +1,115 @@
+import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { CurrentPrincipal } from '../../platform/access/current-principal.js';
+import type { Principal } from '../../platform/access/principal.js';
+import { AllowAccessToken, RequireScope } from '../../platform/access/require-scope.js';
+import { Spool } from '../../platform/storage/spool.js';
+import { receiveUpload } from './audio-upload.js';
+import { IntakeService, type Origin } from './intake.service.js';
+import {
+  CreatedRecordingView,
+  presentCreatedRecording,
+  presentRecordingPage,
+  presentSingleRecording,
+  RecordingPage,
+  recordingUri,
+  SingleRecordingView,
+} from './recording.presenter.js';
+import { checkDays, ListRecordingsQuery } from './recordings.dto.js';
+import { RecordingsService } from './recordings.service.js';
+
+const UPLOAD_FORM = {
+  schema: {
+    type: 'object',
+    required: ['file'],
+    properties: {
+      file: { type: 'string', format: 'binary', description: 'Audio in webm, mp3, ogg or wav, at most 26214400 bytes.' },
+      custom_tags: { type: 'string', description: 'A JSON object of strings.', example: '{"ticket":"T-1042"}' },
+      language: { type: 'string', description: 'The English name of the language spoken.', example: 'english' },
+    },
+  },
+};
+
+/** A user agent is for people to read: what is longer than this is no help. */
+const MAX_USER_AGENT = 512;
+
+@ApiTags('Recordings')
+@Controller('v1/recordings')
+export class RecordingsController {
+  constructor(
+    private readonly recordings: RecordingsService,
+    private readonly intake: IntakeService,
+    private readonly spool: Spool,
+  ) {}
+
+  /** Upload a voice note. It is answered once the audio is safely stored; the transcription follows. */
+  @Post()
+  @AllowAccessToken('recordings:write')
+  @ApiConsumes('multipart/form-data')
+  @ApiBody(UPLOAD_FORM)
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes repeating the upload safe for 24 h.' })
+  async upload(
+    @CurrentPrincipal() principal: Principal,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<CreatedRecordingView> {
+    const form = await receiveUpload(request, this.spool);
+    try {
+      const { recording, replayed } = await this.intake.accept(principal.accountId, form, originOf(request, principal));
+      if (replayed) response.setHeader('Idempotent-Replayed', 'true');
+      response.setHeader('Location', recordingUri(recording.id));
+      return presentCreatedRecording(recording);
+    } finally {
+      await form.file.discard();
+    }
+  }
+
+  /** List the recordings, newest first. */
+  @Get()
+  @RequireScope('recordings:read')
+  async list(@CurrentPrincipal() { accountId }: Principal, @Query() query: ListRecordingsQuery): Promise<RecordingPage> {
+    checkDays(query);
+    return presentRecordingPage(query, await this.recordings.list(accountId, query));
+  }
+
+  /** Get a recording. */
+  @Get(':recording_id')
+  @RequireScope('recordings:read')
+  async get(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('recording_id') id: string,
+  ): Promise<SingleRecordingView> {
+    return presentSingleRecording(await this.recordings.get(accountId, id));
+  }
+
+  /** Transcribe a failed recording once more. */
+  @Post(':recording_id/retry')
+  @HttpCode(202)
+  @RequireScope('recordings:write')
+  async retry(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('recording_id') id: string,
+  ): Promise<SingleRecordingView> {
+    return presentSingleRecording(await this.recordings.retry(accountId, id));
+  }
+
+  /** Delete a recording, its transcription and its audio. */
+  @Delete(':recording_id')
+  @HttpCode(204)
+  @RequireScope('recordings:write')
+  async delete(@CurrentPrincipal() { accountId }: Principal, @Param('recording_id') id: string): Promise<void> {
+    await this.recordings.delete(accountId, id);
+  }
+}
+
+function originOf(request: Request, principal: Principal): Origin {
+  const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
+  return {
+    userId: principal.identity,
+    clientIp: request.ip ?? null,
+    userAgent: userAgent ?? null,
+    source: principal.credential === 'access_token' ? 'access_token' : 'api',
+    idempotencyKey: request.get('idempotency-key') ?? null,
+  };
+}

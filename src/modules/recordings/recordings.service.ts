@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { ConflictError, NotFoundError } from '../../platform/errors/errors.js';
+import { EventBus } from '../../platform/events/event-bus.js';
+import type { Found } from '../../platform/http/page.js';
+import { isResourceId } from '../../platform/http/resource-id.js';
+import { ObjectGc } from '../../platform/storage/object-gc.js';
+import { Recording } from './recording.entity.js';
+import type { ListRecordingsQuery } from './recordings.dto.js';
+import { RecordingAccepted, RecordingDeleted } from './recordings.events.js';
+import { TALLIES_OF_ACCOUNT, tallyDeleted, tallyMoved } from './tally.js';
+
+/** What an account used in one month. */
+export interface UsagePeriod {
+  recordings: number;
+  durationMs: number;
+  bytes: number;
+}
+
+@Injectable()
+export class RecordingsService {
+  constructor(
+    private readonly database: Database,
+    private readonly objects: ObjectGc,
+    private readonly bus: EventBus,
+  ) {}
+
+  /** @throws NotFoundError */
+  async get(accountId: string, id: string): Promise<Recording> {
+    if (!isResourceId(id)) throw new NotFoundError('recording');
+    const [recording] = await this.database.query<Recording>(
+      `SELECT ${this.columns} FROM recordings r WHERE r.id = $2 AND r.account_id = $1`,
+      [accountId, id],
+    );
+    if (!recording) throw new NotFoundError('recording');
+    return recording;
+  }
+
+  /** Page and total come from one statement, and so from one snapshot. */
+  async list(accountId: string, query: ListRecordingsQuery): Promise<Found<Recording>> {
+    const { page, limit, status = null, date_from: from = null, date_to: to = null } = query;
+    const rows = await this.database.query<Recording & { total: number }>(
+      `SELECT total.total, found.* FROM (
+         SELECT coalesce(sum(listed), 0)::float8 AS total FROM ${TALLIES_OF_ACCOUNT} AS tallies
+         WHERE ($2::text IS NULL OR status = $2)
+           AND ($3::date IS NULL OR day >= $3) AND ($4::date IS NULL OR day <= $4)
+       ) total LEFT JOIN LATERAL (
+         SELECT ${this.columns} FROM recordings r
+         WHERE r.account_id = $1 AND ($2::text IS NULL OR r.status = $2)
+           AND ($3::date IS NULL OR r.created_at >= $3::timestamp AT TIME ZONE 'UTC')
+           AND ($4::date IS NULL OR r.created_at < ($4::date + 1)::timestamp AT TIME ZONE 'UTC')
+         ORDER BY r.created_at DESC, r.id DESC LIMIT $5 OFFSET $6
+       ) found ON true`,
+      [accountId, status, from, to, limit, page * limit],
+    );
+    // Without recordings on the page there is still the row with the total.
+    return { items: rows.filter((row) => row.id !== null), total: rows[0]?.total ?? 0 };
+  }
+
+  /** Usage of the UTC month of `now`, and of the month before. */
+  async usage(accountId: string, now: Date): Promise<[UsagePeriod, UsagePeriod]> {
+    const first = (monthsBack: number): string =>
+      new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsBack, 1)).toISOString().slice(0, 10);
+    const rows = await this.database.query<UsagePeriod & { current: boolean }>(
+      `SELECT day >= $2::date AS current, sum(accepted)::float8 AS recordings,
+              sum(duration_ms)::float8 AS "durationMs", sum(bytes)::float8 AS bytes
+       FROM ${TALLIES_OF_ACCOUNT} AS tallies WHERE day >= $3::date AND day < $4::date GROUP BY 1`,
+      [accountId, first(0), first(1), first(-1)],
+    );
+    const none = { recordings: 0, durationMs: 0, bytes: 0 };
+    return [rows.find((row) => row.current) ?? none, rows.find((row) => !row.current) ?? none];
+  }
+
+  /** Opens a new run of a failed recording. @throws NotFoundError, ConflictError when it has not failed */
+  async retry(accountId: string, id: string): Promise<Recording> {
+    await this.get(accountId, id);
+    return await this.database.transact(async (tx) => {
+      const [recording] = await tx.query<Recording>(
+        `UPDATE recordings r SET status = 'processing', run = run + 1, attempt = 0, faults = 0, lease_until = NULL,
+           processed_at = NULL, features = NULL, failure_reason = NULL, updated_at = now()
+         WHERE id = $2 AND account_id = $1 AND status = 'failed' RETURNING ${this.columns}`,
+        [accountId, id],
+      );
+      if (!recording) throw new ConflictError('Only a recording that has failed can be retried.');
+      await tallyMoved(tx, recording, 'failed', 'processing', 0);
+      await this.bus.emit(new RecordingAccepted(recording), tx);
+      return recording;
+    });
+  }
+
+  /** In every state: the row, what hangs on it, and the audio. @throws NotFoundError */
+  async delete(accountId: string, id: string): Promise<void> {
+    await this.get(accountId, id);
+    await this.database.transact(async (tx) => {
+      const [recording] = await tx.query<Recording>(
+        `DELETE FROM recordings r WHERE id = $2 AND account_id = $1 RETURNING ${this.columns}`,
+        [accountId, id],
+      );
+      if (!recording) throw new NotFoundError('recording');
+      await tallyDeleted(tx, recording);
+      await this.objects.discard(tx, recording.objectKey);
+      await this.bus.emit(new RecordingDeleted(recording), tx);
+    });
+  }
+
+  private get columns(): string {
+    return this.database.columns(Recording, 'r');
+  }
+}

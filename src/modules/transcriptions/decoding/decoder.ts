@@ -1,0 +1,154 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { childEnvironment } from '../../../platform/config/child-environment.js';
+import { AudioRefused, EngineFault } from '../engines/transcription-engine.js';
+import { SAMPLES_PER_SECOND } from './pcm.js';
+
+export type AudioFormat = 'webm' | 'mp3' | 'ogg' | 'wav';
+
+/** An uploaded file and what its header claims; null where the header does not say. */
+export interface AudioSource {
+  file: string;
+  format: AudioFormat;
+  sampleRate: number | null;
+  channels: number | null;
+}
+
+export interface DecodeOptions {
+  /** No more than this much is decoded. */
+  maxSeconds: number;
+  signal: AbortSignal;
+}
+
+/** Never detected by ffmpeg: a playlist that is named .mp3 would open other files. */
+const DEMUXER: Record<AudioFormat, string> = { webm: 'matroska', mp3: 'mp3', ogg: 'ogg', wav: 'wav' };
+const SAMPLE_RATES_HZ = { min: 4_000, max: 192_000 };
+const MAX_CHANNELS = 8;
+
+/** Private memory (RLIMIT_DATA; address space says little, ffmpeg's libraries alone take 300 MB of it). Usual: 40 MB. */
+const MEMORY_BYTES = 128 << 20;
+/** One allocation; a 25 MB ID3 tag is read in one. */
+const ALLOCATION_BYTES = 64 << 20;
+/** ffmpeg decodes 500 seconds of audio in a second of CPU or more; 100 leaves room for slow machines. */
+const CPU_SECONDS = { base: 30, audioPerSecond: 100 };
+/** A local file is read at once: silence from ffmpeg while we wait for it means that it hangs. */
+const STALL_MS = 60_000;
+const STDERR_TAIL_BYTES = 2_048;
+/** ffmpeg's own code for "ended by a signal", which is how its CPU limit reaches it. */
+const EXIT_SIGNALLED = 255;
+
+const NO_FFMPEG =
+  'ffmpeg is not installed (Debian/Ubuntu: apt-get install ffmpeg; Fedora: dnf install ffmpeg-free; macOS: brew install ffmpeg)';
+
+/** Null when audio can be decoded; otherwise what to install. */
+export async function decoderProblem(): Promise<string | null> {
+  return (await findProgram('ffmpeg')) ? null : NO_FFMPEG;
+}
+
+/**
+ * Decodes the first audio track to 16 kHz mono, in a child process that is held to its limits and waits while the
+ * reader does. A file that breaks off in the middle is decoded as far as it goes.
+ * @throws AudioRefused when nothing in the file can be decoded; EngineFault when ffmpeg is missing, crashes or hangs.
+ */
+export async function* decode(source: AudioSource, { maxSeconds, signal }: DecodeOptions): AsyncGenerator<Buffer> {
+  refuseImplausible(source);
+  const child = await start(source, maxSeconds);
+  const kill = () => void child.kill('SIGKILL');
+  const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
+  ended.catch(() => undefined);
+  const stderr = keepTail(child.stderr);
+  let stalled = false;
+  const watch = () =>
+    setTimeout(() => {
+      stalled = true;
+      kill();
+    }, STALL_MS);
+  signal.addEventListener('abort', kill);
+  if (signal.aborted) kill();
+  let watchdog = watch();
+  let decoded = false;
+  try {
+    for await (const chunk of child.stdout) {
+      clearTimeout(watchdog);
+      decoded = true;
+      yield chunk as Buffer;
+      watchdog = watch();
+    }
+    const [code, killedBy] = await ended;
+    signal.throwIfAborted();
+    if (stalled) throw new EngineFault('ffmpeg hung', true, { cause: stderr() });
+    judge(killedBy ?? code, decoded, stderr());
+  } finally {
+    clearTimeout(watchdog);
+    signal.removeEventListener('abort', kill);
+    kill();
+    await ended.catch(() => undefined);
+  }
+}
+
+function refuseImplausible({ sampleRate, channels }: AudioSource): void {
+  if (sampleRate !== null && (sampleRate < SAMPLE_RATES_HZ.min || sampleRate > SAMPLE_RATES_HZ.max)) {
+    throw new AudioRefused(`The sample rate of ${sampleRate} Hz is outside 4–192 kHz`);
+  }
+  if (channels !== null && (channels < 1 || channels > MAX_CHANNELS)) {
+    throw new AudioRefused(`The file has ${channels} channels; 1 to ${MAX_CHANNELS} can be decoded`);
+  }
+}
+
+type Decoder = ChildProcessByStdio<null, Readable, Readable>;
+
+async function start(source: AudioSource, maxSeconds: number): Promise<Decoder> {
+  const ffmpeg = await findProgram('ffmpeg');
+  if (!ffmpeg) throw new EngineFault(NO_FFMPEG, false);
+  await access(source.file, constants.R_OK).catch((error: unknown) => {
+    throw new EngineFault('The audio file cannot be read', false, { cause: error });
+  });
+  const command = [ffmpeg, ...ffmpegArguments(source, maxSeconds)];
+  // util-linux only: elsewhere ffmpeg's own limits have to do.
+  const prlimit = await findProgram('prlimit');
+  if (prlimit) command.unshift(prlimit, `--data=${MEMORY_BYTES}`);
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, { env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  await once(child, 'spawn').catch((error: unknown) => {
+    throw new EngineFault('ffmpeg could not be started', false, { cause: error });
+  });
+  return child;
+}
+
+function ffmpegArguments({ file, format }: AudioSource, maxSeconds: number): string[] {
+  const cpuSeconds = Math.ceil(CPU_SECONDS.base + maxSeconds / CPU_SECONDS.audioPerSecond);
+  const limits = ['-threads', '1', '-max_alloc', `${ALLOCATION_BYTES}`, '-timelimit', `${cpuSeconds}`];
+  const input = ['-protocol_whitelist', 'file,pipe', '-f', DEMUXER[format], '-i', `file:${file}`];
+  const track = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-t', `${maxSeconds}`];
+  const output = ['-ac', '1', '-ar', `${SAMPLES_PER_SECOND}`, '-c:a', 'pcm_s16le', '-f', 's16le', 'pipe:1'];
+  return ['-hide_banner', '-v', 'error', '-nostdin', ...limits, ...input, ...track, ...output];
+}
+
+/** What ffmpeg's end means. A failure after some output is a file that breaks off: what came is used. */
+function judge(outcome: number | string | null, decoded: boolean, stderr: string): void {
+  if (typeof outcome === 'string') throw new EngineFault(`ffmpeg was ended by ${outcome}`, true, { cause: stderr });
+  if (outcome === EXIT_SIGNALLED) throw new EngineFault('ffmpeg ran into its limit', true, { cause: stderr });
+  if (!decoded) throw new AudioRefused('The file contains no audio that can be decoded', { cause: stderr });
+}
+
+function keepTail(stream: Readable): () => string {
+  let tail = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    tail = Buffer.concat([tail, chunk]).subarray(-STDERR_TAIL_BYTES);
+  });
+  return () => tail.toString('utf8');
+}
+
+async function findProgram(name: string): Promise<string | null> {
+  const folders = (childEnvironment().PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+  for (const folder of folders) {
+    const file = path.join(folder, name);
+    const found = await access(file, constants.X_OK).then(() => true, () => false);
+    if (found) return file;
+  }
+  return null;
+}

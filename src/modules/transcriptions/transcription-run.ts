@@ -1,0 +1,122 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Env } from '../../platform/config/env.js';
+import { ObjectMissing, ObjectStore, StorageUnavailable } from '../../platform/storage/object-store.js';
+import { type Lease, type Outcome, ProcessingService } from '../recordings/processing.service.js';
+import { AudioRefused, EngineFault } from './engines/transcription-engine.js';
+import { TranscriptionDoorbell } from './transcription-doorbell.js';
+import { Transcriber } from './transcriber.js';
+
+/** Crashes of the engine or the decoder on one recording, after which the recording is held to be the cause. */
+const MAX_FAULTS = 5;
+/** Seconds before another try: doubled each time, up to half an hour. */
+const FIRST_DELAY = 2;
+const LONGEST_DELAY = 1800;
+/** A renewal that fails three times in a row still leaves a quarter of the lease. */
+const RENEWALS_PER_LEASE = 4;
+
+/** The worker is asked to stop: what it holds goes back, for another worker to take at once. */
+export class WorkerStopping extends Error {
+  override readonly name = 'WorkerStopping';
+}
+
+class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+/** Takes one claimed recording to its terminal state, or gives it back. */
+@Injectable()
+export class TranscriptionRun {
+  private readonly logger = new Logger(TranscriptionRun.name);
+
+  constructor(
+    private readonly processing: ProcessingService,
+    private readonly transcriber: Transcriber,
+    private readonly store: ObjectStore,
+    private readonly doorbell: TranscriptionDoorbell,
+    private readonly env: Env,
+  ) {}
+
+  /** @param stopping aborted with {@link WorkerStopping}. Never throws but for a database out of reach. */
+  async perform(lease: Lease, stopping: AbortSignal): Promise<void> {
+    const lost = new AbortController();
+    const renewal = this.keepRenewing(lease, lost);
+    const signal = AbortSignal.any([stopping, lost.signal]);
+    try {
+      const outcome = await this.transcribe(lease, signal);
+      await this.processing.finish(lease, outcome);
+    } catch (error) {
+      await this.settle(lease, signal.aborted ? signal.reason : error);
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  private async transcribe(lease: Lease, signal: AbortSignal): Promise<Outcome> {
+    const started = performance.now();
+    const { audioFormat: format, sampleRate, channels, language } = lease;
+    const probedSeconds = lease.durationMs / 1000;
+    const note = await this.store.withFile(lease.objectKey, (file) =>
+      this.transcriber.transcribe({ file, format, sampleRate, channels, language, probedSeconds, signal }),
+    );
+    return {
+      status: 'transcribed',
+      transcript: {
+        text: note.text,
+        confidence: note.confidence,
+        language: note.language,
+        provider: this.transcriber.engine.name,
+        model: this.transcriber.engine.model,
+        processingDurationMs: Math.round(performance.now() - started),
+        words: note.words,
+      },
+      features: { speech_seconds: note.speechSeconds, no_speech: note.noSpeech },
+      durationMs: Math.round(note.durationSeconds * 1000),
+    };
+  }
+
+  private async settle(lease: Lease, error: unknown): Promise<void> {
+    if (error instanceof LeaseLost) return;
+    if (error instanceof AudioRefused) return this.fail(lease, error.message);
+    if (error instanceof ObjectMissing) return this.fail(lease, 'The audio is no longer in storage.');
+    if (error instanceof WorkerStopping) {
+      await this.processing.handBack(lease, 0, 0, 0);
+      await this.doorbell.ring({ recordingId: lease.id }, `handed-back-${Date.now()}`);
+      return;
+    }
+    const context = { err: error, recording_id: lease.id, attempt: lease.attempt };
+    this.logger.warn(context, 'an attempt at a transcription failed');
+    const blameless = error instanceof StorageUnavailable || (error instanceof EngineFault && !error.suspectsAudio);
+    if (!blameless && lease.faults + 1 >= MAX_FAULTS) {
+      return this.fail(lease, `The engine broke down on this recording ${MAX_FAULTS} times.`);
+    }
+    await this.tryAgain(lease, blameless ? 0 : 1);
+  }
+
+  private async fail(lease: Lease, reason: string): Promise<void> {
+    await this.processing.finish(lease, { status: 'failed', reason });
+  }
+
+  private async tryAgain(lease: Lease, faults: 0 | 1): Promise<void> {
+    const delay = Math.min(FIRST_DELAY * 2 ** (lease.attempt - 1), LONGEST_DELAY);
+    await this.processing.handBack(lease, delay, 1, faults);
+    await this.doorbell.ring({ recordingId: lease.id }, `attempt-${lease.attempt}`, delay * 1000 + 100);
+  }
+
+  /** A lost lease ends the work; a database out of reach does so once the lease must have run out. */
+  private keepRenewing(lease: Lease, lost: AbortController): NodeJS.Timeout {
+    const leaseMs = this.env.leaseSeconds * 1000;
+    let heldUntil = Date.now() + leaseMs;
+    return setInterval(() => {
+      const renewedAt = Date.now();
+      this.processing.renew(lease).then(
+        (held) => {
+          if (held) heldUntil = renewedAt + leaseMs;
+          else lost.abort(new LeaseLost());
+        },
+        () => {
+          if (Date.now() > heldUntil) lost.abort(new LeaseLost());
+        },
+      );
+    }, leaseMs / RENEWALS_PER_LEASE);
+  }
+}

@@ -1,0 +1,45 @@
+import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
+
+@Entity('transcriptions')
+export class Transcription {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** By name, since rooms do not import each other's entities. */
+  @ForeignKey('Recording', { onDelete: 'CASCADE' })
+  @Column('uuid')
+  recordingId: string;
+
+  @Column('uuid')
+  accountId: string;
+
+  @Column('text')
+  text: string;
+
+  /** 0–1. */
+  @Column('double precision')
+  confidence: number;
+
+  /** Lower-case English name. */
+  @Column('text')
+  language: string;
+
+  @Column('text')
+  provider: string;
+
+  @Column('text')
+  model: string;
+
+  @Column('integer')
+  processingDurationMs: number;
+
+  /** JSON text of `[{"word","start","end","confidence"}]`, as it goes out (D27). */
+  @Column('text')
+  words: string;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz')
+  updatedAt: Date;
+}

@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import type { Tx } from '../../platform/database/database.js';
+import { TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
+import type { RecordingTranscribed } from '../recordings/recordings.events.js';
+import { RecordingsService } from '../recordings/recordings.service.js';
+import { Transcription } from './transcription.entity.js';
+
+@Injectable()
+export class TranscriptionsService {
+  constructor(
+    @InjectRepository(Transcription) private readonly transcriptions: Repository<Transcription>,
+    private readonly recordings: RecordingsService,
+  ) {}
+
+  /** @throws NotFoundError, and its named kinds while there is none yet, and when there will be none (D26) */
+  async get(accountId: string, recordingId: string): Promise<Transcription> {
+    const recording = await this.recordings.get(accountId, recordingId);
+    if (recording.status === 'failed') throw new TranscriptionFailedError(recording.failureReason ?? '');
+    const transcription = await this.transcriptions.findOneBy({ recordingId, accountId });
+    if (!transcription) throw new TranscriptionNotReadyError();
+    return transcription;
+  }
+
+  async store(tx: Tx, { recording, transcript }: RecordingTranscribed): Promise<void> {
+    const now = new Date();
+    await tx.manager.insert(Transcription, {
+      id: uuidv7(),
+      recordingId: recording.id,
+      accountId: recording.accountId,
+      text: transcript.text,
+      confidence: transcript.confidence,
+      language: transcript.language,
+      provider: transcript.provider,
+      model: transcript.model,
+      processingDurationMs: transcript.processingDurationMs,
+      words: JSON.stringify(transcript.words),
+      createdAt: now,
+      updatedAt: now,
+    });
+  }
+}

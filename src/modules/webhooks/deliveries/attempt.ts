@@ -1,0 +1,53 @@
+import { setMaxListeners } from 'node:events';
+
+/** Ends an attempt; its message may be shown to the webhook's owner. */
+export class AttemptFailed extends Error {
+  override readonly name = 'AttemptFailed';
+}
+
+interface Limits {
+  connectMs: number;
+  headersMs: number;
+}
+
+/** The clocks of one attempt, and everything else that can end it early. */
+export class Attempt {
+  private readonly controller = new AbortController();
+  private readonly connectClock: NodeJS.Timeout;
+  private readonly answerClock: NodeJS.Timeout;
+
+  constructor(
+    { connectMs, headersMs }: Limits,
+    private readonly caller?: AbortSignal,
+  ) {
+    this.connectClock = setTimeout(() => this.fail(`no connection within ${connectMs / 1000} s`), connectMs);
+    this.answerClock = setTimeout(() => this.fail(`no answer within ${headersMs / 1000} s`), headersMs);
+    if (!caller) return;
+    // Node would take the many attempts that may share one signal for a leak, and warn.
+    setMaxListeners(0, caller);
+    caller.addEventListener('abort', this.cancel);
+    if (caller.aborted) this.cancel();
+  }
+
+  /** Aborted with an `AttemptFailed` as its reason. */
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  connected(): void {
+    clearTimeout(this.connectClock);
+  }
+
+  fail(why: string): void {
+    this.controller.abort(new AttemptFailed(why));
+  }
+
+  /** From here on nothing ends the attempt, which holds on to no timer and no signal any more. */
+  settle(): void {
+    clearTimeout(this.connectClock);
+    clearTimeout(this.answerClock);
+    this.caller?.removeEventListener('abort', this.cancel);
+  }
+
+  private readonly cancel = () => this.fail('the attempt was cancelled');
+}

@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Secrets } from '../../../platform/secrets/secrets.js';
+import { type ClaimedDelivery, DeliveriesService } from './deliveries.service.js';
+import { WebhookSender } from './sender.js';
+import { signDelivery } from './signature.js';
+
+/** Deliveries under way to one webhook, in this process (D29). */
+const LANE_WIDTH = 4;
+/** Webhooks that are served at the same time; bounds the sockets of the process. */
+const MAX_LANES = 250;
+/** What is under way when the process is asked to stop may take so long to end well. */
+const STOP_MS = 5000;
+
+/** Wakes a lane that waits; a ring between `reset` and the wait counts. */
+class Bell {
+  ring: () => void = () => undefined;
+  private rung: Promise<void> = Promise.resolve();
+
+  reset(): void {
+    this.rung = new Promise((resolve) => {
+      this.ring = resolve;
+    });
+  }
+
+  async waitOr(others: Iterable<Promise<void>>): Promise<void> {
+    await Promise.race([this.rung, ...others]);
+  }
+}
+
+/**
+ * A lane for each webhook that has deliveries due: it sends them a few at a time until there are none, so that a slow
+ * or dead endpoint holds up nobody but itself.
+ */
+@Injectable()
+export class DeliveryLanes implements OnModuleDestroy {
+  private readonly logger = new Logger(DeliveryLanes.name);
+  private readonly lanes = new Map<string, { bell: Bell; ended: Promise<void> }>();
+  private readonly stopping = new AbortController();
+  private accepting = true;
+
+  constructor(
+    private readonly deliveries: DeliveriesService,
+    private readonly sender: WebhookSender,
+    private readonly secrets: Secrets,
+  ) {}
+
+  /** Opens the webhook's lane, or has it look again. What finds no place now is rung for again by the reconciler. */
+  wake(webhookId: string): void {
+    const lane = this.lanes.get(webhookId);
+    if (lane) lane.bell.ring();
+    else if (this.accepting && this.lanes.size < MAX_LANES) this.open(webhookId);
+  }
+
+  /** The first hook of a stop: what is under way ends or goes back while Postgres is still there to write it down. */
+  async onModuleDestroy(): Promise<void> {
+    this.accepting = false;
+    for (const { bell } of this.lanes.values()) bell.ring();
+    const ended = Promise.allSettled([...this.lanes.values()].map((lane) => lane.ended));
+    await Promise.race([ended, delay(STOP_MS, null, { ref: false })]);
+    this.stopping.abort();
+    await ended;
+  }
+
+  private open(webhookId: string): void {
+    const bell = new Bell();
+    const ended = this.serve(webhookId, bell)
+      .catch((error: unknown) => this.logger.warn({ err: error, webhook_id: webhookId }, 'a delivery lane broke off'))
+      .finally(() => this.lanes.delete(webhookId));
+    this.lanes.set(webhookId, { bell, ended });
+  }
+
+  /** Ends only when a look that began after the last ring found nothing: no ring is ever missed. */
+  private async serve(webhookId: string, bell: Bell): Promise<void> {
+    const underWay = new Set<Promise<void>>();
+    while (this.accepting) {
+      bell.reset();
+      const claimed = await this.deliveries.claim(webhookId, LANE_WIDTH - underWay.size);
+      for (const delivery of claimed) {
+        const attempt = this.deliver(delivery).finally(() => underWay.delete(attempt));
+        underWay.add(attempt);
+      }
+      if (underWay.size === LANE_WIDTH) await Promise.race(underWay);
+      else if (underWay.size > 0) await bell.waitOr(underWay);
+      else if (claimed.length === 0) break;
+    }
+    await Promise.all(underWay);
+  }
+
+  private async deliver(delivery: ClaimedDelivery): Promise<void> {
+    const { signal } = this.stopping;
+    try {
+      const body = Buffer.from(delivery.body);
+      const headers = this.headersOf(delivery, body);
+      const outcome = await this.sender.send({ url: delivery.url, headers, body, signal });
+      if (signal.aborted && outcome.status === null) await this.deliveries.handBack(delivery);
+      else await this.deliveries.record(delivery, outcome);
+    } catch (error) {
+      // The lease runs out, and the delivery is due again: rather twice than never.
+      this.logger.warn({ err: error, delivery_id: delivery.id }, 'the outcome of a delivery could not be written down');
+    }
+  }
+
+  private headersOf({ webhookId, eventId, attempt, encryptedSecret }: ClaimedDelivery, body: Buffer) {
+    const secret = this.secrets.decrypt(encryptedSecret, webhookId);
+    return {
+      'Content-Type': 'application/json',
+      'X-Service-Event-Id': eventId,
+      'X-Service-Delivery-Attempt': `${attempt}`,
+      ...signDelivery({ secret, eventId, timestampSeconds: Math.floor(Date.now() / 1000), body }),
+    };
+  }
+}

@@ -1,0 +1,124 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { GLOBAL_IPV6_RANGE, SPECIAL_IPV4_RANGES, SPECIAL_IPV6_RANGES } from './special-ranges.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = [Address, number];
+
+const MAX_URL_CHARACTERS = 2048;
+/** The URL parser drops or rewrites these silently, so that what is checked by eye is not what is called. */
+const UNSAFE_CHARACTERS = /[\s\p{Cc}\p{Cs}\\]/u;
+const ABSOLUTE_HTTP = /^https?:\/\/(?<authority>[^/?#]+)/i;
+
+const MAX_NAME_LENGTH = 253;
+/** A host name's label (RFC 1123 §2.1), in lower case as the URL parser leaves it. */
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const PRIVATE_NAME = /\.(?:local|internal|localhost)$/;
+
+const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1'];
+
+const FIRST_FREE_PORT = 1024;
+const WEB_PORTS = new Set([80, 443]);
+/** NFS, MySQL, RDP, PostgreSQL, VNC, Redis, Elasticsearch, memcached, MongoDB: services a POST could do harm to. */
+const SERVICE_PORTS = new Set([2049, 3306, 3389, 5432, 5900, 6379, 9200, 11_211, 27_017]);
+
+/** The networks of `WEBHOOK_ALLOWED_CIDRS`: what lies inside is the operator's own choice, whatever else it is. */
+export class AllowedNetworks {
+  private readonly networks: Network[];
+
+  /** @throws Error that names the variable when an item is no CIDR, so that a process with a typo does not start. */
+  constructor(cidrs: readonly string[]) {
+    const broken = cidrs.find((cidr) => !isCidr(cidr));
+    if (broken !== undefined) throw new Error(`WEBHOOK_ALLOWED_CIDRS: ${broken} is not a CIDR such as 10.0.0.0/8`);
+    this.networks = cidrs.map((cidr) => ipaddr.parseCIDR(cidr));
+  }
+
+  includes(ip: string): boolean {
+    if (isIP(ip) === 0) return false;
+    // An IPv4-mapped address reaches the IPv4 host, so a rule for that host covers it.
+    return [ipaddr.parse(ip), ipaddr.process(ip)].some((address) => isInside(address, this.networks));
+  }
+}
+
+/**
+ * The check of a webhook's URL that needs no look-up (D29). Where its name leads is only known when it is called: then
+ * `WebhookSender` checks every address again.
+ * @returns null, or the rule that the URL breaks, in words that follow the field's name.
+ */
+export function checkWebhookUrl(url: string, allowed: AllowedNetworks): string | null {
+  return brokenForm(url) ?? brokenTarget(new URL(url), allowed);
+}
+
+/** Whether an address is none of the public internet's hosts. What is no address at all counts as forbidden. */
+export function isForbiddenAddress(ip: string): boolean {
+  if (isIP(ip) === 0) return true;
+  const address = ipaddr.parse(ip);
+  if (address.kind() === 'ipv4') return isInside(address, FORBIDDEN_IPV4);
+  return !isInside(address, GLOBAL_IPV6) || isInside(address, FORBIDDEN_IPV6);
+}
+
+/** Whether a delivery may be sent to an address: a public one, or one that the operator allows. */
+export function mayConnect(ip: string, allowed: AllowedNetworks): boolean {
+  return allowed.includes(ip) || !isForbiddenAddress(ip);
+}
+
+/**
+ * The addresses of `localhost` and the names below it, which are the loopback whatever a resolver says (RFC 6761 §6.3):
+ * those of the two that the operator allows. Null for any other name.
+ */
+export function loopbackAddresses(name: string, allowed: AllowedNetworks): string[] | null {
+  if (name !== 'localhost' && !name.endsWith('.localhost')) return null;
+  return LOOPBACK_ADDRESSES.filter((ip) => allowed.includes(ip));
+}
+
+/** Looks at the text as it was sent: the URL parser forgives most of what is refused here. */
+function brokenForm(url: string): string | null {
+  if (Array.from(url).length > MAX_URL_CHARACTERS) return `must be at most ${MAX_URL_CHARACTERS} characters long`;
+  if (UNSAFE_CHARACTERS.test(url)) return 'must not contain white space, control characters or backslashes';
+  const authority = ABSOLUTE_HTTP.exec(url)?.groups?.['authority'];
+  if (authority === undefined || !URL.canParse(url)) return 'must be an absolute http or https URL';
+  if (authority.includes('@')) return 'must not contain credentials';
+  if (url.includes('#')) return 'must not have a fragment';
+  return null;
+}
+
+/** Looks at what the URL parser made of it: every spelling of an address has become the usual one. */
+function brokenTarget(url: URL, allowed: AllowedNetworks): string | null {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0) {
+    if (allowed.includes(host)) return null;
+    return isForbiddenAddress(host) ? 'must not point to a private or special address' : brokenPort(url);
+  }
+  const loopback = loopbackAddresses(host, allowed);
+  return loopback !== null && loopback.length > 0 ? null : (brokenName(host) ?? brokenPort(url));
+}
+
+function brokenName(name: string): string | null {
+  if (name.endsWith('.')) return 'must not have a dot at the end of the host name';
+  const labels = name.split('.');
+  if (name.length > MAX_NAME_LENGTH || !labels.every((label) => LABEL.test(label)))
+    return 'must have a valid host name';
+  if (labels.length === 1 || PRIVATE_NAME.test(name))
+    return 'must not point to a private name; give a public host name';
+  return null;
+}
+
+function brokenPort(url: URL): string | null {
+  if (url.port === '') return null;
+  const port = Number(url.port);
+  const open = WEB_PORTS.has(port) || (port >= FIRST_FREE_PORT && !SERVICE_PORTS.has(port));
+  return open ? null : `must not use port ${port}`;
+}
+
+/** Stricter than ipaddr.js, which reads `10.1/16` as 10.0.0.1/16: a typo here would open the wrong network. */
+function isCidr(text: string): boolean {
+  return isIP(text.split('/')[0] ?? '') !== 0 && ipaddr.isValidCIDR(text);
+}
+
+function isInside(address: Address, networks: readonly Network[]): boolean {
+  return networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
+}
+
+const FORBIDDEN_IPV4: readonly Network[] = SPECIAL_IPV4_RANGES.map((cidr) => ipaddr.parseCIDR(cidr));
+const FORBIDDEN_IPV6: readonly Network[] = SPECIAL_IPV6_RANGES.map((cidr) => ipaddr.parseCIDR(cidr));
+const GLOBAL_IPV6: readonly Network[] = [ipaddr.parseCIDR(GLOBAL_IPV6_RANGE)];

@@ -1,0 +1,41 @@
+import { createHmac } from 'node:crypto';
+
+interface SignedDelivery {
+  /** The webhook's secret as its owner knows it. */
+  secret: string;
+  /** The event's id, the same on every attempt. */
+  eventId: string;
+  /** Unix time in seconds of this attempt. */
+  timestampSeconds: number;
+  /** The bytes that are sent. */
+  body: Buffer;
+}
+
+const SECRET_PREFIX = 'whsec_';
+/** RFC 4648 §4 with its padding: what the Standard Webhooks libraries accept. */
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/;
+
+/**
+ * The headers that prove where a delivery comes from: the service's own `X-Service-Signature` over the body, and those
+ * of Standard Webhooks (https://www.standardwebhooks.com), whose signature also covers the id and the time, so that a
+ * receiver can refuse a delivery that somebody recorded and plays again.
+ */
+export function signDelivery({ secret, eventId, timestampSeconds, body }: SignedDelivery): Record<string, string> {
+  const bodyDigest = createHmac('sha256', Buffer.from(secret, 'utf8')).update(body).digest('hex');
+  const messageDigest = createHmac('sha256', standardKey(secret))
+    .update(`${eventId}.${timestampSeconds}.`)
+    .update(body)
+    .digest('base64');
+  return {
+    'X-Service-Signature': `sha256=${bodyDigest}`,
+    'webhook-id': eventId,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': `v1,${messageDigest}`,
+  };
+}
+
+/** A secret that a customer chose need not be base64 after `whsec_`; then its text is the key, as without the prefix. */
+function standardKey(secret: string): Buffer {
+  const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : '';
+  return BASE64.test(encoded) ? Buffer.from(encoded, 'base64') : Buffer.from(secret, 'utf8');
+}

@@ -1,0 +1,51 @@
+import { failedPayload, transcribedPayload } from './event-payload.js';
+
+const facts = {
+  occurredAt: new Date('2026-11-21T10:00:09.900Z'),
+  recordingId: '0193-r',
+  identity: 'user "1"',
+  createdAt: new Date('2026-11-21T10:00:00.123Z'),
+  customTags: null,
+};
+const transcribed = {
+  ...facts,
+  durationSeconds: 3.74,
+  format: 'webm',
+  completedAt: new Date('2026-11-21T10:00:09.900Z'),
+};
+const failed = { ...facts, reason: 'The audio cannot be decoded.\n' };
+
+describe('event payloads', () => {
+  it('write recording.transcribed in the order of the interface', () => {
+    expect(transcribedPayload(transcribed)).toBe(
+      '{"event":"recording.transcribed","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
+        '"status":"transcribed","duration":3.74,"format":"webm","identity":"user \\"1\\"",' +
+        '"created_at":"2026-11-21T10:00:00Z","completed_at":"2026-11-21T10:00:09Z"}}',
+    );
+  });
+
+  it('write recording.failed in the order of the interface', () => {
+    expect(failedPayload(failed)).toBe(
+      '{"event":"recording.failed","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
+        '"status":"failed","identity":"user \\"1\\"","created_at":"2026-11-21T10:00:00Z"},' +
+        '"error":{"code":"TRANSCRIPTION_FAILED","message":"The audio cannot be decoded.\\n"}}',
+    );
+  });
+
+  it('say null for a recording without an end user', () => {
+    expect(transcribedPayload({ ...transcribed, identity: null })).toContain('"identity":null,"created_at"');
+    expect(failedPayload({ ...failed, identity: null })).toContain('"identity":null,"created_at"');
+  });
+
+  it.each(['{"z":"1","10":"2","2":"3"}', '{"__proto__":"x","ort":"Köln"}', '{}'])(
+    'carry the tags last in the recording and as they were sent: %s',
+    (customTags) => {
+      expect(transcribedPayload({ ...transcribed, customTags })).toContain(
+        `"completed_at":"2026-11-21T10:00:09Z","custom_tags":${customTags}}}`,
+      );
+      expect(failedPayload({ ...failed, customTags })).toContain(
+        `"created_at":"2026-11-21T10:00:00Z","custom_tags":${customTags}},"error"`,
+      );
+    },
+  );
+});

@@ -1,0 +1,40 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { EventKind } from './event.entity.js';
+
+export const WEBHOOK_STATUSES = ['active', 'disabled'] as const;
+export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
+
+@Entity('webhooks')
+export class Webhook {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  accountId: string;
+
+  @Column('text')
+  url: string;
+
+  @Column('text', { array: true })
+  events: EventKind[];
+
+  /** Bound to the webhook's id. */
+  @Column('text')
+  encryptedSecret: string;
+
+  @Column('text')
+  status: WebhookStatus;
+
+  /** First of the failures since the last success. */
+  @Column('timestamptz', { nullable: true })
+  failingSince: Date | null;
+
+  @Column('integer')
+  consecutiveFailures: number;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz')
+  updatedAt: Date;
+}

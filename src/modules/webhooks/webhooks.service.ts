@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { Env } from '../../platform/config/env.js';
+import { Database } from '../../platform/database/database.js';
+import { LimitExceededError, NotFoundError, ValidationError } from '../../platform/errors/errors.js';
+import type { Found } from '../../platform/http/page.js';
+import { isResourceId } from '../../platform/http/resource-id.js';
+import { Secrets } from '../../platform/secrets/secrets.js';
+import { DeliveriesService } from './deliveries/deliveries.service.js';
+import { AllowedNetworks, checkWebhookUrl } from './deliveries/safe-address.js';
+import { Webhook } from './webhook.entity.js';
+import type { CreateWebhookDto, ListWebhooksQuery, UpdateWebhookDto } from './webhooks.dto.js';
+
+/** Of an account (D7). */
+const MAX_WEBHOOKS = 50;
+const SECRET_BYTES = 32;
+
+@Injectable()
+export class WebhooksService {
+  private readonly allowed: AllowedNetworks;
+
+  constructor(
+    @InjectRepository(Webhook) private readonly webhooks: Repository<Webhook>,
+    private readonly database: Database,
+    private readonly deliveries: DeliveriesService,
+    private readonly secrets: Secrets,
+    env: Env,
+  ) {
+    this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
+  }
+
+  /** @returns the webhook, and its secret, which is only kept encrypted. @throws ValidationError, LimitExceededError */
+  async create(accountId: string, { url, events, secret: given }: CreateWebhookDto) {
+    this.checkUrl(url);
+    const id = uuidv7();
+    const secret = given ?? `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+    const now = new Date();
+    const webhook = this.webhooks.create({
+      id,
+      accountId,
+      url,
+      events,
+      encryptedSecret: this.secrets.encrypt(secret, id),
+      status: 'active',
+      failingSince: null,
+      consecutiveFailures: 0,
+      createdAt: now,
+      updatedAt: now,
+    });
+    await this.insertWithinLimit(webhook);
+    return { webhook, secret };
+  }
+
+  /** @throws NotFoundError */
+  async get(accountId: string, id: string): Promise<Webhook> {
+    const webhook = isResourceId(id) ? await this.webhooks.findOneBy({ id, accountId }) : null;
+    if (!webhook) throw new NotFoundError('webhook');
+    return webhook;
+  }
+
+  async list(accountId: string, { page, limit, status }: ListWebhooksQuery): Promise<Found<Webhook>> {
+    const [items, total] = await this.webhooks.findAndCount({
+      where: { accountId, ...(status && { status }) },
+      order: { createdAt: 'DESC', id: 'DESC' },
+      skip: page * limit,
+      take: limit,
+    });
+    return { items, total };
+  }
+
+  /** Secret and status are kept when left out. @throws NotFoundError, ValidationError */
+  async update(accountId: string, id: string, { url, events, secret, status }: UpdateWebhookDto): Promise<Webhook> {
+    const before = await this.get(accountId, id);
+    // An address that was allowed once, and is not changed now, may stay while the rest is changed.
+    if (url !== before.url) this.checkUrl(url);
+    return await this.database.transact(async (tx) => {
+      const { affected } = await tx.manager.update(
+        Webhook,
+        { id, accountId },
+        {
+          url,
+          events,
+          updatedAt: new Date(),
+          ...(secret !== undefined && { encryptedSecret: this.secrets.encrypt(secret, id) }),
+          ...(status && { status }),
+          ...(status === 'active' && { failingSince: null, consecutiveFailures: 0 }),
+        },
+      );
+      if (!affected) throw new NotFoundError('webhook');
+      if (status === 'disabled') await this.deliveries.failPending(tx, id);
+      return await tx.manager.findOneByOrFail(Webhook, { id });
+    });
+  }
+
+  /** Its pending deliveries go with it. @throws NotFoundError */
+  async delete(accountId: string, id: string): Promise<void> {
+    const { affected } = isResourceId(id) ? await this.webhooks.delete({ id, accountId }) : { affected: 0 };
+    if (!affected) throw new NotFoundError('webhook');
+  }
+
+  private checkUrl(url: string): void {
+    const reason = checkWebhookUrl(url, this.allowed);
+    if (reason !== null) throw new ValidationError({ field: 'url', reason });
+  }
+
+  /** Creations of one account take turns, so that the limit is exact however many ask at once. */
+  private async insertWithinLimit(webhook: Webhook): Promise<void> {
+    await this.database.transact(async (tx) => {
+      await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('webhooks:' || $1, 0))`, [webhook.accountId]);
+      const count = await tx.manager.countBy(Webhook, { accountId: webhook.accountId });
+      if (count >= MAX_WEBHOOKS) throw new LimitExceededError('webhooks', MAX_WEBHOOKS);
+      await tx.manager.insert(Webhook, webhook);
+    });
+  }
+}

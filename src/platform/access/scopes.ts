@@ -1,0 +1,11 @@
+/** What an API key may be allowed to do (interface, section 5). */
+export const SCOPES = [
+  'recordings:read',
+  'recordings:write',
+  'webhooks:read',
+  'webhooks:write',
+  'account:read',
+  'account:write',
+] as const;
+
+export type Scope = (typeof SCOPES)[number];

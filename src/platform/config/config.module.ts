@@ -1,0 +1,9 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { Env } from './env.js';
+
+@Module({})
+export class ConfigModule {
+  static for(env: Env): DynamicModule {
+    return { module: ConfigModule, global: true, providers: [{ provide: Env, useValue: env }], exports: [Env] };
+  }
+}

@@ -1,0 +1,53 @@
+import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type MigrationInterface } from 'typeorm';
+import type { Env } from '../config/env.js';
+import { Initial1763683200000 } from './migrations/0001-initial.js';
+
+export type Migration = new () => MigrationInterface;
+
+/** In the order in which they run; those of extensions follow. */
+const MIGRATIONS: Migration[] = [Initial1763683200000];
+
+/** Longer than any statement of ours needs; a lost connection must not hold a request longer. */
+const STATEMENT_TIMEOUT_MS = 15_000;
+/** A request that cannot get a connection in this time is answered 503 (within 2 s in all). */
+const CONNECTION_TIMEOUT_MS = 1500;
+const POOL_SIZE = 20;
+
+/** Columns are named like their properties, in snake_case: the one place where the two spellings meet. */
+class SnakeCase extends DefaultNamingStrategy {
+  override columnName(property: string, custom: string, prefixes: string[]): string {
+    return snakeCase([...prefixes, custom || property].join('_'));
+  }
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+export function dataSourceOptions(
+  env: Env,
+  extensions: Migration[],
+): Extract<DataSourceOptions, { type: 'postgres' }> {
+  return {
+    type: 'postgres',
+    url: env.databaseUrl,
+    namingStrategy: new SnakeCase(),
+    migrations: [...MIGRATIONS, ...extensions],
+    migrationsTransactionMode: 'each',
+    logging: false,
+    applicationName: 'voice-notes',
+    extra: {
+      max: POOL_SIZE,
+      connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      query_timeout: STATEMENT_TIMEOUT_MS + 1000,
+      idle_in_transaction_session_timeout: 60_000,
+      keepAlive: true,
+      options: '-c timezone=UTC',
+    },
+  };
+}
+
+/** A data source for commands that work on the schema itself: no entities, no time limit on statements. */
+export function migrationDataSource(env: Env, extensions: Migration[]): DataSource {
+  const options = dataSourceOptions(env, extensions);
+  return new DataSource({ ...options, extra: { connectionTimeoutMillis: 10_000, max: 2 } });
+}

@@ -1,0 +1,37 @@
+import { type DynamicModule, Module, type OnModuleInit } from '@nestjs/common';
+import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+import { Env } from '../config/env.js';
+import { dataSourceOptions, type Migration } from './data-source.js';
+import { Database } from './database.js';
+import { assertSchema } from './schema.js';
+
+@Module({})
+export class DatabaseModule implements OnModuleInit {
+  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+
+  /** @param migrations those of extensions. */
+  static for(migrations: Migration[]): DynamicModule {
+    return {
+      module: DatabaseModule,
+      global: true,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          inject: [Env],
+          useFactory: (env: Env) => ({
+            ...dataSourceOptions(env, migrations),
+            autoLoadEntities: true,
+            retryAttempts: env.nodeEnv === 'test' ? 1 : 10,
+            retryDelay: 1000,
+          }),
+        }),
+      ],
+      providers: [Database],
+      exports: [Database],
+    };
+  }
+
+  async onModuleInit(): Promise<void> {
+    await assertSchema(this.dataSource);
+  }
+}

@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { DataSource, type EntityManager, type EntityTarget, type ObjectLiteral } from 'typeorm';
+
+/** One transaction: everything that belongs together goes through it, and what must wait for its commit is told to it. */
+export class Tx {
+  private readonly followUps: (() => void)[] = [];
+
+  constructor(readonly manager: EntityManager) {}
+
+  /** Rows of a SELECT or of a RETURNING clause. */
+  async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
+    return rows<Row>(await this.manager.query(sql, parameters));
+  }
+
+  /** Runs `task` once the transaction is committed, and never otherwise. It must not throw. */
+  afterCommit(task: () => void): void {
+    this.followUps.push(task);
+  }
+
+  /** Runs `work` in a savepoint: when it throws, what it wrote and what it registered is undone, and no more. */
+  async savepoint(work: (tx: Tx) => Promise<void>): Promise<void> {
+    const inner = new Tx(this.manager);
+    await this.manager.query('SAVEPOINT listener');
+    try {
+      await work(inner);
+      await this.manager.query('RELEASE SAVEPOINT listener');
+    } catch (error) {
+      await this.manager.query('ROLLBACK TO SAVEPOINT listener');
+      throw error;
+    }
+    this.followUps.push(...inner.followUps);
+  }
+
+  committed(): void {
+    for (const task of this.followUps) task();
+  }
+}
+
+@Injectable()
+export class Database {
+  constructor(@InjectDataSource() readonly dataSource: DataSource) {}
+
+  /** Commits when `work` resolves, rolls back when it throws. */
+  async transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const { tx, result } = await this.dataSource.transaction(async (manager) => {
+      const opened = new Tx(manager);
+      return { tx: opened, result: await work(opened) };
+    });
+    tx.committed();
+    return result;
+  }
+
+  /** Rows of a SELECT or of a RETURNING clause. */
+  async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
+    return rows<Row>(await this.dataSource.query(sql, parameters));
+  }
+
+  /** The select list that returns an entity's columns under its property names, without TypeORM's hydration. */
+  columns(entity: EntityTarget<ObjectLiteral>, alias: string): string {
+    const { columns } = this.dataSource.getMetadata(entity);
+    return columns.map((column) => `${alias}.${column.databaseName} AS "${column.propertyName}"`).join(', ');
+  }
+}
+
+/** TypeORM answers UPDATE and DELETE with `[rows, count]` and everything else with rows. */
+function rows<Row>(answer: unknown): Row[] {
+  const list = answer as unknown[];
+  const isCounted = list.length === 2 && Array.isArray(list[0]) && typeof list[1] === 'number';
+  return (isCounted ? list[0] : list) as Row[];
+}

@@ -1,0 +1,59 @@
+import type { DataSource, QueryRunner } from 'typeorm';
+
+/** Any number that all our releases share: two migrating processes wait for each other on it. */
+const MIGRATION_LOCK = 7_305_118;
+
+export class SchemaMismatch extends Error {
+  override readonly name = 'SchemaMismatch';
+}
+
+/**
+ * Brings the schema up to date, one process at a time.
+ * @returns the names of the migrations that ran.
+ * @throws SchemaMismatch when the schema is newer than this code.
+ */
+export async function migrate(dataSource: DataSource): Promise<string[]> {
+  const lock = dataSource.createQueryRunner();
+  try {
+    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const { unknown } = await compareSchema(dataSource, lock);
+    refuseNewer(unknown);
+    const ran = await dataSource.runMigrations();
+    return ran.map((migration) => migration.name);
+  } finally {
+    await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
+    await lock.release();
+  }
+}
+
+/** @throws SchemaMismatch when the schema is not the one that this code was written for. */
+export async function assertSchema(dataSource: DataSource): Promise<void> {
+  const runner = dataSource.createQueryRunner();
+  try {
+    const { unknown, pending } = await compareSchema(dataSource, runner);
+    refuseNewer(unknown);
+    if (pending.length > 0) {
+      throw new SchemaMismatch(`The database lacks ${pending.join(', ')}: run "npm run migrate" first.`);
+    }
+  } finally {
+    await runner.release();
+  }
+}
+
+function refuseNewer(unknown: string[]): void {
+  if (unknown.length === 0) return;
+  throw new SchemaMismatch(
+    `The database has been migrated by a newer release (${unknown.join(', ')}): run that release, or restore a backup.`,
+  );
+}
+
+async function compareSchema(dataSource: DataSource, runner: QueryRunner) {
+  const known = dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name);
+  const done = (await runner.hasTable('migrations'))
+    ? ((await runner.query('SELECT name FROM migrations')) as { name: string }[]).map((row) => row.name)
+    : [];
+  return {
+    unknown: done.filter((name) => !known.includes(name)),
+    pending: known.filter((name) => !done.includes(name)),
+  };
+}

@@ -1,0 +1,20 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** How long a client may go on sending after its answer. */
+const GRACE_MS = 1000;
+
+/**
+ * For an answer that is sent before the body has arrived: the rest is read and dropped for a second, so that the
+ * client can read the answer, and then the connection is ended. Without the reading the client would see a broken pipe,
+ * without the end it could go on sending for ever.
+ */
+export function dropRest(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || request.destroyed) return;
+  request.unpipe();
+  request.resume();
+  response.once('finish', () => {
+    setTimeout(() => {
+      if (!request.complete) request.socket.destroy();
+    }, GRACE_MS).unref();
+  });
+}

@@ -1,0 +1,56 @@
+import { createServer, type ServerOptions } from 'node:http';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import type { Socket } from 'node:net';
+import type { Env } from '../config/env.js';
+
+/** Nest's Express adapter with limits that are set on purpose instead of inherited from Node. */
+export class BoundedExpressAdapter extends ExpressAdapter {
+  constructor(private readonly env: Env) {
+    super();
+    const app = this.getInstance();
+    app.set('trust proxy', env.trustProxy);
+    app.set('case sensitive routing', true);
+    app.set('strict routing', true);
+    app.set('query parser', 'simple');
+    app.disable('x-powered-by');
+    app.disable('etag');
+  }
+
+  override initHttpServer(): void {
+    const server = createServer(this.limits(), this.getInstance());
+    server.maxConnections = 10_000;
+    server.on('clientError', answerUnparsable);
+    this.httpServer = server;
+  }
+
+  private limits(): ServerOptions {
+    return {
+      maxHeaderSize: 8192,
+      headersTimeout: 10_000,
+      requestTimeout: this.env.uploadTimeoutSeconds * 1000,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 1000,
+    };
+  }
+}
+
+const STATUS_OF_PARSER_ERROR: Record<string, [number, string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+};
+
+/** What Node's parser refuses never becomes a request: it gets the error envelope, and the connection is closed (D6). */
+function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, reason] = STATUS_OF_PARSER_ERROR[error.code ?? ''] ?? [400, 'Bad Request'];
+  const body = JSON.stringify({
+    error: { code: 2002, message: `${reason}.`, type: 'MalformedRequestError', details: {} },
+  });
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

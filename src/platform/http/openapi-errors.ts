@@ -1,0 +1,3 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+export const documentErrors = (document: OpenAPIObject): OpenAPIObject => document;

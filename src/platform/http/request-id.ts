@@ -1,0 +1,16 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Keeps a client's own id when it is a plain one, and says it in the answer. */
+export function assignRequestId(request: IncomingMessage, response: ServerResponse): string {
+  const given = request.headers['x-request-id'];
+  const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+  response.setHeader('X-Request-Id', id);
+  return id;
+}
+
+export function requestIdOf(request: IncomingMessage): string {
+  return String((request as { id?: unknown }).id);
+}

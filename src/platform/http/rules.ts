@@ -1,0 +1,73 @@
+import { Transform } from 'class-transformer';
+import { buildMessage, ValidateBy, type ValidationOptions } from 'class-validator';
+
+/** C0, DEL and C1: they corrupt logs and terminals, and Postgres refuses NUL. */
+// oxlint-disable-next-line no-control-regex -- control characters are what this is about
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** Text that can be stored and shown: no control characters, no lone surrogates. */
+export const isCleanText = (value: string): boolean => !CONTROL_CHARACTERS.test(value) && value.isWellFormed();
+
+/** Clean text of `min` to `max` code points. */
+export function IsText(min: number, max: number, options?: ValidationOptions): PropertyDecorator {
+  return ValidateBy(
+    {
+      name: 'isText',
+      validator: {
+        validate(value: unknown): boolean {
+          if (typeof value !== 'string' || !isCleanText(value)) return false;
+          const { length } = [...value];
+          return length >= min && length <= max && (min === 0 || value.trim() !== '');
+        },
+        defaultMessage: buildMessage(
+          (each) => `${each}$property must be text of ${min} to ${max} characters, without control characters`,
+          options,
+        ),
+      },
+    },
+    options,
+  );
+}
+
+/** A query parameter written as a plain decimal integer; anything else stays text and breaks the integer rule. */
+export const AsInteger = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,
+  );
+
+/** A UTC day that exists, `YYYY-MM-DD`. */
+export function IsDay(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isDay',
+    validator: {
+      validate: (value: unknown): boolean => typeof value === 'string' && isDay(value),
+      defaultMessage: () => '$property must be a date that exists, as YYYY-MM-DD',
+    },
+  });
+}
+
+/** `new Date('2026-02-30')` is 2 March, so the day is written back and compared. Postgres has no year 0. */
+function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+/** An instant with a zone, as ISO 8601, later than now. */
+export function IsFutureInstant(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isFutureInstant',
+    validator: {
+      validate: (value: unknown): boolean => typeof value === 'string' && isFutureInstant(value),
+      defaultMessage: () => '$property must be a time in the future, as ISO 8601 such as 2030-01-31T12:00:00Z',
+    },
+  });
+}
+
+const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Whether `text` is an instant with a zone, as ISO 8601, later than now. */
+export function isFutureInstant(text: string): boolean {
+  const [, day] = INSTANT.exec(text) ?? [];
+  return day !== undefined && isDay(day) && Date.parse(text) > Date.now();
+}

@@ -1,0 +1,129 @@
+/**
+ * Languages by their lower-case English names (`english`) and their codes: ISO 639-1 where there is one, else 639-3.
+ * The bulk comes from the Unicode data inside Node; written down here is only what speech recognisers call otherwise.
+ */
+
+/** Names that differ from Unicode's, or that newer Unicode data renamed: what clients see must not depend on Node's version. */
+const PREFERRED_NAMES: Readonly<Record<string, string>> = {
+  bn: 'bengali',
+  ka: 'georgian',
+  mi: 'maori',
+  my: 'burmese',
+  nn: 'nynorsk',
+  or: 'odia',
+  tl: 'tagalog',
+  tw: 'twi',
+  vo: 'volapuk',
+};
+
+/** Further names in use; most are those that Whisper knows (`TO_LANGUAGE_CODE` in openai/whisper, tokenizer.py). */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  bangla: 'bn',
+  bokmal: 'nb',
+  castilian: 'es',
+  'chinese mandarin': 'zh',
+  farsi: 'fa',
+  filipino: 'tl',
+  flemish: 'nl',
+  gaelic: 'gd',
+  haitian: 'ht',
+  letzeburgesch: 'lb',
+  luxembourgeois: 'lb',
+  mandarin: 'zh',
+  'mandarin chinese': 'zh',
+  moldavian: 'ro',
+  moldovan: 'ro',
+  myanmar: 'my',
+  'norwegian nynorsk': 'nn',
+  oriya: 'or',
+  panjabi: 'pa',
+  pushto: 'ps',
+  'simplified chinese': 'zh',
+  sinhalese: 'si',
+  'traditional chinese': 'zh',
+  valencian: 'ca',
+};
+
+/** Old or recogniser-made codes, and those of the macrolanguage that stands for another. */
+const OTHER_CODES: Readonly<Record<string, string>> = {
+  bh: 'bho',
+  fil: 'tl',
+  in: 'id',
+  iw: 'he',
+  ji: 'yi',
+  jw: 'jv',
+  mo: 'ro',
+  sh: 'sr',
+};
+
+/** Spoken languages without a two-letter code that recognisers offer (Whisper, FLEURS and MMS models). */
+const THREE_LETTER_CODES =
+  'arz ast bal ban bar bho ceb chr ckb doi gsw haw hmn hsb ilo kab kok lus mai min mni nan nap nso pap pcm sah sat scn sco szl tok tpi vec war wuu yue zgh';
+
+interface Names {
+  codeOf: ReadonlyMap<string, string>;
+  nameOf: ReadonlyMap<string, string>;
+}
+
+let names: Names | undefined;
+
+/** Whether `name` is the English name of a language, whatever its case. Codes are no names. */
+export function isLanguage(name: string): boolean {
+  return languageCode(name) !== null;
+}
+
+/** The code of a language by its English name, or null: `english` → `en`, `cantonese` → `yue`. */
+export function languageCode(name: string): string | null {
+  names ??= collectNames();
+  return names.codeOf.get(plain(name)) ?? null;
+}
+
+/**
+ * The lower-case English name for whatever a client or a recogniser calls a language, or null: `Mandarin` → `chinese`,
+ * `en-US`, `eng` → `english`, `Burmese/Myanmar` → `burmese`.
+ */
+export function languageName(codeOrName: string): string | null {
+  names ??= collectNames();
+  const code = languageCode(codeOrName) ?? canonicalCode(codeOrName, names) ?? firstOfSeveral(codeOrName);
+  return code === null ? null : (names.nameOf.get(code) ?? null);
+}
+
+function collectNames(): Names {
+  const unicode = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
+  const codeOf = new Map<string, string>();
+  const nameOf = new Map<string, string>();
+  for (const code of [...twoLetterCodes(), ...THREE_LETTER_CODES.split(' ')]) {
+    const unicodeName = unicode.of(code);
+    if (unicodeName === undefined || code in OTHER_CODES) continue;
+    const name = PREFERRED_NAMES[code] ?? plain(unicodeName);
+    nameOf.set(code, name);
+    codeOf.set(name, code);
+  }
+  for (const [name, code] of Object.entries(OTHER_NAMES)) codeOf.set(name, code);
+  return { codeOf, nameOf };
+}
+
+function* twoLetterCodes(): Generator<string> {
+  const letters = 'abcdefghijklmnopqrstuvwxyz';
+  for (const first of letters) for (const second of letters) yield first + second;
+}
+
+/** Lower case without accents: `Māori` → `maori`. */
+function plain(name: string): string {
+  return name.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+}
+
+function canonicalCode(tag: string, { nameOf }: Names): string | null {
+  const code = /^([a-z]{2,3})(?:[-_][a-z0-9]+)*$/i.exec(tag)?.[1]?.toLowerCase();
+  if (code === undefined) return null;
+  if (nameOf.has(code)) return code;
+  // Intl turns ISO 639-2 and 639-3 codes into 639-1 (`deu` and `ger` → `de`).
+  const canonical = OTHER_CODES[code] ?? Intl.getCanonicalLocales(code)[0] ?? code;
+  return OTHER_CODES[canonical] ?? canonical;
+}
+
+/** `Burmese/Myanmar`, `Spanish; Castilian`, `Chinese (simplified)`: the first name decides. */
+function firstOfSeveral(text: string): string | null {
+  const first = /^(.+?)\s*[/;,(]/.exec(text)?.[1];
+  return first === undefined ? null : languageCode(first);
+}

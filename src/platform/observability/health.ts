@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.js';
+import { RedisConnection } from '../queue/redis.js';
+import { ObjectStore } from '../storage/object-store.js';
+
+/** `degraded`: serves, but slower or with less. `checks` gives `ok`, or what is wrong and how to mend it. */
+export interface HealthReport {
+  status: 'ok' | 'degraded' | 'unavailable';
+  checks?: Record<string, string>;
+}
+
+/** Null when all is well, otherwise what is wrong, for an operator. */
+type Check = () => Promise<string | null>;
+
+const PATIENCE_MS = 2000;
+
+/** Whether this process can do its role's work (D31). Rooms add what they cannot work without. */
+@Injectable()
+export class Health {
+  private readonly checks = new Map<string, Check>();
+
+  constructor(
+    database: Database,
+    store: ObjectStore,
+    private readonly redis: RedisConnection,
+  ) {
+    this.require('postgres', () => database.query('SELECT 1').then(() => null));
+    this.require('storage', () => store.check().then(() => null));
+  }
+
+  /** Without it this process is not ready. */
+  require(name: string, check: Check): void {
+    this.checks.set(name, check);
+  }
+
+  async report(): Promise<HealthReport> {
+    const names = [...this.checks.keys()];
+    const problems = await Promise.all([...this.checks.values()].map(ask));
+    const redis = await this.redis.ping();
+    const checks = Object.fromEntries(names.map((name, i) => [name, problems[i] ?? 'ok']));
+    checks.redis = redis ? 'ok' : 'Redis is out of reach: limits are kept in the process, work waits for the reconciler.';
+    const ready = problems.every((problem) => problem === null);
+    return { status: ready ? (redis ? 'ok' : 'degraded') : 'unavailable', checks };
+  }
+}
+
+async function ask(check: Check): Promise<string | null> {
+  const tooLate = delay(PATIENCE_MS, `no answer within ${PATIENCE_MS} ms`, { ref: false });
+  return await Promise.race([check().catch((error: unknown) => (error as Error).message), tooLate]);
+}

@@ -1,0 +1,45 @@
+import { pino, type Logger } from 'pino';
+import { pinoHttp, type HttpLogger } from 'pino-http';
+import type { Env } from '../config/env.js';
+import { assignRequestId } from '../http/request-id.js';
+
+/** JSON lines on standard output. Of a request only what is listed here is logged: never its headers or bodies. */
+export function createLogger(env: Env): Logger {
+  return pino({
+    level: env.logLevel,
+    base: { pid: process.pid },
+    formatters: { level: (level) => ({ level }) },
+    serializers: {
+      err: describeError,
+      req: (request: { id: unknown; method: string; url: string; remoteAddress: string }) => ({
+        id: request.id,
+        method: request.method,
+        path: request.url.split('?')[0],
+        address: request.remoteAddress,
+      }),
+      res: (response: { statusCode: number }) => ({ status: response.statusCode }),
+    },
+  });
+}
+
+export function createHttpLogger(logger: Logger): HttpLogger {
+  return pinoHttp({
+    logger,
+    genReqId: assignRequestId,
+    customLogLevel: (_request, response) => (response.statusCode >= 500 ? 'error' : 'info'),
+    customSuccessMessage: () => 'answered',
+    customErrorMessage: () => 'answered',
+    // The error filter has logged the error itself, with its stack.
+    customErrorObject: (_request, _response, _error, value: object) => ({ ...value, err: undefined }),
+    autoLogging: { ignore: (request) => request.url?.startsWith('/health') ?? false },
+  });
+}
+
+/** Errors of the database carry the query and its parameters, which may be secrets or what somebody said. */
+function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, stack } = error;
+  const code = 'code' in error ? error.code : undefined;
+  const cause = error.cause === undefined ? undefined : describeError(error.cause);
+  return { type: name, message, code, stack, cause };
+}

@@ -1,0 +1,23 @@
+import type { Queue } from 'bull';
+import { RedisConnection } from './redis.js';
+
+/** A ring is remembered as "still waiting" for this long; after that the same row may be rung again. */
+const SAME_RING_MS = 300_000;
+
+/** Rings a queue for a row. A ring may get lost: the row says what is owed, and the reconciler rings again. */
+export class Doorbell<Ring extends { [key: string]: string }> {
+  constructor(
+    private readonly queue: Queue<Ring>,
+    private readonly redis: RedisConnection,
+  ) {}
+
+  /**
+   * @param occasion a repeated ring for the same row and occasion is dropped while the first still waits.
+   * @param delayMs rings no earlier than that.
+   */
+  async ring(data: Ring, occasion: string | number, delayMs = 0): Promise<void> {
+    const window = Math.floor(Date.now() / SAME_RING_MS);
+    const jobId = [...Object.values(data), occasion, window].join('-');
+    await this.redis.attempt(() => this.queue.add(data, { jobId, delay: delayMs }));
+  }
+}

@@ -1,0 +1,68 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Redis, type RedisOptions } from 'ioredis';
+import { Env } from '../config/env.js';
+
+/** Nobody waits longer for Redis: what it is asked for can be had without it, or later. */
+const PATIENCE_MS = 250;
+/** After one failure Redis is left alone for this long, so that a dead server costs one wait and not one a request. */
+const BREAK_MS = 1000;
+
+/** Never queues commands for a server that is away, and keeps trying to reach it. */
+export const redisOptions: RedisOptions = {
+  maxRetriesPerRequest: 1,
+  enableOfflineQueue: false,
+  connectTimeout: 2000,
+  retryStrategy: (tries) => Math.min(tries * 100, 1000),
+};
+
+/** The connection for short commands, with a breaker. Bull keeps connections of its own. */
+@Injectable()
+export class RedisConnection implements OnApplicationShutdown {
+  readonly client: Redis;
+  private readonly logger = new Logger(RedisConnection.name);
+  private openUntil = 0;
+  private reachable = true;
+
+  constructor(env: Env) {
+    this.client = new Redis(env.redisUrl, { ...redisOptions, enableAutoPipelining: true });
+    this.client.on('error', (error) => this.note(false, error));
+    this.client.on('ready', () => this.note(true));
+  }
+
+  /** The answer of `command`, or null when Redis did not give one in time. */
+  async attempt<T>(command: (client: Redis) => Promise<T>): Promise<T | null> {
+    if (Date.now() < this.openUntil) return null;
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+    });
+    try {
+      const answer = await Promise.race([command(this.client), tooLate]);
+      this.note(true);
+      return answer;
+    } catch (error) {
+      this.openUntil = Date.now() + BREAK_MS;
+      this.note(false, error as Error);
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Whether Redis answers right now. */
+  async ping(): Promise<boolean> {
+    return (await this.attempt((client) => client.ping())) === 'PONG';
+  }
+
+  onApplicationShutdown(): void {
+    this.client.disconnect();
+  }
+
+  /** One line when Redis goes and one when it is back, not one a request. */
+  private note(reachable: boolean, error?: Error): void {
+    if (reachable === this.reachable) return;
+    this.reachable = reachable;
+    if (reachable) this.logger.log('Redis is back');
+    else this.logger.warn({ err: error }, 'Redis is away: limits are kept in the process, work waits for the reconciler');
+  }
+}

@@ -1,0 +1,113 @@
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DiskObjectStore } from './disk.object-store.js';
+import { ObjectMissing, StorageUnavailable } from './object-store.js';
+
+const KEY = 'tenant-1/2026/11/recording-1.webm';
+
+describe('DiskObjectStore', () => {
+  let folder: string;
+  let store: DiskObjectStore;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'disk-store-'));
+    store = new DiskObjectStore(join(folder, 'objects'), 'voice-notes');
+    await store.prepare();
+  });
+
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  async function spoolFile(content = 'sound'): Promise<string> {
+    const file = join(folder, `upload-${Math.random()}`);
+    await writeFile(file, content, { mode: 0o600 });
+    return file;
+  }
+
+  it('moves the file to its key and hands it out again', async () => {
+    const file = await spoolFile();
+    await store.put(KEY, file, 5);
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await store.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('sound');
+  });
+
+  it('keeps objects and folders from other users', async () => {
+    await store.put(KEY, await spoolFile(), 5);
+    expect((await stat(join(folder, 'objects', KEY))).mode & 0o077).toBe(0);
+    expect((await stat(join(folder, 'objects/tenant-1'))).mode & 0o077).toBe(0);
+  });
+
+  it('takes many objects into one new folder at the same time', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `tenant-2/2026/11/r${i}.wav`);
+    await Promise.all(names.map(async (key) => store.put(key, await spoolFile(key), key.length)));
+    for (const key of names) expect(await store.withFile(key, (path) => readFile(path, 'utf8'))).toBe(key);
+  });
+
+  it('tells a missing object', async () => {
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectMissing);
+  });
+
+  it('removes an object, and does not mind one that is not there', async () => {
+    await store.put(KEY, await spoolFile(), 5);
+    await store.remove(KEY);
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectMissing);
+    await store.remove(KEY);
+    await store.remove('never/seen/a/folder.wav');
+  });
+
+  it('leaves the errors of its user alone', async () => {
+    await store.put(KEY, await spoolFile(), 5);
+    await expect(store.withFile(KEY, () => Promise.reject(new TypeError('decoder')))).rejects.toThrow(TypeError);
+  });
+
+  it('refuses a file of another size than announced, and keeps nothing of it', async () => {
+    await expect(store.put(KEY, await spoolFile(), 6)).rejects.toThrow('5 bytes, not 6');
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectMissing);
+  });
+
+  it('refuses keys that lead elsewhere', async () => {
+    const file = await spoolFile();
+    await expect(store.put('../escaped.wav', file, 5)).rejects.toThrow('Not a key');
+    await expect(store.remove('a/../../escaped.wav')).rejects.toThrow('Not a key');
+    await expect(store.withFile('/etc/passwd', () => Promise.resolve())).rejects.toThrow('Not a key');
+  });
+
+  it('takes a disk that is away for unavailable, never for empty', async () => {
+    await store.put(KEY, await spoolFile(), 5);
+    await rename(join(folder, 'objects'), join(folder, 'unmounted'));
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(StorageUnavailable);
+    await expect(store.remove(KEY)).rejects.toThrow(StorageUnavailable);
+    await expect(store.put(KEY, await spoolFile(), 5)).rejects.toThrow(StorageUnavailable);
+    await expect(store.check()).rejects.toThrow(StorageUnavailable);
+    await rename(join(folder, 'unmounted'), join(folder, 'objects'));
+    await store.check();
+    expect(await store.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('sound');
+  });
+
+  it('says so when the disk takes nothing', async () => {
+    // A file where the folder should be fails for root too, unlike a folder without write permission.
+    await writeFile(join(folder, 'objects/tenant-1'), '');
+    await expect(store.put(KEY, await spoolFile(), 5)).rejects.toThrow(StorageUnavailable);
+  });
+
+  it('reports a folder that may not be written to', async () => {
+    if (process.getuid?.() === 0) return;
+    await chmod(join(folder, 'objects'), 0o500);
+    await expect(store.check()).rejects.toThrow('EACCES');
+    await chmod(join(folder, 'objects'), 0o700);
+  });
+
+  it('finds what an earlier process stored', async () => {
+    await store.put(KEY, await spoolFile(), 5);
+    const later = new DiskObjectStore(join(folder, 'objects'), 'voice-notes');
+    await later.prepare();
+    expect(await later.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('sound');
+  });
+
+  it('makes its folder with all that is missing above it', async () => {
+    const deep = new DiskObjectStore(join(folder, 'a/b/c/objects'), 'voice-notes');
+    await deep.prepare();
+    await mkdir(join(folder, 'a/b/c/objects/x'));
+    await deep.check();
+  });
+});

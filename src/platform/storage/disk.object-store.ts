@@ -1,0 +1,116 @@
+import { access, rename, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { asStorageFault, errorCode, FILE_MODE, makeFolder, syncFile, syncFolder } from './file-system.js';
+import { assertObjectKey } from './object-key.js';
+import { ObjectMissing, ObjectStore, StorageUnavailable } from './object-store.js';
+
+/** Remembered at most, so that the set of folders known to be durable stays small. */
+const KNOWN_FOLDERS = 10_000;
+
+/**
+ * Objects as files under one folder of a local or network disk. The spool must lie on the same file system: an object
+ * is moved into its place, so it is there whole or not at all.
+ *
+ * Folders are never removed again, not even empty ones: taking one away could race with an upload that is about to
+ * move its file in. There are twelve a year for an account.
+ */
+export class DiskObjectStore extends ObjectStore {
+  private readonly root: string;
+  private readonly durableFolders = new Set<string>();
+
+  constructor(
+    folder: string,
+    readonly bucket: string,
+  ) {
+    super();
+    this.root = resolve(folder);
+  }
+
+  /** Makes the store's own folder, at boot only: later on a missing folder means a lost disk, not an empty store. */
+  async prepare(): Promise<void> {
+    await this.guard('preparing the folder of the store', () => makeFolder(this.root, dirname(this.root)));
+  }
+
+  async put(key: string, file: string, sizeBytes: number): Promise<void> {
+    const target = this.pathOf(key);
+    await this.guard('storing an object', async () => {
+      const { size } = await stat(file);
+      if (size !== sizeBytes) throw new Error(`The file to store has ${size} bytes, not ${sizeBytes}`);
+      await syncFile(file);
+      await this.requireRoot();
+      await this.makeDurable(dirname(target));
+      await rename(file, target);
+      try {
+        await syncFolder(dirname(target));
+      } catch (error) {
+        await rm(target, { force: true });
+        throw error;
+      }
+    });
+  }
+
+  async withFile<T>(key: string, use: (file: string) => Promise<T>): Promise<T> {
+    const path = this.pathOf(key);
+    await this.guard('opening an object', async () => {
+      try {
+        await access(path);
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') throw error;
+        await this.requireRoot();
+        throw new ObjectMissing(`There is no object ${key}`);
+      }
+    });
+    return await use(path);
+  }
+
+  async remove(key: string): Promise<void> {
+    const path = this.pathOf(key);
+    await this.guard('removing an object', async () => {
+      try {
+        await unlink(path);
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') throw error;
+        return await this.requireRoot();
+      }
+      // Otherwise a power cut could bring the object back after the note of its removal is gone.
+      await syncFolder(dirname(path));
+    });
+  }
+
+  /** Writes a few bytes: a full or read-only disk shows only then. */
+  async check(): Promise<void> {
+    await this.guard('writing to the folder of the store', async () => {
+      await this.requireRoot();
+      await writeFile(join(this.root, '.write-check'), `${new Date().toISOString()}\n`, { mode: FILE_MODE });
+    });
+  }
+
+  private pathOf(key: string): string {
+    assertObjectKey(key);
+    return join(this.root, key);
+  }
+
+  /** A disk that is not mounted must not pass for one whose objects are gone. */
+  private async requireRoot(): Promise<void> {
+    await access(this.root);
+  }
+
+  private async makeDurable(folder: string): Promise<void> {
+    if (this.durableFolders.has(folder)) return;
+    await makeFolder(folder, this.root);
+    if (this.durableFolders.size >= KNOWN_FOLDERS) this.durableFolders.clear();
+    this.durableFolders.add(folder);
+  }
+
+  private async guard<T>(doing: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (errorCode(error) === 'EXDEV') {
+        const rule = 'STORAGE_DIR/spool and STORAGE_DIR/objects must lie on one file system';
+        throw new StorageUnavailable(`${doing}: ${rule}`, { cause: error });
+      }
+      throw asStorageFault(error, doing);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { StorageUnavailable } from './object-store.js';
+
+/** Voice notes are private: only the user that runs the service may enter its folders and read its files. */
+const FOLDER_MODE = 0o700;
+export const FILE_MODE = 0o600;
+
+/**
+ * Makes `folder` and what is missing above it, and makes the new entries survive a power cut, up to and including
+ * those in `root`: also when another process has just made them, and has not come to that yet.
+ */
+export async function makeFolder(folder: string, root: string): Promise<void> {
+  const firstMade = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  const top = firstMade === undefined || firstMade.length > root.length ? root : dirname(firstMade);
+  for (let parent = dirname(folder); parent.length >= top.length; parent = dirname(parent)) {
+    await syncFolder(parent);
+    if (parent === dirname(parent)) break;
+  }
+}
+
+/** Makes what was created in, moved into or removed from `folder` survive a power cut. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Makes the bytes of `file` survive a power cut. */
+export async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r+');
+  try {
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The system's name of an error, such as `ENOENT`. */
+export function errorCode(error: unknown): string | undefined {
+  const isSystemError = typeof error === 'object' && error !== null && 'code' in error && 'syscall' in error;
+  return isSystemError && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/**
+ * A full, read-only, broken, unmounted or forbidden file system (ENOSPC, EDQUOT, EROFS, EIO, EACCES, …) is all one to
+ * the caller: storage is out of reach, and it may be there later. What is no error of the file system is left alone.
+ */
+export function asStorageFault(error: unknown, doing: string): unknown {
+  const code = errorCode(error);
+  return code === undefined ? error : new StorageUnavailable(`${doing}: ${code}`, { cause: error });
+}

@@ -1,0 +1,79 @@
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Database, type Tx } from '../database/database.js';
+import { Reconciler } from '../queue/reconciler.js';
+import { ObjectStore } from './object-store.js';
+
+/** Longer than any store takes to take over an upload. After it, an object that nothing refers to is removed. */
+const RESERVATION_SECONDS = 3600;
+/** Objects that one round removes. */
+const BATCH = 200;
+
+/**
+ * The list of objects to remove, `object_removals`. An object's key is on it before the object is written, and goes off
+ * it in the transaction that makes it somebody's: so a crash at any moment leaves no orphan, and no store is ever listed.
+ */
+@Injectable()
+export class ObjectGc implements OnModuleInit {
+  private readonly logger = new Logger(ObjectGc.name);
+
+  constructor(
+    private readonly database: Database,
+    private readonly store: ObjectStore,
+    private readonly reconciler: Reconciler,
+  ) {}
+
+  onModuleInit(): void {
+    this.reconciler.register('remove objects', () => this.removeDue());
+  }
+
+  /** To be committed before the object is written. */
+  async reserve(key: string): Promise<void> {
+    await this.database.query(
+      `INSERT INTO object_removals (object_key, remove_after) VALUES ($1, now() + make_interval(secs => $2))`,
+      [key, RESERVATION_SECONDS],
+    );
+  }
+
+  /** The object now belongs to a row of this transaction. @throws Error when it took so long that the object is lost. */
+  async keep(tx: Tx, key: string): Promise<void> {
+    const kept = await tx.query('DELETE FROM object_removals WHERE object_key = $1 RETURNING object_key', [key]);
+    if (kept.length === 0) throw new Error(`the reservation of ${key} has run out`);
+  }
+
+  /** The row it belonged to goes with this transaction: the object follows at once, or when the store is back. */
+  async discard(tx: Tx, key: string): Promise<void> {
+    await tx.query('INSERT INTO object_removals (object_key, remove_after) VALUES ($1, now())', [key]);
+    tx.afterCommit(() => void this.remove(key).catch(() => undefined));
+  }
+
+  /** A reserved object that will not be kept after all. */
+  async giveUp(key: string): Promise<void> {
+    try {
+      await this.database.query('UPDATE object_removals SET remove_after = now() WHERE object_key = $1', [key]);
+      await this.remove(key);
+    } catch (error) {
+      this.logger.warn({ err: error, key }, 'an object will be removed later');
+    }
+  }
+
+  private async removeDue(): Promise<void> {
+    const due = await this.database.query<{ object_key: string }>(
+      'SELECT object_key FROM object_removals WHERE remove_after <= now() ORDER BY remove_after LIMIT $1',
+      [BATCH],
+    );
+    for (const { object_key: key } of due) await this.remove(key);
+  }
+
+  /** The line is held while the object goes, so that nobody can keep it in the same moment. */
+  private async remove(key: string): Promise<void> {
+    await this.database.transact(async (tx) => {
+      const [line] = await tx.query(
+        'SELECT 1 FROM object_removals WHERE object_key = $1 AND remove_after <= now() FOR UPDATE SKIP LOCKED',
+        [key],
+      );
+      if (!line) return;
+      await this.store.remove(key);
+      await tx.query('DELETE FROM object_removals WHERE object_key = $1', [key]);
+    });
+  }
+}

@@ -1,0 +1,157 @@
+import { createReadStream } from 'node:fs';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  NoSuchKey,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import type { Env } from '../config/env.js';
+import { assertObjectKey } from './object-key.js';
+import { ObjectMissing, ObjectStore, StorageUnavailable } from './object-store.js';
+import type { Spool, SpoolFile } from './spool.js';
+
+type S3Settings = Pick<Env, 's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'>;
+
+/** In milliseconds. `transfer` covers one whole object of at most 25 MiB, `call` a request without a body. */
+interface S3Timeouts {
+  connect: number;
+  call: number;
+  transfer: number;
+}
+
+const TIMEOUTS: S3Timeouts = { connect: 3000, call: 5000, transfer: 60_000 };
+/** The client would tell the console about retries; what comes of them is in the errors thrown here. */
+const SILENCE = { debug() {}, info() {}, warn() {}, error() {} };
+const PUT_ATTEMPTS = 3;
+const PUT_RETRY_MS = 200;
+
+/** Objects in a bucket of Amazon S3 or of a server that speaks its protocol (MinIO, Ceph, R2, Garage …). */
+export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown {
+  readonly bucket: string;
+  private readonly client: S3Client;
+
+  constructor(
+    settings: S3Settings,
+    private readonly spool: Spool,
+    private readonly timeouts: S3Timeouts = TIMEOUTS,
+  ) {
+    super();
+    this.bucket = settings.s3Bucket;
+    this.client = new S3Client({
+      region: settings.s3Region,
+      ...(settings.s3Endpoint ? { endpoint: settings.s3Endpoint, forcePathStyle: true } : {}),
+      credentials: credentialsOf(settings),
+      // By default the client sends a body in signed chunks with a checksum at the end, which many servers that
+      // speak S3 store as if it were part of the object.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      logger: SILENCE,
+      requestHandler: { connectionTimeout: timeouts.connect, socketTimeout: timeouts.transfer },
+    });
+  }
+
+  /** A refused put may still have arrived; the caller's note of the key's removal takes care of it. */
+  async put(key: string, file: string, sizeBytes: number): Promise<void> {
+    assertObjectKey(key);
+    const signal = AbortSignal.timeout(this.timeouts.transfer);
+    // The client cannot repeat a request whose body is a stream, so the repeating is done here, with a new stream.
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.putOnce(key, file, sizeBytes, signal);
+      } catch (error) {
+        if (attempt >= PUT_ATTEMPTS || signal.aborted || !mayPass(error)) throw asUnavailable('storing', error);
+        await sleep(PUT_RETRY_MS * attempt * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  async withFile<T>(key: string, use: (file: string) => Promise<T>): Promise<T> {
+    assertObjectKey(key);
+    const copy = await this.spool.create();
+    try {
+      await this.download(key, copy);
+      return await use(copy.path);
+    } finally {
+      await copy.discard();
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    assertObjectKey(key);
+    const command = new DeleteObjectCommand({ Bucket: this.bucket, Key: key });
+    try {
+      await this.client.send(command, { abortSignal: AbortSignal.timeout(this.timeouts.call) });
+    } catch (error) {
+      if (!(error instanceof NoSuchKey)) throw asUnavailable('removing', error);
+    }
+  }
+
+  async check(): Promise<void> {
+    const command = new HeadBucketCommand({ Bucket: this.bucket });
+    try {
+      await this.client.send(command, { abortSignal: AbortSignal.timeout(this.timeouts.call) });
+    } catch (error) {
+      throw asUnavailable('asking for the bucket', error);
+    }
+  }
+
+  onApplicationShutdown(): void {
+    this.client.destroy();
+  }
+
+  private async putOnce(key: string, file: string, sizeBytes: number, abortSignal: AbortSignal): Promise<void> {
+    const body = createReadStream(file);
+    try {
+      const target = { Bucket: this.bucket, Key: key };
+      await this.client.send(new PutObjectCommand({ ...target, Body: body, ContentLength: sizeBytes }), {
+        abortSignal,
+      });
+    } finally {
+      body.destroy();
+    }
+  }
+
+  private async download(key: string, copy: SpoolFile): Promise<void> {
+    const abortSignal = AbortSignal.timeout(this.timeouts.transfer);
+    try {
+      const command = new GetObjectCommand({ Bucket: this.bucket, Key: key });
+      const { Body: body, ContentLength: expected } = await this.client.send(command, { abortSignal });
+      let received = 0;
+      // The client minds the signal only up to the answer's head.
+      for await (const chunk of addAbortSignal(abortSignal, body as Readable) as AsyncIterable<Uint8Array>) {
+        await copy.write(chunk);
+        received += chunk.length;
+      }
+      if (received !== expected) throw new Error(`${received} of ${expected} bytes arrived`);
+    } catch (error) {
+      if (error instanceof NoSuchKey) throw new ObjectMissing(`There is no object ${key}`, { cause: error });
+      throw asUnavailable('fetching', error);
+    }
+  }
+}
+
+/** Without keys of its own the service uses what its machine offers: a role, an instance profile, AWS_* variables. */
+function credentialsOf({ s3AccessKeyId, s3SecretAccessKey }: S3Settings) {
+  if (s3AccessKeyId === null || s3SecretAccessKey === null) return undefined;
+  return { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey };
+}
+
+/** Whether the same request may succeed in a moment: the server is overloaded, or the connection broke. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof S3ServiceException)) return true;
+  const status = error.$metadata.httpStatusCode ?? 500;
+  return status >= 500 || status === 429 || status === 408;
+}
+
+function asUnavailable(doing: string, error: unknown): StorageUnavailable {
+  if (error instanceof StorageUnavailable) return error;
+  const status = error instanceof S3ServiceException ? `${error.$metadata.httpStatusCode ?? ''} ` : '';
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return new StorageUnavailable(`S3, ${doing}: ${status}${what}`, { cause: error });
+}

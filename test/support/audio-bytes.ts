@@ -1,0 +1,194 @@
+/**
+ * Audio, and what only pretends to be, built in code: the files of the bad-input tests. All numbers in bytes, Hz and
+ * seconds; the same arguments always give the same bytes.
+ */
+
+export type PretendedFormat = 'webm' | 'mp3' | 'ogg' | 'wav';
+
+/** Any claim may be made, true or not; what is left out is true. */
+export interface WavClaims {
+  /** 1: PCM. */
+  formatTag?: number;
+  sampleRate?: number;
+  channels?: number;
+  bitsPerSample?: number;
+  /** What the `data` chunk says its length is. */
+  dataLength?: number;
+  /** The samples. */
+  data?: Buffer;
+}
+
+/** A WAV file with a 44-byte header, of 16 kHz mono 16-bit PCM unless told otherwise. */
+export function wav(claims: WavClaims = {}): Buffer {
+  const { sampleRate = 16_000, channels = 1, bitsPerSample = 16, data = Buffer.alloc(0) } = claims;
+  const dataLength = claims.dataLength ?? data.length;
+  const blockAlign = (channels * bitsPerSample) / 8;
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0, 'latin1');
+  header.writeUInt32LE(Math.min(36 + dataLength, 0xffffffff), 4);
+  header.write('WAVEfmt ', 8, 'latin1');
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(claims.formatTag ?? 1, 20);
+  header.writeUInt16LE(channels, 22);
+  header.writeUInt32LE(sampleRate, 24);
+  header.writeUInt32LE((sampleRate * blockAlign) % 2 ** 32, 28);
+  header.writeUInt16LE(blockAlign % 2 ** 16, 32);
+  header.writeUInt16LE(bitsPerSample, 34);
+  header.write('data', 36, 'latin1');
+  header.writeUInt32LE(dataLength, 40);
+  return Buffer.concat([header, data]);
+}
+
+/** Silence that decodes without complaint. */
+export function silenceWav(seconds: number, sampleRate = 16_000): Buffer {
+  return wav({ sampleRate, data: Buffer.alloc(Math.round(seconds * sampleRate) * 2) });
+}
+
+/** A WAV file of exactly so many bytes, header included; the smallest is 44. */
+export function wavOfBytes(bytes: number): Buffer {
+  return wav({ data: Buffer.alloc(bytes - 44) });
+}
+
+/** WAV headers that no decoder should be trusted with: half a second of samples behind a claim that cannot be. */
+export const absurdWavs: Record<string, () => Buffer> = {
+  'a rate of 0 Hz': () => wav({ sampleRate: 0, data: Buffer.alloc(16_000) }),
+  'a rate of 1 Hz': () => wav({ sampleRate: 1, data: Buffer.alloc(16_000) }),
+  'a rate of 4 GHz': () => wav({ sampleRate: 4_000_000_000, data: Buffer.alloc(16_000) }),
+  'no channels': () => wav({ channels: 0, data: Buffer.alloc(16_000) }),
+  '65,535 channels': () => wav({ channels: 65_535, data: Buffer.alloc(16_000) }),
+};
+
+/** What a recorder leaves that writes into a pipe and is killed: a length of 0xFFFFFFFF, and here 100 bytes. */
+export function pipedWav(): Buffer {
+  return wav({ dataLength: 0xffffffff, data: Buffer.alloc(100) });
+}
+
+/** A WAV file without a single sample. */
+export function emptyWav(): Buffer {
+  return wav();
+}
+
+/** The beginning by which each format is recognised. */
+export const MAGIC: Record<PretendedFormat, Buffer> = {
+  // An EBML header with the DocType `webm`, then a segment of unknown size.
+  webm: hex('1a45dfa3 87 4282 84 7765626d 18538067 01ffffffffffffff'),
+  // MPEG-1 layer III, 128 kbit/s, 44.1 kHz, stereo.
+  mp3: hex('fffb9000'),
+  // A page that begins a stream, with one packet of 19 bytes.
+  ogg: hex('4f676753 00 02 0000000000000000 01000000 00000000 00000000 01 13'),
+  wav: Buffer.from('RIFF\x24\x10\x00\x00WAVEfmt ', 'latin1'),
+};
+
+/** A right beginning, then random bytes: recognised and accepted, but nothing that can be decoded. */
+export function garbage(format: PretendedFormat, seed: number, bytes = 4096): Buffer {
+  return Buffer.concat([MAGIC[format], randomBytes(seed, bytes)]);
+}
+
+/** An MP3 that begins with an empty ID3v2.4 tag of so many bytes, as one with a huge picture does; then `audio`. */
+export function mp3WithTag(tagBytes: number, audio: Buffer = silentMp3(1)): Buffer {
+  const tag = Buffer.alloc(tagBytes);
+  tag.write('ID3\x04', 0, 'latin1');
+  // 28 bits in four bytes of seven; the header's own ten bytes do not count.
+  for (const [i, shift] of [21, 14, 7, 0].entries()) tag[6 + i] = ((tagBytes - 10) >> shift) & 0x7f;
+  return Buffer.concat([tag, audio]);
+}
+
+/** Frames of MPEG-1 layer III at 128 kbit/s and 44.1 kHz whose side information says that there is nothing to play. */
+export function silentMp3(seconds: number): Buffer {
+  const frame = Buffer.alloc(417);
+  frame.writeUInt32BE(0xfffb90c4);
+  return Buffer.concat(Array.from({ length: Math.ceil((seconds * 44_100) / 1152) }, () => frame));
+}
+
+/**
+ * Silence in WebM, laid out as a browser records it, without a duration. A packet of 8 bytes holds 120 ms, the most
+ * that Opus allows: an hour takes 0.24 MB.
+ */
+export function silentWebm(seconds: number): Buffer {
+  // CELT, full band, mono, six frames of 20 ms, none of them sent.
+  const packet = hex('fb 06');
+  const parts = [webmHead(OPUS_TRACK)];
+  for (let ms = 0; ms < seconds * 1000; ms += 120) {
+    const inCluster = ms % 30_000;
+    if (inCluster === 0) parts.push(hex(`1f43b675 01ffffffffffffff e7 84 ${hexOf(ms, 4)}`));
+    parts.push(hex(`a3 86 81 ${hexOf(inCluster, 2)} 80`), packet);
+  }
+  return Buffer.concat(parts);
+}
+
+/** WebM with a video track and one empty frame of it, and nothing to hear. */
+export function webmWithoutAudio(): Buffer {
+  const track = hex('ae 93 d7 81 01 83 81 01 86 85 565f565038 e0 84 b0 81 10 ba 81 10');
+  return Buffer.concat([webmHead(track), hex('1f43b675 01ffffffffffffff e7 81 00 a3 85 81 0000 80 00')]);
+}
+
+/** Files of other kinds, as they may come under the name of a recording. None is to be accepted. */
+export const notAudio: Record<string, () => Buffer> = {
+  text: () => Buffer.from('Dear transcription service,\nplease find my voice note attached.\n'),
+  PNG: () => hex('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489'),
+  JPEG: () => hex('ffd8ffe000104a46494600010100000100010000'),
+  PDF: () => Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< /Type /Catalog >>\nendobj\n', 'latin1'),
+  ELF: () => Buffer.concat([hex('7f454c4602010100'), Buffer.alloc(56)]),
+  HTML: () => Buffer.from('<!doctype html><html><script>alert(1)</script></html>'),
+  ZIP: () => hex('504b0304140000000800000021000000000000000000000000000500000061'),
+  MP4: () => hex('00000020667479704d344120000000004d3441206d70343269736f6d00000000'),
+  FLAC: () => hex('664c6143 00 000022 1000 1000 000000 000000 0ac442f000000000'),
+  'AAC (ADTS)': () => adts(),
+  'AAC behind an ID3 tag': () => mp3WithTag(128, adts()),
+  'FLAC behind an ID3 tag': () => mp3WithTag(128, hex('664c614300000022')),
+  'MPEG layer II': () => Buffer.concat([hex('fffd9000'), Buffer.alloc(500)]),
+  AVI: () => Buffer.from('RIFF\x00\x10\x00\x00AVI LIST', 'latin1'),
+  Matroska: () => hex('1a45dfa3 8b 4282 88 6d6174726f736b61 18538067 01ffffffffffffff'),
+  'an m3u playlist': () => Buffer.from('#EXTM3U\n#EXTINF:-1,secrets\nfile:///etc/passwd\n'),
+  'an ffconcat script': () => Buffer.from("ffconcat version 1.0\nfile '/etc/passwd'\n"),
+  'an SDP description': () => Buffer.from('v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\nm=audio 5004 RTP/AVP 0\r\n'),
+};
+
+/** A file handle over bytes in memory, as far as the probes need one; it counts what is read. */
+export function inMemory(bytes: Buffer) {
+  return {
+    bytesRead: 0,
+    async read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ bytesRead: number }> {
+      const bytesRead = position < bytes.length ? bytes.copy(buffer, offset, position, position + length) : 0;
+      this.bytesRead += bytesRead;
+      return { bytesRead };
+    },
+  };
+}
+
+/** A track of mono Opus: number 1, CodecID, an OpusHead without pre-skip as CodecPrivate, 48 kHz. */
+const OPUS_TRACK = hex(
+  'ae ac d7 81 01 83 81 02 86 86 415f4f505553 63a2 93 4f70757348656164 01 01 0000 80bb0000 0000 00 e1 87 b5 84 473b8000',
+);
+
+/** EBML header, segment of unknown size, Info with a tick of 1 ms, Tracks. */
+function webmHead(track: Buffer): Buffer {
+  const info = hex('1549a966 87 2ad7b1 83 0f4240');
+  return Buffer.concat([MAGIC.webm, info, hex(`1654ae6b ${hexOf(0x80 + track.length, 1)}`), track]);
+}
+
+/** The head of a frame of AAC. */
+function adts(): Buffer {
+  return Buffer.concat([hex('fff1508003fffc'), Buffer.alloc(25)]);
+}
+
+function hex(text: string): Buffer {
+  return Buffer.from(text.replaceAll(' ', ''), 'hex');
+}
+
+function hexOf(value: number, bytes: number): string {
+  return value.toString(16).padStart(bytes * 2, '0');
+}
+
+/** Marsaglia's xorshift, 32 bits: reproducible, not secret. */
+export function randomBytes(seed: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  let state = Math.imul(seed, 0x9e3779b1) | 1;
+  for (let i = 0; i < length; i++) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    bytes[i] = state >>> 24;
+  }
+  return bytes;
+}

@@ -1,0 +1,91 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What the next requests meet: `broken` 503s, `refused` 403s, `silent` never answers, `cut` ends a body half-way. */
+type S3Mood = 'well' | 'broken' | 'refused' | 'silent' | 'cut';
+
+/** One bucket of an S3 server with path-style addresses, as far as an object store needs it. Checks no signatures. */
+export class FakeS3 {
+  readonly objects = new Map<string, Buffer>();
+  readonly requests: IncomingMessage[] = [];
+  private readonly moods: S3Mood[] = [];
+  private readonly server = createServer((request, response) => void this.answer(request, response));
+
+  private constructor(readonly bucket: string) {}
+
+  static async start(bucket = 'voice-notes'): Promise<FakeS3> {
+    const s3 = new FakeS3(bucket);
+    await new Promise<void>((listening) => s3.server.listen(0, '127.0.0.1', listening));
+    return s3;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** One mood for each of the next requests; after these all is well. */
+  meet(...moods: S3Mood[]): void {
+    this.moods.push(...moods);
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((closed) => this.server.close(closed));
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.requests.push(request);
+    const mood = this.moods.shift() ?? 'well';
+    const body = await readAll(request);
+    if (mood === 'silent') return;
+    if (mood === 'broken') return refuse(response, 503, 'SlowDown');
+    if (mood === 'refused') return refuse(response, 403, 'AccessDenied');
+    const [, bucket, ...rest] = new URL(request.url ?? '/', this.url).pathname.split('/');
+    if (bucket !== this.bucket) return refuse(response, 404, 'NoSuchBucket');
+    this.serve(request, response, rest.join('/'), { body, cut: mood === 'cut' });
+  }
+
+  private serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    key: string,
+    { body, cut }: { body: Buffer; cut: boolean },
+  ): void {
+    switch (request.method) {
+      case 'HEAD':
+        response.writeHead(200).end();
+        return;
+      case 'PUT':
+        if (body.length !== Number(request.headers['content-length'])) return refuse(response, 400, 'IncompleteBody');
+        this.objects.set(key, body);
+        response.writeHead(200, { ETag: '"1"' }).end();
+        return;
+      case 'DELETE':
+        this.objects.delete(key);
+        response.writeHead(204).end();
+        return;
+      default: {
+        const object = this.objects.get(key);
+        if (!object) return refuse(response, 404, 'NoSuchKey');
+        response.writeHead(200, { 'Content-Length': object.length });
+        if (!cut) return void response.end(object);
+        response.write(object.subarray(0, object.length / 2), () => response.destroy());
+      }
+    }
+  }
+}
+
+function refuse(response: ServerResponse, status: number, code: string): void {
+  const xml = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
+  response.writeHead(status, { 'Content-Type': 'application/xml' }).end(xml);
+}
+
+async function readAll(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+  } catch {
+    // The client went away; what arrived is all there is.
+  }
+  return Buffer.concat(chunks);
+}
