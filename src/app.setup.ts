@@ -19,7 +19,8 @@ export function setUp(app: NestExpressApplication): NestExpressApplication {
   const gate = app.get(Gate);
   app.use(app.get<RequestHandler>(HTTP_LOGGER));
   app.use((request: Request, response: Response, next: NextFunction) => metrics.use(request, response, next));
-  app.use(helmet());
+  // Behind plain HTTP, as in a private network, a page that upgrades its own requests would not load.
+  app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
   if (!env.roles.includes('api')) app.use(refuseBusiness);
   app.use((request: Request, response: Response, next: NextFunction) => gate.pass(request, response, next));
   if (env.corsOrigins.length > 0) allowOrigins(app, env.corsOrigins);
@@ -28,7 +29,6 @@ export function setUp(app: NestExpressApplication): NestExpressApplication {
   app.useGlobalInterceptors(new JsonBodyInterceptor());
   app.useGlobalPipes(new ValidationPipe());
   if (env.roles.includes('api')) serveOpenApi(app);
-  app.enableShutdownHooks();
   return app;
 }
 

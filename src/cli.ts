@@ -26,7 +26,10 @@ try {
 async function withApp<T>(work: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   Logger.overrideLogger(false);
   const env = { ...readEnv(process.env), roles: [], logLevel: 'silent' };
-  const app = await NestFactory.createApplicationContext(AppModule.for(env, extensions), { logger: false, abortOnError: false });
+  const app = await NestFactory.createApplicationContext(AppModule.for(env, extensions), {
+    logger: false,
+    abortOnError: false,
+  });
   try {
     return await work(app);
   } finally {

@@ -9,6 +9,7 @@ import { stopLeftover, Supervisor } from './supervisor.mjs';
 const READY_TIMEOUT_MS = 60_000;
 /** A worker finishes or hands back what it is transcribing before it exits. */
 const STOP_TIMEOUT_MS = 30_000;
+const CLI_TIMEOUT_MS = 60_000;
 const ROLES = ['api', 'worker'];
 
 /** Brings the database's schema up to date. */
@@ -19,7 +20,8 @@ export async function migrate(env) {
 
 /** Runs an operator's command and returns the JSON value that it prints. */
 export async function runCli(args, env) {
-  const { code, stdout, output } = await run(process.execPath, ['dist/cli.js', ...args, '--json'], { cwd: ROOT, env });
+  const options = { cwd: ROOT, env, timeout: CLI_TIMEOUT_MS };
+  const { code, stdout, output } = await run(process.execPath, ['dist/cli.js', ...args, '--json'], options);
   if (code !== 0) throw new UserError(`${args[0]} failed:\n${output.trim()}`);
   return JSON.parse(stdout);
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 
 import { ROOT } from './paths.mjs';
@@ -36,6 +37,13 @@ export function persistentHome(dataFolder) {
   mkdirSync(system, { recursive: true, mode: 0o755 });
   if (existsSync(inside) && !existsSync(join(system, 'postgres'))) moveFolder(inside, join(system, 'postgres'));
   return { binaries: copyBinaries(binaries, system), parent: system, runAs };
+}
+
+/** A folder for temporary services; root's must be open to the server's user as well. */
+export function temporaryParent() {
+  if (!isRoot()) return tmpdir();
+  const runAs = serverUser();
+  return [tmpdir(), '/tmp', '/var/tmp'].find((folder) => canEnter(folder, runAs)) ?? tmpdir();
 }
 
 /** @returns {PostgresHome} for a database in a temporary folder */

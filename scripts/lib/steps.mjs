@@ -4,6 +4,13 @@ const TIME_WIDTH = 8;
 // Whoever reads our output may go away (`npm start | head`); the service goes on.
 process.stdout.on('error', () => {});
 
+let abandoned = 0;
+
+/** Forgets the steps under way: when everything is being stopped, their end is no news. */
+export function abandonSteps() {
+  abandoned++;
+}
+
 /** An error whose message is all that the user needs: no stack is shown. */
 export class UserError extends Error {}
 
@@ -16,7 +23,9 @@ export class UserError extends Error {}
  */
 export async function step(label, work) {
   const start = performance.now();
+  const generation = abandoned;
   const end = (detail) => {
+    if (generation !== abandoned) return;
     const time = seconds(performance.now() - start);
     process.stdout.write(`${time.padStart(TIME_WIDTH)}   ${detail}\n`);
   };

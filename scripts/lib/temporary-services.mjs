@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { readFileIfAny } from './files.mjs';
 import { freePort } from './ports.mjs';
-import { temporaryHome } from './postgres-home.mjs';
+import { temporaryHome, temporaryParent } from './postgres-home.mjs';
 import { initialisePostgres, postgresUrl, startPostgres, stopLeftoverPostgres, stopPostgres } from './postgres.mjs';
 import { identityOf, stopProcess } from './processes.mjs';
 import { redisUrl, startRedis, stopRedis } from './redis.mjs';
@@ -17,8 +16,9 @@ const PREFIX = 'voice-notes-services-';
  * @returns {Promise<{ folder: string, env: Record<string, string>, stop: () => Promise<void> }>}
  */
 export async function startTemporaryServices() {
-  await removeLeftovers();
-  const folder = mkdtempSync(join(tmpdir(), PREFIX));
+  const parent = temporaryParent();
+  await removeLeftovers(parent);
+  const folder = mkdtempSync(join(parent, PREFIX));
   writeFileSync(join(folder, 'owner'), identityOf(process.pid));
   const running = [];
   const stop = async () => {
@@ -48,9 +48,9 @@ async function newServer(folder, name) {
 }
 
 /** Stops and removes the services of runs that were killed. */
-async function removeLeftovers() {
-  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
-    const folder = join(tmpdir(), name);
+async function removeLeftovers(parent) {
+  for (const name of readdirSync(parent).filter((entry) => entry.startsWith(PREFIX))) {
+    const folder = join(parent, name);
     // Anybody may write to the temporary folder: what another user claims to be ours is left alone.
     // And a folder that has no owner's name in it yet is being set up at this moment.
     if (!isOwnFolder(folder) || !readFileIfAny(join(folder, 'owner')) || liveOwner(folder, 'owner')) continue;

@@ -34,7 +34,8 @@ export class Gate {
 
   private async judge(request: Request): Promise<Verdict> {
     // OPTIONS is answered without credentials and takes no token (D6): browsers send it before every call.
-    if (request.method === 'OPTIONS') return { principal: null, bucket: await this.lookAtAddress(request), unavailable: null };
+    if (request.method === 'OPTIONS')
+      return { principal: null, bucket: await this.lookAtAddress(request), unavailable: null };
     try {
       const principal = await this.authenticator.authenticate(request.headers);
       const bucket = principal

@@ -67,5 +67,6 @@ export class AccountService {
 /** Judged by what the plan makes of the figures, so that a lone rate above the default burst is fine. */
 function refuseBurstBelowRate(fields: Pick<AccountFields, 'plan' | 'rateLimit' | 'burstLimit'>): void {
   const { rate, burst } = limitOf('enterprise', fields);
-  if (burst < rate) throw new ValidationError({ field: 'burst-limit', reason: `must not be below the rate limit of ${rate}` });
+  if (burst < rate)
+    throw new ValidationError({ field: 'burst-limit', reason: `must not be below the rate limit of ${rate}` });
 }

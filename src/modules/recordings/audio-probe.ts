@@ -20,10 +20,9 @@ const MIN_SAMPLE_RATE = 4_000;
 const MAX_SAMPLE_RATE = 192_000;
 const MAX_CHANNELS = 8;
 
-/** Ten days: more than 26 MB can hold at the lowest rate of any codec, so a longer duration was made up. */
+/** Ten days: no recording of 25 MB is that long. In milliseconds it still fits a 32-bit column. */
 const MAX_PLAUSIBLE_SECONDS = 864_000;
 
-/** The largest number that a 32-bit column takes. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
 /**
@@ -50,7 +49,7 @@ function isDecodable({ sampleRate, channels }: AudioFacts): boolean {
   return rateFits && (channels === null || (channels >= 1 && channels <= MAX_CHANNELS));
 }
 
-/** Null for what is no number; a header may well state more than the column takes. */
+/** Null for what is no number; what is beyond a 32-bit column, as 4 GHz is, becomes the largest that it takes. */
 function integer(value: number | null): number | null {
   if (value === null || !Number.isFinite(value) || value < 0) return null;
   return Math.min(Math.round(value), MAX_INTEGER);

@@ -173,7 +173,9 @@ class KeyTaken extends ConflictError {
 }
 
 function fingerprint(sha256: string, { language, customTags }: Recording): string {
-  return createHash('sha256').update(JSON.stringify([sha256, language, customTags])).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([sha256, language, customTags]))
+    .digest('hex');
 }
 
 function readTags(text: string | undefined): string | null {

@@ -91,7 +91,9 @@ export class ProcessingService {
    * @returns false when the lease was lost or the recording deleted; then nothing is written.
    */
   async finish(lease: Lease, outcome: Outcome): Promise<boolean> {
-    return await this.database.transact(async (tx) => (await this.settle(tx, lease.id, lease.leaseToken, outcome)) !== null);
+    return await this.database.transact(
+      async (tx) => (await this.settle(tx, lease.id, lease.leaseToken, outcome)) !== null,
+    );
   }
 
   /** Recordings that must be rung for again: their worker vanished, their time-out is over, or the ring got lost. */
@@ -109,7 +111,10 @@ export class ProcessingService {
     const hopeless = await this.database.query<{ id: string }>(
       `SELECT id FROM recordings WHERE status = 'processing' AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()`,
     );
-    const outcome: Outcome = { status: 'failed', reason: `The transcription was given up after ${MAX_ATTEMPTS} attempts.` };
+    const outcome: Outcome = {
+      status: 'failed',
+      reason: `The transcription was given up after ${MAX_ATTEMPTS} attempts.`,
+    };
     for (const { id } of hopeless) await this.database.transact((tx) => this.settle(tx, id, null, outcome));
   }
 

@@ -24,7 +24,11 @@ const UPLOAD_FORM = {
     type: 'object',
     required: ['file'],
     properties: {
-      file: { type: 'string', format: 'binary', description: 'Audio in webm, mp3, ogg or wav, at most 26214400 bytes.' },
+      file: {
+        type: 'string',
+        format: 'binary',
+        description: 'Audio in webm, mp3, ogg or wav, at most 26214400 bytes.',
+      },
       custom_tags: { type: 'string', description: 'A JSON object of strings.', example: '{"ticket":"T-1042"}' },
       language: { type: 'string', description: 'The English name of the language spoken.', example: 'english' },
     },
@@ -68,7 +72,10 @@ export class RecordingsController {
   /** List the recordings, newest first. */
   @Get()
   @RequireScope('recordings:read')
-  async list(@CurrentPrincipal() { accountId }: Principal, @Query() query: ListRecordingsQuery): Promise<RecordingPage> {
+  async list(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Query() query: ListRecordingsQuery,
+  ): Promise<RecordingPage> {
     checkDays(query);
     return presentRecordingPage(query, await this.recordings.list(accountId, query));
   }

@@ -26,15 +26,16 @@ export async function hearPieces({ pieces, hear, queue, signal: outer }: Hearing
   const begin = (piece: AudioPiece): void => {
     const hearing = lane.run(async () => {
       signal.throwIfAborted();
-      const transcript = await hear(piece, signal);
+      // Aborted before the place is given up: no other piece of this note takes it.
+      const transcript = await hear(piece, signal).catch((error: unknown) => {
+        failure.abort(error);
+        throw error;
+      });
       return { start: piece.start, seconds: piece.pcm.length / BYTES_PER_SECOND, transcript };
     });
     heard.push(hearing);
-    const settled: Promise<unknown> = hearing.then(
-      () => underWay.delete(settled),
-      (error: unknown) => failure.abort(error),
-    );
-    underWay.add(settled);
+    const done: Promise<unknown> = hearing.catch(() => undefined).then(() => underWay.delete(done));
+    underWay.add(done);
   };
   try {
     for await (const piece of pieces(signal)) {

@@ -5,28 +5,32 @@ export interface Lane {
   close(): void;
 }
 
-type Start = () => void;
+interface Waiting {
+  /** Number of the turn it had last; 0 before the first. */
+  lastTurn: number;
+  starts: (() => void)[];
+}
 
 /**
  * Gives an engine's places to the pieces of several recordings in turn, one piece of each at a time, so that a short
  * note waits for about one piece of a long one and a long note alone uses every place.
  */
 export class PieceQueue {
-  /** In the order of their turns. */
-  private readonly lanes: Start[][] = [];
+  private readonly lanes = new Set<Waiting>();
   private free: number;
+  private turn = 0;
 
   constructor(readonly places: number) {
     this.free = places;
   }
 
   lane(): Lane {
-    const waiting: Start[] = [];
-    this.lanes.push(waiting);
+    const lane: Waiting = { lastTurn: 0, starts: [] };
+    this.lanes.add(lane);
     return {
       run: async (task) => {
         await new Promise<void>((resolve) => {
-          waiting.push(resolve);
+          lane.starts.push(resolve);
           this.fill();
         });
         try {
@@ -37,19 +41,20 @@ export class PieceQueue {
         }
       },
       close: () => {
-        this.lanes.splice(this.lanes.indexOf(waiting), 1);
+        this.lanes.delete(lane);
       },
     };
   }
 
   private fill(): void {
     while (this.free > 0) {
-      const turn = this.lanes.findIndex((waiting) => waiting.length > 0);
-      const [lane] = turn < 0 ? [] : this.lanes.splice(turn, 1);
-      if (!lane) return;
-      this.lanes.push(lane);
+      const [next] = [...this.lanes]
+        .filter((lane) => lane.starts.length > 0)
+        .toSorted((a, b) => a.lastTurn - b.lastTurn);
+      if (!next) return;
+      next.lastTurn = ++this.turn;
       this.free--;
-      lane.shift()?.();
+      next.starts.shift()?.();
     }
   }
 }

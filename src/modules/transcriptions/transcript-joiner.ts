@@ -26,7 +26,8 @@ export function joinTranscripts(pieces: readonly HeardPiece[]): JoinedTranscript
   const heard = pieces.filter(({ transcript }) => transcript.text.trim() !== '');
   const words = heard.flatMap(({ start, transcript }) => transcript.words.map((word) => shifted(word, start)));
   // Text without word times still has a length.
-  const weigh = words.length > 0 ? (piece: HeardPiece) => piece.transcript.words.length : (piece: HeardPiece) => piece.seconds;
+  const weigh =
+    words.length > 0 ? (piece: HeardPiece) => piece.transcript.words.length : (piece: HeardPiece) => piece.seconds;
   return {
     text: heard.map(({ transcript }) => transcript.text.trim()).join(' '),
     confidence: heard.length === 0 ? 0 : weightedMean(heard, confidenceOf, weigh),

@@ -4,7 +4,9 @@ import { IsText } from '../../platform/http/rules.js';
 import { EVENT_KINDS, type EventKind } from './event.entity.js';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 
-const EVENTS_RULE = { message: `$property must be a list of at least one of ${EVENT_KINDS.join(', ')}, without repeats` };
+const EVENTS_RULE = {
+  message: `$property must be a list of at least one of ${EVENT_KINDS.join(', ')}, without repeats`,
+};
 const STATUS_RULE = { message: `$property must be one of ${WEBHOOK_STATUSES.join(', ')}` };
 
 export class CreateWebhookDto {

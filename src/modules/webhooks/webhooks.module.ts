@@ -15,10 +15,7 @@ import { WebhooksListener } from './webhooks.listener.js';
 import { WebhooksService } from './webhooks.service.js';
 
 @Module({
-  imports: [
-    TypeOrmModule.forFeature([Webhook, Event, Delivery]),
-    BullModule.registerQueue({ name: DELIVERY_QUEUE }),
-  ],
+  imports: [TypeOrmModule.forFeature([Webhook, Event, Delivery]), BullModule.registerQueue({ name: DELIVERY_QUEUE })],
   controllers: [WebhooksController],
   providers: [WebhooksService, DeliveriesService, DeliveryDoorbell, WebhooksListener],
   exports: [DeliveriesService, DeliveryDoorbell, BullModule],

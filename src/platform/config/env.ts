@@ -175,7 +175,11 @@ class Reader {
     const text = this.text('TRUST_PROXY');
     if (text === null || text === 'false') return false;
     if (/^\d{1,2}$/.test(text)) return Number(text);
-    return this.list('TRUST_PROXY', (item) => /^[0-9a-f:.]+(\/\d{1,3})?$/i.test(item), 'false, a number of hops, or CIDRs');
+    return this.list(
+      'TRUST_PROXY',
+      (item) => /^[0-9a-f:.]+(\/\d{1,3})?$/i.test(item),
+      'false, a number of hops, or CIDRs',
+    );
   }
 
   throwIfBroken(): void {

@@ -22,10 +22,7 @@ class SnakeCase extends DefaultNamingStrategy {
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-export function dataSourceOptions(
-  env: Env,
-  extensions: Migration[],
-): Extract<DataSourceOptions, { type: 'postgres' }> {
+export function dataSourceOptions(env: Env, extensions: Migration[]): Extract<DataSourceOptions, { type: 'postgres' }> {
   return {
     type: 'postgres',
     url: env.databaseUrl,

@@ -3,7 +3,8 @@ const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE'
 /** 08 connection exception, 53 insufficient resources, 57P shutdown and crash, 25006 read-only after a fail-over. */
 const SQLSTATES = /^(08...|53...|57P0.|25006)$/;
 /** The messages that `pg` gives without a code. */
-const MESSAGES = /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|driver not connected|connection is not established/i;
+const MESSAGES =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|driver not connected|connection is not established/i;
 
 /** Whether an error says that Postgres is out of reach for now, as opposed to a defect of ours. */
 export function isDatabaseUnavailable(error: unknown): boolean {

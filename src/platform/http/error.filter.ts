@@ -47,7 +47,9 @@ function translate(thrown: unknown, requestId: string): ApiError {
   if (status === 404) return new NotFoundError('path');
   if (status === 413) return new PayloadTooLargeError('The body', JSON_BODY_BYTES);
   if (status !== null && status >= 400 && status < 500) {
-    return new MalformedRequestError(thrown instanceof URIError ? 'The URL is malformed.' : 'The request is malformed.');
+    return new MalformedRequestError(
+      thrown instanceof URIError ? 'The URL is malformed.' : 'The request is malformed.',
+    );
   }
   return new InternalError(requestId);
 }

@@ -29,7 +29,8 @@ export class JsonBodyInterceptor implements NestInterceptor {
 /** A handler without query parameters refuses them all, so that a misspelt one never passes for success (D16). */
 function refuseQuery(request: Request): void {
   const [unknown] = Object.keys(request.query);
-  if (unknown !== undefined) throw new ValidationError({ field: unknown, reason: 'is not a parameter of this operation' });
+  if (unknown !== undefined)
+    throw new ValidationError({ field: unknown, reason: 'is not a parameter of this operation' });
 }
 
 async function readJson(request: Request, response: Response): Promise<object> {
@@ -43,7 +44,8 @@ async function readJson(request: Request, response: Response): Promise<object> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new MalformedRequestError('The body must be a JSON object.');
   }
-  if (isDeeperThan(body, MAX_DEPTH)) throw new MalformedRequestError(`The body is nested deeper than ${MAX_DEPTH} levels.`);
+  if (isDeeperThan(body, MAX_DEPTH))
+    throw new MalformedRequestError(`The body is nested deeper than ${MAX_DEPTH} levels.`);
   return body;
 }
 

@@ -39,7 +39,9 @@ export class Health {
     const problems = await Promise.all([...this.checks.values()].map(ask));
     const redis = await this.redis.ping();
     const checks = Object.fromEntries(names.map((name, i) => [name, problems[i] ?? 'ok']));
-    checks.redis = redis ? 'ok' : 'Redis is out of reach: limits are kept in the process, work waits for the reconciler.';
+    checks.redis = redis
+      ? 'ok'
+      : 'Redis is out of reach: limits are kept in the process, work waits for the reconciler.';
     const ready = problems.every((problem) => problem === null);
     return { status: ready ? (redis ? 'ok' : 'degraded') : 'unavailable', checks };
   }

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pino, type Logger } from 'pino';
 import { pinoHttp, type HttpLogger } from 'pino-http';
 import type { Env } from '../config/env.js';
@@ -9,22 +10,20 @@ export function createLogger(env: Env): Logger {
     level: env.logLevel,
     base: { pid: process.pid },
     formatters: { level: (level) => ({ level }) },
-    serializers: {
-      err: describeError,
-      req: (request: { id: unknown; method: string; url: string; remoteAddress: string }) => ({
-        id: request.id,
-        method: request.method,
-        path: request.url.split('?')[0],
-        address: request.remoteAddress,
-      }),
-      res: (response: { statusCode: number }) => ({ status: response.statusCode }),
-    },
+    serializers: { err: describeError },
   });
 }
 
 export function createHttpLogger(logger: Logger): HttpLogger {
   return pinoHttp({
     logger,
+    // Those of pino-http would log every header, and with them the credentials.
+    wrapSerializers: false,
+    serializers: {
+      err: describeError,
+      req: describeRequest,
+      res: (response: ServerResponse) => ({ status: response.statusCode }),
+    },
     genReqId: assignRequestId,
     customLogLevel: (_request, response) => (response.statusCode >= 500 ? 'error' : 'info'),
     customSuccessMessage: () => 'answered',
@@ -33,6 +32,10 @@ export function createHttpLogger(logger: Logger): HttpLogger {
     customErrorObject: (_request, _response, _error, value: object) => ({ ...value, err: undefined }),
     autoLogging: { ignore: (request) => request.url?.startsWith('/health') ?? false },
   });
+}
+
+function describeRequest({ id, method, url, socket }: IncomingMessage & { id?: unknown }): object {
+  return { id, method, path: url?.split('?')[0], address: socket.remoteAddress };
 }
 
 /** Errors of the database carry the query and its parameters, which may be secrets or what somebody said. */

@@ -33,7 +33,11 @@ export class Metrics implements NestMiddleware {
     response.once('close', () => {
       const route = (request.route as { path?: unknown } | undefined)?.path;
       const known = typeof route === 'string' ? route : 'unknown';
-      stop({ method: KNOWN_METHODS.has(request.method) ? request.method : 'other', route: known, status: response.statusCode });
+      stop({
+        method: KNOWN_METHODS.has(request.method) ? request.method : 'other',
+        route: known,
+        status: response.statusCode,
+      });
     });
     next();
   }

@@ -1,24 +1,17 @@
 import { BullModule } from '@nestjs/bull';
 import { Global, Module } from '@nestjs/common';
 import type { QueueOptions } from 'bull';
-import { Redis } from 'ioredis';
-import { Env } from '../config/env.js';
+import { BullConnections, BullConnectionsModule } from './bull-connections.js';
 import { Reconciler } from './reconciler.js';
-import { RedisConnection, redisOptions } from './redis.js';
+import { RedisConnection } from './redis.js';
 
 /**
  * Bull is the doorbell and never the record: a job says only "look at this row", and losing it costs a few seconds.
  * So its jobs are not kept when they are done, and a stalled one is not tried again: the reconciler will ring.
  */
-function bullOptions(env: Env): QueueOptions {
+function bullOptions(connections: BullConnections): QueueOptions {
   return {
-    createClient: (type) =>
-      new Redis(
-        env.redisUrl,
-        type === 'client'
-          ? redisOptions
-          : { ...redisOptions, maxRetriesPerRequest: null, enableReadyCheck: false, enableOfflineQueue: true },
-      ).on('error', () => undefined),
+    createClient: connections.open,
     defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     settings: { maxStalledCount: 0 },
   };
@@ -26,7 +19,13 @@ function bullOptions(env: Env): QueueOptions {
 
 @Global()
 @Module({
-  imports: [BullModule.forRootAsync({ inject: [Env], useFactory: bullOptions })],
+  imports: [
+    BullModule.forRootAsync({
+      imports: [BullConnectionsModule],
+      inject: [BullConnections],
+      useFactory: bullOptions,
+    }),
+  ],
   providers: [RedisConnection, Reconciler],
   exports: [RedisConnection, Reconciler],
 })

@@ -74,7 +74,9 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private async underLock(work: () => Promise<void>): Promise<void> {
     const holder = this.database.dataSource.createQueryRunner();
     try {
-      const [answer] = (await holder.query('SELECT pg_try_advisory_lock($1) AS held', [RECONCILER_LOCK])) as [{ held: boolean }];
+      const [answer] = (await holder.query('SELECT pg_try_advisory_lock($1) AS held', [RECONCILER_LOCK])) as [
+        { held: boolean },
+      ];
       if (!answer.held) return;
       await work().finally(() => holder.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]));
     } finally {

@@ -63,6 +63,7 @@ export class RedisConnection implements OnApplicationShutdown {
     if (reachable === this.reachable) return;
     this.reachable = reachable;
     if (reachable) this.logger.log('Redis is back');
-    else this.logger.warn({ err: error }, 'Redis is away: limits are kept in the process, work waits for the reconciler');
+    else
+      this.logger.warn({ err: error }, 'Redis is away: limits are kept in the process, work waits for the reconciler');
   }
 }

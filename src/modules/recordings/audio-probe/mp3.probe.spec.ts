@@ -9,11 +9,10 @@ const times = (count: number, bytes: Buffer): Buffer => Buffer.alloc(bytes.lengt
 
 describe('probeAudio of MP3', () => {
   const note = speech('go-forward-ten-meters.mp3');
-  const encoded = note.indexOf('Info') - 21;
 
   it('counts frames where no Xing tag does, encoder delay and padding included', async () => {
-    const { durationSeconds } = await probe(note.subarray(note.indexOf(Buffer.from([0xff, 0xfb]), encoded + 4)));
-    expect(durationSeconds).toBe(2.821);
+    const firstOfAudio = note.indexOf(Buffer.from([0xff, 0xfb]), note.indexOf('Info'));
+    expect(await probe(note.subarray(firstOfAudio))).toMatchObject({ durationSeconds: 2.821 });
   });
 
   it('counts what is there of a truncated file', async () => {

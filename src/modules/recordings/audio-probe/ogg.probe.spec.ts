@@ -23,26 +23,31 @@ describe('probeAudio of Ogg', () => {
     return Buffer.concat([header, Buffer.from(lacing), ...packets]);
   }
 
-  /** 40 packets of 100 bytes behind the headers, and then what the last granule position says. */
-  function stream(first: Buffer, headers: number, granule: number, serial = 7): Buffer {
+  const opening = (first: Buffer, serial = 7): Buffer => page(2, 0, serial, [first]);
+
+  /** The other headers, then 40 packets of 100 bytes and the granule position that is said to be at their end. */
+  function rest(headers: number, granule: number, serial = 7): Buffer {
     const more = Array<Buffer>(headers - 1).fill(Buffer.from('header'));
     const audio = Array<Buffer>(40).fill(Buffer.alloc(100));
-    return Buffer.concat([page(2, 0, serial, [first]), page(0, 0, serial, more), page(4, granule, serial, audio)]);
+    return Buffer.concat([page(0, 0, serial, more), page(4, granule, serial, audio)]);
   }
 
+  const stream = (first: Buffer, headers: number, granule: number): Buffer =>
+    Buffer.concat([opening(first), rest(headers, granule)]);
+
+  // Stereo at 44.1 kHz, blocks of 256 and 2048 samples.
   const vorbis = Buffer.alloc(30);
   vorbis.write('\x01vorbis\0\0\0\0\x02', 'latin1');
   vorbis.writeUInt32LE(44_100, 12);
   vorbis[28] = 0xb8;
+
+  // Mono at 8 kHz, two frames of 160 samples in a packet.
   const speex = Buffer.alloc(80);
   speex.write('Speex   ', 'latin1');
-  for (const [at, value] of [
-    [36, 8000],
-    [48, 1],
-    [56, 160],
-    [64, 2],
-  ] as const)
-    speex.writeUInt32LE(value, at);
+  speex.writeUInt32LE(8_000, 36);
+  speex.writeUInt32LE(1, 48);
+  speex.writeUInt32LE(160, 56);
+  speex.writeUInt32LE(2, 64);
 
   it('reads Vorbis', async () => {
     const facts = await probe(stream(vorbis, 3, 22_050));
@@ -50,12 +55,8 @@ describe('probeAudio of Ogg', () => {
   });
 
   it('reads Speex', async () => {
-    expect(await probe(stream(speex, 2, 8_000))).toMatchObject({
-      durationSeconds: 1,
-      sampleRate: 8_000,
-      channels: 1,
-      codec: 'speex',
-    });
+    const facts = await probe(stream(speex, 2, 8_000));
+    expect(facts).toMatchObject({ durationSeconds: 1, sampleRate: 8_000, channels: 1, codec: 'speex' });
   });
 
   it('reads FLAC', async () => {
@@ -85,12 +86,9 @@ describe('probeAudio of Ogg', () => {
   });
 
   it('hears the first of the streams that play at the same time', async () => {
-    const [first, second] = [stream(speex, 2, 8_000, 1), stream(vorbis, 3, 44_100, 2)];
-    const theora = page(2, 0, 3, [Buffer.from('\x80theora', 'latin1')]);
-    const begins = (bytes: Buffer, length: number): Buffer[] => [bytes.subarray(0, length), bytes.subarray(length)];
-    const [speexHead = Buffer.of(), speexRest = Buffer.of()] = begins(first, 28 + 80);
-    const [vorbisHead = Buffer.of(), vorbisRest = Buffer.of()] = begins(second, 28 + 30);
-    const together = Buffer.concat([theora, speexHead, vorbisHead, vorbisRest, speexRest]);
+    const theora = opening(Buffer.from('\x80theora', 'latin1'), 3);
+    const openings = [theora, opening(speex, 1), opening(vorbis, 2)];
+    const together = Buffer.concat([...openings, rest(3, 44_100, 2), rest(2, 8_000, 1)]);
     expect(await probe(together)).toMatchObject({ durationSeconds: 1, codec: 'speex' });
   });
 

@@ -147,7 +147,10 @@ async function findProgram(name: string): Promise<string | null> {
   const folders = (childEnvironment().PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
   for (const folder of folders) {
     const file = path.join(folder, name);
-    const found = await access(file, constants.X_OK).then(() => true, () => false);
+    const found = await access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
     if (found) return file;
   }
   return null;

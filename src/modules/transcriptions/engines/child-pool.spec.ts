@@ -70,7 +70,10 @@ describe('ChildPool', () => {
   });
 
   it('kills a child that hangs, also in a call that never returns', async () => {
-    await expect(ask('h', 200)).rejects.toMatchObject({ suspectsAudio: true, message: expect.stringMatching(/no answer/) });
+    await expect(ask('h', 200)).rejects.toMatchObject({
+      suspectsAudio: true,
+      message: expect.stringMatching(/no answer/),
+    });
     expect(await ask('a')).toBe('a');
   });
 
@@ -99,7 +102,9 @@ describe('ChildPool', () => {
     await writeFile(unable, UNABLE_CHILD);
     const broken = new ChildPool(unable, 1);
     expect(await broken.problem()).toBe('Install the library');
-    const fault = await broken.recognise(Buffer.from('a'), LIMIT_MS, new AbortController().signal).catch((error: unknown) => error);
+    const fault = await broken
+      .recognise(Buffer.from('a'), LIMIT_MS, new AbortController().signal)
+      .catch((error: unknown) => error);
     expect(fault).toMatchObject({ message: 'Install the library', suspectsAudio: false });
     await broken.close();
     expect(await pool.problem()).toBeNull();

@@ -30,7 +30,12 @@ export class PocketSphinx {
   /** @throws PocketSphinxMissing */
   constructor(settings = SETTINGS) {
     const config = findModel();
-    const library = loadFirst(['libpocketsphinx.so.3', 'libpocketsphinx.so.5', 'libpocketsphinx.so', 'libpocketsphinx.dylib']);
+    const library = loadFirst([
+      'libpocketsphinx.so.3',
+      'libpocketsphinx.so.5',
+      'libpocketsphinx.so',
+      'libpocketsphinx.dylib',
+    ]);
     this.calls = bind(library);
     this.decoder = this.calls.init(configure(library, { ...config, ...settings }));
     if (!this.decoder) throw new PocketSphinxMissing(`PocketSphinx refused the model in ${config.hmm}`);
@@ -85,7 +90,9 @@ function bind(library: Library) {
     init: library.func('void *ps_init(void *config)'),
     startStream: library.func('int ps_start_stream(void *ps)'),
     startUtterance: library.func('int ps_start_utt(void *ps)'),
-    process: library.func('int ps_process_raw(void *ps, const int16_t *data, size_t samples, int no_search, int full_utt)'),
+    process: library.func(
+      'int ps_process_raw(void *ps, const int16_t *data, size_t samples, int no_search, int full_utt)',
+    ),
     endUtterance: library.func('int ps_end_utt(void *ps)'),
     segments: library.func('void *ps_seg_iter(void *ps)'),
     nextSegment: library.func('void *ps_seg_next(void *seg)'),
@@ -110,7 +117,13 @@ function configure(library: Library, settings: Record<string, string | number | 
   base.func('int err_set_logfile(const char *path)')('/dev/null');
   const args = library.func('void *ps_args()')();
   const argv = ['pocketsphinx', ...Object.entries(settings).flatMap(([name, value]) => [`-${name}`, asText(value)])];
-  return base.func('void *cmd_ln_parse_r(void *old, void *defn, int argc, const char **argv, int strict)')(null, args, argv.length, argv, 1);
+  return base.func('void *cmd_ln_parse_r(void *old, void *defn, int argc, const char **argv, int strict)')(
+    null,
+    args,
+    argv.length,
+    argv,
+    1,
+  );
 }
 
 function asText(value: string | number | boolean): string {
@@ -134,7 +147,8 @@ function findModel(): { hmm: string; lm: string; dict: string } {
   for (const prefix of PREFIXES) {
     const folder = path.join(prefix, MODEL);
     const hmm = path.join(folder, 'en-us');
-    if (existsSync(hmm)) return { hmm, lm: path.join(folder, 'en-us.lm.bin'), dict: path.join(folder, 'cmudict-en-us.dict') };
+    if (existsSync(hmm))
+      return { hmm, lm: path.join(folder, 'en-us.lm.bin'), dict: path.join(folder, 'cmudict-en-us.dict') };
   }
   throw new PocketSphinxMissing('no model');
 }
