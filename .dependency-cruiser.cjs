@@ -67,7 +67,7 @@ module.exports = {
     {
       name: 'no-test-code',
       severity: 'error',
-      from: { path: '^src/' },
+      from: { path: '^src/', pathNot: String.raw`\.spec\.ts$` },
       to: { path: '^(test|scripts)/' },
     },
     {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the steps of docker/Dockerfile where there is no Docker engine, in throw-away layers over this machine's own
 # root folder, so that nothing of the machine changes. It must be Debian 12 with Node 20 (as node:20-bookworm-slim is),
-# and needs root, overlayfs and the network:
+# and needs root, overlayfs, 2 GB of free memory and the network:
 #
 #   docker/rehearse.sh                      build only
 #   docker/rehearse.sh VAR=value … -- CMD   then runs CMD (or the image's own) as its user with these variables
@@ -10,16 +10,14 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-layers=$(mktemp --directory /var/tmp/rehearse-XXXXXX)
+layers=$(mktemp --directory /run/rehearse-XXXXXX)
+mount -t tmpfs -o mode=755 tmpfs "$layers"
 declare -A merged
 declare -a image_env=() command=()
 stage='' user=root workdir=/
 
 clean_up() {
-  for folder in "$layers"/*/merged; do
-    umount --recursive --lazy "$folder" 2>/dev/null || true
-  done
-  rm -rf --one-file-system "$layers"
+  umount --recursive --lazy "$layers" && rmdir "$layers"
 }
 trap clean_up EXIT
 
@@ -37,9 +35,8 @@ start_stage() {
   mkdir --parents "$folder"/{upper,work,merged}
   mount -t overlay overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" "$folder/merged"
   for shared in dev proc; do mount --rbind --make-rslave "/$shared" "$folder/merged/$shared"; done
-  # Layers and repository lie on the same disk as the root; an image sees neither.
-  mount -t tmpfs tmpfs "$folder/merged/var/tmp" && mount -t tmpfs tmpfs "$folder/merged/tmp"
-  mount -t tmpfs tmpfs "$folder/merged$(dirname "$root")"
+  # An image sees neither the files of others nor the repository.
+  mount -t tmpfs -o mode=1777 tmpfs "$folder/merged/tmp" && mount -t tmpfs tmpfs "$folder/merged$(dirname "$root")"
   rm -rf "$folder/merged/app" "$folder/merged/data"
   chroot "$folder/merged" sh -c 'id node >/dev/null 2>&1 || useradd --create-home --shell /bin/bash node'
   merged[$stage]=$folder/merged

@@ -23,6 +23,9 @@ const LEFTOVER_TIMEOUT_MS = 10_000;
 /** How often a start is tried while processes of a server that was killed still hold its shared memory. */
 const START_ATTEMPTS = 10;
 
+/** Linux can flush a whole file system at once: a new database, or one after a crash, is ready seconds earlier. */
+const SYNC_METHOD = process.platform === 'linux' ? ['syncfs'] : [];
+
 /** Tests throw the database away: nothing needs to survive a power cut. */
 const TEMPORARY_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
@@ -103,7 +106,7 @@ async function initialise(home, data, password, temporary) {
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--locale=C',
-      ...(temporary ? ['--no-sync'] : []),
+      ...(temporary ? ['--no-sync'] : SYNC_METHOD.map((method) => `--sync-method=${method}`)),
     ]);
   } finally {
     rmSync(passwordFile, { force: true });
@@ -129,6 +132,7 @@ function spawnPostgres({ home, port, logFile, temporary }, data) {
     max_connections: '200',
     timezone: 'UTC',
     log_timezone: 'UTC',
+    ...Object.fromEntries(SYNC_METHOD.map((method) => ['recovery_init_sync_method', method])),
     ...(temporary ? TEMPORARY_SETTINGS : {}),
   };
   const args = ['-D', data, '-p', String(port)];

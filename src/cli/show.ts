@@ -10,4 +10,4 @@ export function show(value: object, indent = ''): string {
 
 const isPlainList = (item: object): boolean => Array.isArray(item) && item.every((part) => typeof part !== 'object');
 
-const text = (item: unknown): string => (Array.isArray(item) ? item.join(', ') : String(item ?? '-'));
+const text = (item: unknown): string => (Array.isArray(item) ? item.join(', ') : `${(item ?? '-') as string | number}`);

@@ -1,6 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { Request } from 'express';
-import '../platform/access/current-principal.js';
+import type { IdentifiedRequest } from '../platform/access/current-principal.js';
 import { AuthenticationError, RateLimitError } from '../platform/errors/errors.js';
 import { AccessRules } from './access-rules.js';
 import { verdictOf } from './verdict.js';
@@ -11,11 +10,11 @@ export class CredentialsGuard implements CanActivate {
   constructor(private readonly rules: AccessRules) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const request = context.switchToHttp().getRequest<Request>();
+    const request = context.switchToHttp().getRequest<IdentifiedRequest>();
     const verdict = verdictOf(request);
     if (verdict?.principal) request.principal = verdict.principal;
     if (this.rules.of(context).scope === null) return true;
-    if (!verdict || verdict.unavailable) throw verdict?.unavailable ?? new AuthenticationError();
+    if (!verdict || verdict.failure) throw verdict?.failure ?? new AuthenticationError();
     if (verdict.principal) return true;
     // Guessing is slowed down by the address's bucket. The limit gives nothing away: a valid pair never gets here.
     throw verdict.bucket.taken ? new AuthenticationError() : new RateLimitError(verdict.bucket.retryAfter);

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import ipaddr from 'ipaddr.js';
 import { Env } from '../platform/config/env.js';
-import { isDatabaseUnavailable } from '../platform/database/unavailable.js';
 import type { BucketState } from '../platform/rate-limit/bucket-state.js';
 import { TokenBucket } from '../platform/rate-limit/token-bucket.js';
 import { Authenticator } from './authenticator.js';
@@ -28,23 +27,22 @@ export class Gate {
     }
     const verdict = await this.judge(request);
     setVerdict(request, verdict);
-    setLimitHeaders(response, verdict.bucket);
+    setHeaders(response, verdict.bucket);
     next();
   }
 
   private async judge(request: Request): Promise<Verdict> {
     // OPTIONS is answered without credentials and takes no token (D6): browsers send it before every call.
     if (request.method === 'OPTIONS')
-      return { principal: null, bucket: await this.lookAtAddress(request), unavailable: null };
+      return { principal: null, bucket: await this.lookAtAddress(request), failure: null };
     try {
       const principal = await this.authenticator.authenticate(request.headers);
       const bucket = principal
         ? await this.buckets.take(`account:${principal.accountId}`, principal.limit)
         : await this.buckets.take(addressBucket(request), this.env.addressRateLimit);
-      return { principal, bucket, unavailable: null };
+      return { principal, bucket, failure: null };
     } catch (error) {
-      if (!isDatabaseUnavailable(error)) throw error;
-      return { principal: null, bucket: await this.lookAtAddress(request), unavailable: error as Error };
+      return { principal: null, bucket: await this.lookAtAddress(request), failure: error as Error };
     }
   }
 
@@ -53,7 +51,9 @@ export class Gate {
   }
 }
 
-function setLimitHeaders(response: Response, bucket: BucketState): void {
+function setHeaders(response: Response, bucket: BucketState): void {
+  // Answers hold what people said, and sometimes secrets: no cache may keep them.
+  response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-RateLimit-Limit', bucket.limit);
   response.setHeader('X-RateLimit-Remaining', bucket.remaining);
   response.setHeader('X-RateLimit-Reset', bucket.reset);

@@ -12,7 +12,7 @@ import { verdictOf } from './verdict.js';
 export class PlanThrottlerGuard extends ThrottlerGuard {
   protected override async handleRequest({ context }: ThrottlerRequest): Promise<boolean> {
     const verdict = verdictOf(context.switchToHttp().getRequest<Request>());
-    if (verdict && !verdict.bucket.taken && !verdict.unavailable) throw new RateLimitError(verdict.bucket.retryAfter);
+    if (verdict && !verdict.bucket.taken && !verdict.failure) throw new RateLimitError(verdict.bucket.retryAfter);
     return true;
   }
 }

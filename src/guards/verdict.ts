@@ -10,8 +10,8 @@ export interface Verdict {
   /** Null when the credentials are missing or not valid. */
   principal: Principal | null;
   bucket: BucketState;
-  /** Why the credentials could not be checked at all: Postgres is out of reach. */
-  unavailable: Error | null;
+  /** Why the credentials could not be checked at all, as when Postgres is out of reach. */
+  failure: Error | null;
 }
 
 const VERDICT = Symbol('verdict');

@@ -4,7 +4,7 @@ import { CurrentPrincipal } from '../../platform/access/current-principal.js';
 import type { Principal } from '../../platform/access/principal.js';
 import { RequireScope } from '../../platform/access/require-scope.js';
 import { CreatedAccessTokenView, presentCreatedAccessToken } from './access-token.presenter.js';
-import { CreateAccessTokenDto } from './access-tokens.dto.js';
+import { CreateAccessTokenDto, DEFAULT_LIFETIME } from './access-tokens.dto.js';
 import { AccessTokensService } from './access-tokens.service.js';
 
 @ApiTags('Access tokens')
@@ -17,9 +17,9 @@ export class AccessTokensController {
   @RequireScope('recordings:write')
   async create(
     @CurrentPrincipal() { accountId }: Principal,
-    @Body() dto: CreateAccessTokenDto,
+    @Body() { identity, expires_in = DEFAULT_LIFETIME }: CreateAccessTokenDto,
   ): Promise<CreatedAccessTokenView> {
-    const { token, expiresAt } = await this.tokens.create(accountId, dto.identity, dto.expires_in);
-    return presentCreatedAccessToken(dto.identity, token, expiresAt);
+    const { token, expiresAt } = await this.tokens.create(accountId, identity, expires_in);
+    return presentCreatedAccessToken(identity, token, expiresAt);
   }
 }

@@ -1,5 +1,9 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { IsText } from '../../platform/http/rules.js';
+
+/** Seconds. */
+export const DEFAULT_LIFETIME = 3600;
 
 const LIFETIME_RULE = { message: '$property must be an integer from 60 to 86400 (seconds)' };
 
@@ -12,9 +16,10 @@ export class CreateAccessTokenDto {
   identity: string;
 
   /** Lifetime in seconds. */
+  @ApiPropertyOptional({ type: 'integer', default: DEFAULT_LIFETIME })
   @IsOptional()
   @IsInt(LIFETIME_RULE)
   @Min(60, LIFETIME_RULE)
   @Max(86_400, LIFETIME_RULE)
-  expires_in: number = 3600;
+  expires_in?: number;
 }

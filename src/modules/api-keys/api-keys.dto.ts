@@ -7,11 +7,17 @@ import { API_KEY_STATUSES, type ApiKeyStatus } from './api-key.entity.js';
 const SCOPES_RULE = { message: `$property must be a list of at least one of ${SCOPES.join(', ')}, without repeats` };
 
 export class CreateApiKeyDto {
-  /** @example Phone app */
+  /**
+   * What the key is for.
+   * @example Phone app
+   */
   @IsText(1, 100)
   name: string;
 
-  /** @example Uploads from the phone app */
+  /**
+   * More words on that.
+   * @example Uploads from the phone app
+   */
   @IsOptional()
   @IsText(0, 500)
   description?: string | null;
@@ -27,7 +33,10 @@ export class CreateApiKeyDto {
   @IsIn(SCOPES, { each: true, ...SCOPES_RULE })
   scopes?: Scope[];
 
-  /** @example 2030-01-31T12:00:00Z */
+  /**
+   * When the key stops working; never when left out.
+   * @example 2030-01-31T12:00:00Z
+   */
   @IsOptional()
   @IsFutureInstant()
   expires_at?: string | null;

@@ -7,7 +7,7 @@ import type { Spool, SpoolFile } from '../../platform/storage/spool.js';
 import { cleanFilename } from './original-filename.js';
 
 /** 25 MB (D21). */
-export const MAX_FILE_BYTES = 26_214_400;
+const MAX_FILE_BYTES = 26_214_400;
 /** What the other parts and the boundaries of a form may add to that. */
 const FORM_OVERHEAD_BYTES = 65_536;
 
@@ -61,7 +61,7 @@ export async function receiveUpload(request: IncomingMessage, spool: Spool): Pro
 }
 
 /** Nobody is there any more to be answered. */
-export class ClientGone extends Error {
+class ClientGone extends Error {
   override readonly name = 'ClientGone';
   /** Seen by nobody; says that it is not a defect of ours. */
   readonly status = 400;

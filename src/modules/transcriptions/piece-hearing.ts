@@ -34,8 +34,8 @@ export async function hearPieces({ pieces, hear, queue, signal: outer }: Hearing
       return { start: piece.start, seconds: piece.pcm.length / BYTES_PER_SECOND, transcript };
     });
     heard.push(hearing);
-    const done: Promise<unknown> = hearing.catch(() => undefined).then(() => underWay.delete(done));
-    underWay.add(done);
+    const settled: Promise<unknown> = hearing.catch(() => undefined).then(() => underWay.delete(settled));
+    underWay.add(settled);
   };
   try {
     for await (const piece of pieces(signal)) {

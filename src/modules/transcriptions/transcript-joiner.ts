@@ -30,18 +30,20 @@ export function joinTranscripts(pieces: readonly HeardPiece[]): JoinedTranscript
     words.length > 0 ? (piece: HeardPiece) => piece.transcript.words.length : (piece: HeardPiece) => piece.seconds;
   return {
     text: heard.map(({ transcript }) => transcript.text.trim()).join(' '),
-    confidence: heard.length === 0 ? 0 : weightedMean(heard, confidenceOf, weigh),
+    confidence: heard.length === 0 ? 0 : rounded(weightedMean(heard, confidenceOf, weigh), 4),
     language: mostSpoken(heard),
     words,
   };
 }
 
-function shifted(word: TranscriptWord, by: number): TranscriptWord {
-  return { ...word, start: hundredths(word.start + by), end: hundredths(word.end + by) };
+/** Rounded: the stored text is half as long, and nobody measures speech in microseconds. */
+function shifted({ word, start, end, confidence }: TranscriptWord, by: number): TranscriptWord {
+  const likely = confidence === null ? null : rounded(confidence, 4);
+  return { word, start: rounded(start + by, 2), end: rounded(end + by, 2), confidence: likely };
 }
 
-function hundredths(value: number): number {
-  return Math.round(value * 100) / 100;
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
 }
 
 function confidenceOf({ transcript }: HeardPiece): number {

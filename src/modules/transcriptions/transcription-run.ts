@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { Env } from '../../platform/config/env.js';
+import { isDatabaseUnavailable } from '../../platform/database/unavailable.js';
 import { ObjectMissing, ObjectStore, StorageUnavailable } from '../../platform/storage/object-store.js';
 import { type Lease, type Outcome, ProcessingService } from '../recordings/processing.service.js';
 import { AudioRefused, EngineFault } from './engines/transcription-engine.js';
@@ -11,6 +13,8 @@ const MAX_FAULTS = 5;
 /** Seconds before another try: doubled each time, up to half an hour. */
 const FIRST_DELAY = 2;
 const LONGEST_DELAY = 1800;
+/** Milliseconds between attempts to write a result down while Postgres is away. */
+const FINISH_AGAIN_MS = 500;
 /** A renewal that fails three times in a row still leaves a quarter of the lease. */
 const RENEWALS_PER_LEASE = 4;
 
@@ -42,8 +46,7 @@ export class TranscriptionRun {
     const renewal = this.keepRenewing(lease, lost);
     const signal = AbortSignal.any([stopping, lost.signal]);
     try {
-      const outcome = await this.transcribe(lease, signal);
-      await this.processing.finish(lease, outcome);
+      await this.finish(lease, await this.transcribe(lease, signal), signal);
     } catch (error) {
       await this.settle(lease, signal.aborted ? signal.reason : error);
     } finally {
@@ -74,6 +77,19 @@ export class TranscriptionRun {
     };
   }
 
+  /** What took minutes to hear is not thrown away because Postgres restarts; repeating a finish does no harm. */
+  private async finish(lease: Lease, outcome: Outcome, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.processing.finish(lease, outcome);
+        return;
+      } catch (error) {
+        if (!isDatabaseUnavailable(error)) throw error;
+        await delay(FINISH_AGAIN_MS, null, { signal });
+      }
+    }
+  }
+
   private async settle(lease: Lease, error: unknown): Promise<void> {
     if (error instanceof LeaseLost) return;
     if (error instanceof AudioRefused) return this.fail(lease, error.message);
@@ -97,26 +113,21 @@ export class TranscriptionRun {
   }
 
   private async tryAgain(lease: Lease, faults: 0 | 1): Promise<void> {
-    const delay = Math.min(FIRST_DELAY * 2 ** (lease.attempt - 1), LONGEST_DELAY);
-    await this.processing.handBack(lease, delay, 1, faults);
-    await this.doorbell.ring({ recordingId: lease.id }, `attempt-${lease.attempt}`, delay * 1000 + 100);
+    const seconds = Math.min(FIRST_DELAY * 2 ** (lease.attempt - 1), LONGEST_DELAY);
+    await this.processing.handBack(lease, seconds, 1, faults);
+    await this.doorbell.ring({ recordingId: lease.id }, `attempt-${lease.attempt}`, seconds * 1000 + 100);
   }
 
   /** A lost lease ends the work; a database out of reach does so once the lease must have run out. */
   private keepRenewing(lease: Lease, lost: AbortController): NodeJS.Timeout {
     const leaseMs = this.env.leaseSeconds * 1000;
     let heldUntil = Date.now() + leaseMs;
-    return setInterval(() => {
+    const renew = async (): Promise<void> => {
       const renewedAt = Date.now();
-      this.processing.renew(lease).then(
-        (held) => {
-          if (held) heldUntil = renewedAt + leaseMs;
-          else lost.abort(new LeaseLost());
-        },
-        () => {
-          if (Date.now() > heldUntil) lost.abort(new LeaseLost());
-        },
-      );
-    }, leaseMs / RENEWALS_PER_LEASE);
+      const held = await this.processing.renew(lease).catch(() => null);
+      if (held) heldUntil = renewedAt + leaseMs;
+      if (held === false || Date.now() > heldUntil) lost.abort(new LeaseLost());
+    };
+    return setInterval(() => void renew(), leaseMs / RENEWALS_PER_LEASE);
   }
 }

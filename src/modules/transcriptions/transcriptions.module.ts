@@ -2,6 +2,7 @@ import { BullModule } from '@nestjs/bull';
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../../platform/config/env.js';
+import { Health } from '../../platform/observability/health.js';
 import { RecordingsModule } from '../recordings/recordings.module.js';
 import { createEngine } from './engines/engine.factory.js';
 import { TRANSCRIPTION_ENGINE } from './engines/transcription-engine.js';
@@ -37,6 +38,10 @@ export class TranscriptionsModule {}
     TranscriptionsProcessor,
     TranscriptionsReconciler,
   ],
-  exports: [Transcriber],
 })
-export class TranscriptionWorkModule {}
+export class TranscriptionWorkModule {
+  /** A worker without an engine is not ready, and says what to install. */
+  constructor(health: Health, transcriber: Transcriber) {
+    health.require('engine', () => transcriber.problem());
+  }
+}

@@ -17,7 +17,10 @@ export class CreateWebhookDto {
   @IsString({ message: '$property must be a URL' })
   url: string;
 
-  /** @example ["recording.transcribed", "recording.failed"] */
+  /**
+   * What to be told of.
+   * @example ["recording.transcribed", "recording.failed"]
+   */
   @IsArray(EVENTS_RULE)
   @ArrayNotEmpty(EVENTS_RULE)
   @ArrayUnique(EVENTS_RULE)

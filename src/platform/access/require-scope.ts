@@ -1,7 +1,8 @@
-import { SetMetadata } from '@nestjs/common';
+import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { Scope } from './scopes.js';
 
-/** What a handler asks of whoever calls it. Every handler under `/v1` declares one; a missing one fails at boot. */
+/** What a handler asks of whoever calls it. Every handler declares one; a missing one fails at boot. */
 export interface AccessRule {
   scope: Scope | null;
   allowAccessToken: boolean;
@@ -9,14 +10,20 @@ export interface AccessRule {
 
 export const ACCESS_RULE = 'access-rule';
 
+const declare = (rule: AccessRule): MethodDecorator => SetMetadata(ACCESS_RULE, rule);
+
 /** The credentials must hold `scope`. */
 export const RequireScope = (scope: Scope): MethodDecorator =>
-  SetMetadata(ACCESS_RULE, { scope, allowAccessToken: false } satisfies AccessRule);
+  applyDecorators(declare({ scope, allowAccessToken: false }), ApiExtension('x-required-scope', scope));
 
 /** As {@link RequireScope}, and an end user's access token will do too. */
 export const AllowAccessToken = (scope: Scope): MethodDecorator =>
-  SetMetadata(ACCESS_RULE, { scope, allowAccessToken: true } satisfies AccessRule);
+  applyDecorators(
+    declare({ scope, allowAccessToken: true }),
+    ApiExtension('x-required-scope', scope),
+    ApiSecurity({ key: [], secret: [] }),
+    ApiSecurity('token'),
+  );
 
 /** No credentials are asked for. */
-export const Public = (): MethodDecorator =>
-  SetMetadata(ACCESS_RULE, { scope: null, allowAccessToken: true } satisfies AccessRule);
+export const Public = (): MethodDecorator => declare({ scope: null, allowAccessToken: true });

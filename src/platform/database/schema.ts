@@ -3,7 +3,7 @@ import type { DataSource, QueryRunner } from 'typeorm';
 /** Any number that all our releases share: two migrating processes wait for each other on it. */
 const MIGRATION_LOCK = 7_305_118;
 
-export class SchemaMismatch extends Error {
+class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch';
 }
 

@@ -17,7 +17,14 @@ export function describeApi(app: INestApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'token')
     .addSecurityRequirements({ key: [], secret: [] })
     .build();
-  return documentErrors(SwaggerModule.createDocument(app, config));
+  const document = SwaggerModule.createDocument(app, config, { operationIdFactory: operationId });
+  return documentErrors(document);
+}
+
+/** `recordings.list`: what generated clients name their methods after. */
+function operationId(controller: string, method: string): string {
+  const resource = controller.replace(/Controller$/, '');
+  return `${resource.charAt(0).toLowerCase()}${resource.slice(1)}.${method}`;
 }
 
 /** `/docs` for people, `/openapi.json` for programs. */

@@ -1,3 +1,4 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { AsInteger } from './rules.js';
 
@@ -7,6 +8,7 @@ const MAX_LIMIT = 100;
 /** The two parameters that every list takes (D16); lists add their filters in a subclass. */
 export class PageQuery {
   /** Page number, 0-indexed. */
+  @ApiPropertyOptional({ type: 'integer' })
   @IsOptional()
   @AsInteger()
   @IsInt({ message: `$property must be an integer from 0 to ${MAX_PAGE}` })
@@ -15,6 +17,7 @@ export class PageQuery {
   page: number = 0;
 
   /** Results on a page. */
+  @ApiPropertyOptional({ type: 'integer' })
   @IsOptional()
   @AsInteger()
   @IsInt({ message: `$property must be an integer from 1 to ${MAX_LIMIT}` })
@@ -31,17 +34,24 @@ export interface Found<Item> {
 
 /** The seven fields that stand beside the collection in every page (interface, section 2.6). */
 export class PageFields {
+  @ApiProperty({ example: '/v1/recordings?page=0&limit=50' })
   uri: string;
+
+  @ApiProperty({ example: '/v1/recordings?page=0&limit=50' })
   first_page_uri: string;
+
   /** Null on the last page. */
   next_page_uri: string | null;
   /** Null on the first page. */
   previous_page_uri: string | null;
   /** 0-indexed. */
+  @ApiProperty({ type: 'integer' })
   page: number;
   /** Number of results in this response. */
+  @ApiProperty({ type: 'integer' })
   page_size: number;
   /** Number of all matching resources. */
+  @ApiProperty({ type: 'integer' })
   total: number;
 }
 
@@ -50,7 +60,8 @@ export function pageFields(path: string, query: PageQuery, found: Found<unknown>
   const { page, limit, ...filters } = query;
   const uriOf = (number: number): string => {
     const used = Object.entries(filters).filter(([, value]) => value !== undefined) as [string, string][];
-    return `${path}?${new URLSearchParams([['page', `${number}`], ['limit', `${limit}`], ...used])}`;
+    const parameters = new URLSearchParams([['page', `${number}`], ['limit', `${limit}`], ...used]);
+    return `${path}?${parameters.toString()}`;
   };
   return {
     uri: uriOf(page),

@@ -1,32 +1,28 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { buildMessage, ValidateBy, type ValidationOptions } from 'class-validator';
+import { ValidateBy } from 'class-validator';
 
-/** C0, DEL and C1: they corrupt logs and terminals, and Postgres refuses NUL. */
-// oxlint-disable-next-line no-control-regex -- control characters are what this is about
-const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
+/** Cc is C0, DEL and C1: they corrupt logs and terminals, and Postgres refuses NUL. */
+const CONTROL_CHARACTERS = /\p{Cc}/u;
 
 /** Text that can be stored and shown: no control characters, no lone surrogates. */
 export const isCleanText = (value: string): boolean => !CONTROL_CHARACTERS.test(value) && value.isWellFormed();
 
-/** Clean text of `min` to `max` code points. */
-export function IsText(min: number, max: number, options?: ValidationOptions): PropertyDecorator {
-  return ValidateBy(
-    {
-      name: 'isText',
-      validator: {
-        validate(value: unknown): boolean {
-          if (typeof value !== 'string' || !isCleanText(value)) return false;
-          const { length } = [...value];
-          return length >= min && length <= max && (min === 0 || value.trim() !== '');
-        },
-        defaultMessage: buildMessage(
-          (each) => `${each}$property must be text of ${min} to ${max} characters, without control characters`,
-          options,
-        ),
+/** Clean text of `min` to `max` code points; where some is wanted, blanks alone will not do. */
+export function IsText(min: number, max: number): PropertyDecorator {
+  const rule = ValidateBy({
+    name: 'isText',
+    validator: {
+      validate(value: unknown): boolean {
+        if (typeof value !== 'string' || !isCleanText(value)) return false;
+        const { length } = [...value];
+        return length >= min && length <= max && (min === 0 || value.trim() !== '');
       },
+      defaultMessage: () => `$property must be text of ${min} to ${max} characters, without control characters`,
     },
-    options,
-  );
+  });
+  return applyDecorators(rule, ApiProperty({ minLength: min, maxLength: max }));
 }
 
 /** A query parameter written as a plain decimal integer; anything else stays text and breaks the integer rule. */

@@ -1,6 +1,6 @@
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { EventBus } from '../events/event-bus.js';
 
 /** The figures of this process, for Prometheus. Labels never hold anything that a client chose. */
@@ -17,15 +17,7 @@ export class Metrics implements NestMiddleware {
 
   constructor(bus: EventBus) {
     collectDefaultMetrics({ register: this.registry });
-    new Counter({
-      name: 'extension_listener_failures_total',
-      help: 'Errors of listeners that were undone.',
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        this.inc(bus.listenerFailures);
-      },
-    });
+    this.registry.registerMetric(listenerFailures(bus));
   }
 
   use(request: Request, response: Response, next: NextFunction): void {
@@ -41,6 +33,17 @@ export class Metrics implements NestMiddleware {
     });
     next();
   }
+}
+
+function listenerFailures(bus: EventBus): Gauge {
+  return new Gauge({
+    name: 'extension_listener_failures',
+    help: 'Errors of listeners that were undone, since the start of the process.',
+    registers: [],
+    collect() {
+      this.set(bus.listenerFailures);
+    },
+  });
 }
 
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

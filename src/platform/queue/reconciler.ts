@@ -78,7 +78,11 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
         { held: boolean },
       ];
       if (!answer.held) return;
-      await work().finally(() => holder.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]));
+      try {
+        await work();
+      } finally {
+        await holder.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]);
+      }
     } finally {
       await holder.release();
     }

@@ -56,37 +56,52 @@ export async function decoderProblem(): Promise<string | null> {
  */
 export async function* decode(source: AudioSource, { maxSeconds, signal }: DecodeOptions): AsyncGenerator<Buffer> {
   refuseImplausible(source);
+  signal.throwIfAborted();
   const child = await start(source, maxSeconds);
-  const kill = () => void child.kill('SIGKILL');
+  const kill = (): void => void child.kill('SIGKILL');
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => undefined);
   const stderr = keepTail(child.stderr);
-  let stalled = false;
-  const watch = () =>
-    setTimeout(() => {
-      stalled = true;
-      kill();
-    }, STALL_MS);
+  const stall = new StallWatch(kill);
   signal.addEventListener('abort', kill);
-  if (signal.aborted) kill();
-  let watchdog = watch();
   let decoded = false;
   try {
+    if (signal.aborted) kill();
+    stall.begin();
     for await (const chunk of child.stdout) {
-      clearTimeout(watchdog);
+      stall.end();
       decoded = true;
       yield chunk as Buffer;
-      watchdog = watch();
+      stall.begin();
     }
     const [code, killedBy] = await ended;
     signal.throwIfAborted();
-    if (stalled) throw new EngineFault('ffmpeg hung', true, { cause: stderr() });
+    if (stall.seen) throw new EngineFault('ffmpeg hung', true, { cause: stderr() });
     judge(killedBy ?? code, decoded, stderr());
   } finally {
-    clearTimeout(watchdog);
+    stall.end();
     signal.removeEventListener('abort', kill);
     kill();
     await ended.catch(() => undefined);
+  }
+}
+
+/** Kills a decoder that gives nothing while it is waited for; the time in which the reader waits does not count. */
+class StallWatch {
+  seen = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly kill: () => void) {}
+
+  begin(): void {
+    this.timer = setTimeout(() => {
+      this.seen = true;
+      this.kill();
+    }, STALL_MS);
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
   }
 }
 

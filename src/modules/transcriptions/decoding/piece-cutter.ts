@@ -85,7 +85,8 @@ export class PieceCutter {
     const pauses = this.pausesUpTo(limit);
     const long = pauses.find((pause) => pause.length >= LONG_PAUSE);
     if (long) return long.start + PADDING;
-    if (this.spoken.length <= this.maxFrames) return atEnd ? this.spoken.length : null;
+    if (this.spoken.length <= this.maxFrames)
+      return atEnd ? Math.min(this.spoken.length, this.spoken.lastIndexOf(true) + 1 + PADDING) : null;
     const best = longest(pauses.filter((pause) => pause.start >= this.maxFrames * CUT_FROM));
     return best ? best.start + Math.round(best.length / 2) : limit;
   }

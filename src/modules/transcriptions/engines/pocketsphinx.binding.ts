@@ -7,15 +7,26 @@ import type { PieceTranscript, TranscriptWord } from './transcription-engine.js'
 const PREFIXES = ['/usr', '/opt/homebrew', '/usr/local'];
 const MODEL = 'share/pocketsphinx/model/en-us';
 const FRAMES_PER_SECOND = 100;
+const INSTALL =
+  'Debian/Ubuntu: apt-get install libpocketsphinx3 libsphinxbase3 pocketsphinx-en-us; ' +
+  'Fedora: dnf install pocketsphinx pocketsphinx-models; macOS: brew install cmu-pocketsphinx';
 
 /**
- * `fwdflat` and the two beams: half the CPU of the defaults at the same accuracy (measured, docs/decisions).
+ * The defaults but for the second pass, which costs time and brings nothing. Its limits on active states and words
+ * (maxhmmpf, maxwpf) halve the time of a clear note and cost an unclear one a third of its words.
  */
-const SETTINGS: Record<string, string | number | boolean> = { fwdflat: false, maxhmmpf: 5000, maxwpf: 10 };
+const SETTINGS: Settings = { fwdflat: false };
 
-/** PocketSphinx is not installed, or installed without its model. The message says what to install. */
+type Settings = Record<string, string | number | boolean>;
+type Library = ReturnType<typeof koffi.load>;
+
+/** PocketSphinx is not installed, or without its model. */
 export class PocketSphinxMissing extends Error {
   override readonly name = 'PocketSphinxMissing';
+
+  constructor(what: string) {
+    super(`${what} (${INSTALL})`);
+  }
 }
 
 /**
@@ -29,16 +40,11 @@ export class PocketSphinx {
 
   /** @throws PocketSphinxMissing */
   constructor(settings = SETTINGS) {
-    const config = findModel();
-    const library = loadFirst([
-      'libpocketsphinx.so.3',
-      'libpocketsphinx.so.5',
-      'libpocketsphinx.so',
-      'libpocketsphinx.dylib',
-    ]);
-    this.calls = bind(library);
-    this.decoder = this.calls.init(configure(library, { ...config, ...settings }));
-    if (!this.decoder) throw new PocketSphinxMissing(`PocketSphinx refused the model in ${config.hmm}`);
+    const model = findModel();
+    const { base, main } = loadLibraries();
+    this.calls = bind(main, base);
+    this.decoder = this.calls.init(configure(main, base, { ...model, ...settings }));
+    if (!this.decoder) throw new PocketSphinxMissing(`PocketSphinx cannot load its model in ${model.hmm}`);
     this.logmath = this.calls.logmath(this.decoder);
   }
 
@@ -83,72 +89,68 @@ export class PocketSphinx {
   }
 }
 
-type Library = ReturnType<typeof koffi.load>;
-
-function bind(library: Library) {
-  return {
-    init: library.func('void *ps_init(void *config)'),
-    startStream: library.func('int ps_start_stream(void *ps)'),
-    startUtterance: library.func('int ps_start_utt(void *ps)'),
-    process: library.func(
-      'int ps_process_raw(void *ps, const int16_t *data, size_t samples, int no_search, int full_utt)',
-    ),
-    endUtterance: library.func('int ps_end_utt(void *ps)'),
-    segments: library.func('void *ps_seg_iter(void *ps)'),
-    nextSegment: library.func('void *ps_seg_next(void *seg)'),
-    word: library.func('const char *ps_seg_word(void *seg)'),
-    frames: library.func('void ps_seg_frames(void *seg, _Out_ int *from, _Out_ int *to)'),
-    posterior: library.func('int32_t ps_seg_prob(void *seg, void *acoustic, void *lm, void *backoff)'),
-    logmath: library.func('void *ps_get_logmath(void *ps)'),
-    exp: baseLibrary(library).func('double logmath_exp(void *logmath, int logp)'),
-  };
+interface Libraries {
+  /** Holds what PocketSphinx shares with its sister projects: in 5.x the same as `main`. */
+  base: Library;
+  main: Library;
 }
 
-function baseLibrary(library: Library): Library {
-  try {
-    return koffi.load('libsphinxbase.so.3');
-  } catch {
-    return library;
-  }
+function loadLibraries(): Libraries {
+  const base = loadFirst('libsphinxbase.so.3', 'libsphinxbase.dylib');
+  const main = loadFirst('libpocketsphinx.so.3', 'libpocketsphinx.so.5', 'libpocketsphinx.so', 'libpocketsphinx.dylib');
+  if (!main) throw new PocketSphinxMissing('PocketSphinx is not installed');
+  return { base: base ?? main, main };
 }
 
-function configure(library: Library, settings: Record<string, string | number | boolean>): unknown {
-  const base = baseLibrary(library);
-  base.func('int err_set_logfile(const char *path)')('/dev/null');
-  const args = library.func('void *ps_args()')();
-  const argv = ['pocketsphinx', ...Object.entries(settings).flatMap(([name, value]) => [`-${name}`, asText(value)])];
-  return base.func('void *cmd_ln_parse_r(void *old, void *defn, int argc, const char **argv, int strict)')(
-    null,
-    args,
-    argv.length,
-    argv,
-    1,
-  );
-}
-
-function asText(value: string | number | boolean): string {
-  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
-}
-
-function loadFirst(names: string[]): Library {
-  for (const name of names) {
-    for (const file of [name, ...PREFIXES.map((prefix) => path.join(prefix, 'lib', name))]) {
-      try {
-        return koffi.load(file);
-      } catch {
-        // the next place
-      }
+function loadFirst(...names: string[]): Library | null {
+  // By its name the system's own search finds it, wherever that looks (/usr/lib/x86_64-linux-gnu on Debian).
+  for (const file of names.flatMap((name) => [name, ...PREFIXES.map((prefix) => path.join(prefix, 'lib', name))])) {
+    try {
+      return koffi.load(file);
+    } catch {
+      // Not here.
     }
   }
-  throw new PocketSphinxMissing('PocketSphinx is not installed');
+  return null;
 }
 
 function findModel(): { hmm: string; lm: string; dict: string } {
-  for (const prefix of PREFIXES) {
-    const folder = path.join(prefix, MODEL);
-    const hmm = path.join(folder, 'en-us');
-    if (existsSync(hmm))
-      return { hmm, lm: path.join(folder, 'en-us.lm.bin'), dict: path.join(folder, 'cmudict-en-us.dict') };
+  const folder = PREFIXES.map((prefix) => path.join(prefix, MODEL)).find((candidate) => existsSync(candidate));
+  if (!folder) throw new PocketSphinxMissing("PocketSphinx's US English model is not installed");
+  const inFolder = (name: string): string => path.join(folder, name);
+  return { hmm: inFolder('en-us'), lm: inFolder('en-us.lm.bin'), dict: inFolder('cmudict-en-us.dict') };
+}
+
+function configure(main: Library, base: Library, settings: Settings): unknown {
+  if (base === main) {
+    main.func('const char *err_set_loglevel_str(const char *level)')('FATAL');
+    return main.func('void *ps_config_parse_json(void *config, const char *json)')(null, JSON.stringify(settings));
   }
-  throw new PocketSphinxMissing('no model');
+  base.func('int err_set_logfile(const char *path)')('/dev/null');
+  const definitions: unknown = main.func('void *ps_args()')();
+  const argv = ['pocketsphinx', ...Object.entries(settings).flatMap(([name, value]) => [`-${name}`, flagText(value)])];
+  const parse = base.func('void *cmd_ln_parse_r(void *old, void *defn, int argc, const char **argv, int strict)');
+  return parse(null, definitions, argv.length, argv, 1);
+}
+
+function flagText(value: string | number | boolean): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return String(value);
+}
+
+function bind(main: Library, base: Library) {
+  return {
+    init: main.func('void *ps_init(void *config)'),
+    startStream: main.func('int ps_start_stream(void *ps)'),
+    startUtterance: main.func('int ps_start_utt(void *ps)'),
+    process: main.func('int ps_process_raw(void *ps, const int16_t *pcm, size_t samples, int no_search, int full_utt)'),
+    endUtterance: main.func('int ps_end_utt(void *ps)'),
+    segments: main.func('void *ps_seg_iter(void *ps)'),
+    nextSegment: main.func('void *ps_seg_next(void *seg)'),
+    word: main.func('const char *ps_seg_word(void *seg)'),
+    frames: main.func('void ps_seg_frames(void *seg, _Out_ int *from, _Out_ int *to)'),
+    posterior: main.func('int32_t ps_seg_prob(void *seg, void *acoustic, void *lm, void *backoff)'),
+    logmath: main.func('void *ps_get_logmath(void *ps)'),
+    exp: base.func('double logmath_exp(void *logmath, int logp)'),
+  };
 }

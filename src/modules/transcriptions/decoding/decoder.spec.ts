@@ -1,0 +1,30 @@
+import { AudioRefused } from '../engines/transcription-engine.js';
+import { type AudioSource, decode } from './decoder.js';
+
+const options = { maxSeconds: 60, signal: new AbortController().signal };
+const source: AudioSource = { file: '/nowhere/at/all', format: 'wav', sampleRate: 16_000, channels: 1 };
+
+// What ffmpeg makes of real files is in test/e2e/decoder.e2e.ts.
+describe('decode', () => {
+  it.each([
+    ['1 Hz', { sampleRate: 1 }],
+    ['0 Hz', { sampleRate: 0 }],
+    ['4 GHz', { sampleRate: 4_000_000_000 }],
+    ['no channel', { channels: 0 }],
+    ['65535 channels', { channels: 65_535 }],
+  ])('refuses a header of %s for good, before anything is started', async (_, claims) => {
+    const fault = await decode({ ...source, ...claims }, options)
+      .next()
+      .catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(AudioRefused);
+  });
+
+  it('does not blame the audio for a file that is not there', async () => {
+    await expect(decode(source, options).next()).rejects.toMatchObject({ name: 'EngineFault', suspectsAudio: false });
+  });
+
+  it('starts nothing for a note that is no longer wanted', async () => {
+    const signal = AbortSignal.abort(new Error('deleted'));
+    await expect(decode(source, { ...options, signal }).next()).rejects.toThrow('deleted');
+  });
+});

@@ -1,0 +1,119 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** An answer as it stood on the wire; names of headers in lower case. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+  /** Milliseconds from the opening of the connection until the answer was complete. */
+  afterMs: number;
+}
+
+const ANSWER_MS = 20_000;
+
+/**
+ * A connection that carries exactly the bytes it is given: for what a client library would repair or refuse to send.
+ * It ends only its own half by itself, so that a server must end the connection and cannot just hope.
+ */
+export class RawConnection {
+  /** Resolves when the connection is gone, whoever ended it, and says after how many milliseconds. */
+  readonly closed: Promise<number>;
+  /** Resolves when the server has ended its half. */
+  readonly ended: Promise<number>;
+  private readonly opened = performance.now();
+  private received = Buffer.alloc(0);
+  private isOver = false;
+
+  private constructor(private readonly socket: Socket) {
+    // Errors are ends like others here: a reset by the server is what some tests wait for.
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      this.received = Buffer.concat([this.received, chunk]);
+    });
+    const since = (): number => performance.now() - this.opened;
+    this.ended = new Promise((resolve) => {
+      socket.once('end', () => resolve(since())).once('close', () => resolve(since()));
+    });
+    this.closed = new Promise((resolve) => {
+      socket.once('close', () => {
+        this.isOver = true;
+        resolve(since());
+      });
+    });
+  }
+
+  static async open(url: string): Promise<RawConnection> {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new RawConnection(socket);
+  }
+
+  /** Sends, and waits until the bytes have left this process. @returns whether the connection still takes more */
+  async send(bytes: Buffer | string): Promise<boolean> {
+    if (this.isOver || !this.socket.writable) return false;
+    const data = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
+    return await new Promise((resolve) => {
+      void this.closed.then(() => resolve(false));
+      this.socket.write(data, (error) => resolve(!error));
+    });
+  }
+
+  /** The next complete answer. @throws Error when it does not come within `ms`, or when the connection ends before. */
+  async answer(ms = ANSWER_MS): Promise<Answer> {
+    const deadline = performance.now() + ms;
+    for (;;) {
+      const last = this.isOver;
+      const answer = this.takeAnswer();
+      if (answer) return answer;
+      if (last) throw new Error(`the connection ended without an answer: ${JSON.stringify(this.unread)}`);
+      if (performance.now() > deadline) throw new Error(`no answer within ${ms} ms: ${JSON.stringify(this.unread)}`);
+      await delay(2);
+    }
+  }
+
+  /** What has come and has not been taken as an answer. */
+  get unread(): string {
+    return this.received.toString('latin1');
+  }
+
+  /** Ends our half: nothing more will be sent. */
+  end(): void {
+    this.socket.end();
+  }
+
+  /** Breaks off, as a phone does that loses its network. */
+  destroy(): void {
+    this.socket.resetAndDestroy();
+  }
+
+  private takeAnswer(): Answer | null {
+    const text = this.received.toString('latin1');
+    const headEnd = text.indexOf('\r\n\r\n');
+    if (headEnd < 0) return null;
+    const [statusLine = '', ...lines] = text.slice(0, headEnd).split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1]);
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    );
+    const length = Number(headers['content-length'] ?? 0);
+    const end = headEnd + 4 + length;
+    if (text.length < end) return null;
+    this.received = this.received.subarray(end);
+    if (status >= 100 && status < 200) return this.takeAnswer();
+    const body = Buffer.from(text.slice(headEnd + 4, end), 'latin1').toString('utf8');
+    return { status, headers, body, afterMs: performance.now() - this.opened };
+  }
+}
+
+/** The head of a request, with a Host header and whatever else is given, in order; a name may come twice. */
+export function head(method: string, target: string, headers: [name: string, value: string | number][]): string {
+  const lines = [['Host', 'voice-notes.test'], ...headers].map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** One chunk of a body with `Transfer-Encoding: chunked`; an empty one ends the body. */
+export function chunk(bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+}
