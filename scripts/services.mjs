@@ -3,6 +3,7 @@
 // The command finds them in DATABASE_URL and REDIS_URL; the database user may create further databases.
 import { spawn } from 'node:child_process';
 
+import { printError } from './lib/steps.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -23,11 +24,15 @@ for (const signal of STOP_SIGNALS) {
   });
 }
 
-const services = await startTemporaryServices();
+let services;
 try {
+  services = await startTemporaryServices();
   if (!interrupted) process.exitCode = await runCommand();
+} catch (error) {
+  printError(error);
+  process.exitCode = 1;
 } finally {
-  await services.stop();
+  await services?.stop();
 }
 
 function runCommand() {

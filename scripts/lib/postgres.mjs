@@ -14,6 +14,7 @@ import {
   tailOf,
   waitUntil,
 } from './processes.mjs';
+import { UserError } from './steps.mjs';
 
 const USER = 'voice_notes';
 const DATABASE = 'voice_notes';
@@ -63,7 +64,7 @@ export async function startPostgres(options) {
     await stopPostgres(child);
     const log = tailOf(options.logFile, logStart);
     const stillHeld = log.includes('pre-existing shared memory block');
-    if (!stillHeld || attempt === START_ATTEMPTS) throw new Error(`PostgreSQL did not start:\n${log}`);
+    if (!stillHeld || attempt === START_ATTEMPTS) throw new UserError(`PostgreSQL did not start:\n${log}`);
     await sleep(500);
   }
 }
@@ -121,7 +122,7 @@ function createDatabase(home, data) {
 async function runTool(home, tool, args, input) {
   const options = { ...home.runAs, cwd: '/', input, env: serverEnvironment() };
   const { code, output } = await run(join(home.binaries, 'bin', tool), args, options);
-  if (code !== 0 || output.includes('ERROR:')) throw new Error(`${tool} failed:\n${output.trim()}`);
+  if (code !== 0 || output.includes('ERROR:')) throw new UserError(`${tool} failed:\n${output.trim()}`);
 }
 
 function spawnPostgres({ home, port, logFile, temporary }, data) {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 
 import { findCommand, sizeOf, spawnServer, stopProcess, tailOf, waitUntil } from './processes.mjs';
+import { UserError } from './steps.mjs';
 
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 20_000;
@@ -41,7 +42,7 @@ export async function startRedis({ folder, port, password, logFile, temporary = 
   await waitUntil(async () => failed || (await ping(port, password)), START_TIMEOUT_MS);
   if (!failed && (await ping(port, password))) return child;
   await stopRedis(child);
-  throw new Error(`Redis did not start:\n${tailOf(logFile, logStart)}`);
+  throw new UserError(`Redis did not start:\n${tailOf(logFile, logStart)}`);
 }
 
 /** Writes what is left of the append-only file and exits. */

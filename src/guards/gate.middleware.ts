@@ -21,7 +21,8 @@ export class Gate {
   ) {}
 
   async pass(request: Request, response: Response, next: NextFunction): Promise<void> {
-    if (!/^\/v1(\/|\?|$)/.test(request.url)) {
+    // Not `url`: a request line may also name the whole address, or a fragment.
+    if (!/^\/v1(\/|$)/.test(request.path)) {
       next();
       return;
     }

@@ -59,9 +59,14 @@ describe('the decoder', () => {
     expect(await secondsOf(await fileOf(silenceWav(90), 'wav'), 7)).toBe(7);
   });
 
-  it.each(Object.entries(absurdWavs))('survives a WAV header that claims %s and has no facts given', async (_, make) => {
-    await secondsOf(await fileOf(make(), 'wav')).catch((error: unknown) => expect(error).toBeInstanceOf(AudioRefused));
-  });
+  it.each(Object.entries(absurdWavs))(
+    'survives a WAV header that claims %s and has no facts given',
+    async (_, make) => {
+      await secondsOf(await fileOf(make(), 'wav')).catch((error: unknown) =>
+        expect(error).toBeInstanceOf(AudioRefused),
+      );
+    },
+  );
 
   it.each([
     ['a WAV without samples', () => wav(), 'wav'],
@@ -89,7 +94,8 @@ describe('the decoder', () => {
     const source = await fileOf(silenceWav(600), 'wav');
     const stop = new AbortController();
     const reading = (async () => {
-      for await (const pcm of decode(source, { maxSeconds: 600, signal: stop.signal })) if (pcm) stop.abort(new Error('deleted'));
+      for await (const pcm of decode(source, { maxSeconds: 600, signal: stop.signal }))
+        if (pcm) stop.abort(new Error('deleted'));
     })();
     await expect(reading).rejects.toThrow('deleted');
     expect(decodersOf(source)).toBe(0);

@@ -1,5 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsInt, Max, Min, ValidateIf } from 'class-validator';
 import { IsText } from '../../platform/http/rules.js';
 
 /** Seconds. */
@@ -17,7 +17,7 @@ export class CreateAccessTokenDto {
 
   /** Lifetime in seconds. */
   @ApiPropertyOptional({ type: 'integer', default: DEFAULT_LIFETIME })
-  @IsOptional()
+  @ValidateIf((dto: CreateAccessTokenDto) => dto.expires_in !== undefined)
   @IsInt(LIFETIME_RULE)
   @Min(60, LIFETIME_RULE)
   @Max(86_400, LIFETIME_RULE)

@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsOptional, ValidateIf } from 'class-validator';
 import { type Scope, SCOPES } from '../../platform/access/scopes.js';
 import { PageQuery } from '../../platform/http/page.js';
@@ -7,10 +8,8 @@ import { API_KEY_STATUSES, type ApiKeyStatus } from './api-key.entity.js';
 const SCOPES_RULE = { message: `$property must be a list of at least one of ${SCOPES.join(', ')}, without repeats` };
 
 export class CreateApiKeyDto {
-  /**
-   * What the key is for.
-   * @example Phone app
-   */
+  /** What the key is for. */
+  @ApiProperty({ example: 'Phone app' })
   @IsText(1, 100)
   name: string;
 

@@ -1,19 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type ServerOptions } from 'node:http';
-import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Socket } from 'node:net';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import express, { type Express } from 'express';
 import type { Env } from '../config/env.js';
 
 /** Nest's Express adapter with limits that are set on purpose instead of inherited from Node. */
 export class BoundedExpressAdapter extends ExpressAdapter {
   constructor(private readonly env: Env) {
-    super();
-    const app = this.getInstance();
-    app.set('trust proxy', env.trustProxy);
-    app.set('case sensitive routing', true);
-    app.set('strict routing', true);
-    app.set('query parser', 'simple');
-    app.disable('x-powered-by');
-    app.disable('etag');
+    super(strictExpress(env));
   }
 
   override initHttpServer(): void {
@@ -24,14 +19,28 @@ export class BoundedExpressAdapter extends ExpressAdapter {
   }
 
   private limits(): ServerOptions {
+    const requestTimeout = this.env.uploadTimeoutSeconds * 1000;
     return {
       maxHeaderSize: 8192,
-      headersTimeout: 10_000,
-      requestTimeout: this.env.uploadTimeoutSeconds * 1000,
+      // Node refuses to wait longer for the headers than for the whole request.
+      headersTimeout: Math.min(10_000, requestTimeout),
+      requestTimeout,
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 1000,
     };
   }
+}
+
+/** Set up before Nest adds its first layer: that makes Express's router, which reads its settings only once. */
+function strictExpress(env: Env): Express {
+  const app = express();
+  app.set('trust proxy', env.trustProxy);
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+  app.set('query parser', 'simple');
+  app.disable('x-powered-by');
+  app.disable('etag');
+  return app;
 }
 
 const STATUS_OF_PARSER_ERROR: Record<string, [number, string]> = {
@@ -50,7 +59,7 @@ function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
     error: { code: 2002, message: `${reason}.`, type: 'MalformedRequestError', details: {} },
   });
   socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${reason}\r\nX-Request-Id: ${randomUUID()}\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

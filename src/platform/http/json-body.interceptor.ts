@@ -1,6 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { raw, type Request, type Response } from 'express';
 import type { Observable } from 'rxjs';
+import { ACCESS_RULE, type AccessRule } from '../access/require-scope.js';
 import { MalformedRequestError, PayloadTooLargeError, ValidationError } from '../errors/errors.js';
 import { takesBody, takesQuery } from './handler-parameters.js';
 
@@ -20,7 +21,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export class JsonBodyInterceptor implements NestInterceptor {
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<Request>();
-    if (!takesQuery(context)) refuseQuery(request);
+    if (!takesQuery(context) && !isPublic(context)) refuseQuery(request);
     if (takesBody(context)) request.body = await readJson(request, context.switchToHttp().getResponse<Response>());
     return next.handle();
   }
@@ -31,6 +32,12 @@ function refuseQuery(request: Request): void {
   const [unknown] = Object.keys(request.query);
   if (unknown !== undefined)
     throw new ValidationError({ field: unknown, reason: 'is not a parameter of this operation' });
+}
+
+/** No operation of the interface: a probe may add what it likes, and an unknown path is a 404 whatever is asked of it. */
+function isPublic(context: ExecutionContext): boolean {
+  const rule = Reflect.getMetadata(ACCESS_RULE, context.getHandler()) as AccessRule | undefined;
+  return rule?.scope === null;
 }
 
 async function readJson(request: Request, response: Response): Promise<object> {

@@ -62,8 +62,12 @@ export function IsFutureInstant(): PropertyDecorator {
 
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
+/** Years have four digits on the wire, and 9999-12-31T23:59-23:59 lies beyond them. */
+const YEAR_10000 = Date.UTC(10_000, 0);
+
 /** Whether `text` is an instant with a zone, as ISO 8601, later than now. */
 export function isFutureInstant(text: string): boolean {
   const [, day] = INSTANT.exec(text) ?? [];
-  return day !== undefined && isDay(day) && Date.parse(text) > Date.now();
+  const time = Date.parse(text);
+  return day !== undefined && isDay(day) && time > Date.now() && time < YEAR_10000;
 }

@@ -1,4 +1,5 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { once } from 'node:events';
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
 import { Env } from '../config/env.js';
 
@@ -6,6 +7,8 @@ import { Env } from '../config/env.js';
 const PATIENCE_MS = 250;
 /** After one failure Redis is left alone for this long, so that a dead server costs one wait and not one a request. */
 const BREAK_MS = 1000;
+/** A start waits for the connection, but not for long. */
+const START_MS = 500;
 
 /** Never queues commands for a server that is away, and keeps trying to reach it. */
 export const redisOptions: RedisOptions = {
@@ -17,7 +20,7 @@ export const redisOptions: RedisOptions = {
 
 /** The connection for short commands, with a breaker. Bull keeps connections of its own. */
 @Injectable()
-export class RedisConnection implements OnApplicationShutdown {
+export class RedisConnection implements OnModuleInit, OnApplicationShutdown {
   readonly client: Redis;
   private readonly logger = new Logger(RedisConnection.name);
   private openUntil = 0;
@@ -27,6 +30,12 @@ export class RedisConnection implements OnApplicationShutdown {
     this.client = new Redis(env.redisUrl, { ...redisOptions, enableAutoPipelining: true });
     this.client.on('error', (error) => this.note(false, error));
     this.client.on('ready', () => this.note(true));
+  }
+
+  /** The first requests should find Redis there, if it is there. */
+  async onModuleInit(): Promise<void> {
+    if (this.client.status === 'ready') return;
+    await once(this.client, 'ready', { signal: AbortSignal.timeout(START_MS) }).catch(() => undefined);
   }
 
   /** The answer of `command`, or null when Redis did not give one in time. */

@@ -1,6 +1,7 @@
 import type { RateLimit } from '../config/env.js';
 
-const MICROSECONDS_PER_MINUTE = 60_000_000;
+/** In whole microseconds, as the script has it: sums stay exact, and rounding up never lets a request too many pass. */
+const timePerToken = (rate: number): number => Math.ceil(60_000_000 / rate);
 
 /** A bucket as it stands after a request: what the three headers and a refusal are made of (D6). */
 export interface BucketState {
@@ -18,7 +19,7 @@ export interface BucketState {
 
 /** @param backlog microseconds until the bucket is full. @param now Unix time in microseconds. */
 export function bucketState(limit: RateLimit, taken: boolean, backlog: number, now: number): BucketState {
-  const perToken = MICROSECONDS_PER_MINUTE / limit.rate;
+  const perToken = timePerToken(limit.rate);
   const tokens = Math.floor(limit.burst - backlog / perToken);
   const untilNext = backlog - perToken * (limit.burst - 1);
   return {
@@ -39,11 +40,11 @@ export class LocalBuckets {
   /** @param cost tokens to take: 1, or 0 to look. */
   take(name: string, limit: RateLimit, cost: 0 | 1): BucketState {
     const now = this.clock();
-    const perToken = MICROSECONDS_PER_MINUTE / limit.rate;
+    const perToken = timePerToken(limit.rate);
     const fullAt = Math.max(this.fullAt.get(name) ?? 0, now);
     const taken = cost === 1 && fullAt - now <= perToken * (limit.burst - 1);
     if (!taken) return bucketState(limit, false, fullAt - now, now);
-    const next = Math.ceil(fullAt + perToken);
+    const next = fullAt + perToken;
     this.fullAt.delete(name);
     this.fullAt.set(name, next);
     this.forgetFull(now);

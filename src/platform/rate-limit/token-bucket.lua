@@ -1,7 +1,8 @@
 -- A token bucket as one number, the time at which it is full again (the virtual scheduling form of GCRA).
 -- KEYS[1] bucket   ARGV[1] rate in tokens a minute   ARGV[2] burst   ARGV[3] tokens to take: 1, or 0 to look
 -- Returns { taken 0|1, microseconds until the bucket is full, now in microseconds }, on this server's clock.
-local per_token = 60000000 / tonumber(ARGV[1])
+-- In whole microseconds: sums stay exact, and rounding up never lets a request too many pass.
+local per_token = math.ceil(60000000 / tonumber(ARGV[1]))
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local full_at = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now)
@@ -10,7 +11,7 @@ local backlog = full_at - now
 if cost == 0 or backlog > per_token * (tonumber(ARGV[2]) - 1) then
   return { 0, backlog, now }
 end
-full_at = math.ceil(full_at + per_token)
+full_at = full_at + per_token
 backlog = full_at - now
 redis.call('SET', KEYS[1], string.format('%.0f', full_at), 'PX', math.ceil(backlog / 1000) + 1000)
 return { 1, backlog, now }

@@ -3,7 +3,7 @@ import type { ChildMessage, ChildRequest } from './engine-child.js';
 import { PocketSphinx } from './pocketsphinx.binding.js';
 
 /** Recognition fills every core: the API and the database on the same machine go first. */
-const NICENESS = 10;
+const NICENESS = 5;
 
 os.setPriority(NICENESS);
 // A terminal's Ctrl-C and a service manager's stop reach the whole group: the parent finishes its pieces and then ends us.

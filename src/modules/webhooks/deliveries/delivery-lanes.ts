@@ -14,12 +14,20 @@ const STOP_MS = 5000;
 
 /** Wakes a lane that waits; a ring between `reset` and the wait counts. */
 class Bell {
-  ring: () => void = () => undefined;
+  /** Since the last `reset`. */
+  hasRung = false;
+  private wake: () => void = () => undefined;
   private rung: Promise<void> = Promise.resolve();
 
+  ring(): void {
+    this.hasRung = true;
+    this.wake();
+  }
+
   reset(): void {
+    this.hasRung = false;
     this.rung = new Promise((resolve) => {
-      this.ring = resolve;
+      this.wake = resolve;
     });
   }
 
@@ -82,7 +90,7 @@ export class DeliveryLanes implements OnModuleDestroy {
       }
       if (underWay.size === LANE_WIDTH) await Promise.race(underWay);
       else if (underWay.size > 0) await bell.waitOr(underWay);
-      else if (claimed.length === 0) break;
+      else if (claimed.length === 0 && !bell.hasRung) break;
     }
     await Promise.all(underWay);
   }

@@ -1,0 +1,124 @@
+import type { Secrets } from '../../../platform/secrets/secrets.js';
+import type { ClaimedDelivery, DeliveriesService } from './deliveries.service.js';
+import { DeliveryLanes } from './delivery-lanes.js';
+import type { DeliveryOutcome, OutgoingDelivery, WebhookSender } from './sender.js';
+
+const DELIVERED: DeliveryOutcome = { status: 200, error: null, retryAfter: null, durationMs: 1 };
+
+/** Something that is asked and answered by the test, in its own time. */
+class Exchange<Question, Answer> {
+  readonly open: { question: Question; answer: (answer: Answer) => void }[] = [];
+
+  ask(question: Question): Promise<Answer> {
+    return new Promise((answer) => this.open.push({ question, answer }));
+  }
+
+  async answerNext(answer: Answer): Promise<void> {
+    this.open.shift()?.answer(answer);
+    await settled();
+  }
+}
+
+/** Everything that can go on without a further answer has gone on. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('DeliveryLanes (D29)', () => {
+  let claims: Exchange<{ webhookId: string; count: number }, ClaimedDelivery[]>;
+  let sends: Exchange<OutgoingDelivery, DeliveryOutcome>;
+  let written: string[];
+  let lanes: DeliveryLanes;
+  let made = 0;
+
+  const delivery = (webhookId: string): ClaimedDelivery => ({
+    id: `delivery-${++made}`,
+    leaseToken: 'lease',
+    webhookId,
+    url: 'https://example.com',
+    encryptedSecret: 'sealed',
+    eventId: 'event',
+    body: '{}',
+    attempt: 1,
+  });
+  const deliveries = (webhookId: string, count: number) => Array.from({ length: count }, () => delivery(webhookId));
+
+  beforeEach(() => {
+    claims = new Exchange();
+    sends = new Exchange();
+    written = [];
+    const service: Partial<DeliveriesService> = {
+      claim: (webhookId, count) => claims.ask({ webhookId, count }),
+      record: async ({ id }) => void written.push(`recorded ${id}`),
+      handBack: async ({ id }) => void written.push(`handed back ${id}`),
+    };
+    const sender: Partial<WebhookSender> = {
+      send: (outgoing) =>
+        Promise.race([
+          sends.ask(outgoing),
+          new Promise<DeliveryOutcome>((resolve) => {
+            const cancelled = { ...DELIVERED, status: null, error: 'the attempt was cancelled' };
+            outgoing.signal?.addEventListener('abort', () => resolve(cancelled));
+          }),
+        ]),
+    };
+    const secrets: Partial<Secrets> = { decrypt: () => 'secret' };
+    lanes = new DeliveryLanes(service as DeliveriesService, sender as WebhookSender, secrets as Secrets);
+  });
+
+  it('sends at most 4 deliveries of a webhook at a time, and asks for as many as have ended', async () => {
+    lanes.wake('a');
+    expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 4 });
+    await claims.answerNext(deliveries('a', 4));
+    expect(sends.open).toHaveLength(4);
+    expect(claims.open).toHaveLength(0);
+    await sends.answerNext(DELIVERED);
+    expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 1 });
+  });
+
+  it('serves a second webhook while all of the first one’s deliveries hang', async () => {
+    lanes.wake('a');
+    await claims.answerNext(deliveries('a', 4));
+    lanes.wake('b');
+    await claims.answerNext([delivery('b')]);
+    expect(sends.open).toHaveLength(5);
+  });
+
+  it('never misses a ring: one that comes while a look is under way leads to another look', async () => {
+    lanes.wake('a');
+    lanes.wake('a');
+    await claims.answerNext([]);
+    expect(claims.open).toHaveLength(1);
+    await claims.answerNext([]);
+    expect(claims.open).toHaveLength(0);
+  });
+
+  it('looks again when it is rung for while a delivery is under way', async () => {
+    lanes.wake('a');
+    await claims.answerNext([delivery('a')]);
+    await claims.answerNext([]);
+    expect(claims.open).toHaveLength(0);
+    lanes.wake('a');
+    await settled();
+    expect(claims.open).toHaveLength(1);
+  });
+
+  it('opens a lane anew after it has ended', async () => {
+    lanes.wake('a');
+    await claims.answerNext([]);
+    await settled();
+    lanes.wake('a');
+    expect(claims.open).toHaveLength(1);
+  });
+
+  it('lets what is under way end well when the process stops, and takes nothing new', async () => {
+    lanes.wake('a');
+    await claims.answerNext([delivery('a')]);
+    await claims.answerNext([]);
+    const stopped = lanes.onModuleDestroy();
+    await settled();
+    await sends.answerNext(DELIVERED);
+    await stopped;
+    expect(written).toEqual([expect.stringMatching(/^recorded/)]);
+    lanes.wake('a');
+    expect(claims.open).toHaveLength(0);
+  });
+});

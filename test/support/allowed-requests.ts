@@ -1,0 +1,62 @@
+import type { Redis } from 'ioredis';
+import type { Caller } from './caller.js';
+import { figure } from './figures.js';
+import { rapidFire, type Shot } from './rapid-fire.js';
+
+interface Limit {
+  rate: number;
+  burst: number;
+}
+
+/** How many requests were let through, and between which figures the formula of D6 puts it. */
+export interface Allowed {
+  count: number;
+  atMost: number;
+  atLeast: number;
+  shots: Shot[];
+}
+
+/**
+ * Fires at a rested account's bucket until it is empty and `ms` are over. The elapsed time is read off Redis's own
+ * clock, on which the bucket runs: around all requests for the upper bound, and within them for the lower one.
+ * @param callers take turns; all of one account.
+ */
+export async function countAllowed(redis: Redis, callers: Caller[], limit: Limit, ms: number): Promise<Allowed> {
+  const targetOf = (index: number) => {
+    const caller = callers[index % callers.length] as Caller;
+    return { url: `${caller.url}/v1/webhooks?limit=1`, headers: caller.headers };
+  };
+  const one = async (): Promise<Shot> => (await rapidFire((index) => (index === 0 ? targetOf(0) : null), 1))[0] as Shot;
+
+  const before = await now(redis);
+  const shots = [await one()];
+  const afterFirst = await now(redis);
+  const deadline = performance.now() + ms;
+  let sent = 0;
+  let refused = 0;
+  const count = (index: number) => (sent++ < limit.burst * 2 || performance.now() < deadline ? targetOf(index) : null);
+  shots.push(...(await rapidFire(count)));
+  let beforeLast: number;
+  do {
+    beforeLast = await now(redis);
+    shots.push(await one());
+    refused = shots.filter((shot) => shot.status === 429).length;
+  } while (shots.at(-1)?.status !== 429);
+  const after = await now(redis);
+
+  const allowed = shots.length - refused;
+  const atMost = limit.burst + Math.floor(((after - before) * limit.rate) / 60_000_000);
+  const atLeast = limit.burst + Math.floor(((beforeLast - afterFirst) * limit.rate) / 60_000_000);
+  const seconds = ((after - before) / 1_000_000).toFixed(2);
+  figure(
+    `rate ${limit.rate}/min burst ${limit.burst}: ${shots.length} requests in ${seconds} s, ` +
+      `${allowed} allowed, formula ${atLeast} to ${atMost}`,
+  );
+  return { count: allowed, atMost, atLeast, shots };
+}
+
+/** Redis's clock in microseconds. */
+export async function now(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = (await redis.time()) as [number, number];
+  return Number(seconds) * 1_000_000 + Number(microseconds);
+}

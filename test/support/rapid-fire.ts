@@ -1,0 +1,46 @@
+import { Agent, request } from 'undici';
+
+/** An answer to one of many requests. */
+export interface Shot {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+  /** From the request to the end of the answer. */
+  ms: number;
+}
+
+interface Target {
+  url: string;
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS' | 'HEAD';
+  headers?: Record<string, string>;
+}
+
+/**
+ * Sends many requests over few connections that are kept, as fast as they are answered.
+ * @param next gives the next request, or null when there is to be no more.
+ */
+export async function rapidFire(next: (index: number) => Target | null, inFlight = 30): Promise<Shot[]> {
+  const dispatcher = new Agent({ connections: inFlight, pipelining: 1 });
+  const shots: Shot[] = [];
+  let index = 0;
+  const gunner = async (): Promise<void> => {
+    for (let target = next(index++); target !== null; target = next(index++)) {
+      const started = performance.now();
+      const { url, method = 'GET', headers = {} } = target;
+      const answer = await request(url, { method, headers, dispatcher });
+      const body = await answer.body.text();
+      shots.push({
+        status: answer.statusCode,
+        headers: answer.headers as Record<string, string>,
+        body,
+        ms: performance.now() - started,
+      });
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: inFlight }, gunner));
+    return shots;
+  } finally {
+    await dispatcher.close();
+  }
+}
