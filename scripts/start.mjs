@@ -134,7 +134,7 @@ function stopOnSignals() {
 }
 
 async function end() {
-  stopTools();
+  await stopTools();
   await teardown.run();
   rmSync(RUNNING_ENVIRONMENT, { force: true });
   return 'everything that was started is stopped';

@@ -18,8 +18,7 @@ const teardown = new Teardown();
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
-    stopTools();
-    void teardown.run().finally(() => process.exit(130));
+    void Promise.all([stopTools(), teardown.run()]).finally(() => process.exit(130));
   });
 }
 

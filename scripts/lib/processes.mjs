@@ -14,6 +14,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 20;
+const TOOL_STOP_TIMEOUT_MS = 2000;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 
 /**
@@ -117,9 +118,9 @@ export function run(command, args, { input = '', ...options } = {}) {
   });
 }
 
-/** Ends the tools that are under way, when the command that runs them is itself to end. */
-export function stopTools() {
-  for (const tool of tools) tool.kill();
+/** Ends the tools that are under way, when the command that runs them is itself to end. npm would take its time. */
+export async function stopTools() {
+  await Promise.all([...tools].map((tool) => stopProcess(tool.pid, 'SIGTERM', TOOL_STOP_TIMEOUT_MS)));
 }
 
 /** @returns {string | null} the path of a command that PATH leads to */

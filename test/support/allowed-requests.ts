@@ -32,19 +32,16 @@ export async function countAllowed(redis: Redis, callers: Caller[], limit: Limit
   const shots = [await one()];
   const afterFirst = await now(redis);
   const deadline = performance.now() + ms;
-  let sent = 0;
-  let refused = 0;
-  const count = (index: number) => (sent++ < limit.burst * 2 || performance.now() < deadline ? targetOf(index) : null);
-  shots.push(...(await rapidFire(count)));
+  const goOn = (soFar: readonly Shot[]) => performance.now() < deadline || !soFar.some(isRefusal);
+  shots.push(...(await rapidFire((index, soFar) => (goOn(soFar) ? targetOf(index) : null))));
   let beforeLast: number;
   do {
     beforeLast = await now(redis);
     shots.push(await one());
-    refused = shots.filter((shot) => shot.status === 429).length;
-  } while (shots.at(-1)?.status !== 429);
+  } while (!isRefusal(shots.at(-1)));
   const after = await now(redis);
 
-  const allowed = shots.length - refused;
+  const allowed = shots.filter((shot) => !isRefusal(shot)).length;
   const atMost = limit.burst + Math.floor(((after - before) * limit.rate) / 60_000_000);
   const atLeast = limit.burst + Math.floor(((beforeLast - afterFirst) * limit.rate) / 60_000_000);
   const seconds = ((after - before) / 1_000_000).toFixed(2);
@@ -54,6 +51,8 @@ export async function countAllowed(redis: Redis, callers: Caller[], limit: Limit
   );
   return { count: allowed, atMost, atLeast, shots };
 }
+
+const isRefusal = (shot?: Shot): boolean => shot?.status === 429;
 
 /** Redis's clock in microseconds. */
 export async function now(redis: Redis): Promise<number> {

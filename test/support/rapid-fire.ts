@@ -17,14 +17,14 @@ interface Target {
 
 /**
  * Sends many requests over few connections that are kept, as fast as they are answered.
- * @param next gives the next request, or null when there is to be no more.
+ * @param next gives the next request, or null when there is to be no more; it is told the answers so far.
  */
-export async function rapidFire(next: (index: number) => Target | null, inFlight = 30): Promise<Shot[]> {
+export async function rapidFire(next: (index: number, shots: readonly Shot[]) => Target | null, inFlight = 30): Promise<Shot[]> {
   const dispatcher = new Agent({ connections: inFlight, pipelining: 1 });
   const shots: Shot[] = [];
   let index = 0;
   const gunner = async (): Promise<void> => {
-    for (let target = next(index++); target !== null; target = next(index++)) {
+    for (let target = next(index++, shots); target !== null; target = next(index++, shots)) {
       const started = performance.now();
       const { url, method = 'GET', headers = {} } = target;
       const answer = await request(url, { method, headers, dispatcher });

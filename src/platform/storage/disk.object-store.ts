@@ -81,7 +81,9 @@ export class DiskObjectStore extends ObjectStore {
   async check(): Promise<void> {
     await this.guard('writing to the folder of the store', async () => {
       await this.requireRoot();
-      await writeFile(join(this.root, '.write-check'), `${new Date().toISOString()}\n`, { mode: FILE_MODE });
+      const file = join(this.root, `.write-check-${process.pid}`);
+      await writeFile(file, `${new Date().toISOString()}\n`, { mode: FILE_MODE });
+      await rm(file, { force: true });
     });
   }
 
