@@ -1,13 +1,11 @@
-// `npm test`: all checks and tests, with services of its own. `npm test -- test/e2e/webhooks.e2e.ts` runs only those
+// `npm test`: all checks and tests, with services of its own. `npm test -- test/e2e/main-job.e2e.ts` runs only those
 // e2e tests; whatever follows `--` goes to jest.
-import { spawn } from 'node:child_process';
-
 import { check, localBin, report, runFastChecks, runJest } from './lib/checks.mjs';
 import { cleanEnvironment } from './lib/environment.mjs';
 import { ROOT } from './lib/paths.mjs';
-import { stopTools } from './lib/processes.mjs';
+import { runVisibly, stopTools } from './lib/processes.mjs';
 import { checkPlatform, prepareProject } from './lib/setup.mjs';
-import { printError, seconds, step } from './lib/steps.mjs';
+import { abandonSteps, printError, seconds, step } from './lib/steps.mjs';
 import { ensureSystemPackages } from './lib/system-packages.mjs';
 import { Teardown } from './lib/teardown.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
@@ -18,7 +16,8 @@ const teardown = new Teardown();
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
-    void Promise.all([stopTools(), teardown.run()]).finally(() => process.exit(130));
+    abandonSteps();
+    void Promise.all([teardown.run(), stopTools()]).finally(() => process.exit(130));
   });
 }
 
@@ -38,7 +37,10 @@ async function main() {
   await prepareProject();
   const services = await step('Services', startServices);
   const env = { ...clean, ...services.env };
-  if (jestArguments.length > 0) return showJest(env);
+  if (jestArguments.length > 0) {
+    const [command, ...args] = localBin('jest', ...jestArguments, '--selectProjects', 'e2e');
+    return runVisibly(command, args, { cwd: ROOT, env });
+  }
 
   const outcomes = await runFastChecks(clean, services.folder);
   outcomes.push(await runJest('e2e tests', 'e2e', { env, folder: services.folder }));
@@ -48,17 +50,9 @@ async function main() {
 }
 
 async function startServices() {
-  const services = await startTemporaryServices();
-  teardown.add(1, services);
+  const starting = startTemporaryServices();
+  // Known before they run: an interrupted start cleans up after itself, and is waited for.
+  teardown.add(1, { stop: () => starting.then((services) => services.stop()).catch(() => {}) });
+  const services = await starting;
   return { ...services, detail: `PostgreSQL and Redis in ${services.folder}` };
-}
-
-/** Chosen tests are watched while they run. */
-function showJest(env) {
-  return new Promise((resolve, reject) => {
-    const [command, ...args] = localBin('jest', '--selectProjects', 'e2e', ...jestArguments);
-    const child = spawn(command, args, { cwd: ROOT, env, stdio: 'inherit' });
-    child.on('error', reject);
-    child.on('exit', (code) => resolve(code ?? 1));
-  });
 }

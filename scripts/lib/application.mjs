@@ -42,9 +42,9 @@ export function rolesOf(env) {
  */
 export async function startApplication(env, port, own) {
   const supervisors = await Promise.all(
-    rolesOf(env).map(async (role) => {
-      // A worker serves its health and metrics, on a port that nobody else needs to know.
-      const rolePort = role === 'api' ? port : await freePort();
+    rolesOf(env).map(async (role, index) => {
+      // A worker beside the API serves its health and metrics on a port that nobody else needs to know.
+      const rolePort = index === 0 ? port : await freePort();
       const supervisor = superviseRole(role, { ...env, ROLES: role, PORT: String(rolePort) });
       own(supervisor);
       await supervisor.start();

@@ -118,6 +118,19 @@ export function run(command, args, { input = '', ...options } = {}) {
   });
 }
 
+/** Runs a tool that talks to the terminal itself. @returns {Promise<number>} its exit code */
+export function runVisibly(command, args, options) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...options, stdio: 'inherit' });
+    tools.add(child);
+    child.on('error', reject);
+    child.on('exit', (code) => {
+      tools.delete(child);
+      resolve(code ?? 1);
+    });
+  });
+}
+
 /** Ends the tools that are under way, when the command that runs them is itself to end. npm would take its time. */
 export async function stopTools() {
   await Promise.all([...tools].map((tool) => stopProcess(tool.pid, 'SIGTERM', TOOL_STOP_TIMEOUT_MS)));

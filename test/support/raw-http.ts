@@ -1,11 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** An answer as it stood on the wire; names of headers in lower case. */
+/** An answer as it came; names of headers in lower case. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
-  body: string;
+  text: string;
+  /** Of a JSON answer; null for any other. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- as supertest gives it
+  body: any;
   /** Milliseconds from the opening of the connection until the answer was complete. */
   afterMs: number;
 }
@@ -14,13 +17,11 @@ const ANSWER_MS = 20_000;
 
 /**
  * A connection that carries exactly the bytes it is given: for what a client library would repair or refuse to send.
- * It ends only its own half by itself, so that a server must end the connection and cannot just hope.
+ * When the server ends its half, this one stays open: a server that wants to be rid of it must do more.
  */
 export class RawConnection {
   /** Resolves when the connection is gone, whoever ended it, and says after how many milliseconds. */
   readonly closed: Promise<number>;
-  /** Resolves when the server has ended its half. */
-  readonly ended: Promise<number>;
   private readonly opened = performance.now();
   private received = Buffer.alloc(0);
   private isOver = false;
@@ -31,14 +32,10 @@ export class RawConnection {
     socket.on('data', (chunk: Buffer) => {
       this.received = Buffer.concat([this.received, chunk]);
     });
-    const since = (): number => performance.now() - this.opened;
-    this.ended = new Promise((resolve) => {
-      socket.once('end', () => resolve(since())).once('close', () => resolve(since()));
-    });
     this.closed = new Promise((resolve) => {
       socket.once('close', () => {
         this.isOver = true;
-        resolve(since());
+        resolve(this.age);
       });
     });
   }
@@ -48,6 +45,11 @@ export class RawConnection {
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
     return new RawConnection(socket);
+  }
+
+  /** Milliseconds since the connection was opened. */
+  get age(): number {
+    return performance.now() - this.opened;
   }
 
   /** Sends, and waits until the bytes have left this process. @returns whether the connection still takes more */
@@ -78,6 +80,17 @@ export class RawConnection {
     return this.received.toString('latin1');
   }
 
+  /** Sends the same again and again until the server breaks the connection. @returns how often, and `age` then. */
+  async flood(bytes: Buffer, pauseMs = 0, limitMs = 30_000): Promise<{ times: number; brokenAfterMs: number }> {
+    let times = 0;
+    while (await this.send(bytes)) {
+      times++;
+      if (this.age > limitMs) throw new Error(`the connection still takes bytes after ${limitMs} ms`);
+      if (pauseMs > 0) await delay(pauseMs);
+    }
+    return { times, brokenAfterMs: this.age };
+  }
+
   /** Ends our half: nothing more will be sent. */
   end(): void {
     this.socket.end();
@@ -97,20 +110,33 @@ export class RawConnection {
     const headers = Object.fromEntries(
       lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
     );
-    const length = Number(headers['content-length'] ?? 0);
-    const end = headEnd + 4 + length;
+    const end = headEnd + 4 + Number(headers['content-length'] ?? 0);
     if (text.length < end) return null;
+    const body = this.received.toString('utf8', headEnd + 4, end);
     this.received = this.received.subarray(end);
     if (status >= 100 && status < 200) return this.takeAnswer();
-    const body = Buffer.from(text.slice(headEnd + 4, end), 'latin1').toString('utf8');
-    return { status, headers, body, afterMs: performance.now() - this.opened };
+    const isJson = headers['content-type']?.startsWith('application/json') && body !== '';
+    return { status, headers, text: body, body: isJson ? JSON.parse(body) : null, afterMs: this.age };
   }
 }
 
+export type Header = [name: string, value: string | number];
+
 /** The head of a request, with a Host header and whatever else is given, in order; a name may come twice. */
-export function head(method: string, target: string, headers: [name: string, value: string | number][]): string {
+export function head(method: string, target: string, headers: Header[] = []): string {
   const lines = [['Host', 'voice-notes.test'], ...headers].map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** Sends the bytes on a connection of their own, and gives the answer, whenever it comes. */
+export async function exchange(url: string, ...wire: (Buffer | string)[]): Promise<Answer> {
+  const connection = await RawConnection.open(url);
+  try {
+    for (const bytes of wire) if (!(await connection.send(bytes))) break;
+    return await connection.answer();
+  } finally {
+    connection.destroy();
+  }
 }
 
 /** One chunk of a body with `Transfer-Encoding: chunked`; an empty one ends the body. */

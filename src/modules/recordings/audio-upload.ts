@@ -8,8 +8,8 @@ import { cleanFilename } from './original-filename.js';
 
 /** 25 MB (D21). */
 const MAX_FILE_BYTES = 26_214_400;
-/** What the other parts and the boundaries of a form may add to that. */
-const FORM_OVERHEAD_BYTES = 65_536;
+/** The file, and what the other parts and the boundaries of a form may add to it. */
+const MAX_FORM_BYTES = MAX_FILE_BYTES + 65_536;
 
 const LIMITS = {
   // One more than allowed, so that a file of exactly the maximum is told from one that was cut off.
@@ -73,7 +73,7 @@ function openParser(request: IncomingMessage): Busboy {
   if (!/^multipart\/form-data\b/i.test(headers['content-type'] ?? '') || (encoding && encoding !== 'identity')) {
     throw new MalformedRequestError('An upload must be multipart/form-data with a part named "file".');
   }
-  if (Number(headers['content-length'] ?? 0) > MAX_FILE_BYTES + FORM_OVERHEAD_BYTES) throw tooLarge();
+  if (Number(headers['content-length'] ?? 0) > MAX_FORM_BYTES) throw tooLarge();
   try {
     return busboy({ headers, limits: LIMITS, defParamCharset: 'utf8', preservePath: true });
   } catch {
@@ -83,18 +83,22 @@ function openParser(request: IncomingMessage): Busboy {
 
 function readForm(request: IncomingMessage, parser: Busboy, file: SpoolFile): Promise<Omit<UploadForm, 'file'>> {
   return new Promise((resolve, reject) => {
+    // Whoever went away before this point will not say so again.
+    if (request.destroyed) return reject(new ClientGone('the client went away'));
     const fields: UploadForm['fields'] = {};
     let received: Promise<ReceivedFile> | null = null;
-    parser.on('file', (name, stream, info) => {
+    parser.on('file', (name: string | undefined, stream, info) => {
       // Without a listener the error that ends a refused form would end the process.
       stream.on('error', reject);
       if (name !== 'file') return reject(unknownField(name));
       received = spoolFile(stream, info, file);
       received.catch(reject);
     });
-    parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
-      const refusal = checkField(name, fields, nameTruncated || valueTruncated);
+    parser.on('field', (name: string | undefined, value: string | undefined, { valueTruncated }) => {
+      const refusal = checkField(name, fields, valueTruncated);
       if (refusal) reject(refusal);
+      // The parser knows few character sets, and gives nothing for text in another.
+      else if (value === undefined) reject(new ValidationError({ field: name as Field, reason: 'must be in UTF-8' }));
       else fields[name as Field] = value;
     });
     parser.on('filesLimit', () => reject(new ValidationError({ field: 'file', reason: 'must be sent once' })));
@@ -110,6 +114,12 @@ function readForm(request: IncomingMessage, parser: Busboy, file: SpoolFile): Pr
       if (!request.complete) reject(new ClientGone('the client went away'));
     });
     request.on('error', () => reject(new ClientGone('the client went away')));
+    // A chunked body states no length, and what stands before the first part and behind the last is passed over.
+    let arrived = 0;
+    request.on('data', (chunk: Buffer) => {
+      arrived += chunk.length;
+      if (arrived > MAX_FORM_BYTES) reject(tooLarge());
+    });
     request.pipe(parser);
   });
 }
@@ -126,15 +136,16 @@ async function spoolFile(stream: Readable, info: FileInfo, file: SpoolFile): Pro
   return { originalFilename: cleanFilename(info.filename), sizeBytes, sha256: hash.digest('hex') };
 }
 
-function checkField(name: string, fields: UploadForm['fields'], truncated: boolean): ValidationError | null {
+function checkField(name: string | undefined, fields: UploadForm['fields'], truncated: boolean): ValidationError | null {
   if (name === 'file') return new ValidationError({ field: name, reason: 'must be a file, with a filename' });
-  if (!FIELDS.includes(name as Field)) return unknownField(name);
+  if (name === undefined || !FIELDS.includes(name as Field)) return unknownField(name);
   if (name in fields) return new ValidationError({ field: name, reason: 'must be sent once' });
   if (truncated) return new ValidationError({ field: name, reason: 'is too long' });
   return null;
 }
 
-const unknownField = (name: string): ValidationError =>
+/** @param name undefined for a part without one */
+const unknownField = (name = ''): ValidationError =>
   new ValidationError({
     field: name.toWellFormed(),
     reason: 'is not a field of this form: it takes file, custom_tags and language',

@@ -27,7 +27,7 @@ export class Env {
   readonly s3AccessKeyId: string | null;
   readonly s3SecretAccessKey: string | null;
   readonly transcriptionEngine: 'auto' | 'pocketsphinx' | 'openai';
-  /** Recordings a worker process transcribes at once; null: one more than it has cores. */
+  /** Recordings a worker process transcribes at once; null: four for each core. */
   readonly transcriptionConcurrency: number | null;
   readonly openaiBaseUrl: string | null;
   readonly openaiApiKey: string | null;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** How long a client may go on sending after its answer. */
-const GRACE_MS = 1000;
+export const GRACE_MS = 1000;
 
 /**
  * For an answer that is sent before the body has arrived: the rest is read and dropped for a second, so that the

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type ServerOptions } from 'node:http';
+import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import type { Env } from '../config/env.js';
+import { GRACE_MS } from './drop-body.js';
+import { originForm } from './request-target.js';
 
 /** Nest's Express adapter with limits that are set on purpose instead of inherited from Node. */
 export class BoundedExpressAdapter extends ExpressAdapter {
@@ -12,7 +14,14 @@ export class BoundedExpressAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    const server = createServer(this.limits(), this.getInstance());
+    const app = this.getInstance() as (request: IncomingMessage, response: ServerResponse) => void;
+    const handle = (request: IncomingMessage, response: ServerResponse): void => {
+      request.url = originForm(request.url ?? '/');
+      app(request, response);
+    };
+    const server = createServer(this.limits(), handle);
+    // An expectation that is unknown to us may be ignored (RFC 9110 §10.1.1); Node's own 417 has neither body nor headers.
+    server.on('checkExpectation', handle);
     server.maxConnections = 10_000;
     server.on('clientError', answerUnparsable);
     this.httpServer = server;
@@ -26,6 +35,8 @@ export class BoundedExpressAdapter extends ExpressAdapter {
       headersTimeout: Math.min(10_000, requestTimeout),
       requestTimeout,
       keepAliveTimeout: 65_000,
+      // Node's own refusal has no body: `requireHost` stands in for it.
+      requireHostHeader: false,
       connectionsCheckingInterval: 1000,
     };
   }
@@ -48,8 +59,13 @@ const STATUS_OF_PARSER_ERROR: Record<string, [number, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
 
-/** What Node's parser refuses never becomes a request: it gets the error envelope, and the connection is closed (D6). */
+/**
+ * What Node's parser refuses never becomes a request: it gets the error envelope, and the connection is closed (D6), for
+ * good after a second, also where the client keeps its own half open.
+ */
 function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
+  // Answered already: what still arrives is no more parsable, and an end at once would take the answer from the client.
+  if (socket.writableEnded) return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -62,4 +78,5 @@ function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status} ${reason}\r\nX-Request-Id: ${randomUUID()}\r\n` +
       `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  setTimeout(() => socket.destroy(), GRACE_MS).unref();
 }

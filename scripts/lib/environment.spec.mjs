@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { checkProduction, cleanEnvironment } from './environment.mjs';
+import { ROOT } from './paths.mjs';
+
+const read = (path) => readFileSync(join(ROOT, path), 'utf8');
+
+describe('the environment', () => {
+  test('.env.example lists what the service reads, and nothing else', () => {
+    const listed = [...read('.env.example').matchAll(/^# ([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name);
+    const used = read('src/platform/config/env.ts').matchAll(/read\.\w+\('([A-Z][A-Z0-9_]+)'/g);
+    const names = new Set([...used].map(([, name]) => name));
+    // Read by a method of its own, which names it.
+    for (const name of ['ROLES', 'TRUST_PROXY']) names.add(name);
+    expect(new Set(listed)).toEqual(names);
+  });
+
+  test('tests see none of its settings', () => {
+    process.env.DATABASE_URL = 'postgres://a-developers-own';
+    try {
+      expect(cleanEnvironment()).not.toHaveProperty('DATABASE_URL');
+    } finally {
+      delete process.env.DATABASE_URL;
+    }
+    expect(cleanEnvironment()).toHaveProperty('PATH');
+  });
+
+  test('in production everything that is missing or too short is named', () => {
+    const env = { NODE_ENV: 'production', REDIS_URL: 'redis://localhost', SECRET_KEY: 'short' };
+    expect(() => checkProduction(env)).toThrow(/DATABASE_URL is required\n\s+SECRET_KEY must be at least 32/);
+    expect(() => checkProduction({ ...env, DATABASE_URL: 'x', SECRET_KEY: 'k'.repeat(32) })).not.toThrow();
+  });
+});

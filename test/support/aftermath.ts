@@ -1,0 +1,42 @@
+import type { Server } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import { eventually } from './eventually.js';
+import type { Answer } from './raw-http.js';
+import type { Ground, Service } from './service.js';
+import { type Traces, traces } from './traces.js';
+
+const LIVE_MS = 1000;
+const SETTLE_MS = 10_000;
+const STACK = /\n\s+at |node_modules|[\\/](?:src|dist)[\\/]|\.[cm]?[jt]s:\d/;
+
+/** Whatever was sent: no defect of ours, and nothing of our inside, in what comes back. */
+export function expectHarmless({ status, text }: Pick<Answer, 'status' | 'text'>): void {
+  expect(status).toBeLessThan(500);
+  expect(text).not.toMatch(STACK);
+}
+
+/** @returns milliseconds until `/health/live` answered, which is within a second. */
+export async function expectAlive(url: string): Promise<number> {
+  const started = performance.now();
+  const { status } = await fetch(`${url}/health/live`, { signal: AbortSignal.timeout(LIVE_MS) });
+  expect(status).toBe(200);
+  return performance.now() - started;
+}
+
+/** Of uploads nothing more is kept than `before`, and no connection is held: clean-up may take a moment. */
+export async function expectUndone(service: Service, ground: Ground, before: Traces): Promise<void> {
+  let after = before;
+  await eventually(async () => {
+    after = await traces(service, ground);
+    return isDeepStrictEqual(after, before);
+  }, SETTLE_MS).catch(() => expect(after).toEqual(before));
+  await expectNoConnections(service);
+}
+
+/** Clients that stay are no excuse: connections that were refused are ended from our side. */
+export async function expectNoConnections(service: Service, ms = SETTLE_MS): Promise<void> {
+  const server = service.app.getHttpServer() as Server;
+  const count = (): Promise<number> =>
+    new Promise((resolve, reject) => server.getConnections((error, open) => (error ? reject(error) : resolve(open))));
+  await eventually(async () => (await count()) === 0, ms).catch(async () => expect(await count()).toBe(0));
+}
