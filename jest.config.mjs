@@ -24,6 +24,6 @@ const shared = {
 export default {
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/scripts/**/*.spec.mjs'] },
-    { ...shared, displayName: 'e2e', testMatch: ['<rootDir>/test/**/*.e2e.ts'] },
+    { ...shared, displayName: 'e2e', testMatch: ['<rootDir>/{test,examples}/**/*.e2e.ts'] },
   ],
 };
