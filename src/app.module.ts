@@ -1,5 +1,4 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import type { Extension } from './extensions.js';
 import { GuardsModule } from './guards/guards.module.js';
 import { UnknownPathModule } from './guards/unknown-path.module.js';
 import { AccessTokensModule } from './modules/access-tokens/access-tokens.module.js';
@@ -12,6 +11,7 @@ import { ConfigModule } from './platform/config/config.module.js';
 import type { Env } from './platform/config/env.js';
 import { DatabaseModule } from './platform/database/database.module.js';
 import { EventsModule } from './platform/events/events.module.js';
+import type { Extension } from './platform/extension.js';
 import { LoggingModule } from './platform/observability/logging.module.js';
 import { ObservabilityModule } from './platform/observability/observability.module.js';
 import { QueueModule } from './platform/queue/queue.module.js';

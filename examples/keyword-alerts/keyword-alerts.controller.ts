@@ -15,7 +15,10 @@ export class KeywordAlertsController {
 
   @Get()
   @RequireScope('recordings:read')
-  async list(@CurrentPrincipal() { accountId }: Principal, @Query() query: PageQuery): Promise<PageFields & { keyword_alerts: object[] }> {
+  async list(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Query() query: PageQuery,
+  ): Promise<PageFields & { keyword_alerts: object[] }> {
     const found = await this.alerts.list(accountId, query);
     return { keyword_alerts: found.items.map(present), ...pageFields(PATH, query, found) };
   }

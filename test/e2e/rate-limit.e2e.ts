@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import request, { type Response } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
+import { RedisConnection } from '../../src/platform/queue/redis.js';
 import { type BucketState, bucketState, LocalBuckets } from '../../src/platform/rate-limit/bucket-state.js';
 import { countAllowed, now } from '../support/allowed-requests.js';
 import type { Caller } from '../support/caller.js';
@@ -54,8 +55,8 @@ async function limitedAccount(rateLimit: number, burstLimit: number): Promise<Ca
 const suspend = (caller: Caller) => service.app.get(AccountService).update(caller.accountId, { status: 'suspended' });
 
 const limitOf = ({ headers }: Response) => ({
-  limit: headers['x-ratelimit-limit'],
-  remaining: headers['x-ratelimit-remaining'],
+  limit: String(headers['x-ratelimit-limit']),
+  remaining: String(headers['x-ratelimit-remaining']),
 });
 
 /** Nobody's request, from the given address. */
@@ -122,15 +123,12 @@ describe('D6: burst + floor(elapsed × rate / 60) concurrent requests are allowe
     expect(limitOf(await other.get('/v1/account').expect(200))).toEqual({ limit: '10', remaining: '9' });
   });
 
-  it('an upload that is refused costs its bytes nothing: 429 comes before the body is read', async () => {
+  it('an upload counts like any other request: refused, it leaves nothing', async () => {
     const caller = await service.account('free');
     await countAllowed(redis, [caller], FREE, 0);
     expectRefusal(await caller.upload('cards-001.wav'));
-    const { body } = await service.app
-      .get(AccountService)
-      .usage(caller.accountId)
-      .then(([usage]) => ({ body: usage }));
-    expect(body.recordings).toBe(0);
+    const [thisMonth] = await service.app.get(AccountService).usage(caller.accountId);
+    expect(thisMonth.recordings).toBe(0);
   });
 });
 
@@ -154,12 +152,12 @@ describe('D6: the headers', () => {
   it('X-RateLimit-Reset is the Unix time in whole seconds at which the bucket is full again', async () => {
     const caller = await service.account('free');
     const before = await now(redis);
-    for (let request_ = 1; request_ <= 5; request_++) {
+    for (let taken = 1; taken <= 5; taken++) {
       const { headers } = await caller.get('/v1/account').expect(200);
       const after = await now(redis);
       const reset = Number(headers['x-ratelimit-reset']);
-      expect(reset).toBeGreaterThanOrEqual(Math.ceil(before / 1_000_000 + request_ * 6));
-      expect(reset).toBeLessThanOrEqual(Math.ceil(after / 1_000_000 + request_ * 6));
+      expect(reset).toBeGreaterThanOrEqual(Math.ceil(before / 1_000_000 + taken * 6));
+      expect(reset).toBeLessThanOrEqual(Math.ceil(after / 1_000_000 + taken * 6));
     }
   });
 
@@ -198,7 +196,7 @@ describe('D6: every authenticated request takes one token, whatever its outcome'
     ['404 of a resource', 404, (caller) => caller.get(`/v1/recordings/${ID}`)],
     ['404 of a path', 404, (caller) => caller.get('/v1/nothing/here')],
     ['404 of a method', 404, (caller) => request(caller.url).patch('/v1/account').set(caller.headers)],
-    ['409', 404, (caller) => caller.post(`/v1/recordings/${ID}/retry`)],
+    ['404 to POST', 404, (caller) => caller.post(`/v1/recordings/${ID}/retry`)],
     ['413', 413, (caller) => postText(caller, `{"a":"${'x'.repeat(103_000)}"}`)],
   ])('%s', async (_, status, send) => {
     const caller = await service.account('free');
@@ -408,6 +406,13 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
     } finally {
       await line.close();
     }
+  });
+
+  it('a stall of the process itself is not taken for Redis being away', async () => {
+    const asked = service.app.get(RedisConnection).attempt((client) => client.ping());
+    const end = Date.now() + 400;
+    while (Date.now() < end);
+    expect(await asked).toBe('PONG');
   });
 
   it('cut and mended: the account’s bucket is the shared one again', async () => {

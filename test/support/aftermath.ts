@@ -1,4 +1,5 @@
-import type { Server } from 'node:http';
+import { once } from 'node:events';
+import { get, globalAgent, type IncomingMessage, type Server } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from './eventually.js';
 import type { Answer } from './raw-http.js';
@@ -18,8 +19,10 @@ export function expectHarmless({ status, text }: Pick<Answer, 'status' | 'text'>
 /** @returns milliseconds until `/health/live` answered, which is within a second. */
 export async function expectAlive(url: string): Promise<number> {
   const started = performance.now();
-  const { status } = await fetch(`${url}/health/live`, { signal: AbortSignal.timeout(LIVE_MS) });
-  expect(status).toBe(200);
+  const asking = get(`${url}/health/live`, { agent: false, signal: AbortSignal.timeout(LIVE_MS) });
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  answer.resume();
+  expect(answer.statusCode).toBe(200);
   return performance.now() - started;
 }
 
@@ -36,6 +39,8 @@ export async function expectUndone(service: Service, ground: Ground, before: Tra
 /** Clients that stay are no excuse: connections that were refused are ended from our side. */
 export async function expectNoConnections(service: Service, ms = SETTLE_MS): Promise<void> {
   const server = service.app.getHttpServer() as Server;
+  // Those that supertest keeps for later.
+  globalAgent.destroy();
   const count = (): Promise<number> =>
     new Promise((resolve, reject) => server.getConnections((error, open) => (error ? reject(error) : resolve(open))));
   await eventually(async () => (await count()) === 0, ms).catch(async () => expect(await count()).toBe(0));

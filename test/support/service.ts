@@ -9,7 +9,7 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { AppModule } from '../../src/app.module.js';
 import { setUp } from '../../src/app.setup.js';
-import type { Extension } from '../../src/extensions.js';
+import type { Extension } from '../../src/platform/extension.js';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import type { Plan } from '../../src/modules/account/plans.js';
 import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';

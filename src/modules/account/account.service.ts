@@ -38,7 +38,7 @@ export class AccountService {
 
   /** Null when there is no such account any more. */
   async standing(accountId: string): Promise<Standing | null> {
-    const account = await this.accounts.findOneBy({ id: accountId });
+    const account = isResourceId(accountId) ? await this.accounts.findOneBy({ id: accountId }) : null;
     return account && { suspended: account.status === 'suspended', limit: limitOf(account.plan, account) };
   }
 

@@ -136,7 +136,11 @@ async function spoolFile(stream: Readable, info: FileInfo, file: SpoolFile): Pro
   return { originalFilename: cleanFilename(info.filename), sizeBytes, sha256: hash.digest('hex') };
 }
 
-function checkField(name: string | undefined, fields: UploadForm['fields'], truncated: boolean): ValidationError | null {
+function checkField(
+  name: string | undefined,
+  fields: UploadForm['fields'],
+  truncated: boolean,
+): ValidationError | null {
   if (name === 'file') return new ValidationError({ field: name, reason: 'must be a file, with a filename' });
   if (name === undefined || !FIELDS.includes(name as Field)) return unknownField(name);
   if (name in fields) return new ValidationError({ field: name, reason: 'must be sent once' });

@@ -11,7 +11,7 @@ export type ParsedTags =
     }
   | { ok: false; /** Names the key and the rule, for the client. */ reason: string };
 
-/** Checks the `custom_tags` field of an upload against the rules of section 2.4 and D28. */
+/** Checks the `custom_tags` field of an upload against the rules of D28. */
 export function parseCustomTags(text: string): ParsedTags {
   let tags: unknown;
   try {

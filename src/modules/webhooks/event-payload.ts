@@ -25,7 +25,7 @@ export interface FailedFacts extends EventFacts {
 /** Members of a JSON object in the order they are written; each value is JSON text already. */
 type Members = Record<string, string>;
 
-/** The body of a `recording.transcribed` event, keys in the order of the interface (section 6, D29). */
+/** The body of a `recording.transcribed` event, keys in the order of the interface (D29). */
 export function transcribedPayload(facts: TranscribedFacts): string {
   const recording: Members = {
     id: text(facts.recordingId),
@@ -43,7 +43,7 @@ export function transcribedPayload(facts: TranscribedFacts): string {
   });
 }
 
-/** The body of a `recording.failed` event, keys in the order of the interface (section 6, D29). */
+/** The body of a `recording.failed` event, keys in the order of the interface (D29). */
 export function failedPayload(facts: FailedFacts): string {
   const recording: Members = {
     id: text(facts.recordingId),

@@ -1,4 +1,4 @@
-/** What an API key may be allowed to do (interface, section 5). */
+/** What an API key may be allowed to do (D10). */
 export const SCOPES = [
   'recordings:read',
   'recordings:write',

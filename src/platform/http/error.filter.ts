@@ -34,7 +34,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** The envelope of section 7; a refused rate limit also says `success: false`. */
+/** The envelope of every error; a refused rate limit also says `success: false`. */
 export function errorBody({ code, message, type, details, status }: ApiError): object {
   const error = { code, message, type, details };
   return status === 429 ? { success: false, error } : { error };

@@ -9,7 +9,11 @@ export function originForm(target: string): string {
 }
 
 /** RFC 9112 §3.2: exactly one Host, but for HTTP/1.0. */
-export function requireHost(request: IncomingMessage, _response: ServerResponse, next: (error?: unknown) => void): void {
+export function requireHost(
+  request: IncomingMessage,
+  _response: ServerResponse,
+  next: (error?: unknown) => void,
+): void {
   const hosts = request.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'host').length;
   const fits = hosts === 1 || (hosts === 0 && request.httpVersion === '1.0');
   next(fits ? undefined : new MalformedRequestError('A request has one Host header.'));

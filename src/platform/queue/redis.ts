@@ -5,6 +5,11 @@ import { Env } from '../config/env.js';
 
 /** Nobody waits longer for Redis: what it is asked for can be had without it, or later. */
 const PATIENCE_MS = 250;
+/**
+ * The wait is counted in steps. When this process itself stalls, timers fire before the answer is read that has come
+ * meanwhile; a stall counts for one step only, so that Redis is not held to be away because we were.
+ */
+const PATIENCE_STEPS = 5;
 /** After one failure Redis is left alone for this long, so that a dead server costs one wait and not one a request. */
 const BREAK_MS = 1000;
 /** A start waits for the connection, but not for long. */
@@ -43,7 +48,11 @@ export class RedisConnection implements OnModuleInit, OnApplicationShutdown {
     if (Date.now() < this.openUntil) return null;
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+      let steps = PATIENCE_STEPS;
+      timer = setTimeout(() => {
+        if (--steps > 0) timer?.refresh();
+        else reject(new Error(`no answer within ${PATIENCE_MS} ms`));
+      }, PATIENCE_MS / PATIENCE_STEPS);
     });
     try {
       const answer = await Promise.race([command(this.client), tooLate]);

@@ -9,7 +9,7 @@ const ABOVE_NOISE_DB = 9;
 /** What is so much softer than the loudest speech is breath or room. */
 const BELOW_LOUDEST_DB = 40;
 /** Softer than this is silence whatever surrounds it. */
-const SILENCE_DBFS = -66;
+const SILENCE_DBFS = -70;
 /** Even in fluent speech every tenth frame lies between words or in the closure of a consonant. */
 const NOISE_PERCENTILE = 0.1;
 const LOUD_PERCENTILE = 0.98;
