@@ -170,6 +170,22 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
     expect(await totalOf(caller)).toBe(alive.size);
   });
 
+  it('the comparison above would see a single recording or byte too many', async () => {
+    const caller = await service.account();
+    const book = (listed: number, bytes: number) =>
+      service.database.query(
+        `INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+         VALUES ($1, '2026-01-01', 'failed', $2, 0, 0, $3)`,
+        [caller.accountId, listed, bytes],
+      );
+    await book(1, 0);
+    expect(await disagreements()).toHaveLength(1);
+    await book(-1, 1);
+    expect(await disagreements()).toHaveLength(1);
+    await book(0, -1);
+    expect(await disagreements()).toEqual([]);
+  });
+
   it('a fold moves deltas and changes no figure', async () => {
     const caller = await service.account();
     for (const seconds of [0.1, 0.2, 0.3]) {

@@ -2,6 +2,8 @@ import request, { type Test } from 'supertest';
 import type { Scope } from '../../src/platform/access/scopes.js';
 import { silenceWav } from './audio-bytes.js';
 import type { Caller } from './caller.js';
+import type { Service } from './service.js';
+import { fail, transcribe, upload } from './stages.js';
 
 /** One operation of the interface, with an input that it takes. */
 export interface Operation {
@@ -16,6 +18,8 @@ export interface Operation {
   takesToken?: true;
   /** JSON that it takes, or an upload form. */
   body?: object | 'form';
+  /** The state in which a recording must be for it to succeed; any, when left out. */
+  needs?: 'transcribed' | 'failed';
 }
 
 /** What path parameters are filled with. */
@@ -56,8 +60,20 @@ export const OPERATIONS: Operation[] = [
     body: 'form',
   },
   { method: 'GET', path: '/v1/recordings/:recording_id', scope: 'recordings:read', success: 200 },
-  { method: 'GET', path: '/v1/recordings/:recording_id/transcription', scope: 'recordings:read', success: 200 },
-  { method: 'POST', path: '/v1/recordings/:recording_id/retry', scope: 'recordings:write', success: 202 },
+  {
+    method: 'GET',
+    path: '/v1/recordings/:recording_id/transcription',
+    scope: 'recordings:read',
+    success: 200,
+    needs: 'transcribed',
+  },
+  {
+    method: 'POST',
+    path: '/v1/recordings/:recording_id/retry',
+    scope: 'recordings:write',
+    success: 202,
+    needs: 'failed',
+  },
   { method: 'DELETE', path: '/v1/recordings/:recording_id', scope: 'recordings:write', success: 204 },
 ];
 
@@ -65,6 +81,16 @@ export const nameOf = ({ method, path }: Operation): string => `${method} ${path
 
 /** For `it.each`: the name first. */
 export const NAMED_OPERATIONS = OPERATIONS.map((operation) => [nameOf(operation), operation] as const);
+
+/** A key, a webhook and a recording of the owner, with which the operation succeeds. For a service with ROLES=api. */
+export async function subjectsOf(service: Service, owner: Caller, { needs }: Operation): Promise<Ids> {
+  const { credentials } = await service.key(owner, ['recordings:read']);
+  const { body: webhook } = await owner.post('/v1/webhooks', WEBHOOK).expect(201);
+  const recordingId = await upload(owner);
+  if (needs === 'transcribed') await transcribe(service, recordingId);
+  if (needs === 'failed') await fail(service, recordingId);
+  return { key_id: credentials.id, webhook_id: webhook.id as string, recording_id: recordingId };
+}
 
 /** @param headers credentials. */
 export function call(

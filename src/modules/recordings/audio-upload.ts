@@ -83,13 +83,12 @@ function openParser(request: IncomingMessage): Busboy {
 
 function readForm(request: IncomingMessage, parser: Busboy, file: SpoolFile): Promise<Omit<UploadForm, 'file'>> {
   return new Promise((resolve, reject) => {
-    // Whoever went away before this point will not say so again.
-    if (request.destroyed) return reject(new ClientGone('the client went away'));
+    const malformed = (): void => reject(new MalformedRequestError('The multipart body is malformed or incomplete.'));
     const fields: UploadForm['fields'] = {};
     let received: Promise<ReceivedFile> | null = null;
     parser.on('file', (name: string | undefined, stream, info) => {
       // Without a listener the error that ends a refused form would end the process.
-      stream.on('error', reject);
+      stream.on('error', malformed);
       if (name !== 'file') return reject(unknownField(name));
       received = spoolFile(stream, info, file);
       received.catch(reject);
@@ -105,7 +104,7 @@ function readForm(request: IncomingMessage, parser: Busboy, file: SpoolFile): Pr
     for (const limit of ['fieldsLimit', 'partsLimit'] as const) {
       parser.on(limit, () => reject(new MalformedRequestError('The form has too many fields.')));
     }
-    parser.on('error', () => reject(new MalformedRequestError('The multipart body is malformed or incomplete.')));
+    parser.on('error', malformed);
     parser.on('close', () => {
       if (received) void received.then((done) => resolve({ ...done, fields }), reject);
       else reject(new ValidationError({ field: 'file', reason: 'is required' }));
@@ -120,7 +119,9 @@ function readForm(request: IncomingMessage, parser: Busboy, file: SpoolFile): Pr
       arrived += chunk.length;
       if (arrived > MAX_FORM_BYTES) reject(tooLarge());
     });
-    request.pipe(parser);
+    // Whoever went away before this point will not say so again.
+    if (request.destroyed) reject(new ClientGone('the client went away'));
+    else request.pipe(parser);
   });
 }
 

@@ -7,6 +7,8 @@ import type { Env } from '../config/env.js';
 import { GRACE_MS } from './drop-body.js';
 import { originForm } from './request-target.js';
 
+const SWEEP_MS = 50;
+
 /** Nest's Express adapter with limits that are set on purpose instead of inherited from Node. */
 export class BoundedExpressAdapter extends ExpressAdapter {
   constructor(private readonly env: Env) {
@@ -25,6 +27,16 @@ export class BoundedExpressAdapter extends ExpressAdapter {
     server.maxConnections = 10_000;
     server.on('clientError', answerUnparsable);
     this.httpServer = server;
+  }
+
+  /** A connection that is busy when the stop begins falls idle later, and would then be kept alive for a minute. */
+  override async close(): Promise<void> {
+    const sweep = setInterval(() => this.httpServer.closeIdleConnections(), SWEEP_MS);
+    try {
+      await super.close();
+    } finally {
+      clearInterval(sweep);
+    }
   }
 
   private limits(): ServerOptions {

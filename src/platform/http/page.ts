@@ -32,7 +32,7 @@ export interface Found<Item> {
   total: number;
 }
 
-/** The seven fields that stand beside the collection in every page (interface, section docs/interface.md, Pages). */
+/** The seven fields that stand beside the collection in every page (docs/interface.md, Pages). */
 export class PageFields {
   @ApiProperty({ example: '/v1/recordings?page=0&limit=50' })
   uri: string;

@@ -82,7 +82,8 @@ export class PocketSphinx {
         word: word.replace(/\(\d+\)$/, ''),
         start: (from[0] ?? 0) / FRAMES_PER_SECOND,
         end: ((to[0] ?? 0) + 1) / FRAMES_PER_SECOND,
-        confidence: calls.exp(this.logmath, calls.posterior(segment, null, null, null)),
+        // Its logarithms are whole numbers to the base 1.0001: what is certain may come out a step above 1.
+        confidence: Math.min(1, calls.exp(this.logmath, calls.posterior(segment, null, null, null))),
       });
     }
     return words;

@@ -143,14 +143,17 @@ export class DeliveriesService {
     );
   }
 
-  private async succeed({ id, leaseToken }: ClaimedDelivery, { status, durationMs }: DeliveryOutcome): Promise<void> {
+  private async succeed(delivery: ClaimedDelivery, { status, durationMs }: DeliveryOutcome): Promise<void> {
+    const { id, leaseToken, webhookId } = delivery;
+    // Two statements, each with one row to lock: see `lockWebhook`.
     await this.database.query(
-      `WITH done AS (
-         UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
-           last_status = $3, last_error = NULL, last_duration_ms = $4, updated_at = now()
-         WHERE id = $1 AND lease_token = $2 AND status = 'pending' RETURNING webhook_id)
-       UPDATE webhooks SET failing_since = NULL, consecutive_failures = 0
-       WHERE id IN (SELECT webhook_id FROM done) AND failing_since IS NOT NULL`,
+      `UPDATE webhooks SET failing_since = NULL, consecutive_failures = 0 WHERE id = $1 AND failing_since IS NOT NULL`,
+      [webhookId],
+    );
+    await this.database.query(
+      `UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
+         last_status = $3, last_error = NULL, last_duration_ms = $4, updated_at = now()
+       WHERE id = $1 AND lease_token = $2 AND status = 'pending'`,
       [id, leaseToken, status, durationMs],
     );
   }
@@ -161,6 +164,7 @@ export class DeliveriesService {
     const schedule = this.env.webhookRetrySchedule;
     const nextAt = nextAttempt({ attempt, schedule, now: new Date(), retryAfter });
     await this.database.transact(async (tx) => {
+      await lockWebhook(tx, webhookId);
       const mine = await tx.query(
         `UPDATE deliveries SET status = $3, next_attempt_at = $4, lease_token = NULL, lease_until = NULL,
            last_status = $5, last_error = $6, last_duration_ms = $7, updated_at = now()
@@ -195,4 +199,12 @@ export class DeliveriesService {
     const delay = time.getTime() - Date.now();
     if (delay < NEAR_MS) void this.doorbell.ring({ webhookId }, time.getTime(), delay);
   }
+}
+
+/**
+ * Whoever writes a webhook and its deliveries in one transaction begins with the webhook, as its change and its deletion
+ * do: the other way round, deliveries that end at the same time would wait for each other.
+ */
+async function lockWebhook(tx: Tx, webhookId: string): Promise<void> {
+  await tx.query('SELECT 1 FROM webhooks WHERE id = $1 FOR NO KEY UPDATE', [webhookId]);
 }

@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { eventually } from './eventually.js';
+import type { Ground } from './service.js';
+
+const ROOT = join(__dirname, '..', '..');
+
+/** The built service in a process of its own, whose memory and end are nobody else's. */
+export interface BuiltService {
+  url: string;
+  pid: number;
+  /** Null while it runs. */
+  exit(): number | string | null;
+  stop(): Promise<void>;
+}
+
+/** Needs `nest build`. @param overrides environment variables */
+export async function startBuilt(ground: Ground, overrides: Record<string, string> = {}): Promise<BuiltService> {
+  const port = await freePort();
+  const env = { PATH: process.env.PATH, ...ground.environment, PORT: `${port}`, ...overrides };
+  const child: ChildProcess = spawn(process.execPath, ['dist/main.js'], { cwd: ROOT, env, stdio: 'ignore' });
+  const exit = (): number | string | null => child.exitCode ?? child.signalCode;
+  const url = `http://127.0.0.1:${port}`;
+  await eventually(async () => {
+    if (exit() !== null) throw new Error(`the built service ended with ${exit()} instead of starting`);
+    return await fetch(`${url}/health/live`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+  });
+  return {
+    url,
+    pid: child.pid as number,
+    exit,
+    stop: async () => {
+      if (exit() !== null) return;
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,78 @@
+/** What Linux tells about a process. Elsewhere there is no /proc: all figures are 0, and bounds on them hold. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+/** USER_HZ, which is 100 on every machine that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/** Bytes of memory that the process has, and the most that it ever had, or had since {@link forgetPeak}. */
+export function memoryOf(pid: number): { resident: number; peak: number } {
+  const status = read(`/proc/${pid}/status`);
+  const of = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;
+  return { resident: of('VmRSS'), peak: of('VmHWM') };
+}
+
+export function forgetPeak(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  } catch {
+    // Not Linux, or not allowed: then the peak is that of its whole life.
+  }
+}
+
+/** CPU seconds of the process's children that have ended. */
+export function cpuSecondsOfEndedChildren(pid: number): number {
+  const [userTicks = 0, systemTicks = 0] = statOf(pid).slice(CUTIME, CUTIME + 2).map(Number);
+  return (userTicks + systemTicks) / TICKS_PER_SECOND;
+}
+
+/** Where `cutime` stands in /proc/PID/stat (proc(5)), counted from behind the command's name. */
+const CUTIME = 13;
+const PARENT = 1;
+
+/** Children of the process that run this program. */
+export function childrenOf(pid: number, program: string): number[] {
+  const pids = list('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((child) => {
+    if (Number(statOf(child)[PARENT]) !== pid) return false;
+    return read(`/proc/${child}/comm`).trim() === program;
+  });
+}
+
+/** The largest peak of memory, in bytes, that any such child is seen with until `stop` is called. */
+export function watchChildren(pid: number, program: string): { stop: () => { peak: number; seen: number } } {
+  const seen = new Set<number>();
+  let peak = 0;
+  const timer = setInterval(() => {
+    for (const child of childrenOf(pid, program)) {
+      seen.add(child);
+      peak = Math.max(peak, memoryOf(child).peak);
+    }
+  }, 15);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return { peak, seen: seen.size };
+    },
+  };
+}
+
+function statOf(pid: number): string[] {
+  const stat = read(`/proc/${pid}/stat`);
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
