@@ -36,7 +36,10 @@ describe('account', () => {
   const usage = async () => (await caller.get('/v1/account').expect(200)).body.usage;
 
   it('is shown with exactly the fields of its shape (2.1, D2, D3)', async () => {
-    const answer = await caller.get('/v1/account').expect(200).expect('Content-Type', 'application/json; charset=utf-8');
+    const answer = await caller
+      .get('/v1/account')
+      .expect(200)
+      .expect('Content-Type', 'application/json; charset=utf-8');
 
     expect(answer.body).toStrictEqual({
       ...ACCOUNT,

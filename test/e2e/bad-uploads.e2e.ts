@@ -43,6 +43,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
   });
 
   afterEach(async () => {
+    RawConnection.destroyAll();
     await expectAlive(service.url);
     await expectUndone(service, ground, before);
   });

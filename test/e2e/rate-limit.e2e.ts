@@ -10,7 +10,7 @@ import { countAllowed, now } from '../support/allowed-requests.js';
 import type { Caller } from '../support/caller.js';
 import { eventually } from '../support/eventually.js';
 import { Line } from '../support/line.js';
-import { freePort } from '../support/private-redis.js';
+import { freePort } from '../support/free-port.js';
 import { rapidFire } from '../support/rapid-fire.js';
 import { type Ground, prepareGround, type Service, startService } from '../support/service.js';
 import { SERVICE_TIMEOUT } from '../support/timeouts.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { garbage, type PretendedFormat, silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { eventually } from '../support/eventually.js';
-import { expectHeaders, expectInvalid, expectRefusal } from '../support/refusals.js';
+import { expectHeaders, expectInvalid } from '../support/refusals.js';
 import { type Ground, prepareGround, type Service, startService } from '../support/service.js';
 import { FAILED_EVENT, FEATURES, SINGLE_RECORDING, TRANSCRIPTION, WORD } from '../support/shapes.js';
 import { fail, transcribe, upload } from '../support/stages.js';
@@ -198,7 +198,10 @@ describe('the real engine', () => {
       expect(failed).toMatchObject({ status: 'failed', features: null, duration_seconds: 0 });
       expect(failed.processed_at).toStrictEqual(SINGLE_RECORDING.updated_at);
       const { body: none } = await caller.get(of(id)).expect(404);
-      expect(none.error).toMatchObject({ code: 'TRANSCRIPTION_FAILED', details: { reason: expect.stringMatching(/\w/) } });
+      expect(none.error).toMatchObject({
+        code: 'TRANSCRIPTION_FAILED',
+        details: { reason: expect.stringMatching(/\w/) },
+      });
       await receiver.waitFor(() => eventsOf(id).length === 1);
 
       const { body: retried } = await caller.post(`${RECORDINGS}/${id}/retry`).expect(202);
@@ -237,6 +240,11 @@ describe('the real engine', () => {
     const kept = await service.database.query('SELECT id FROM events WHERE recording_id = $1', [doomed.id]);
     expect([kept, eventsOf(doomed.id)]).toEqual([[], []]);
     const object = join(ground.environment.STORAGE_DIR as string, 'objects', doomed.s3_key);
-    await eventually(() => access(object).then(() => false, () => true));
+    await eventually(() =>
+      access(object).then(
+        () => false,
+        () => true,
+      ),
+    );
   });
 });

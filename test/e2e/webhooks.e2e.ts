@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Secrets } from '../../src/platform/secrets/secrets.js';
 import type { Caller } from '../support/caller.js';
-import { BAD_PARAMETERS, envelope } from '../support/list-rules.js';
+import { BAD_PARAMETERS, envelope, walk } from '../support/list-rules.js';
 import { expectHeaders, expectInvalid, expectRefusal } from '../support/refusals.js';
 import { type Ground, prepareGround, type Service, startService } from '../support/service.js';
 import { CREATED_WEBHOOK, pageOf, WEBHOOK } from '../support/shapes.js';
 import { fail, transcribe, upload } from '../support/stages.js';
+import { STRANGE_IDS } from '../support/strange-ids.js';
 import { SERVICE_TIMEOUT } from '../support/timeouts.js';
 
 jest.setTimeout(SERVICE_TIMEOUT);
@@ -21,8 +22,7 @@ const addresses = JSON.parse(readFileSync(join(__dirname, '../fixtures/webhook-a
   refused: Record<string, Record<string, string>>;
   accepted: Record<string, string>;
 };
-const fill = (url: string): string =>
-  url.replace(/\{(canary|redirect)\}/, '8000').replace('{long}', 'a'.repeat(3000));
+const fill = (url: string): string => url.replace(/\{(canary|redirect)\}/, '8000').replace('{long}', 'a'.repeat(3000));
 
 interface Delivery {
   status: string;
@@ -160,7 +160,10 @@ describe('webhooks', () => {
     });
 
     it.each(Object.entries(addresses.refused))('refuses an address that is not public: %s (D29)', async (_, cases) => {
-      const answers = Object.keys(cases).map(async (url) => ({ url, answer: await caller.post(HOOKS, { ...GOOD, url: fill(url) }) }));
+      const answers = Object.keys(cases).map(async (url) => ({
+        url,
+        answer: await caller.post(HOOKS, { ...GOOD, url: fill(url) }),
+      }));
 
       for (const { url, answer } of await Promise.all(answers)) {
         expect([url, answer.status]).toEqual([url, 400]);
@@ -231,16 +234,8 @@ describe('webhooks', () => {
     it('is walked by next_page_uri to its end, and empty past it (4.1, D17)', async () => {
       const ids: string[] = [];
       for (let i = 0; i < 5; i++) ids.unshift((await create()).id);
-      const seen: string[] = [];
-      let page = 0;
-      for (let uri: string | null = `${HOOKS}?limit=2`; uri !== null; page++) {
-        const { body } = await caller.get(uri).expect(200);
-        const items = body.webhooks as { id: string }[];
-        seen.push(...items.map(({ id }) => id));
-        expect(body).toMatchObject(envelope(HOOKS, { page, limit: 2, size: items.length, total: 5 }));
-        uri = body.next_page_uri;
-      }
-      expect([page, seen]).toEqual([3, ids]);
+
+      expect(await walk(caller, HOOKS, 'webhooks', { limit: 2, total: 5 })).toEqual(ids);
 
       const past = await caller.get(`${HOOKS}?page=3&limit=2`).expect(200);
       expect(past.body).toStrictEqual({ webhooks: [], ...envelope(HOOKS, { page: 3, limit: 2, total: 5 }) });
@@ -362,45 +357,28 @@ describe('webhooks', () => {
     });
   });
 
-  it.each(['upper case', 'braces', 'no dashes', 'unknown', 'x', '%00', '%2e%2e'])(
-    'has no id of another form: 404 for %s (D1)',
-    async (form) => {
-      const { id } = await create();
-      const forms: Record<string, string> = {
-        'upper case': id.toUpperCase(),
-        braces: `%7B${id}%7D`,
-        'no dashes': id.replaceAll('-', ''),
-        unknown: randomUUID(),
-      };
-      const path = `${HOOKS}/${forms[form] ?? form}`;
+  it.each(STRANGE_IDS)('have no id of another form: 404 for %s (D1)', async (_, spell) => {
+    const { id } = await create();
+    const path = `${HOOKS}/${spell(id)}`;
 
-      expectRefusal(await caller.get(path), 'NotFoundError');
-      expectRefusal(await caller.put(path, GOOD), 'NotFoundError');
-      expectRefusal(await caller.delete(path), 'NotFoundError');
-      await caller.get(`${HOOKS}/${id}`).expect(200);
-    },
-  );
+    expectRefusal(await caller.get(path), 'NotFoundError');
+    expectRefusal(await caller.put(path, GOOD), 'NotFoundError');
+    expectRefusal(await caller.delete(path), 'NotFoundError');
+    await caller.get(`${HOOKS}/${id}`).expect(200);
+  });
 
   describe('who gets an event (D29)', () => {
     it('is settled when the recording ends: those that are active and subscribed then', async () => {
-      const [all, failed, disabled] = [
-        await create(),
-        await create({ events: ['recording.failed'] }),
-        await create(),
-      ];
+      const [all, failed, disabled] = [await create(), await create({ events: ['recording.failed'] }), await create()];
       await caller.put(`${HOOKS}/${disabled.id}`, { ...GOOD, status: 'disabled' }).expect(200);
       const [heard, broken] = [await upload(caller), await upload(caller)];
       await transcribe(service, heard);
       await fail(service, broken);
       await create();
 
-      const found = (await deliveries()).map(({ kind, webhook_id: id }) => [kind, id]);
+      const found = (await deliveries()).map(({ kind, webhook_id: id }) => `${kind} ${id}`);
       expect(found.toSorted()).toEqual(
-        [
-          ['recording.transcribed', all.id],
-          ['recording.failed', all.id],
-          ['recording.failed', failed.id],
-        ].toSorted(),
+        [`recording.transcribed ${all.id}`, `recording.failed ${all.id}`, `recording.failed ${failed.id}`].toSorted(),
       );
     });
 

@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Caller } from './caller.js';
 import { eventually } from './eventually.js';
+import { freePort } from './free-port.js';
 import type { Ground } from './service.js';
 
 const ROOT = join(__dirname, '..', '..');
@@ -47,6 +48,18 @@ export class Member {
     this.child.kill(signal);
   }
 
+  /** Whether it still takes connections: it does until it begins to stop. */
+  async isListening(): Promise<boolean> {
+    const { port } = new URL(this.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    const answer = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    return answer;
+  }
+
   private async isReady(): Promise<boolean> {
     return await fetch(`${this.url}/health/ready`).then(
       (answer) => answer.ok,
@@ -72,13 +85,4 @@ export async function newAccount(ground: Ground, url: string, ...options: string
     api_secret: string;
   };
   return new Caller(url, made.account.id, { id: '', key: made.api_key, secret: made.api_secret });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -22,11 +22,13 @@ const ANSWER_MS = 20_000;
 export class RawConnection {
   /** Resolves when the connection is gone, whoever ended it, and says after how many milliseconds. */
   readonly closed: Promise<number>;
+  private static readonly all = new Set<RawConnection>();
   private readonly opened = performance.now();
   private received = Buffer.alloc(0);
   private isOver = false;
 
   private constructor(private readonly socket: Socket) {
+    RawConnection.all.add(this);
     // Errors are ends like others here: a reset by the server is what some tests wait for.
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => {
@@ -35,6 +37,7 @@ export class RawConnection {
     this.closed = new Promise((resolve) => {
       socket.once('close', () => {
         this.isOver = true;
+        RawConnection.all.delete(this);
         resolve(this.age);
       });
     });
@@ -45,6 +48,11 @@ export class RawConnection {
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
     return new RawConnection(socket);
+  }
+
+  /** Breaks off what tests have left open, those that failed for instance. */
+  static destroyAll(): void {
+    for (const connection of RawConnection.all) connection.destroy();
   }
 
   /** Milliseconds since the connection was opened. */

@@ -41,3 +41,7 @@ export function expectHeaders({ headers }: Pick<Response, 'headers'>): void {
   expect(limits).toEqual(limits.map(() => expect.stringMatching(/^\d+$/)));
   expect(headers['x-request-id']).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
 }
+
+/** For requests that race: the statuses, smallest first. */
+export const statusesOf = (answers: Pick<Response, 'status'>[]): number[] =>
+  answers.map(({ status }) => status).toSorted((a, b) => a - b);

@@ -49,12 +49,13 @@ export class ProcessingService {
     private readonly env: Env,
   ) {}
 
-  /** Null when there is nothing to do: done, deleted, in somebody's hands, or not due yet. */
+  /** Null when there is nothing to do: done, deleted, in somebody's hands, not due yet, or tried too often. */
   async claim(id: string): Promise<Lease | null> {
     const [lease] = await this.database.query<Lease>(
       `UPDATE recordings r SET lease_token = $2, attempt = attempt + 1,
          lease_until = clock_timestamp() + make_interval(secs => $3)
        WHERE id = $1 AND status = 'processing' AND (lease_until IS NULL OR lease_until < now())
+         AND attempt < ${MAX_ATTEMPTS}
        RETURNING ${this.columns}`,
       [id, randomUUID(), this.env.leaseSeconds],
     );

@@ -1,3 +1,5 @@
+import { isNativeError } from 'node:util/types';
+
 /** Socket errors, and the SQLSTATE classes in which Postgres says that it cannot serve now. */
 const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
 /** 08 connection exception, 53 insufficient resources, 57P shutdown and crash, 25006 read-only after a fail-over. */
@@ -8,9 +10,10 @@ const MESSAGES =
 
 /** Whether an error says that Postgres is out of reach for now, as opposed to a defect of ours. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  // Not `instanceof`: errors of Node's own sockets come from another realm where tests run in one of their own.
+  if (!isNativeError(error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   if (SQLSTATES.test(code) || MESSAGES.test(error.message)) return true;
-  const fromDatabase = 'syscall' in error || 'driverError' in error || error instanceof AggregateError;
+  const fromDatabase = 'syscall' in error || 'driverError' in error || 'errors' in error;
   return fromDatabase && SOCKET_CODES.has(code);
 }

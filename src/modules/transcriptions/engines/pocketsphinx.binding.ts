@@ -12,10 +12,12 @@ const INSTALL =
   'Fedora: dnf install pocketsphinx pocketsphinx-models; macOS: brew install cmu-pocketsphinx';
 
 /**
- * The defaults but for the second pass, which costs time and brings nothing. Its limits on active states and words
- * (maxhmmpf, maxwpf) halve the time of a clear note and cost an unclear one a third of its words.
+ * Found by trying on the recordings of docs/decisions: the second pass (fwdflat) costs time and brings nothing, and
+ * between 11 and 18 the weight of the language model in the last pass makes no difference, while the 9.5 that is the
+ * default loses words. Limits on active states and words (maxhmmpf, maxwpf) are left alone: they would save a
+ * third of the time of a clear note, and cost a noisy one a third of its words.
  */
-const SETTINGS: Settings = { fwdflat: false };
+const SETTINGS: Settings = { fwdflat: false, bestpathlw: 12 };
 
 type Settings = Record<string, string | number | boolean>;
 type Library = ReturnType<typeof koffi.load>;
