@@ -13,7 +13,7 @@ import { DATA, ROOT, START_LOCK } from './lib/paths.mjs';
 import { isFree, nextFreePort } from './lib/ports.mjs';
 import { stopTools } from './lib/processes.mjs';
 import { checkPlatform, prepareProject } from './lib/setup.mjs';
-import { abandonSteps, printError, seconds, step, UserError } from './lib/steps.mjs';
+import { lastStep, printError, seconds, step, UserError } from './lib/steps.mjs';
 import { ensureSystemPackages } from './lib/system-packages.mjs';
 import { Teardown } from './lib/teardown.mjs';
 
@@ -125,10 +125,8 @@ function stopOnSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       if (teardown.isRunning) return;
-      abandonSteps();
-      process.stdout.write('\n');
       process.exitCode = isReady ? 0 : 128 + constants.signals[signal];
-      void step('Stopping', end).finally(() => process.exit());
+      void lastStep('Stopping', end).finally(() => process.exit());
     });
   }
 }

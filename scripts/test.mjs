@@ -5,7 +5,7 @@ import { cleanEnvironment } from './lib/environment.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { runVisibly, stopTools } from './lib/processes.mjs';
 import { checkPlatform, prepareProject } from './lib/setup.mjs';
-import { abandonSteps, printError, seconds, step } from './lib/steps.mjs';
+import { lastStep, printError, seconds, step } from './lib/steps.mjs';
 import { ensureSystemPackages } from './lib/system-packages.mjs';
 import { Teardown } from './lib/teardown.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
@@ -16,8 +16,8 @@ const teardown = new Teardown();
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
-    abandonSteps();
-    void Promise.all([teardown.run(), stopTools()]).finally(() => process.exit(130));
+    if (teardown.isRunning) return;
+    void lastStep('Stopping', () => Promise.all([teardown.run(), stopTools()])).finally(() => process.exit(130));
   });
 }
 

@@ -19,7 +19,8 @@ try {
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   if (error instanceof UsageError) process.stderr.write(usage());
-  process.exitCode = 1;
+  // What a start that failed half-way has opened, such as a connection to Redis, would keep the process for ever.
+  process.exit(1);
 }
 
 /** The same rooms as the service, but no role: nothing listens, nothing is processed. */

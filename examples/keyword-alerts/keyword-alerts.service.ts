@@ -30,7 +30,7 @@ export class KeywordAlertsService {
     );
   }
 
-  async list(accountId: string, { page = 0, limit = 50 }: PageQuery): Promise<Found<KeywordAlert>> {
+  async list(accountId: string, { page, limit }: PageQuery): Promise<Found<KeywordAlert>> {
     const [items, total] = await this.alerts.findAndCount({
       where: { accountId },
       order: { createdAt: 'DESC', id: 'DESC' },

@@ -7,7 +7,7 @@ import { freePort } from './ports.mjs';
 import { persistentHome, systemHome } from './postgres-home.mjs';
 import { initialisePostgres, postgresUrl, startPostgres, stopLeftoverPostgres, stopPostgres } from './postgres.mjs';
 import { rotateLog } from './processes.mjs';
-import { redisUrl, startRedis, stopRedis } from './redis.mjs';
+import { redisUrl, startRedis, stopLeftoverRedis, stopRedis } from './redis.mjs';
 import { stopLeftover, Supervisor } from './supervisor.mjs';
 
 const SERVERS_FILE = join(DATA, 'services.json');
@@ -40,8 +40,10 @@ export async function startLocalPostgres(own) {
 
 /** The project's own Redis, with an append-only file. */
 export async function startLocalRedis(own) {
-  const leftover = await stopLeftover('redis', 'SIGTERM', STOP_TIMEOUT_MS);
-  const server = { ...(await serverSettings('redis')), folder: join(DATA, 'redis'), logFile: logFileOf('redis') };
+  const folder = join(DATA, 'redis');
+  const recorded = await stopLeftover('redis', 'SIGTERM', STOP_TIMEOUT_MS);
+  const leftover = (await stopLeftoverRedis(folder)) || recorded;
+  const server = { ...(await serverSettings('redis')), folder, logFile: logFileOf('redis') };
   const supervisor = new Supervisor({
     name: 'redis',
     logFile: server.logFile,
@@ -58,6 +60,7 @@ export async function startLocalRedis(own) {
 /** Stops the servers of a start that was killed. */
 export async function stopLeftoverServers() {
   await stopLeftover('redis', 'SIGTERM', STOP_TIMEOUT_MS);
+  await stopLeftoverRedis(join(DATA, 'redis'));
   for (const folder of [DATA, systemHome()]) await stopLeftoverPostgres(join(folder, 'postgres'));
 }
 

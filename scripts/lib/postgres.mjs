@@ -82,7 +82,11 @@ export async function stopLeftoverPostgres(data) {
   if (found) await stopProcess(pid, 'SIGINT', STOP_TIMEOUT_MS);
   // A dead server's number may belong to somebody else by now, or still to itself while nobody collects dead
   // children, as in some containers. The new server would take either for the old one and refuse to start.
-  if (existsSync(pidFile) && isNumberTaken(pid) && (await waitUntil(() => !isInUse(data), LEFTOVER_TIMEOUT_MS))) {
+  if (
+    existsSync(pidFile) &&
+    isNumberTaken(pid) &&
+    (await waitUntil(() => processesIn(data).length === 0, LEFTOVER_TIMEOUT_MS))
+  ) {
     rmSync(pidFile, { force: true });
   }
   return found;

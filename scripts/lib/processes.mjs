@@ -48,11 +48,11 @@ export function isNumberTaken(pid) {
   }
 }
 
-/** Whether a process works in that folder; only Linux can tell. */
-export function isInUse(folder) {
-  if (process.platform !== 'linux') return false;
+/** The processes that work in a folder, which only Linux can tell. @returns {number[]} */
+export function processesIn(folder) {
+  if (process.platform !== 'linux') return [];
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.some((pid) => workingFolderOf(pid) === folder);
+  return pids.map(Number).filter((pid) => workingFolderOf(pid) === folder);
 }
 
 /** The command line of a process, its arguments separated by spaces; empty when it cannot be read. */

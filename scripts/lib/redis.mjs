@@ -1,7 +1,16 @@
 import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 
-import { findCommand, sizeOf, spawnServer, stopProcess, tailOf, waitUntil } from './processes.mjs';
+import {
+  commandLineOf,
+  findCommand,
+  processesIn,
+  sizeOf,
+  spawnServer,
+  stopProcess,
+  tailOf,
+  waitUntil,
+} from './processes.mjs';
 import { UserError } from './steps.mjs';
 
 const START_TIMEOUT_MS = 60_000;
@@ -48,6 +57,13 @@ export async function startRedis({ folder, port, password, logFile, temporary = 
 /** Writes what is left of the append-only file and exits. */
 export async function stopRedis(child) {
   await stopProcess(child.pid, 'SIGTERM', STOP_TIMEOUT_MS);
+}
+
+/** Stops servers in that folder that no file tells of: two of them on one append-only file would ruin it. */
+export async function stopLeftoverRedis(folder) {
+  const servers = processesIn(folder).filter((pid) => COMMANDS.some((name) => commandLineOf(pid).includes(name)));
+  await Promise.all(servers.map((pid) => stopProcess(pid, 'SIGTERM', STOP_TIMEOUT_MS)));
+  return servers.length > 0;
 }
 
 export function redisUrl({ port, password }) {

@@ -4,12 +4,7 @@ const TIME_WIDTH = 8;
 // Whoever reads our output may go away (`npm start | head`); the service goes on.
 process.stdout.on('error', () => {});
 
-let abandoned = 0;
-
-/** Forgets the steps under way: when everything is being stopped, their end is no news. */
-export function abandonSteps() {
-  abandoned++;
-}
+let interrupted = false;
 
 /** An error whose message is all that the user needs: no stack is shown. */
 export class UserError extends Error {}
@@ -21,13 +16,23 @@ export class UserError extends Error {}
  * @param {() => Promise<T> | T} work the step's result; a string, or a property `detail`, is shown on the line
  * @returns {Promise<T>}
  */
-export async function step(label, work) {
+export function step(label, work) {
+  if (interrupted) return Promise.reject(new Error(`Interrupted before ${label}.`));
+  return show(label, work, () => !interrupted);
+}
+
+/** The step that ends a command early. Of those under way nothing more is shown, and no other begins. */
+export function lastStep(label, work) {
+  interrupted = true;
+  process.stdout.write('\n');
+  return show(label, work, () => true);
+}
+
+async function show(label, work, isShown) {
   const start = performance.now();
-  const generation = abandoned;
   const end = (detail) => {
-    if (generation !== abandoned) return;
     const time = seconds(performance.now() - start);
-    process.stdout.write(`${time.padStart(TIME_WIDTH)}   ${detail}\n`);
+    if (isShown()) process.stdout.write(`${time.padStart(TIME_WIDTH)}   ${detail}\n`);
   };
   process.stdout.write(`  ${label.padEnd(LABEL_WIDTH)}`);
   try {

@@ -75,7 +75,7 @@ describe('a bad request is refused, and changes nothing', () => {
     const get = (line: string): string => `GET /v1/account HTTP/1.1\r\nHost: a\r\n@${line}\r\n\r\n`;
     const length = UPLOAD.length;
 
-    it.each<[what: string, wire: string, body: Buffer]>([
+    const UNPARSABLE: [what: string, wire: string, body: Buffer][] = [
       ['a Content-Length smaller than the body', uploadTo(`Content-Length: ${length - 200}`), UPLOAD],
       ['a Content-Length of 0 with a body', uploadTo('Content-Length: 0'), UPLOAD],
       [
@@ -127,11 +127,18 @@ describe('a bad request is refused, and changes nothing', () => {
       ['the beginning of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', Buffer.alloc(0)],
       ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n', Buffer.alloc(0)],
       ['random bytes', Buffer.from(Array.from({ length: 500 }, (_, i) => (i * 193 + 128) % 256)).toString('latin1'), Buffer.alloc(0)],
-    ])('answers %s with 400 or 431, and ends the connection', async (_, wire, body) => {
+    ];
+
+    async function sendAll(wire: string, body: Buffer): Promise<RawConnection> {
       const connection = await RawConnection.open(service.url);
       const lines = credentials().map(([name, value]) => `${name}: ${value}\r\n`);
       await connection.send(wire.replace('@', lines.join('')));
       if (body.length > 0) await connection.send(body);
+      return connection;
+    }
+
+    it.each(UNPARSABLE)('is answered with 400 or 431: %s', async (_, wire, body) => {
+      const connection = await sendAll(wire, body);
       const answer = await connection.answer(5000);
 
       expectHarmless(answer);
@@ -139,9 +146,13 @@ describe('a bad request is refused, and changes nothing', () => {
       expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
       const error = { code: expect.any(Number), message: expect.any(String), details: expect.anything() };
       expect(answer.body).toStrictEqual({ error: { ...error, type: expect.stringMatching(/Error$/) } });
-      // The client has neither sent an end nor gone away.
+    });
+
+    it('ends the connections of all of them, though no client ends its half', async () => {
+      const connections = await Promise.all(UNPARSABLE.map(([, wire, body]) => sendAll(wire, body)));
+      const statuses = await Promise.all(connections.map(async (connection) => (await connection.answer()).status));
+      expect(statuses.filter((status) => status !== 400 && status !== 431)).toEqual([]);
       await expectNoConnections(service, 4000);
-      connection.destroy();
     });
 
     it('breaks the connection of a client that goes on sending headers, once it could read the answer', async () => {
@@ -247,8 +258,14 @@ describe('a bad request is refused, and changes nothing', () => {
   const WITH_JSON = OPERATIONS.filter(({ body }) => typeof body === 'object') as (Operation & { body: object })[];
 
   describe('JSON', () => {
-    const UNKNOWN = '00000000-0000-7000-8000-000000000000';
-    const targetOf = ({ path }: Operation): string => path.replace(/:\w+/g, UNKNOWN);
+    let webhookId: string;
+    const targetOf = ({ path }: Operation): string => path.replace(/:webhook_id/, webhookId);
+
+    beforeEach(async () => {
+      const { body } = await caller.post('/v1/webhooks', { url: 'https://a.example.com/', events: ['recording.failed'] });
+      webhookId = body.id;
+      rowsBefore = await rows();
+    });
 
     it('is read by some operations', () => {
       expect(WITH_JSON.map(nameOf)).toEqual(expect.arrayContaining(['POST /v1/webhooks', 'PUT /v1/webhooks/:webhook_id']));

@@ -63,7 +63,7 @@ describe('probeAudio', () => {
     );
   });
 
-  it('comes to an end soon, whatever 25 MB are made of', async () => {
+  it('reads 25 MB at most once, whatever they are made of', async () => {
     const webmStart = silentWebm(1);
     const hostile: [AudioFormat, Buffer, string][] = [
       ['webm', webmStart, 'ec80'],
@@ -81,10 +81,7 @@ describe('probeAudio', () => {
       const bytes = Buffer.alloc(26_214_400, Buffer.from(filling, 'hex'));
       start.copy(bytes);
       const file = inMemory(bytes);
-      const begun = performance.now();
       await probeAudio(file, bytes.length, format);
-      // Some 0.1 s; ten times that where other tests run beside this one.
-      expect(performance.now() - begun).toBeLessThan(1_500);
       expect(file.bytesRead).toBeLessThan(bytes.length * 1.1);
     }
   });

@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { raw, type Request, type Response } from 'express';
+import type { Request } from 'express';
 import type { Observable } from 'rxjs';
 import { ACCESS_RULE, type AccessRule } from '../access/require-scope.js';
 import { MalformedRequestError, PayloadTooLargeError, ValidationError } from '../errors/errors.js';
@@ -9,8 +10,6 @@ export const JSON_BODY_BYTES = 102_400;
 /** Deeper than any body of ours; a bound keeps recursive code behind this point safe. */
 const MAX_DEPTH = 16;
 
-/** `inflate: false` answers compressed bodies with 415, which the error filter turns into a 400. */
-const readRaw = raw({ type: 'application/json', limit: JSON_BODY_BYTES, inflate: false });
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
@@ -22,7 +21,7 @@ export class JsonBodyInterceptor implements NestInterceptor {
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<Request>();
     if (!takesQuery(context) && !isPublic(context)) refuseQuery(request);
-    if (takesBody(context)) request.body = await readJson(request, context.switchToHttp().getResponse<Response>());
+    if (takesBody(context)) request.body = await readJson(request);
     return next.handle();
   }
 }
@@ -40,14 +39,12 @@ function isPublic(context: ExecutionContext): boolean {
   return rule?.scope === null;
 }
 
-async function readJson(request: Request, response: Response): Promise<object> {
-  if (!request.is('application/json')) {
+async function readJson(request: Request): Promise<object> {
+  const encoding = request.headers['content-encoding'];
+  if (!request.is('application/json') || (encoding && encoding !== 'identity')) {
     throw new MalformedRequestError('A JSON object is required, with Content-Type: application/json.');
   }
-  await new Promise<void>((resolve, reject) => {
-    readRaw(request, response, (error?: unknown) => (error ? reject(explain(error)) : resolve()));
-  });
-  const body = parse(request.body);
+  const body = parse(await readAll(request));
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new MalformedRequestError('The body must be a JSON object.');
   }
@@ -56,18 +53,33 @@ async function readJson(request: Request, response: Response): Promise<object> {
   return body;
 }
 
-function parse(bytes: unknown): unknown {
+/** Not Express's own parser: that one answers a body that is too large only once its end has come, if ever it does. */
+function readAll(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let arrived = 0;
+    const limit = (bytes: number): void => {
+      if (bytes > JSON_BODY_BYTES) reject(new PayloadTooLargeError('The body', JSON_BODY_BYTES));
+    };
+    const breakOff = (): void => reject(new MalformedRequestError('The body could not be read.'));
+    limit(Number(request.headers['content-length'] ?? 0));
+    request.on('data', (chunk: Buffer) => {
+      arrived += chunk.length;
+      limit(arrived);
+      if (arrived <= JSON_BODY_BYTES) chunks.push(chunk);
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', breakOff).on('close', breakOff);
+    if (request.destroyed) breakOff();
+  });
+}
+
+function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(utf8.decode(bytes as Buffer));
+    return JSON.parse(utf8.decode(bytes));
   } catch {
     throw new MalformedRequestError('The body is not valid JSON in UTF-8.');
   }
-}
-
-function explain(error: unknown): Error {
-  const status = (error as { status?: number }).status;
-  if (status === 413) return new PayloadTooLargeError('The body', JSON_BODY_BYTES);
-  return new MalformedRequestError('The body could not be read.');
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

@@ -11,11 +11,13 @@ export class ValidationPipe implements PipeTransform {
     const input = value as Record<string, unknown>;
     const known = propertiesOf(metatype);
     const unknown = Object.keys(input).filter((name) => !known.has(name));
-    const dto = plainToInstance(metatype, input, { exposeDefaultValues: true }) as object;
+    // Only what is known: ten thousand strange names would keep the transformer busy for a quarter of a second.
+    const accepted = Object.fromEntries(Object.entries(input).filter(([name]) => known.has(name)));
+    const dto = plainToInstance(metatype, accepted, { exposeDefaultValues: true }) as object;
     const violations = await validate(dto, { stopAtFirstError: true });
     const what = type === 'body' ? 'field' : 'parameter';
     const [first, ...others] = [
-      ...unknown.map((field) => ({ field, reason: `is not a ${what} of this operation` })),
+      ...unknown.map((field) => ({ field: field.toWellFormed(), reason: `is not a ${what} of this operation` })),
       ...violations.flatMap(brokenRules),
     ];
     if (first) throw new ValidationError(first, ...others);

@@ -6,6 +6,12 @@ import { Reconciler } from './reconciler.js';
 import { RedisConnection } from './redis.js';
 
 /**
+ * A ring that was taken by a process that then froze or died is forgotten after at most twice this long; until then the
+ * same ring would pass for one that still waits.
+ */
+const STALLED_INTERVAL_MS = 5000;
+
+/**
  * Bull is the doorbell and never the record: a job says only "look at this row", and losing it costs a few seconds.
  * So its jobs are not kept when they are done, and a stalled one is not tried again: the reconciler will ring.
  */
@@ -13,7 +19,7 @@ function bullOptions(connections: BullConnections): QueueOptions {
   return {
     createClient: connections.open,
     defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
-    settings: { maxStalledCount: 0 },
+    settings: { maxStalledCount: 0, stalledInterval: STALLED_INTERVAL_MS },
   };
 }
 

@@ -12,6 +12,12 @@ interface Duty {
 const RECONCILER_LOCK = 7_305_119;
 
 /**
+ * A process that freezes, or whose machine drops off the network, keeps its session and with it the lock. Postgres ends
+ * the session once it has been silent for so many rounds.
+ */
+const SILENT_ROUNDS = 6;
+
+/**
  * Sees to it that whatever the tables say is owed gets done, whoever crashed and whichever ring was lost.
  * Duties run one after another every RECONCILE_SECONDS, in one worker process at a time.
  */
@@ -79,9 +85,13 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       ];
       if (!answer.held) return;
       try {
+        const silence = `${SILENT_ROUNDS * this.env.reconcileSeconds}s`;
+        await holder.query(`SELECT set_config('idle_session_timeout', $1, false)`, [silence]);
         await work();
       } finally {
-        await holder.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]);
+        await holder.query(`SELECT set_config('idle_session_timeout', '0', false), pg_advisory_unlock($1)`, [
+          RECONCILER_LOCK,
+        ]);
       }
     } finally {
       await holder.release();
