@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   commandLineOf,
   identityOf,
-  isInUse,
   isNumberTaken,
+  processesIn,
   run,
   sizeOf,
   spawnServer,

@@ -6,10 +6,12 @@ import { Reconciler } from './reconciler.js';
 import { RedisConnection } from './redis.js';
 
 /**
- * A ring that was taken by a process that then froze or died is forgotten after at most twice this long; until then the
- * same ring would pass for one that still waits.
+ * What a process that froze or died has taken is noticed after at most twice this long; until then the same ring would
+ * pass for one that still waits.
  */
 const STALLED_INTERVAL_MS = 5000;
+/** Each place of a process asks for a job in turn and waits so long: a frozen process goes on taking rings until then. */
+const DRAIN_DELAY_SECONDS = 1;
 
 /**
  * Bull is the doorbell and never the record: a job says only "look at this row", and losing it costs a few seconds.
@@ -19,7 +21,7 @@ function bullOptions(connections: BullConnections): QueueOptions {
   return {
     createClient: connections.open,
     defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
-    settings: { maxStalledCount: 0, stalledInterval: STALLED_INTERVAL_MS },
+    settings: { maxStalledCount: 0, stalledInterval: STALLED_INTERVAL_MS, drainDelay: DRAIN_DELAY_SECONDS },
   };
 }
 
