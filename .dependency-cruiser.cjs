@@ -51,6 +51,13 @@ module.exports = {
       to: { path: '^src/', pathNot: ['^src/(platform|guards)/', DOORS] },
     },
     {
+      name: 'examples-by-the-door',
+      comment: 'An added module gets on with what the core offers to all.',
+      severity: 'error',
+      from: { path: '^examples/', pathNot: String.raw`\.e2e\.ts$` },
+      to: { path: '^(src|test|scripts)/', pathNot: ['^src/platform/', DOORS] },
+    },
+    {
       name: 'guards-only-from-the-app',
       comment: 'Controllers use the words in platform/access/; what enforces them is put together in app.*',
       severity: 'error',

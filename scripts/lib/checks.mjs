@@ -12,7 +12,7 @@ const STATIC_CHECKS = [
   { label: 'Format', command: ['oxfmt', '--check'] },
   { label: 'Lint', command: ['oxlint', '--type-aware'] },
   { label: 'Types', command: ['tsc', '--noEmit'] },
-  { label: 'Walls', command: ['depcruise', '--config', '.dependency-cruiser.cjs', 'src'] },
+  { label: 'Walls', command: ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'examples'] },
   { label: 'Dead code', command: ['knip'] },
 ];
 

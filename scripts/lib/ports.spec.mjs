@@ -19,9 +19,7 @@ describe('ports', () => {
   });
 
   test('a preferred port that is taken is replaced', async () => {
-    const port = await freePort(taken);
-    expect(port).not.toBe(taken);
-    expect(await freePort(port)).toBe(port);
+    expect(await freePort(taken)).not.toBe(taken);
   });
 
   test('the next free port comes after the taken one', async () => {

@@ -102,7 +102,11 @@ describe('a bad request is refused, and changes nothing', () => {
       ['a chunk size beyond 64 bits', uploadTo('Transfer-Encoding: chunked'), Buffer.from(`${'f'.repeat(20)}\r\nabc`)],
       ['a chunk longer than it says', uploadTo('Transfer-Encoding: chunked'), Buffer.from('3\r\nabcdef\r\n0\r\n\r\n')],
       ['a chunk extension of 100 kB', uploadTo('Transfer-Encoding: chunked'), Buffer.from(`3;${'x'.repeat(100_000)}`)],
-      ['trailers of 100 kB', uploadTo('Transfer-Encoding: chunked'), Buffer.from(`0\r\nX-A: ${'x'.repeat(100_000)}\r\n`)],
+      [
+        'trailers of 100 kB',
+        uploadTo('Transfer-Encoding: chunked'),
+        Buffer.from(`0\r\nX-A: ${'x'.repeat(100_000)}\r\n`),
+      ],
       ['bare LF', get('X-A: b').replaceAll('\r\n', '\n'), Buffer.alloc(0)],
       ['bare LF behind one header', get('X-A: b\nX-B: c'), Buffer.alloc(0)],
       ['bare CR', get('X-A: b\rX-B: c'), Buffer.alloc(0)],
@@ -115,7 +119,11 @@ describe('a bad request is refused, and changes nothing', () => {
       ['a header without a colon', get('X-A'), Buffer.alloc(0)],
       ['9 kB in one header', get(`X-A: ${'a'.repeat(9_000)}`), Buffer.alloc(0)],
       ['9 kB in the URL', `GET /v1/account?${'a'.repeat(9_000)} HTTP/1.1\r\nHost: a\r\n@\r\n`, Buffer.alloc(0)],
-      ['9 kB in many headers', get(Array.from({ length: 900 }, (_, i) => `X-${i}: 1234567890`).join('\r\n')), Buffer.alloc(0)],
+      [
+        '9 kB in many headers',
+        get(Array.from({ length: 900 }, (_, i) => `X-${i}: 1234567890`).join('\r\n')),
+        Buffer.alloc(0),
+      ],
       ['1 MB of headers', get(`X-A: ${'a'.repeat(1_000_000)}`), Buffer.alloc(0)],
       ['a method that does not exist', get('X-A: b').replace('GET', 'STEAL'), Buffer.alloc(0)],
       ['a method in lower case', get('X-A: b').replace('GET', 'get'), Buffer.alloc(0)],
@@ -126,7 +134,11 @@ describe('a bad request is refused, and changes nothing', () => {
       ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', Buffer.alloc(0)],
       ['the beginning of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', Buffer.alloc(0)],
       ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n', Buffer.alloc(0)],
-      ['random bytes', Buffer.from(Array.from({ length: 500 }, (_, i) => (i * 193 + 128) % 256)).toString('latin1'), Buffer.alloc(0)],
+      [
+        'random bytes',
+        Buffer.from(Array.from({ length: 500 }, (_, i) => (i * 193 + 128) % 256)).toString('latin1'),
+        Buffer.alloc(0),
+      ],
     ];
 
     async function sendAll(wire: string, body: Buffer): Promise<RawConnection> {
@@ -233,8 +245,14 @@ describe('a bad request is refused, and changes nothing', () => {
     it('ignores what a client expects and asks to be upgraded to', async () => {
       const answers = [
         await ask('GET', '/v1/account', [['Expect', 'the Spanish Inquisition']]),
-        await ask('GET', '/v1/account', [['Connection', 'Upgrade'], ['Upgrade', 'websocket']]),
-        await ask('GET', '/v1/account', [['Connection', 'Upgrade, HTTP2-Settings'], ['Upgrade', 'h2c']]),
+        await ask('GET', '/v1/account', [
+          ['Connection', 'Upgrade'],
+          ['Upgrade', 'websocket'],
+        ]),
+        await ask('GET', '/v1/account', [
+          ['Connection', 'Upgrade, HTTP2-Settings'],
+          ['Upgrade', 'h2c'],
+        ]),
       ];
       for (const answer of answers) {
         expect(answer.status).toBe(200);
@@ -262,20 +280,28 @@ describe('a bad request is refused, and changes nothing', () => {
     const targetOf = ({ path }: Operation): string => path.replace(/:webhook_id/, webhookId);
 
     beforeEach(async () => {
-      const { body } = await caller.post('/v1/webhooks', { url: 'https://a.example.com/', events: ['recording.failed'] });
+      const { body } = await caller.post('/v1/webhooks', {
+        url: 'https://a.example.com/',
+        events: ['recording.failed'],
+      });
       webhookId = body.id;
       rowsBefore = await rows();
     });
 
     it('is read by some operations', () => {
-      expect(WITH_JSON.map(nameOf)).toEqual(expect.arrayContaining(['POST /v1/webhooks', 'PUT /v1/webhooks/:webhook_id']));
+      expect(WITH_JSON.map(nameOf)).toEqual(
+        expect.arrayContaining(['POST /v1/webhooks', 'PUT /v1/webhooks/:webhook_id']),
+      );
     });
 
     it.each<[what: string, bytes: (valid: object) => string | Buffer]>([
       ['a byte order mark', (valid) => `\ufeff${JSON.stringify(valid)}`],
       ['a byte that is not UTF-8', (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xff'), 'latin1')],
       ['an overlong slash', (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xc0\xaf'), 'latin1')],
-      ['a surrogate in UTF-8', (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xed\xa0\x80'), 'latin1')],
+      [
+        'a surrogate in UTF-8',
+        (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xed\xa0\x80'), 'latin1'),
+      ],
       ['UTF-16', (valid) => Buffer.from(JSON.stringify(valid), 'utf16le')],
       ['a top-level array', (valid) => JSON.stringify([valid])],
       ['a top-level string', (valid) => JSON.stringify(JSON.stringify(valid))],
@@ -297,7 +323,11 @@ describe('a bad request is refused, and changes nothing', () => {
       ['a form', () => 'name=a&identity=b'],
     ])('refuses %s', async (_, bytes) => {
       for (const operation of WITH_JSON) {
-        const answer = await askJson(operation.method, targetOf(operation), Buffer.from(bytes(operation.body) as string));
+        const answer = await askJson(
+          operation.method,
+          targetOf(operation),
+          Buffer.from(bytes(operation.body) as string),
+        );
         expectRefusal(answer, 'MalformedRequestError');
       }
     });
@@ -325,7 +355,8 @@ describe('a bad request is refused, and changes nothing', () => {
       for (const { method, path, body } of WITH_JSON) {
         for (const [field, valid] of Object.entries(body) as [string, unknown][]) {
           const isList = Array.isArray(valid);
-          const wrong = isList && what.startsWith('an array') ? [value('x')] : value(isList ? String(valid[0]) : String(valid));
+          const wrong =
+            isList && what.startsWith('an array') ? [value('x')] : value(isList ? String(valid[0]) : String(valid));
           const text = JSON.stringify({ ...body, [field]: isList && typeof wrong === 'string' ? [wrong] : wrong });
           const answer = await askJson(method, targetOf({ path } as Operation), Buffer.from(text));
           expectInvalid(answer, field);
@@ -359,23 +390,31 @@ describe('a bad request is refused, and changes nothing', () => {
       for (const operation of WITH_JSON) {
         const answer = await askJson(operation.method, targetOf(operation), Buffer.from(body));
         expect(answer.status).toBe(400);
-        figure(`${nameOf(operation)}: 10,000 unknown fields in ${body.length} bytes, answered with ${answer.text.length} bytes after ${Math.round(answer.afterMs)} ms`);
+        figure(
+          `${nameOf(operation)}: 10,000 unknown fields in ${body.length} bytes, answered with ${answer.text.length} bytes after ${Math.round(answer.afterMs)} ms`,
+        );
         expect(answer.afterMs).toBeLessThan(2000);
       }
     });
 
-    it.each(['with a length', 'chunked'])('refuses 1 MB %s with 413, and breaks a client that does not stop', async (how) => {
-      const megabyte = Buffer.from(JSON.stringify({ name: 'x'.repeat(1_000_000) }));
-      for (const { method, path } of WITH_JSON) {
-        const framing: Header = how === 'chunked' ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', 10_000_000];
-        const connection = await RawConnection.open(service.url);
-        await connection.send(head(method, targetOf({ path } as Operation), [...credentials(), JSON_TYPE, framing]));
-        await connection.send(how === 'chunked' ? chunk(megabyte) : megabyte);
-        expectRefusal(await connection.answer(), 'PayloadTooLargeError', { max_bytes: 102_400 });
-        const { brokenAfterMs } = await connection.flood(how === 'chunked' ? chunk(Buffer.from('x')) : Buffer.from('x'), 20);
-        expect(brokenAfterMs).toBeLessThan(6000);
-      }
-    });
+    it.each(['with a length', 'chunked'])(
+      'refuses 1 MB %s with 413, and breaks a client that does not stop',
+      async (how) => {
+        const megabyte = Buffer.from(JSON.stringify({ name: 'x'.repeat(1_000_000) }));
+        for (const { method, path } of WITH_JSON) {
+          const framing: Header = how === 'chunked' ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', 10_000_000];
+          const connection = await RawConnection.open(service.url);
+          await connection.send(head(method, targetOf({ path } as Operation), [...credentials(), JSON_TYPE, framing]));
+          await connection.send(how === 'chunked' ? chunk(megabyte) : megabyte);
+          expectRefusal(await connection.answer(), 'PayloadTooLargeError', { max_bytes: 102_400 });
+          const { brokenAfterMs } = await connection.flood(
+            how === 'chunked' ? chunk(Buffer.from('x')) : Buffer.from('x'),
+            20,
+          );
+          expect(brokenAfterMs).toBeLessThan(6000);
+        }
+      },
+    );
 
     it('refuses the byte behind 102,400', async () => {
       const body = (bytes: number): Buffer => Buffer.from(JSON.stringify({ name: 1 }).padEnd(bytes, ' '));
@@ -405,7 +444,9 @@ describe('a bad request is refused, and changes nothing', () => {
         const connection = await RawConnection.open(service.url);
         const body = JSON.stringify(operation.body);
         const framing: Header = ['Content-Length', body.length + 10];
-        await connection.send(head(operation.method, targetOf(operation), [...credentials(), JSON_TYPE, framing]) + body);
+        await connection.send(
+          head(operation.method, targetOf(operation), [...credentials(), JSON_TYPE, framing]) + body,
+        );
         connection.end();
         await connection.closed;
         expect(connection.unread).not.toMatch(/^HTTP\/1.1 [25]/);
@@ -417,9 +458,12 @@ describe('a bad request is refused, and changes nothing', () => {
     let ids: Ids;
 
     beforeEach(async () => {
-      const webhook = await caller.post('/v1/webhooks', { url: 'https://a.example.com/', events: ['recording.failed'] });
+      const webhook = await caller.post('/v1/webhooks', {
+        url: 'https://a.example.com/',
+        events: ['recording.failed'],
+      });
       const recording = await caller.upload(silenceWav(0.1)).expect(201);
-      ids = { key_id: caller.credentials.id, webhook_id: webhook.body.id, recording_id: recording.body.id } as Ids;
+      ids = { key_id: caller.credentials.id, webhook_id: webhook.body.id, recording_id: recording.body.id };
       before = await traces(service, ground);
       rowsBefore = await rows();
     });
@@ -441,7 +485,11 @@ describe('a bad request is refused, and changes nothing', () => {
       ['%00', () => '%00', 404],
       ['with SQL', (id) => `${id}%27%3B--`, 404],
       ['with a semicolon', (id) => `${id};a=b`, 404],
-      ['full-width digits', (id) => id.replace(/\d/, (digit) => encodeURIComponent(String.fromCodePoint(0xff10 + Number(digit)))), 404],
+      [
+        'full-width digits',
+        (id) => id.replace(/\d/, (digit) => encodeURIComponent(String.fromCodePoint(0xff10 + Number(digit)))),
+        404,
+      ],
       ['3000 characters', () => 'a'.repeat(3000), 404],
       ['3000 digits', () => '9'.repeat(3000), 404],
       ['..', () => '%2e%2e', 404],
@@ -471,9 +519,33 @@ describe('a bad request is refused, and changes nothing', () => {
     const LISTS = ['/v1/recordings', '/v1/webhooks', '/v1/account/api-keys'];
 
     it.each<[query: string, field: string]>([
-      ...['-1', '-0', '1.5', '1.0', '1e309', '1e1', 'NaN', 'Infinity', '9999999999999999', '1;--', '0x1', '%00', '1%00', '%31%20',
-        '+1', '%2B1', '%EF%BC%91', '%ff', 'true', '', '1'.repeat(3000)].map((value): [string, string] => [`page=${value}`, 'page']),
-      ...['0', '101', '-1', '1.5', '1e309', 'NaN', '9999999999999999', '', '00'].map((value): [string, string] => [`limit=${value}`, 'limit']),
+      ...[
+        '-1',
+        '-0',
+        '1.5',
+        '1.0',
+        '1e309',
+        '1e1',
+        'NaN',
+        'Infinity',
+        '9999999999999999',
+        '1;--',
+        '0x1',
+        '%00',
+        '1%00',
+        '%31%20',
+        '+1',
+        '%2B1',
+        '%EF%BC%91',
+        '%ff',
+        'true',
+        '',
+        '1'.repeat(3000),
+      ].map((value): [string, string] => [`page=${value}`, 'page']),
+      ...['0', '101', '-1', '1.5', '1e309', 'NaN', '9999999999999999', '', '00'].map((value): [string, string] => [
+        `limit=${value}`,
+        'limit',
+      ]),
       ['page', 'page'],
       ['page=1&page=2', 'page'],
       ['page=1&page=1', 'page'],
@@ -497,26 +569,51 @@ describe('a bad request is refused, and changes nothing', () => {
     ])('%s is refused by every list', async (query, field) => {
       for (const path of LISTS) {
         const answer = await ask('GET', `${path}?${query}`);
-        expect({ status: answer.status, path, field: answer.body?.error?.details?.field }).toEqual({ status: 400, path, field });
+        expect({ status: answer.status, path, field: answer.body?.error?.details?.field }).toEqual({
+          status: 400,
+          path,
+          field,
+        });
         expect(answer.body.error.type).toBe('ValidationError');
         expectHeaders(answer);
       }
     });
 
-    it.each(['2026-02-30', '2026-02-29', '2026-13-01', '2026-00-10', '2026-01-00', 'infinity', '-infinity', 'now', 'today', 'epoch',
-      '294277-01-01', '%2B294277-01-01', '-0001-01-01', '0000-01-01', '2026-1-1', '20260101', '2026-01-01T00:00:00Z',
-      '2026-01-01%00', '%202026-01-01', '2026-01-01%0A', '%EF%BC%92026-01-01', '', '1e309', 'NaN', '%ff'])(
-      'the date %s is refused',
-      async (value) => {
-        for (const field of ['date_from', 'date_to']) {
-          expectInvalid(await ask('GET', `/v1/recordings?${field}=${value}`), field);
-          const last = field === 'date_from' ? '&date_to=9999-12-31' : '&date_from=0001-01-01';
-          expectInvalid(await ask('GET', `/v1/recordings?${field}=${value}${last}`), field);
-        }
-        expectInvalid(await ask('GET', '/v1/recordings?date_from=2026-01-01&date_from=2026-01-01'), 'date_from');
-        expectInvalid(await ask('GET', '/v1/recordings?date_to[]=2026-01-01'), 'date_to[]');
-      },
-    );
+    it.each([
+      '2026-02-30',
+      '2026-02-29',
+      '2026-13-01',
+      '2026-00-10',
+      '2026-01-00',
+      'infinity',
+      '-infinity',
+      'now',
+      'today',
+      'epoch',
+      '294277-01-01',
+      '%2B294277-01-01',
+      '-0001-01-01',
+      '0000-01-01',
+      '2026-1-1',
+      '20260101',
+      '2026-01-01T00:00:00Z',
+      '2026-01-01%00',
+      '%202026-01-01',
+      '2026-01-01%0A',
+      '%EF%BC%92026-01-01',
+      '',
+      '1e309',
+      'NaN',
+      '%ff',
+    ])('the date %s is refused', async (value) => {
+      for (const field of ['date_from', 'date_to']) {
+        expectInvalid(await ask('GET', `/v1/recordings?${field}=${value}`), field);
+        const last = field === 'date_from' ? '&date_to=9999-12-31' : '&date_from=0001-01-01';
+        expectInvalid(await ask('GET', `/v1/recordings?${field}=${value}${last}`), field);
+      }
+      expectInvalid(await ask('GET', '/v1/recordings?date_from=2026-01-01&date_from=2026-01-01'), 'date_from');
+      expectInvalid(await ask('GET', '/v1/recordings?date_to[]=2026-01-01'), 'date_to[]');
+    });
 
     it('the first and the last day there are are dates', async () => {
       for (const query of ['date_from=0001-01-01&date_to=9999-12-31', 'date_from=9999-12-31', 'date_to=0001-01-01']) {
@@ -525,7 +622,9 @@ describe('a bad request is refused, and changes nothing', () => {
     });
 
     it('is refused where an operation takes none, before a body is read', async () => {
-      for (const { method, path, body } of OPERATIONS.filter(({ path: one }) => !one.includes(':') && !LISTS.includes(one))) {
+      for (const { method, path, body } of OPERATIONS.filter(
+        ({ path: one }) => !one.includes(':') && !LISTS.includes(one),
+      )) {
         const framing: Header[] = body === undefined ? [] : [JSON_TYPE, ['Transfer-Encoding', 'chunked']];
         expectInvalid(await ask(method, `${path}?%00=1`, framing), '\0');
       }
@@ -551,7 +650,7 @@ describe('a client that takes its time', () => {
 
   it('has ten seconds for its headers and five minutes for all, if nobody says otherwise', async () => {
     const other = await startService(ground, { ROLES: 'api' });
-    const { headersTimeout, requestTimeout } = other.app.getHttpServer() as Server;
+    const { headersTimeout, requestTimeout } = other.app.getHttpServer();
     expect({ headersTimeout, requestTimeout }).toEqual({ headersTimeout: 10_000, requestTimeout: 300_000 });
     await other.close();
   });
@@ -566,8 +665,16 @@ describe('a client that takes its time', () => {
     ['sends a head line by line', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\n', 'X-A: b\r\n'],
     ['sends empty lines', () => '', '\r\n'],
     ['sends half a JSON body', () => `${requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Content-Length', 500])}{`, null],
-    ['sends a JSON body byte by byte', () => `${requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Content-Length', 500])}{`, ' '],
-    ['sends chunks of JSON byte by byte', () => requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Transfer-Encoding', 'chunked']), '1\r\n \r\n'],
+    [
+      'sends a JSON body byte by byte',
+      () => `${requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Content-Length', 500])}{`,
+      ' ',
+    ],
+    [
+      'sends chunks of JSON byte by byte',
+      () => requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Transfer-Encoding', 'chunked']),
+      '1\r\n \r\n',
+    ],
   ])('is ended when it %s', async (_, first, drip) => {
     const connection = await RawConnection.open(service.url);
     if (first() !== '') await connection.send(first());

@@ -78,7 +78,11 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       ['two file parts', () => form(filePart(NOTE), filePart(NOTE)), 'file'],
       ['two file parts, the second under another name', () => form(filePart(NOTE), filePart(NOTE, 'a', 'b')), 'file'],
       ['a file under another name', () => form(filePart(NOTE, 'note.wav', 'audio')), 'audio'],
-      ['a file without a name of its part', () => form(part([FILE_HEADERS[0]!.replace(' name="file";', '')], NOTE)), ''],
+      [
+        'a file without a name of its part',
+        () => form(part([FILE_HEADERS[0]!.replace(' name="file";', '')], NOTE)),
+        '',
+      ],
       ['a file part with an empty name', () => form(filePart(NOTE, 'note.wav', '')), ''],
       ['the file as text', () => form(textPart('file', NOTE)), 'file'],
       ['an unknown text field', () => form(textPart('tags', '{}'), filePart(NOTE)), 'tags'],
@@ -107,10 +111,16 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       ['a raw CR LF in a file name', () => form(filePart(NOTE, 'note\r\n.wav'))],
       ['an empty body', () => Buffer.alloc(0)],
       ['a body without boundaries', () => NOTE],
-      ['a body with another boundary', () => Buffer.from(form(filePart(NOTE)).toString('latin1').replaceAll(BOUNDARY, 'b'))],
+      [
+        'a body with another boundary',
+        () => Buffer.from(form(filePart(NOTE)).toString('latin1').replaceAll(BOUNDARY, 'b')),
+      ],
       ['a body cut off in the file', () => form(filePart(NOTE)).subarray(0, 1_000)],
       ['a body cut off before its end', () => form(filePart(NOTE)).subarray(0, -4)],
-      ['a body cut off in a text field', () => Buffer.concat([filePart(NOTE), textPart('language', 'eng').subarray(0, -5)])],
+      [
+        'a body cut off in a text field',
+        () => Buffer.concat([filePart(NOTE), textPart('language', 'eng').subarray(0, -5)]),
+      ],
     ])('refuses %s', async (_, body) => {
       expectRefusal(await upload(body()), 'MalformedRequestError');
     });
@@ -217,7 +227,10 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       ['4 KiB of zeros', Buffer.alloc(4096)],
       ['a WAV behind a space', Buffer.concat([Buffer.from(' '), NOTE])],
       ['an ID3 tag that goes on behind the end', Buffer.from('ID3\x04\0\0\x7f\x7f\x7f\x7f', 'latin1')],
-      ['a dozen ID3 tags', Buffer.concat([...Array<Buffer>(12).fill(Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1')), silentMp3(1)])],
+      [
+        'a dozen ID3 tags',
+        Buffer.concat([...Array<Buffer>(12).fill(Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1')), silentMp3(1)]),
+      ],
     ])('refuses %s', async (_, bytes) => {
       expectInvalid(await upload(form(filePart(bytes))), 'file', /webm, mp3, ogg or wav/);
     });
@@ -325,7 +338,9 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       expect(isTextField || sentAtAnswer >= MAX_BYTES - 4 * 65_536).toBe(true);
       expect(sentAtAnswer).toBeLessThan(MAX_BYTES + 12_000_000);
       const graceMs = brokenAfterMs - answer.afterMs;
-      figure(`endless ${what}: answer after ${mb(sentAtAnswer)} and ${Math.round(answer.afterMs)} ms, broken ${Math.round(graceMs)} ms later`);
+      figure(
+        `endless ${what}: answer after ${mb(sentAtAnswer)} and ${Math.round(answer.afterMs)} ms, broken ${Math.round(graceMs)} ms later`,
+      );
       expect(graceMs).toBeGreaterThan(500);
       expect(graceMs).toBeLessThan(4000);
     });
@@ -346,18 +361,21 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
   });
 
   describe('broken off', () => {
-    it.each(['with a length', 'chunked'])('keeps nothing of an upload that is broken off after 3 MB %s', async (how) => {
-      for (const breakOff of ['destroy', 'end'] as const) {
-        const connection = await RawConnection.open(service.url);
-        await connection.send(uploadHead(how === 'chunked' ? CHUNKED : byLength(20_000_000)));
-        const bytes = Buffer.concat([filePart('').subarray(0, -2), wavOfBytes(3_000_000)]);
-        await connection.send(how === 'chunked' ? chunk(bytes) : bytes);
-        await eventuallySpooled(1);
-        connection[breakOff]();
-        await connection.closed;
-        await expectUndone(service, ground, before);
-      }
-    });
+    it.each(['with a length', 'chunked'])(
+      'keeps nothing of an upload that is broken off after 3 MB %s',
+      async (how) => {
+        for (const breakOff of ['destroy', 'end'] as const) {
+          const connection = await RawConnection.open(service.url);
+          await connection.send(uploadHead(how === 'chunked' ? CHUNKED : byLength(20_000_000)));
+          const bytes = Buffer.concat([filePart('').subarray(0, -2), wavOfBytes(3_000_000)]);
+          await connection.send(how === 'chunked' ? chunk(bytes) : bytes);
+          await eventuallySpooled(1);
+          connection[breakOff]();
+          await connection.closed;
+          await expectUndone(service, ground, before);
+        }
+      },
+    );
 
     it('keeps nothing of uploads that are broken off right behind their heads', async () => {
       const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(service.url)));
@@ -458,7 +476,11 @@ describe('32 uploads of 25 MB at the same time', () => {
     const closing = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
     const piece = Buffer.alloc(1_000_000);
     const length = opening.length - 44 + fileBytes + closing.length;
-    const headers: Header[] = [...Object.entries(caller.headers), ['Content-Type', FORM_TYPE], ['Content-Length', length]];
+    const headers: Header[] = [
+      ...Object.entries(caller.headers),
+      ['Content-Type', FORM_TYPE],
+      ['Content-Length', length],
+    ];
     return await Promise.all(
       Array.from({ length: UPLOADS }, async () => {
         const connection = await RawConnection.open(built.url);
@@ -482,7 +504,10 @@ describe('32 uploads of 25 MB at the same time', () => {
     forgetPeak(built.pid);
     const slowest: number[] = [];
     const asking = setInterval(() => {
-      void expectAlive(built.url).then((ms) => slowest.push(ms), () => slowest.push(Infinity));
+      void expectAlive(built.url).then(
+        (ms) => slowest.push(ms),
+        () => slowest.push(Infinity),
+      );
     }, 200);
     const started = performance.now();
 

@@ -153,7 +153,8 @@ describe('D29: what is sent', () => {
         custom_tags: JSON.parse(tags),
       },
     });
-    const keys = /"recording":\{"id":"[^"]+","status":"[^"]+","duration":0.25,"format":"wav","identity":"user-42","created_at":"[^"]+","completed_at":"[^"]+","custom_tags":\{"b":"1","a":"2","10":"x","1":"y"\}\}\}$/;
+    const keys =
+      /"recording":\{"id":"[^"]+","status":"[^"]+","duration":0.25,"format":"wav","identity":"user-42","created_at":"[^"]+","completed_at":"[^"]+","custom_tags":\{"b":"1","a":"2","10":"x","1":"y"\}\}\}$/;
     expect(request.body.toString()).toMatch(/^\{"event":"recording.transcribed","timestamp":"[^"]+","recording":/);
     expect(request.body.toString()).toMatch(keys);
     expect(request.body.toString()).toBe(event?.body);
@@ -206,12 +207,19 @@ describe('D29: what is sent', () => {
       const [request] = (await receiver.waitFor(({ length }) => length > 0)) as [ReceivedRequest];
       const { headers, body } = request;
       const hmac = (key: Buffer, message: Buffer): Buffer =>
-        execFileSync('openssl', ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'], {
-          input: message,
-        });
+        execFileSync(
+          'openssl',
+          ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'],
+          {
+            input: message,
+          },
+        );
       expect(headers['x-service-signature']).toBe(`sha256=${hmac(Buffer.from(secret), body).toString('hex')}`);
       const key = given ? Buffer.from(given) : Buffer.from(secret.slice('whsec_'.length), 'base64');
-      const message = Buffer.concat([Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`), body]);
+      const message = Buffer.concat([
+        Buffer.from(`${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.`),
+        body,
+      ]);
       expect(headers['webhook-signature']).toBe(`v1,${hmac(key, message).toString('base64')}`);
       await caller.delete(`/v1/webhooks/${id}`).expect(204);
     }
@@ -323,7 +331,10 @@ describe('D29: when it is tried again', () => {
       `UPDATE deliveries SET lease_token = gen_random_uuid(), lease_until = now() - interval '1 second' WHERE webhook_id = $1`,
       [id],
     );
-    const [first, second] = (await receiver.waitFor(({ length }) => length === 2)) as [ReceivedRequest, ReceivedRequest];
+    const [first, second] = (await receiver.waitFor(({ length }) => length === 2)) as [
+      ReceivedRequest,
+      ReceivedRequest,
+    ];
     expect(eventIdOf(second)).toBe(eventIdOf(first));
     expect(attemptOf(second)).toBe('2');
     expect(await settledRows(id)).toMatchObject([{ status: 'delivered', attempts: 2 }]);
@@ -363,10 +374,14 @@ describe('D29: which webhooks get an event', () => {
   it('not those that are created later, nor those that were disabled at the moment', async () => {
     const [caller, receiver] = [await service.account(), await newReceiver()];
     const { id } = await hook(caller, receiver.url('/disabled'));
-    await caller.put(`/v1/webhooks/${id}`, { url: receiver.url('/disabled'), events: ALL, status: 'disabled' }).expect(200);
+    await caller
+      .put(`/v1/webhooks/${id}`, { url: receiver.url('/disabled'), events: ALL, status: 'disabled' })
+      .expect(200);
     await failRecordings(service, caller.accountId, 1);
     await hook(caller, receiver.url('/later'));
-    await caller.put(`/v1/webhooks/${id}`, { url: receiver.url('/enabled'), events: ALL, status: 'active' }).expect(200);
+    await caller
+      .put(`/v1/webhooks/${id}`, { url: receiver.url('/enabled'), events: ALL, status: 'active' })
+      .expect(200);
     await failRecordings(service, caller.accountId, 1);
     await receiver.waitFor(({ length }) => length === 2);
     const [first, second] = await eventsOf(caller);
@@ -439,7 +454,7 @@ describe('D29: one event for each run, in a sequence without gaps', () => {
     let done = false;
     const writing = Promise.all(Array.from({ length: 40 }, emit)).finally(() => (done = true));
     const seen: number[] = [];
-    for (let last = false; !last; ) {
+    for (let last = false; !last;) {
       last = done;
       const events = await eventsOf(caller);
       const fresh = events.map(({ sequence }) => Number(sequence)).filter((number) => number > (seen.at(-1) ?? 0));
@@ -552,15 +567,25 @@ describe('D29: disabled and deleted webhooks', () => {
     it('a success in between starts the count anew', async () => {
       const { caller, id } = await failAfter(9, 1000, 204);
       expect(await statusOf(caller, id)).toBe('active');
-      const [row] = await service.database.query('SELECT failing_since, consecutive_failures FROM webhooks WHERE id = $1', [id]);
+      const [row] = await service.database.query(
+        'SELECT failing_since, consecutive_failures FROM webhooks WHERE id = $1',
+        [id],
+      );
       expect(row).toEqual({ failing_since: null, consecutive_failures: 0 });
     });
 
     it('enabling it again starts the count anew', async () => {
       const { caller, id } = await failAfter(5, 9);
-      const { body } = await caller.put(`/v1/webhooks/${id}`, { url: 'http://127.0.0.1:9', events: ALL, status: 'active' });
+      const { body } = await caller.put(`/v1/webhooks/${id}`, {
+        url: 'http://127.0.0.1:9',
+        events: ALL,
+        status: 'active',
+      });
       expect(body.status).toBe('active');
-      const [row] = await service.database.query('SELECT failing_since, consecutive_failures FROM webhooks WHERE id = $1', [id]);
+      const [row] = await service.database.query(
+        'SELECT failing_since, consecutive_failures FROM webhooks WHERE id = $1',
+        [id],
+      );
       expect(row).toEqual({ failing_since: null, consecutive_failures: 0 });
     });
   });

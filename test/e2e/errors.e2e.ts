@@ -8,6 +8,7 @@ import { RequireScope } from '../../src/platform/access/require-scope.js';
 import { silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { eventually } from '../support/eventually.js';
+import { addWebhooks } from '../support/fillers.js';
 import { Line } from '../support/line.js';
 import { call, NAMED_OPERATIONS, type Operation } from '../support/operations.js';
 import { ERRORS, expectInvalid, expectRefusal } from '../support/refusals.js';
@@ -99,7 +100,7 @@ describe('errors', () => {
         'LimitExceededError',
         async () => {
           const hook = { url: 'https://hooks.example.com/', events: ['recording.failed'] };
-          await Promise.all(Array.from({ length: 50 }, () => caller.post('/v1/webhooks', hook).expect(201)));
+          await addWebhooks(service, caller, 50);
           return [await caller.post('/v1/webhooks', hook), { maximum: 50 }];
         },
       ],

@@ -132,7 +132,10 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     const caller = await callerOf();
     const before = (await traces(observer, ground)).objects.length;
     const upload = (i: number) =>
-      caller.at((apis[i % 2] as Member).url).upload(silenceWav(0.1)).set('Idempotency-Key', 'the same');
+      caller
+        .at((apis[i % 2] as Member).url)
+        .upload(silenceWav(0.1))
+        .set('Idempotency-Key', 'the same');
     const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => upload(i)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);

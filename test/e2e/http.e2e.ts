@@ -457,18 +457,5 @@ describe('HTTP', () => {
         await worker.close();
       }
     });
-
-    it('an api without Redis is ready, degraded, and serves with its limits (D6)', async () => {
-      const alone = await startService(ground, { ROLES: 'api', REDIS_URL: 'redis://127.0.0.1:1' });
-      try {
-        const { body } = await anonymous('get', '/health/ready', alone).expect(200);
-        expect(body).toMatchObject({ status: 'degraded', checks: { postgres: 'ok', storage: 'ok' } });
-        expect(body.checks.redis).not.toBe('ok');
-        expectHeaders(await caller.at(alone.url).get('/v1/account').expect(200));
-        await caller.at(alone.url).upload(silenceWav(0.1)).expect(201);
-      } finally {
-        await alone.close();
-      }
-    });
   });
 });

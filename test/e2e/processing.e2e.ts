@@ -252,7 +252,13 @@ describe('an attempt that fails', () => {
   function runWith(transcribe: () => Promise<never>): TranscriptionRun {
     const transcriber = { transcribe, engine: { name: 'fake', model: 'fake' } } as unknown as Transcriber;
     const { app } = desk;
-    return new TranscriptionRun(processing, transcriber, app.get(ObjectStore), app.get(TranscriptionDoorbell), app.get(Env));
+    return new TranscriptionRun(
+      processing,
+      transcriber,
+      app.get(ObjectStore),
+      app.get(TranscriptionDoorbell),
+      app.get(Env),
+    );
   }
 
   const throwing = (error: Error) => runWith(() => Promise.reject(error));

@@ -368,10 +368,7 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
   }
 
   const fire = (caller: Caller, times: number, inFlight: number) =>
-    rapidFire(
-      (i) => (i < times ? { url: `${caller.url}/v1/webhooks`, headers: caller.headers } : null),
-      inFlight,
-    );
+    rapidFire((i) => (i < times ? { url: `${caller.url}/v1/webhooks`, headers: caller.headers } : null), inFlight);
 
   it('away from the start: burst allowed and not one more; ready, degraded', async () => {
     await serveWith(`redis://127.0.0.1:${await freePort()}`, async (away) => {
@@ -444,7 +441,9 @@ describe('the script in Redis and its twin in the process', () => {
     const limit = fc
       .tuple(fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 20_000, max: 1_000_000 })), fc.nat(30))
       .map(([rate, headroom]) => ({ rate, burst: rate + headroom }));
-    const small = fc.tuple(fc.integer({ min: 1, max: 4 }), fc.nat(4)).map(([rate, more]) => ({ rate, burst: rate + more }));
+    const small = fc
+      .tuple(fc.integer({ min: 1, max: 4 }), fc.nat(4))
+      .map(([rate, more]) => ({ rate, burst: rate + more }));
     const step = fc.record({ name: fc.constantFrom('a', 'b'), cost: fc.constantFrom<0 | 1>(0, 1, 1, 1) });
     const scenario = fc.tuple(fc.oneof(limit, small), fc.array(step, { minLength: 1, maxLength: 60 }), fc.uuid());
     await fc.assert(

@@ -1,91 +1,242 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
+import { engineProcesses, isRunning } from '../support/engine-processes.js';
+import { failRecordings } from '../support/events.js';
 import { eventually } from '../support/eventually.js';
+import { figure } from '../support/figures.js';
 import { Member, newAccount } from '../support/fleet.js';
+import { Line } from '../support/line.js';
+import { longNote } from '../support/long-note.js';
+import { filePart, form, FORM_TYPE } from '../support/multipart.js';
+import { RawConnection } from '../support/raw-http.js';
 import { type Ground, prepareGround, type Service, startService } from '../support/service.js';
 import { SERVICE_TIMEOUT } from '../support/timeouts.js';
+import { traces } from '../support/traces.js';
+import { WebhookReceiver } from '../support/webhook-receiver.js';
 
 jest.setTimeout(SERVICE_TIMEOUT);
 
-/** Ready long before, and gone well within, the ten seconds that an orderly stop may take. */
+/** What an orderly stop may take. */
 const STOP_MS = 10_000;
 
-describe('an orderly stop', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+let ground: Ground;
+/** Looks into the tables, and takes uploads that nobody else is there for. */
+let service: Service;
+let caller: Caller;
+const members: Member[] = [];
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-    caller = await service.account();
+beforeAll(async () => {
+  ground = await prepareGround();
+  service = await startService(ground, { ROLES: 'api' });
+  caller = await service.account();
+});
+
+afterEach(async () => {
+  await Promise.all(members.splice(0).map((member) => member.end('SIGKILL')));
+});
+
+afterAll(async () => {
+  await service.close();
+  await ground.clear();
+});
+
+async function start(roles: string, overrides: Record<string, string> = {}): Promise<Member> {
+  const member = await Member.start(ground, roles, overrides);
+  members.push(member);
+  return member;
+}
+
+interface Row {
+  status: string;
+  attempt: number;
+  held: boolean;
+}
+
+async function rowOf(id: string): Promise<Row> {
+  const [row] = await service.database.query<Row>(
+    'SELECT status, attempt, lease_token IS NOT NULL AS held FROM recordings WHERE id = $1',
+    [id],
+  );
+  return row as Row;
+}
+
+const finished = (id: string) => eventually(async () => (await rowOf(id)).status !== 'processing' && rowOf(id), 90_000);
+
+async function usesOf({ accountId }: Caller): Promise<number> {
+  const [row] = await service.database.query<{ uses: number }>(
+    'SELECT sum(usage_count)::int AS uses FROM api_keys WHERE account_id = $1',
+    [accountId],
+  );
+  return row?.uses ?? -1;
+}
+
+/** An upload of which only the first half has been sent. */
+async function halfUpload(url: string, from: Caller) {
+  const body = form(filePart(silenceWav(0.5)));
+  const headers = { ...from.headers, Host: 'x', 'Content-Type': FORM_TYPE, 'Content-Length': `${body.length}` };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const connection = await RawConnection.open(url);
+  await connection.send(`POST /v1/recordings HTTP/1.1\r\n${lines.join('')}\r\n`);
+  const half = Math.floor(body.length / 2);
+  await connection.send(body.subarray(0, half));
+  // The service is at it: nobody is let in before his key was looked at.
+  await eventually(async () => (await traces(service, ground)).spooled.length > 0);
+  return { connection, rest: body.subarray(half) };
+}
+
+describe('the built service', () => {
+  it('starts with both roles in one process, does the main job, and ends with exit code 0', async () => {
+    const both = await start('api,worker');
+    const note = caller.at(both.url);
+    const { body } = await note.upload('go-forward-ten-meters.ogg').expect(201);
+    await finished(body.id);
+    const { body: transcription } = await note.get(`/v1/recordings/${body.id}/transcription`).expect(200);
+    expect(transcription.text).toBe('go forward ten meters');
+    const children = engineProcesses(both.pid);
+    expect(children.length).toBeGreaterThan(0);
+    const { code, ms } = await both.end('SIGINT');
+    figure(`a service with both roles, at rest, ended after ${ms} ms`);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(STOP_MS);
+    expect(children.filter(isRunning)).toEqual([]);
+  });
+});
+
+describe('SIGTERM', () => {
+  it('hands back a long note that is being transcribed: it counts as no attempt, and another worker finishes it', async () => {
+    const worker = await start('worker');
+    const { body } = await caller.upload(await longNote(6)).expect(201);
+    await eventually(async () => (await rowOf(body.id)).held);
+    const children = await eventually(() => engineProcesses(worker.pid));
+    const { code, ms } = await worker.end('SIGTERM');
+    figure(`a worker in the middle of a note of 66 s ended after ${ms} ms`);
+    expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
+    expect(ms).toBeLessThan(STOP_MS);
+    expect(children.filter(isRunning)).toEqual([]);
+
+    await start('worker');
+    await eventually(async () => (await rowOf(body.id)).held);
+    expect((await rowOf(body.id)).attempt).toBe(1);
+    await caller.delete(`/v1/recordings/${body.id}`).expect(204);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
+  it('loses no uses of keys that were counted (D13)', async () => {
+    const api = await start('api');
+    const counted = await newAccount(ground, api.url, '--plan', 'enterprise');
+    await Promise.all(Array.from({ length: 40 }, () => counted.get('/v1/account').expect(200)));
+    expect((await api.end('SIGTERM')).code).toBe(0);
+    expect(await usesOf(counted)).toBe(40);
   });
 
-  const attemptsOf = async (id: string): Promise<number> => {
-    const [row] = await service.database.query<{ attempt: number }>('SELECT attempt FROM recordings WHERE id = $1', [
-      id,
-    ]);
-    return row?.attempt ?? -1;
-  };
+  it('takes no more connections, lets an upload under way end, and does not keep its connection', async () => {
+    const api = await start('api');
+    const { connection, rest } = await halfUpload(api.url, caller);
+    const ended = api.end('SIGTERM');
+    await eventually(async () => !(await api.isListening()));
+    await connection.send(rest);
+    const { status, body } = await connection.answer();
+    expect(status).toBe(201);
+    expect(await rowOf(body.id)).toMatchObject({ status: 'processing' });
+    const { code, ms } = await ended;
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(STOP_MS);
+    await connection.closed;
+  });
 
-  it('of a worker hands back what it holds, and another worker finishes it at once', async () => {
-    const worker = await Member.start(ground, 'worker');
-    const { body: recording } = await caller.upload('jfk.wav').expect(201);
-    await eventually(async () => (await attemptsOf(recording.id as string)) === 1);
+  it('is not held up by a client that stops sending: exit code 0 in time, nothing of the upload, no use lost', async () => {
+    const api = await start('api');
+    const counted = await newAccount(ground, api.url, '--plan', 'enterprise');
+    const before = await traces(service, ground);
+    const { connection } = await halfUpload(api.url, counted);
+    const { code, ms } = await api.end('SIGTERM');
+    figure(`an API process with a client that stopped sending ended after ${ms} ms`);
+    expect(ms).toBeLessThan(STOP_MS);
+    expect(code).toBe(0);
+    await connection.closed;
+    expect(await usesOf(counted)).toBe(1);
+    expect(await traces(service, ground)).toEqual(before);
+  });
+
+  it('waits for a delivery that is under way, and writes down what came of it', async () => {
+    const receiver = await WebhookReceiver.listen();
+    receiver.answerAlways({ delayMs: 1500 });
+    const worker = await start('worker');
+    const owner = await service.account();
+    await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
+    await failRecordings(service, owner.accountId, 1);
+    await receiver.waitFor(({ length }) => length === 1, 30_000);
     const { code, ms } = await worker.end('SIGTERM');
     expect(code).toBe(0);
     expect(ms).toBeLessThan(STOP_MS);
-
-    const { status } = (await caller.get(`/v1/recordings/${recording.id}`).expect(200)).body as { status: string };
-    if (status === 'processing') expect(await attemptsOf(recording.id as string)).toBe(0);
-    const next = await Member.start(ground, 'worker');
-    expect(await caller.finished(recording.id as string)).toMatchObject({ status: 'transcribed' });
-    await next.end('SIGTERM');
-  });
-
-  it('of an API process writes down the uses of keys that it has counted (D13)', async () => {
-    const api = await Member.start(ground, 'api');
-    const counted = await newAccount(ground, api.url, '--plan', 'pro');
-    for (let i = 0; i < 7; i++) await counted.get('/v1/account').expect(200);
-    expect((await api.end('SIGTERM')).code).toBe(0);
-    const [row] = await service.database.query<{ usage_count: string }>(
-      'SELECT usage_count FROM api_keys WHERE account_id = $1',
-      [counted.accountId],
-    );
-    expect(row?.usage_count).toBe('7');
-  });
-
-  it('lets a request under way end', async () => {
-    const api = await Member.start(ground, 'api');
-    const body = new FormData();
-    body.set('file', new Blob([Buffer.alloc(100)]), 'note.wav');
-    const answers = Promise.all(
-      Array.from({ length: 20 }, () =>
-        fetch(`${api.url}/v1/recordings`, { method: 'POST', headers: caller.headers, body }),
-      ),
-    );
-    await delay(5);
-    const [ended, statuses] = await Promise.all([
-      api.end('SIGTERM'),
-      answers.then(
-        (all) => all.map((a) => a.status),
-        () => [],
-      ),
+    const rows = await service.database.query('SELECT status, attempts FROM deliveries WHERE account_id = $1', [
+      owner.accountId,
     ]);
-    expect(ended.code).toBe(0);
-    expect(statuses.every((status) => status === 400)).toBe(true);
+    expect(rows).toEqual([{ status: 'delivered', attempts: 1 }]);
+    await receiver.close();
   });
 
-  it('ends at once at a second signal', async () => {
-    const api = await Member.start(ground, 'api');
-    const end = api.end('SIGTERM');
+  it('gives back untried a delivery whose receiver hangs', async () => {
+    const receiver = await WebhookReceiver.listen();
+    receiver.answerAlways({ hang: 'headers' });
+    const worker = await start('worker');
+    const owner = await service.account();
+    await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
+    await failRecordings(service, owner.accountId, 1);
+    await receiver.waitFor(({ length }) => length === 1, 30_000);
+    const { code, ms } = await worker.end('SIGTERM');
+    figure(`a worker with a hanging delivery ended after ${ms} ms`);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(STOP_MS);
+    const rows = await service.database.query(
+      'SELECT status, attempts, lease_token FROM deliveries WHERE account_id = $1',
+      [owner.accountId],
+    );
+    expect(rows).toEqual([{ status: 'pending', attempts: 0, lease_token: null }]);
+    await receiver.close();
+  });
+
+  it.each<[string, (line: Line) => Promise<void> | void]>([
+    ['away', (line) => line.cut()],
+    ['frozen', (line) => line.freeze()],
+  ])('ends in time while Redis is %s, and loses nothing', async (_, disturb) => {
+    const line = await Line.to(ground.environment.REDIS_URL as string);
+    const both = await start('api,worker', { REDIS_URL: line.url });
+    const counted = await newAccount(ground, both.url, '--plan', 'enterprise');
+    await counted.get('/v1/account').expect(200);
+    const { body } = await counted.upload(await longNote(6)).expect(201);
+    await eventually(async () => (await rowOf(body.id)).held);
+    await disturb(line);
+    await counted.get('/v1/account').expect(200);
+    const { code, ms } = await both.end('SIGTERM');
+    figure(`with Redis ${_}, a service in the middle of a note ended after ${ms} ms`);
+    expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
+    expect(ms).toBeLessThan(STOP_MS);
+    expect(await usesOf(counted)).toBe(3);
+    await counted.at(service.url).delete(`/v1/recordings/${body.id}`).expect(204);
+    await line.close();
+  });
+
+  it('ends in time while Postgres is frozen: what it held is taken up when the lease is over', async () => {
+    const line = await Line.to(ground.environment.DATABASE_URL as string);
+    const both = await start('api,worker', { DATABASE_URL: line.url });
+    line.freeze();
+    const { ms } = await both.end('SIGTERM');
+    expect(ms).toBeLessThan(STOP_MS + 1500);
+    await line.close();
+  });
+});
+
+describe('a second signal', () => {
+  it('stops at once, with exit code 1', async () => {
+    const api = await start('api');
+    const { connection } = await halfUpload(api.url, caller);
+    const ended = api.end('SIGTERM');
+    await eventually(async () => !(await api.isListening()));
+    const asked = performance.now();
     api.signal('SIGTERM');
-    const { ms } = await end;
-    expect(ms).toBeLessThan(2000);
+    const { code } = await ended;
+    expect(code).toBe(1);
+    expect(performance.now() - asked).toBeLessThan(1000);
+    await connection.closed;
   });
 });

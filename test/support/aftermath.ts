@@ -38,7 +38,7 @@ export async function expectUndone(service: Service, ground: Ground, before: Tra
 
 /** Clients that stay are no excuse: connections that were refused are ended from our side. */
 export async function expectNoConnections(service: Service, ms = SETTLE_MS): Promise<void> {
-  const server = service.app.getHttpServer() as Server;
+  const server = service.app.getHttpServer();
   // Those that supertest keeps for later.
   globalAgent.destroy();
   const count = (): Promise<number> =>

@@ -63,6 +63,6 @@ const isRefusal = (shot?: Shot): boolean => shot?.status === 429;
 
 /** Redis's clock in microseconds. */
 export async function now(redis: Redis): Promise<number> {
-  const [seconds, microseconds] = (await redis.time()) as [number, number];
+  const [seconds, microseconds] = (await redis.time()) as unknown as [string, string];
   return Number(seconds) * 1_000_000 + Number(microseconds);
 }

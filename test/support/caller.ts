@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import request, { type Test } from 'supertest';
 import { eventually } from './eventually.js';
 
-export const SPEECH = join(__dirname, '..', 'fixtures', 'speech');
+const SPEECH = join(__dirname, '..', 'fixtures', 'speech');
 
 export interface Credentials {
   id: string;

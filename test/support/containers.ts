@@ -18,7 +18,11 @@ export function oggPage(packets: Buffer[], place: OggPlace = {}): Buffer {
   return oggPageOf(lacing, Buffer.concat(packets), place);
 }
 
-function oggPageOf(lacing: number[], body: Buffer, { serial = 1, sequence = 0, granule = 0n, flags = 0 }: OggPlace): Buffer {
+function oggPageOf(
+  lacing: number[],
+  body: Buffer,
+  { serial = 1, sequence = 0, granule = 0n, flags = 0 }: OggPlace,
+): Buffer {
   const header = Buffer.alloc(27);
   header.write('OggS', 0, 'latin1');
   header[5] = flags;
@@ -41,12 +45,16 @@ export function opusHead({ channels = 1, preSkip = 0, gain = 0, family = 0 } = {
   head.writeUInt16LE(preSkip, 10);
   head.writeInt16LE(gain, 16);
   head[18] = family;
-  return family === 0 ? head : Buffer.concat([head, Buffer.from([channels, 0, ...Array.from({ length: channels }, (_, i) => i)])]);
+  return family === 0
+    ? head
+    : Buffer.concat([head, Buffer.from([channels, 0, ...Array.from({ length: channels }, (_, i) => i)])]);
 }
 
 /** @param comments `NAME=value` */
 export function opusTags(comments: string[] = []): Buffer {
-  const fields = ['test', ...comments].map((text) => Buffer.concat([u32le(Buffer.byteLength(text)), Buffer.from(text)]));
+  const fields = ['test', ...comments].map((text) =>
+    Buffer.concat([u32le(Buffer.byteLength(text)), Buffer.from(text)]),
+  );
   return Buffer.concat([Buffer.from('OpusTags'), fields[0] as Buffer, u32le(comments.length), ...fields.slice(1)]);
 }
 
@@ -129,10 +137,21 @@ export interface WebmTrack {
 /** The tracks' packets side by side, in clusters of a second. @param more elements before the first cluster */
 export function webmOf(tracks: WebmTrack[], more: Buffer = Buffer.alloc(0)): Buffer {
   const entries = tracks.map(({ kind, codec, codecPrivate }, i) => {
-    const details = kind === 'audio' ? ebml('e1', ebml('b5', '473b8000'), ebml('9f', '01')) : ebml('e0', ebml('b0', '10'), ebml('ba', '10'));
+    const details =
+      kind === 'audio'
+        ? ebml('e1', ebml('b5', '473b8000'), ebml('9f', '01'))
+        : ebml('e0', ebml('b0', '10'), ebml('ba', '10'));
     const setUp = codecPrivate ? [ebml('63a2', codecPrivate)] : [];
     const type = kind === 'audio' ? '02' : '01';
-    return ebml('ae', ebml('d7', hexByte(i + 1)), ebml('73c5', hexByte(i + 1)), ebml('83', type), ebml('86', Buffer.from(codec)), ...setUp, details);
+    return ebml(
+      'ae',
+      ebml('d7', hexByte(i + 1)),
+      ebml('73c5', hexByte(i + 1)),
+      ebml('83', type),
+      ebml('86', Buffer.from(codec)),
+      ...setUp,
+      details,
+    );
   });
   const ticks = Math.max(...tracks.map(({ packets }) => packets.length));
   const clusters: Buffer[] = [];
@@ -151,7 +170,10 @@ export function webmOf(tracks: WebmTrack[], more: Buffer = Buffer.alloc(0)): Buf
     clusters.push(ebml('1f43b675', ...blocks));
   }
   const head = ebml('1a45dfa3', ebml('4282', Buffer.from('webm')));
-  return Buffer.concat([head, ebml('18538067', ebml('1549a966', ebml('2ad7b1', '0f4240')), ebml('1654ae6b', ...entries), more, ...clusters)]);
+  return Buffer.concat([
+    head,
+    ebml('18538067', ebml('1549a966', ebml('2ad7b1', '0f4240')), ebml('1654ae6b', ...entries), more, ...clusters),
+  ]);
 }
 
 /** A packet of any length, on as many pages as it takes. */
@@ -163,7 +185,8 @@ function pagesOf(packet: Buffer, serial: number): Buffer[] {
     pages.push(oggPageOf(lacing, body, { serial, sequence: pages.length + 1, granule, flags }));
   };
   let at = 0;
-  for (; packet.length - at >= full; at += full) turn(Array<number>(SEGMENTS).fill(255), packet.subarray(at, at + full), -1n);
+  for (; packet.length - at >= full; at += full)
+    turn(Array<number>(SEGMENTS).fill(255), packet.subarray(at, at + full), -1n);
   const rest = packet.subarray(at);
   turn([...Array<number>(Math.floor(rest.length / 255)).fill(255), rest.length % 255], rest, 0n);
   return pages;

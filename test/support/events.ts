@@ -15,7 +15,7 @@ export async function failRecordings(service: Service, accountId: string, times:
 }
 
 /** Says on the bus that a recording failed, in a transaction of its own. */
-export async function failRecording(service: Service, recording: RecordingSnapshot): Promise<void> {
+async function failRecording(service: Service, recording: RecordingSnapshot): Promise<void> {
   const bus = service.app.get(EventBus);
   await service.app.get(Database).transact((tx) => bus.emit(new RecordingFailed(recording, 'a test'), tx));
 }

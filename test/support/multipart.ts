@@ -8,7 +8,11 @@ const CRLF = '\r\n';
 
 /** A part with exactly these header lines. */
 export function part(headerLines: string[], body: Buffer | string): Buffer {
-  return Buffer.concat([Buffer.from(`--${BOUNDARY}${CRLF}${headerLines.join(CRLF)}${CRLF}${CRLF}`), bytes(body), bytes(CRLF)]);
+  return Buffer.concat([
+    Buffer.from(`--${BOUNDARY}${CRLF}${headerLines.join(CRLF)}${CRLF}${CRLF}`),
+    bytes(body),
+    bytes(CRLF),
+  ]);
 }
 
 /** @param filename goes into the header as it stands here, in UTF-8 */

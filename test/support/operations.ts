@@ -29,7 +29,7 @@ export interface Ids {
   recording_id: string;
 }
 
-export const WEBHOOK = { url: 'https://hooks.example.com/notes', events: ['recording.transcribed'] };
+const WEBHOOK = { url: 'https://hooks.example.com/notes', events: ['recording.transcribed'] };
 
 /** Every operation there is; the tests that walk it compare it with the router first. */
 export const OPERATIONS: Operation[] = [

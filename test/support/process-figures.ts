@@ -21,7 +21,9 @@ export function forgetPeak(pid: number): void {
 
 /** CPU seconds of the process's children that have ended. */
 export function cpuSecondsOfEndedChildren(pid: number): number {
-  const [userTicks = 0, systemTicks = 0] = statOf(pid).slice(CUTIME, CUTIME + 2).map(Number);
+  const [userTicks = 0, systemTicks = 0] = statOf(pid)
+    .slice(CUTIME, CUTIME + 2)
+    .map(Number);
   return (userTicks + systemTicks) / TICKS_PER_SECOND;
 }
 

@@ -19,7 +19,10 @@ interface Target {
  * Sends many requests over few connections that are kept, as fast as they are answered.
  * @param next gives the next request, or null when there is to be no more; it is told the answers so far.
  */
-export async function rapidFire(next: (index: number, shots: readonly Shot[]) => Target | null, inFlight = 30): Promise<Shot[]> {
+export async function rapidFire(
+  next: (index: number, shots: readonly Shot[]) => Target | null,
+  inFlight = 30,
+): Promise<Shot[]> {
   const dispatcher = new Agent({ connections: inFlight, pipelining: 1 });
   const shots: Shot[] = [];
   let index = 0;

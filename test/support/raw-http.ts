@@ -31,8 +31,8 @@ export class RawConnection {
     RawConnection.all.add(this);
     // Errors are ends like others here: a reset by the server is what some tests wait for.
     socket.on('error', () => undefined);
-    socket.on('data', (chunk: Buffer) => {
-      this.received = Buffer.concat([this.received, chunk]);
+    socket.on('data', (bytes: Buffer) => {
+      this.received = Buffer.concat([this.received, bytes]);
     });
     this.closed = new Promise((resolve) => {
       socket.once('close', () => {

@@ -6,8 +6,8 @@ import { SCOPES } from '../../src/platform/access/scopes.js';
 
 /** The three forms of D2. */
 export const RESOURCE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/;
-export const CREATION_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
-export const EVENT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+const CREATION_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const EVENT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 /** D1: a UUIDv7 in canonical form. */
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -49,7 +49,7 @@ const pathOf = (prefix: string, suffix = ''): unknown =>
     return fits && UUID.test(path.slice(prefix.length, path.length - suffix.length));
   });
 
-export const USAGE_PERIOD = {
+const USAGE_PERIOD = {
   recordings_count: integer,
   total_duration_seconds: number,
   storage_used_bytes: integer,

@@ -23,7 +23,7 @@ type Settings = Record<string, string | number | boolean>;
 type Library = ReturnType<typeof koffi.load>;
 
 /** PocketSphinx is not installed, or without its model. */
-export class PocketSphinxMissing extends Error {
+class PocketSphinxMissing extends Error {
   override readonly name = 'PocketSphinxMissing';
 
   constructor(what: string) {
