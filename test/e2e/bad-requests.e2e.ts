@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expectAlive, expectHarmless, expectNoConnections, expectUndone } from '../support/aftermath.js';
 import { silenceWav } from '../support/audio-bytes.js';

@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AccountService } from '../../src/modules/account/account.service.js';
 import { garbage, type PretendedFormat, silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { eventually } from '../support/eventually.js';
@@ -221,6 +222,19 @@ describe('the real engine', () => {
       }
     },
   );
+
+  it('still processes what a suspended account had sent (D4)', async () => {
+    const { body: created } = await caller.upload('go-forward-ten-meters.wav').expect(201);
+    await service.app.get(AccountService).update(caller.accountId, { status: 'suspended' });
+    await eventually(async () => {
+      const [row] = await service.database.query<{ status: string }>('SELECT status FROM recordings WHERE id = $1', [
+        created.id,
+      ]);
+      return row?.status === 'transcribed';
+    });
+
+    await caller.get(of(created.id)).expect(403);
+  });
 
   it('throws its work away when the recording is deleted meanwhile, and no event follows (D24)', async () => {
     await caller.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'], secret }).expect(201);
