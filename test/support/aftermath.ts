@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { get, globalAgent, type IncomingMessage, type Server } from 'node:http';
+import { get, globalAgent, type IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from './eventually.js';
 import type { Answer } from './raw-http.js';
