@@ -10,6 +10,9 @@ import { ensureSystemPackages } from './lib/system-packages.mjs';
 import { Teardown } from './lib/teardown.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
 
+/** Most of these tests wait for something, so that two at a time suit any machine. */
+const E2E_ARGUMENTS = ['--maxWorkers=2'];
+
 const jestArguments = process.argv.slice(2);
 const startedAt = performance.now();
 const teardown = new Teardown();
@@ -43,7 +46,7 @@ async function main() {
   }
 
   const outcomes = await runFastChecks(clean, services.folder);
-  outcomes.push(await runJest('e2e tests', 'e2e', { env, folder: services.folder }));
+  outcomes.push(await runJest('e2e tests', 'e2e', { env, folder: services.folder, args: E2E_ARGUMENTS }));
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
   console.log(`\nAll of it took ${seconds(performance.now() - startedAt)}.`);
   return report(outcomes);

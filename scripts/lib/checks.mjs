@@ -7,6 +7,9 @@ import { step } from './steps.mjs';
 
 /** @typedef {{ label: string, passed: number, failed: number, output: string }} Outcome */
 
+/** A check that hangs is a check that fails. */
+const TIME_LIMIT_MS = 20 * 60_000;
+
 /** What needs no services. Two at a time: most of them use one core. */
 const STATIC_CHECKS = [
   { label: 'Format', command: ['oxfmt', '--check'] },
@@ -30,7 +33,7 @@ export async function runFastChecks(env, folder) {
 /** Runs a command that counts as one test. @returns {Promise<Outcome>} */
 export function check(label, [command, ...args], env) {
   return step(label, async () => {
-    const { code, output } = await run(command, args, { cwd: ROOT, env });
+    const { code, output } = await run(command, args, { cwd: ROOT, env, timeLimitMs: TIME_LIMIT_MS });
     const failed = code === 0 ? 0 : 1;
     return { label, passed: 1 - failed, failed, output, detail: failed ? 'FAILED' : 'passed' };
   });
@@ -42,7 +45,7 @@ export function runJest(label, project, { env, folder, args = [] }) {
     const results = join(folder, `${project}.json`);
     const flags = ['--selectProjects', project, '--ci', '--json', `--outputFile=${results}`, ...args];
     const [command, ...rest] = localBin('jest', ...flags);
-    const { code, output } = await run(command, rest, { cwd: ROOT, env });
+    const { code, output } = await run(command, rest, { cwd: ROOT, env, timeLimitMs: TIME_LIMIT_MS });
     const { passed, failed } = countTests(readJsonIfAny(results), code);
     return { label, passed, failed, output: withoutJson(output), detail: `${passed} passed, ${failed} failed` };
   });

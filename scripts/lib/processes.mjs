@@ -15,6 +15,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 20;
 const TOOL_STOP_TIMEOUT_MS = 2000;
+/** For output that still stands in the pipe when a tool has ended. */
+const LAST_WORDS_MS = 1000;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 
 /**
@@ -94,10 +96,10 @@ const tools = new Set();
 
 /**
  * Runs a tool to its end.
- * @param {import('node:child_process').SpawnOptions & { input?: string }} options
+ * @param {import('node:child_process').SpawnOptions & { input?: string, timeLimitMs?: number }} options
  * @returns {Promise<{ code: number, stdout: string, output: string }>} output: both streams as they came
  */
-export function run(command, args, { input = '', ...options } = {}) {
+export function run(command, args, { input = '', timeLimitMs = 0, ...options } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: 'pipe' });
     tools.add(child);
@@ -108,11 +110,22 @@ export function run(command, args, { input = '', ...options } = {}) {
       output += text;
     });
     child.stderr.setEncoding('utf8').on('data', (text) => (output += text));
+    const limit = timeLimitMs > 0 ? setTimeout(endLate, timeLimitMs) : undefined;
+    function endLate() {
+      output += `\n${command} was ended: it took longer than ${timeLimitMs / 60_000} minutes.\n`;
+      child.kill('SIGKILL');
+    }
     child.on('error', reject);
-    child.on('close', (code) => {
+    child.on('exit', () => {
+      clearTimeout(limit);
       tools.delete(child);
-      resolve({ code: code ?? 1, stdout, output });
+      // What it started and left behind may hold its output open for ever.
+      setTimeout(() => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, LAST_WORDS_MS).unref();
     });
+    child.on('close', (code) => resolve({ code: code ?? 1, stdout, output }));
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { expectAlive, expectHarmless, expectUndone } from '../support/aftermath.js';
 import { notAudio, silenceWav, silentMp3, silentWebm, wavOfBytes } from '../support/audio-bytes.js';
 import { type Caller, speech } from '../support/caller.js';
+import { eventually } from '../support/eventually.js';
 import { figure } from '../support/figures.js';
 import { type BuiltService, startBuilt } from '../support/built-service.js';
 import { BOUNDARY, filePart, form, FORM_TYPE, part, textPart } from '../support/multipart.js';
@@ -127,6 +128,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
 
     it.each<[what: string, type: string, body: Buffer]>([
       ['multipart without a boundary', 'multipart/form-data', form(filePart(NOTE))],
+      ['a boundary of 7,000 characters', `multipart/form-data; boundary=${'b'.repeat(7_000)}`, form(filePart(NOTE))],
       ['multipart with an empty boundary', 'multipart/form-data; boundary=""', form(filePart(NOTE))],
       ['a malformed Content-Type', 'multipart/form-data; boundary', form(filePart(NOTE))],
       ['another multipart', `multipart/mixed; boundary=${BOUNDARY}`, form(filePart(NOTE))],
@@ -143,6 +145,37 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       ['a body that is compressed twice', 'gzip, gzip', gzipSync(gzipSync(form(filePart(NOTE))))],
     ])('refuses %s', async (_, encoding, body) => {
       expectRefusal(await upload(body, FORM_TYPE, [['Content-Encoding', encoding]]), 'MalformedRequestError');
+    });
+
+    it.each(["70 characters of the alphabet '()+_,-./:=? and a blank in it".padEnd(70, '-'), '-', '----'])(
+      'takes the boundary %p',
+      async (boundary) => {
+        const body = Buffer.from(form(filePart(NOTE)).toString('latin1').replaceAll(BOUNDARY, boundary), 'latin1');
+        await acceptedAndDeleted(await upload(body, `Multipart/Form-Data; charset=utf-8; boundary="${boundary}"`));
+      },
+    );
+
+    it('takes an upload of a client that waits to be told to continue, and tells it at once when it need not', async () => {
+      const body = form(filePart(NOTE));
+      const connection = await RawConnection.open(service.url);
+      await connection.send(uploadHead(byLength(body.length), FORM_TYPE, [['Expect', '100-continue']]));
+      await eventually(() => connection.unread.startsWith('HTTP/1.1 100 '));
+      await connection.send(body);
+      await acceptedAndDeleted(await connection.answer());
+
+      const refusal = await exchange(
+        service.url,
+        uploadHead(byLength(10 ** 9), FORM_TYPE, [['Expect', '100-continue']]),
+      );
+      expectRefusal(refusal, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+    });
+
+    it('takes a User-Agent of any bytes that HTTP allows, and keeps text', async () => {
+      const agent = `\xe4\xff\x80\xad${'x'.repeat(2_000)}`;
+      const { user_agent: kept } = await acceptedAndDeleted(
+        await upload(form(filePart(NOTE)), FORM_TYPE, [['User-Agent', agent]]),
+      );
+      expect(kept).toBe(agent.slice(0, 512));
     });
 
     it('refuses an upload without a Content-Type', async () => {

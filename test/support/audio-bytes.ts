@@ -181,7 +181,7 @@ function hexOf(value: number, bytes: number): string {
 }
 
 /** Marsaglia's xorshift, 32 bits: reproducible, not secret. */
-function randomBytes(seed: number, length: number): Buffer {
+export function randomBytes(seed: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   let state = Math.imul(seed, 0x9e3779b1) | 1;
   for (let i = 0; i < length; i++) {

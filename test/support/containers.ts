@@ -59,7 +59,10 @@ export function opusTags(comments: string[] = []): Buffer {
 }
 
 /** @param packets of 20 ms each, when they are not of silence */
-export function oggOpus(packets: Buffer[], { serial = 1, head = opusHead(), tags = opusTags() } = {}): Buffer {
+export function oggOpus(
+  packets: Buffer[],
+  { serial = 1, head = opusHead(), tags = opusTags(), packetsPerPage = SEGMENTS } = {},
+): Buffer {
   const pages = [oggPage([head], { serial, flags: OGG_BEGIN }), ...pagesOf(tags, serial)];
   let granule = 0n;
   let page: Buffer[] = [];
@@ -71,7 +74,7 @@ export function oggOpus(packets: Buffer[], { serial = 1, head = opusHead(), tags
   };
   for (const packet of packets) {
     const needed = Math.floor(packet.length / 255) + 1;
-    if (segments + needed > SEGMENTS) turn(0);
+    if (segments + needed > SEGMENTS || page.length >= packetsPerPage) turn(0);
     page.push(packet);
     segments += needed;
     granule += packet.equals(SILENT_PACKET) ? SILENT_SAMPLES : 960n;

@@ -21,7 +21,10 @@ export class Member {
   static async start(ground: Ground, roles: string, overrides: Record<string, string> = {}): Promise<Member> {
     const port = await freePort();
     const env = { PATH: process.env.PATH, ...ground.environment, ...overrides, ROLES: roles, PORT: `${port}` };
-    const child = spawn(process.execPath, [join(ROOT, 'dist', 'main.js')], { env, stdio: 'ignore' });
+    const child = spawn(process.execPath, [join(ROOT, 'dist', 'main.js')], {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     const member = new Member(`http://127.0.0.1:${port}`, child);
     await eventually(() => {
       if (child.exitCode !== null) throw new Error(`${roles} ended with ${child.exitCode} before it was ready`);

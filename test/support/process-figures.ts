@@ -32,7 +32,7 @@ const CUTIME = 13;
 const PARENT = 1;
 
 /** Children of the process that run this program. */
-export function childrenOf(pid: number, program: string): number[] {
+function childrenOf(pid: number, program: string): number[] {
   const pids = list('/proc').filter((name) => /^\d+$/.test(name));
   return pids.map(Number).filter((child) => {
     if (Number(statOf(child)[PARENT]) !== pid) return false;
@@ -49,7 +49,7 @@ export function watchChildren(pid: number, program: string): { stop: () => { pea
       seen.add(child);
       peak = Math.max(peak, memoryOf(child).peak);
     }
-  }, 15);
+  }, 15).unref();
   return {
     stop: () => {
       clearInterval(timer);

@@ -11,6 +11,9 @@ const MAX_FILE_BYTES = 26_214_400;
 /** The file, and what the other parts and the boundaries of a form may add to it. */
 const MAX_FORM_BYTES = MAX_FILE_BYTES + 65_536;
 
+/** A boundary has 70 characters at the most (RFC 2046 §5.1.1); one of thousands can be made very slow to look for. */
+const MAX_TYPE_LENGTH = 256;
+
 const LIMITS = {
   // One more than allowed, so that a file of exactly the maximum is told from one that was cut off.
   fileSize: MAX_FILE_BYTES + 1,
@@ -69,15 +72,16 @@ class ClientGone extends Error {
 
 function openParser(request: IncomingMessage): Busboy {
   const { headers } = request;
-  const encoding = headers['content-encoding'];
-  if (!/^multipart\/form-data\b/i.test(headers['content-type'] ?? '') || (encoding && encoding !== 'identity')) {
+  const { 'content-type': type = '', 'content-encoding': encoding } = headers;
+  if (!/^multipart\/form-data\b/i.test(type) || (encoding && encoding !== 'identity')) {
     throw new MalformedRequestError('An upload must be multipart/form-data with a part named "file".');
   }
   if (Number(headers['content-length'] ?? 0) > MAX_FORM_BYTES) throw tooLarge();
+  if (type.length > MAX_TYPE_LENGTH) throw noBoundary();
   try {
     return busboy({ headers, limits: LIMITS, defParamCharset: 'utf8', preservePath: true });
   } catch {
-    throw new MalformedRequestError('The multipart boundary is missing.');
+    throw noBoundary();
   }
 }
 
@@ -155,5 +159,8 @@ const unknownField = (name = ''): ValidationError =>
     field: name.toWellFormed(),
     reason: 'is not a field of this form: it takes file, custom_tags and language',
   });
+
+const noBoundary = (): MalformedRequestError =>
+  new MalformedRequestError('The multipart boundary is missing or too long.');
 
 const tooLarge = (): PayloadTooLargeError => new PayloadTooLargeError('The file', MAX_FILE_BYTES);

@@ -40,7 +40,8 @@ export class TranscriptionsProcessor implements OnApplicationBootstrap, OnModule
   /** The first hook of a stop: what is under way goes back, while Postgres and Redis are still there to tell. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort(new WorkerStopping());
-    await this.queue.pause(true, true).catch(() => undefined);
+    // Not waited for: Redis may not answer.
+    void this.queue.pause(true, true).catch(() => undefined);
     await Promise.allSettled(this.underWay);
   }
 

@@ -1,3 +1,4 @@
+import { Client, type ClientConfig } from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type MigrationInterface } from 'typeorm';
 import type { Env } from '../config/env.js';
 import { Initial1763683200000 } from './migrations/0001-initial.js';
@@ -12,6 +13,17 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 /** A request that cannot get a connection in this time is answered 503 (within 2 s in all). */
 const CONNECTION_TIMEOUT_MS = 1500;
 const POOL_SIZE = 20;
+
+/**
+ * A session that Postgres ends also ends the process when nobody listens at that moment, and between the pool and
+ * TypeORM there are moments in which nobody does. Whoever asks the lost session for something still gets the error.
+ */
+class WatchedClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
+}
 
 /** Columns are named like their properties, in snake_case: the one place where the two spellings meet. */
 class SnakeCase extends DefaultNamingStrategy {
@@ -32,6 +44,7 @@ export function dataSourceOptions(env: Env, extensions: Migration[]): Extract<Da
     logging: false,
     applicationName: 'voice-notes',
     extra: {
+      Client: WatchedClient,
       max: POOL_SIZE,
       connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
@@ -46,5 +59,5 @@ export function dataSourceOptions(env: Env, extensions: Migration[]): Extract<Da
 /** A data source for commands that work on the schema itself: no entities, no time limit on statements. */
 export function migrationDataSource(env: Env, extensions: Migration[]): DataSource {
   const options = dataSourceOptions(env, extensions);
-  return new DataSource({ ...options, extra: { connectionTimeoutMillis: 10_000, max: 2 } });
+  return new DataSource({ ...options, extra: { Client: WatchedClient, connectionTimeoutMillis: 10_000, max: 2 } });
 }

@@ -8,6 +8,8 @@ import { GRACE_MS } from './drop-body.js';
 import { originForm } from './request-target.js';
 
 const SWEEP_MS = 50;
+/** A stop gives requests under way so long to end: one slow client must not keep a process from writing down its counts. */
+const CLOSE_MS = 4000;
 
 /** Nest's Express adapter with limits that are set on purpose instead of inherited from Node. */
 export class BoundedExpressAdapter extends ExpressAdapter {
@@ -32,10 +34,12 @@ export class BoundedExpressAdapter extends ExpressAdapter {
   /** A connection that is busy when the stop begins falls idle later, and would then be kept alive for a minute. */
   override async close(): Promise<void> {
     const sweep = setInterval(() => this.httpServer.closeIdleConnections(), SWEEP_MS);
+    const cut = setTimeout(() => this.httpServer.closeAllConnections(), CLOSE_MS);
     try {
       await super.close();
     } finally {
       clearInterval(sweep);
+      clearTimeout(cut);
     }
   }
 

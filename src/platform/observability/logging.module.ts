@@ -14,7 +14,10 @@ export class LoggingModule {
     return {
       module: LoggingModule,
       global: true,
-      imports: [LoggerModule.forRoot({ pinoHttp: { logger: httpLogger.logger }, useExisting: true })],
+      imports: [
+        // Without the last line nestjs-pino would put its own way of writing errors, parameters of queries included, in the place of ours.
+        LoggerModule.forRoot({ pinoHttp: { logger: httpLogger.logger, wrapSerializers: false }, useExisting: true }),
+      ],
       providers: [{ provide: HTTP_LOGGER, useValue: httpLogger }],
       exports: [HTTP_LOGGER],
     };

@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream';
 import { childEnvironment } from '../../../platform/config/child-environment.js';
 import { AudioRefused, EngineFault } from '../engines/transcription-engine.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
+import { ProgressWatch } from './progress-watch.js';
 
 export type AudioFormat = 'webm' | 'mp3' | 'ogg' | 'wav';
 
@@ -35,8 +36,8 @@ const MEMORY_BYTES = 128 << 20;
 const ALLOCATION_BYTES = 64 << 20;
 /** ffmpeg decodes 500 seconds of audio in a second of CPU or more; 100 leaves room for slow machines. */
 const CPU_SECONDS = { base: 30, audioPerSecond: 100 };
-/** A local file is read at once: silence from ffmpeg while we wait for it means that it hangs. */
-const STALL_MS = 60_000;
+/** Who was seen so near its CPU limit was ended by it, and not by a machine short of memory or asked to stop. */
+const NEAR_LIMIT_SECONDS = 2;
 const STDERR_TAIL_BYTES = 2_048;
 /** ffmpeg's own code for "ended by a signal", which is how its CPU limit reaches it. */
 const EXIT_SIGNALLED = 255;
@@ -52,7 +53,8 @@ export async function decoderProblem(): Promise<string | null> {
 /**
  * Decodes the first audio track to 16 kHz mono, in a child process that is held to its limits and waits while the
  * reader does. A file that breaks off in the middle is decoded as far as it goes.
- * @throws AudioRefused when nothing in the file can be decoded; EngineFault when ffmpeg is missing, crashes or hangs.
+ * @throws AudioRefused when nothing in the file can be decoded, or not in reasonable time; EngineFault when ffmpeg is
+ *   missing, crashes or hangs.
  */
 export async function* decode(source: AudioSource, { maxSeconds, signal }: DecodeOptions): AsyncGenerator<Buffer> {
   refuseImplausible(source);
@@ -62,46 +64,29 @@ export async function* decode(source: AudioSource, { maxSeconds, signal }: Decod
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => undefined);
   const stderr = keepTail(child.stderr);
-  const stall = new StallWatch(kill);
+  const watch = new ProgressWatch(child.pid ?? 0, kill);
   signal.addEventListener('abort', kill);
   let decoded = false;
   try {
     if (signal.aborted) kill();
-    stall.begin();
     for await (const chunk of child.stdout) {
-      stall.end();
+      watch.pause();
       decoded = true;
       yield chunk as Buffer;
-      stall.begin();
+      watch.resume();
     }
     const [code, killedBy] = await ended;
     signal.throwIfAborted();
-    if (stall.seen) throw new EngineFault('ffmpeg hung', true, { cause: stderr() });
+    if (watch.verdict === 'hung') throw new EngineFault('ffmpeg hung', true, { cause: stderr() });
+    if (watch.verdict === 'barren' || watch.cpuSeconds > cpuLimit(maxSeconds) - NEAR_LIMIT_SECONDS) {
+      throw new AudioRefused('The file takes too long to decode', { cause: stderr() });
+    }
     judge(killedBy ?? code, decoded, stderr());
   } finally {
-    stall.end();
+    watch.stop();
     signal.removeEventListener('abort', kill);
     kill();
     await ended.catch(() => undefined);
-  }
-}
-
-/** Kills a decoder that gives nothing while it is waited for; the time in which the reader waits does not count. */
-class StallWatch {
-  seen = false;
-  private timer: NodeJS.Timeout | undefined;
-
-  constructor(private readonly kill: () => void) {}
-
-  begin(): void {
-    this.timer = setTimeout(() => {
-      this.seen = true;
-      this.kill();
-    }, STALL_MS);
-  }
-
-  end(): void {
-    clearTimeout(this.timer);
   }
 }
 
@@ -135,13 +120,14 @@ async function start(source: AudioSource, maxSeconds: number): Promise<Decoder> 
 }
 
 function ffmpegArguments({ file, format }: AudioSource, maxSeconds: number): string[] {
-  const cpuSeconds = Math.ceil(CPU_SECONDS.base + maxSeconds / CPU_SECONDS.audioPerSecond);
-  const limits = ['-threads', '1', '-max_alloc', `${ALLOCATION_BYTES}`, '-timelimit', `${cpuSeconds}`];
+  const limits = ['-threads', '1', '-max_alloc', `${ALLOCATION_BYTES}`, '-timelimit', `${cpuLimit(maxSeconds)}`];
   const input = ['-protocol_whitelist', 'file,pipe', '-f', DEMUXER[format], '-i', `file:${file}`];
   const track = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-t', `${maxSeconds}`];
   const output = ['-ac', '1', '-ar', `${SAMPLES_PER_SECOND}`, '-c:a', 'pcm_s16le', '-f', 's16le', 'pipe:1'];
   return ['-hide_banner', '-v', 'error', '-nostdin', ...limits, ...input, ...track, ...output];
 }
+
+const cpuLimit = (maxSeconds: number): number => Math.ceil(CPU_SECONDS.base + maxSeconds / CPU_SECONDS.audioPerSecond);
 
 /** What ffmpeg's end means. A failure after some output is a file that breaks off: what came is used. */
 function judge(outcome: number | string | null, decoded: boolean, stderr: string): void {
