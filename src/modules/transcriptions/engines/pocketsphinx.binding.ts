@@ -11,13 +11,8 @@ const INSTALL =
   'Debian/Ubuntu: apt-get install libpocketsphinx3 libsphinxbase3 pocketsphinx-en-us; ' +
   'Fedora: dnf install pocketsphinx pocketsphinx-models; macOS: brew install cmu-pocketsphinx';
 
-/**
- * Found by trying on the recordings of docs/decisions: the second pass (fwdflat) costs time and brings nothing, and
- * between 11 and 18 the weight of the language model in the last pass makes no difference, while the 9.5 that is the
- * default loses words. Limits on active states and words (maxhmmpf, maxwpf) are left alone: they would save a
- * third of the time of a clear note, and cost a noisy one a third of its words.
- */
-const SETTINGS: Settings = { fwdflat: false, bestpathlw: 12 };
+/** Measured: docs/decisions/0006-pocketsphinx-settings.md. */
+const SETTINGS: Settings = { fwdflat: false, bestpathlw: 12, lponlybeam: 1e-40, maxhmmpf: 6000 };
 
 type Settings = Record<string, string | number | boolean>;
 type Library = ReturnType<typeof koffi.load>;
