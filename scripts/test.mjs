@@ -47,6 +47,7 @@ async function main() {
 
   const outcomes = await runFastChecks(clean, services.folder);
   outcomes.push(await runJest('e2e tests', 'e2e', { env, folder: services.folder, args: E2E_ARGUMENTS }));
+  outcomes.push(await check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], clean));
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
   console.log(`\nAll of it took ${seconds(performance.now() - startedAt)}.`);
   return report(outcomes);

@@ -14,7 +14,8 @@ try {
     stopping = true;
     setTimeout(() => process.exit(1), STOP_MS).unref();
     void app.close().then(
-      () => process.exit(0),
+      // 0, unless the process ends because something was wrong with it.
+      () => process.exit(),
       () => process.exit(1),
     );
   };

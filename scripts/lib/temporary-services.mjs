@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -13,38 +14,73 @@ const PREFIX = 'voice-notes-services-';
 
 /**
  * Starts a PostgreSQL and a Redis of one's own in a temporary folder, on free ports.
- * @returns {Promise<{ folder: string, env: Record<string, string>, stop: () => Promise<void> }>}
+ * @param {{ durable?: boolean }} options durable: what they have confirmed outlives a crash of theirs, as in earnest
+ * @returns {Promise<{ folder: string, env: Record<string, string>, postgres: Server, redis: Server,
+ *   stop: () => Promise<void> }>}
  */
-export async function startTemporaryServices() {
+export async function startTemporaryServices({ durable = false } = {}) {
   const parent = temporaryParent();
   await removeLeftovers(parent);
   const folder = mkdtempSync(join(parent, PREFIX));
   writeFileSync(join(folder, 'owner'), identityOf(process.pid));
   const running = [];
   const stop = async () => {
-    await Promise.all(running.map((stopOne) => stopOne()));
+    await Promise.all(running.map((server) => server.stop()));
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const postgres = { ...(await newServer(folder, 'postgres')), home: temporaryHome(folder) };
+    const postgres = { ...(await newServer(folder, 'postgres', durable)), home: temporaryHome(folder) };
     await initialisePostgres(postgres);
-    const postgresChild = await startPostgres(postgres);
-    running.push(() => stopPostgres(postgresChild));
+    const postgresServer = new Server(() => startPostgres(postgres), stopPostgres);
+    await postgresServer.start();
+    running.push(postgresServer);
 
-    const redis = { ...(await newServer(folder, 'redis')), folder: join(folder, 'redis') };
-    const redisChild = await startRedis(redis);
-    writeFileSync(join(folder, 'redis.owner'), identityOf(redisChild.pid));
-    running.push(() => stopRedis(redisChild));
-    return { folder, env: { DATABASE_URL: postgresUrl(postgres), REDIS_URL: redisUrl(redis) }, stop };
+    const redis = { ...(await newServer(folder, 'redis', durable)), folder: join(folder, 'redis') };
+    const redisServer = new Server(async () => {
+      const child = await startRedis(redis);
+      writeFileSync(join(folder, 'redis.owner'), identityOf(child.pid));
+      return child;
+    }, stopRedis);
+    await redisServer.start();
+    running.push(redisServer);
+    const env = { DATABASE_URL: postgresUrl(postgres), REDIS_URL: redisUrl(redis) };
+    return { folder, env, postgres: postgresServer, redis: redisServer, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function newServer(folder, name) {
+/** A server that can be made to crash, and started again with what it has kept. */
+class Server {
+  #child;
+  #start;
+  #stop;
+
+  constructor(start, stop) {
+    this.#start = start;
+    this.#stop = stop;
+  }
+
+  async start() {
+    this.#child = await this.#start();
+  }
+
+  async stop() {
+    await this.#stop(this.#child);
+  }
+
+  /** Sends a signal; resolves when the process has ended, unless the signal only stops it or lets it go on. */
+  async signal(signal) {
+    const exit = once(this.#child, 'exit');
+    this.#child.kill(signal);
+    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await exit;
+  }
+}
+
+async function newServer(folder, name, durable) {
   const password = randomBytes(18).toString('hex');
-  return { port: await freePort(), password, logFile: join(folder, `${name}.log`), temporary: true };
+  return { port: await freePort(), password, logFile: join(folder, `${name}.log`), temporary: !durable };
 }
 
 /** Stops and removes the services of runs that were killed. */

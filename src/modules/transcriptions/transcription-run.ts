@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { Env } from '../../platform/config/env.js';
-import { isDatabaseUnavailable } from '../../platform/database/unavailable.js';
+import { outlastOutage } from '../../platform/database/unavailable.js';
 import { ObjectMissing, ObjectStore, StorageUnavailable } from '../../platform/storage/object-store.js';
 import { type Lease, type Outcome, ProcessingService } from '../recordings/processing.service.js';
 import { AudioRefused, EngineFault } from './engines/transcription-engine.js';
@@ -13,8 +12,6 @@ const MAX_FAULTS = 5;
 /** Seconds before another try: doubled each time, up to half an hour. */
 const FIRST_DELAY = 2;
 const LONGEST_DELAY = 1800;
-/** Milliseconds between attempts to write a result down while Postgres is away. */
-const FINISH_AGAIN_MS = 500;
 /** A renewal that fails three times in a row still leaves a quarter of the lease. */
 const RENEWALS_PER_LEASE = 4;
 
@@ -79,15 +76,7 @@ export class TranscriptionRun {
 
   /** What took minutes to hear is not thrown away because Postgres restarts; repeating a finish does no harm. */
   private async finish(lease: Lease, outcome: Outcome, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      try {
-        await this.processing.finish(lease, outcome);
-        return;
-      } catch (error) {
-        if (!isDatabaseUnavailable(error)) throw error;
-        await delay(FINISH_AGAIN_MS, null, { signal });
-      }
-    }
+    await outlastOutage(() => this.processing.finish(lease, outcome), signal);
   }
 
   private async settle(lease: Lease, error: unknown): Promise<void> {

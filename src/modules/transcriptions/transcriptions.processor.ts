@@ -3,6 +3,7 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Env } from '../../platform/config/env.js';
+import { QueueWatchdog } from '../../platform/queue/watchdog.js';
 import { ProcessingService } from '../recordings/processing.service.js';
 import { Transcriber } from './transcriber.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionRing } from './transcription-doorbell.js';
@@ -28,11 +29,13 @@ export class TranscriptionsProcessor implements OnApplicationBootstrap, OnModule
     private readonly transcriber: Transcriber,
     private readonly run: TranscriptionRun,
     private readonly env: Env,
+    private readonly watchdog: QueueWatchdog,
   ) {}
 
   onApplicationBootstrap(): void {
     const concurrency = this.env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
     this.queue.on('error', () => undefined);
+    this.watchdog.watch(this.queue, () => this.underWay.size >= concurrency);
     // The environment decides how many, which the @Process decorator cannot ask.
     void this.queue.process(concurrency, (job) => this.answer(job.data.recordingId))?.catch(() => undefined);
   }

@@ -35,6 +35,7 @@ export class Env {
   readonly maxAudioSeconds: number;
   readonly leaseSeconds: number;
   readonly uploadTimeoutSeconds: number;
+  /** 0: never, which only a trial of what happens then should ask for. */
   readonly reconcileSeconds: number;
   readonly addressRateLimit: RateLimit;
   readonly webhookAllowedCidrs: readonly string[];
@@ -90,7 +91,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     maxAudioSeconds: read.integer('MAX_AUDIO_SECONDS', 7200, 1, 86_400),
     leaseSeconds: read.integer('LEASE_SECONDS', 60, 1, 3600),
     uploadTimeoutSeconds: read.integer('UPLOAD_TIMEOUT_SECONDS', 300, 1, 3600),
-    reconcileSeconds: read.integer('RECONCILE_SECONDS', 5, 1, 3600),
+    reconcileSeconds: read.integer('RECONCILE_SECONDS', 5, 0, 3600),
     addressRateLimit: read.rateLimit('ADDRESS_RATE_LIMIT', { rate: 60, burst: 120 }),
     webhookAllowedCidrs: read.list('WEBHOOK_ALLOWED_CIDRS', (item) => CIDR.test(item), 'CIDRs such as 10.0.0.0/8'),
     webhookRetrySchedule: read.schedule('WEBHOOK_RETRY_SCHEDULE'),

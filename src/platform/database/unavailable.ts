@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isNativeError } from 'node:util/types';
 
 /** Socket errors, and the SQLSTATE classes in which Postgres says that it cannot serve now. */
@@ -7,6 +8,25 @@ const SQLSTATES = /^(08...|53...|57P0.|25006)$/;
 /** The messages that `pg` gives without a code. */
 const MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|driver not connected|connection is not established/i;
+
+/** Between attempts to write something down while Postgres is away. */
+const AGAIN_MS = 300;
+
+/**
+ * Repeats `work`, which must do no harm when it is repeated, until Postgres answers.
+ * @throws whatever else `work` throws, and the reason of `signal` once that is aborted.
+ */
+export async function outlastOutage<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isDatabaseUnavailable(error)) throw error;
+      signal.throwIfAborted();
+      await delay(AGAIN_MS, null, { signal });
+    }
+  }
+}
 
 /** Whether an error says that Postgres is out of reach for now, as opposed to a defect of ours. */
 export function isDatabaseUnavailable(error: unknown): boolean {

@@ -4,6 +4,7 @@ import type { QueueOptions } from 'bull';
 import { BullConnections, BullConnectionsModule } from './bull-connections.js';
 import { Reconciler } from './reconciler.js';
 import { RedisConnection } from './redis.js';
+import { QueueWatchdog } from './watchdog.js';
 
 /**
  * What a process that froze or died has taken is noticed after at most twice this long; until then the same ring would
@@ -34,7 +35,7 @@ function bullOptions(connections: BullConnections): QueueOptions {
       useFactory: bullOptions,
     }),
   ],
-  providers: [RedisConnection, Reconciler],
-  exports: [RedisConnection, Reconciler],
+  providers: [RedisConnection, Reconciler, QueueWatchdog],
+  exports: [RedisConnection, Reconciler, QueueWatchdog],
 })
 export class QueueModule {}

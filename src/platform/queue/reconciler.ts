@@ -41,7 +41,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   onApplicationBootstrap(): void {
     // A process without a role, such as a command, does not stay long enough.
-    if (this.env.roles.length > 0) this.schedule(0);
+    if (this.env.roles.length > 0 && this.env.reconcileSeconds > 0) this.schedule(0);
   }
 
   async onApplicationShutdown(): Promise<void> {

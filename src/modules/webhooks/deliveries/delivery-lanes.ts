@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { outlastOutage } from '../../../platform/database/unavailable.js';
 import { Secrets } from '../../../platform/secrets/secrets.js';
 import { type ClaimedDelivery, DeliveriesService } from './deliveries.service.js';
 import { WebhookSender } from './sender.js';
@@ -9,6 +10,8 @@ import { signDelivery } from './signature.js';
 const LANE_WIDTH = 4;
 /** Webhooks that are served at the same time; bounds the sockets of the process. */
 const MAX_LANES = 250;
+/** What the longest attempt leaves of the lease: so long an answer is kept while Postgres is away. */
+const RECORD_MS = 10_000;
 /** What is under way when the process is asked to stop may take so long to end well. */
 const STOP_MS = 5000;
 
@@ -101,8 +104,11 @@ export class DeliveryLanes implements OnModuleDestroy {
       const body = Buffer.from(delivery.body);
       const headers = this.headersOf(delivery, body);
       const outcome = await this.sender.send({ url: delivery.url, headers, body, signal });
-      if (signal.aborted && outcome.status === null) await this.deliveries.handBack(delivery);
-      else await this.deliveries.record(delivery, outcome);
+      const isUntried = signal.aborted && outcome.status === null;
+      await outlastOutage(
+        () => (isUntried ? this.deliveries.handBack(delivery) : this.deliveries.record(delivery, outcome)),
+        AbortSignal.any([signal, AbortSignal.timeout(RECORD_MS)]),
+      );
     } catch (error) {
       // The lease runs out, and the delivery is due again: rather twice than never.
       this.logger.warn({ err: error, delivery_id: delivery.id }, 'the outcome of a delivery could not be written down');

@@ -1,0 +1,105 @@
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const ANSWER_TIMEOUT_MS = 20_000;
+const AGAIN_MS = 400;
+const SLOW_STEPS = 10;
+const SLOW_STEP_MS = 250;
+const BOUNDARY = 'chaos-boundary-7f3a';
+
+/** A client that knows that answers can get lost: it repeats what it was not answered, with the same key. */
+export class Client {
+  /** Requests that got no answer, or one that says "later". */
+  unanswered = 0;
+
+  /** @param {() => string} anyUrl of one of the API processes */
+  constructor(anyUrl, { key, secret }, deadline) {
+    this.anyUrl = anyUrl;
+    this.headers = { 'X-Service-API-Key': key, 'X-Service-API-Secret': secret };
+    this.deadline = deadline;
+  }
+
+  /** @returns {Promise<{ id: string, attempts: number } | null>} null when it was never answered */
+  async upload({ name, file, slow }) {
+    const body = formOf(name, file);
+    const headers = { 'Content-Type': `multipart/form-data; boundary=${BOUNDARY}`, 'Idempotency-Key': name };
+    const answer = await this.insist({ method: 'POST', path: '/v1/recordings', headers, body, slow }, [201]);
+    return answer && { id: answer.body.id, attempts: answer.attempts };
+  }
+
+  /** A repeated DELETE finds nothing: the first one got through, its answer did not. */
+  async delete(id) {
+    return await this.insist({ method: 'DELETE', path: `/v1/recordings/${id}` }, [204, 404]);
+  }
+
+  async get(path, expected = [200]) {
+    return await this.insist({ method: 'GET', path }, expected);
+  }
+
+  async post(path, value) {
+    const body = Buffer.from(JSON.stringify(value));
+    return await this.insist({ method: 'POST', path, headers: { 'Content-Type': 'application/json' }, body }, [201]);
+  }
+
+  /** Repeats until the answer is an expected one; any other but "later" is a finding. */
+  async insist(call, expected) {
+    for (let attempts = 1; Date.now() < this.deadline(); attempts++) {
+      const answer = await this.#send(call).catch(() => null);
+      if (answer && expected.includes(answer.status)) return { ...answer, attempts };
+      if (answer && answer.status !== 503) {
+        throw new Error(`${call.method} ${call.path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      }
+      this.unanswered += 1;
+      await sleep(AGAIN_MS);
+    }
+    return null;
+  }
+
+  #send({ method, path, headers = {}, body = Buffer.alloc(0), slow = false }) {
+    return new Promise((resolve, reject) => {
+      const sent = request(this.anyUrl() + path, {
+        method,
+        headers: { ...this.headers, ...headers, 'Content-Length': body.length },
+        timeout: ANSWER_TIMEOUT_MS,
+        agent: false,
+      });
+      sent.on('error', reject);
+      sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
+      sent.on('response', (response) => {
+        readAll(response).then((text) => resolve({ status: response.statusCode, body: parse(text) }), reject);
+      });
+      if (slow) void drip(sent, body);
+      else sent.end(body);
+    });
+  }
+}
+
+async function drip(sent, body) {
+  const size = Math.ceil(body.length / SLOW_STEPS);
+  for (let at = 0; at < body.length && !sent.destroyed; at += size) {
+    sent.write(body.subarray(at, at + size));
+    await sleep(SLOW_STEP_MS);
+  }
+  if (!sent.destroyed) sent.end();
+}
+
+function formOf(name, file) {
+  const head =
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="custom_tags"\r\n\r\n${JSON.stringify({ upload: name })}\r\n` +
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="${file.name}"\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), file.bytes, Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]);
+}
+
+async function readAll(response) {
+  const chunks = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ROOT } from '../../scripts/lib/paths.mjs';
+import { freePort } from '../../scripts/lib/ports.mjs';
+import { spawnServer } from '../../scripts/lib/processes.mjs';
+
+const RESTART_MS = 300;
+const LONGEST_RESTART_MS = 2000;
+const STABLE_MS = 5000;
+
+/** One process of the built service, started again whenever it ends, as a supervisor would. */
+export class Member {
+  #child;
+  #isStopping = false;
+  #ended = Promise.resolve();
+  #pause = RESTART_MS;
+  starts = 0;
+  /** Ends that nobody asked for: exit codes. */
+  crashes = [];
+  #expected = new Set();
+
+  constructor(name, env, logFile) {
+    this.name = name;
+    this.env = env;
+    this.logFile = logFile;
+  }
+
+  static async create(name, roles, env, folder) {
+    const port = await freePort();
+    const member = new Member(name, { ...env, ROLES: roles, PORT: `${port}` }, join(folder, `${name}.log`));
+    member.url = `http://127.0.0.1:${port}`;
+    member.#run();
+    return member;
+  }
+
+  get pid() {
+    return this.#child.pid;
+  }
+
+  /** @param {'SIGKILL' | 'SIGSTOP' | 'SIGCONT'} signal */
+  signal(signal) {
+    if (signal === 'SIGKILL') this.#expected.add(this.#child);
+    this.#child.kill(signal);
+  }
+
+  /** @returns {Promise<number | null>} its exit code; null when it had to be killed */
+  async stop(timeoutMs) {
+    this.#isStopping = true;
+    const child = this.#child;
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    const inTime = await Promise.race([exit.then(() => true), sleep(timeoutMs, false)]);
+    if (!inTime) child.kill('SIGKILL');
+    await exit;
+    return inTime ? child.exitCode : null;
+  }
+
+  async isReady() {
+    return await fetch(`${this.url}/health/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }
+
+  /** Resident memory in bytes, with that of its children. */
+  memory() {
+    const own = residentOf(this.pid);
+    return childrenOf(this.pid).reduce((sum, child) => sum + residentOf(child), own);
+  }
+
+  #run() {
+    const options = { cwd: ROOT, env: this.env, logFile: this.logFile };
+    const child = spawnServer(process.execPath, ['dist/main.js'], options);
+    const startedAt = Date.now();
+    this.#child = child;
+    this.starts += 1;
+    child.once('exit', (code) => {
+      if (this.#isStopping) return;
+      // One that cannot start because Postgres is away exits and is started again: that is how it waits.
+      if (!this.#expected.has(child) && Date.now() - startedAt > STABLE_MS) this.crashes.push(code);
+      this.#pause = Date.now() - startedAt > STABLE_MS ? RESTART_MS : Math.min(this.#pause * 2, LONGEST_RESTART_MS);
+      setTimeout(() => this.#isStopping || this.#run(), this.#pause);
+    });
+  }
+}
+
+function residentOf(pid) {
+  const status = readIfAny(`/proc/${pid}/status`);
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+}
+
+function childrenOf(pid) {
+  return readIfAny(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+}
+
+function readIfAny(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * What a run does, and when: drawn from the seed alone, so that a run can be repeated. What comes of it also depends on
+ * the machine.
+ */
+
+/** @typedef {{ at: number, kind: string, seconds?: number }} Fault `at`: milliseconds after the start of the load */
+/** @typedef {{ at: number, account: number, file: number, slow: boolean, deleteAfter: number | null }} PlannedUpload */
+
+export const SIZES = {
+  full: {
+    uploads: 200,
+    loadSeconds: 110,
+    faults: { worker: 10, api: 4, redis: 3, flush: 2, postgres: 3, 'freeze worker': 1, 'freeze redis': 1 },
+  },
+  short: {
+    uploads: 40,
+    loadSeconds: 25,
+    faults: { worker: 3, api: 1, redis: 1, flush: 1, postgres: 1, 'freeze worker': 1, 'freeze redis': 1 },
+  },
+};
+
+const DELETED = 0.1;
+/** Such an upload takes seconds, so that it is likely to be cut off by a crash of its API process. */
+const SLOW = 0.15;
+/** Longer than the lease of the run's workers. */
+const FREEZE_SECONDS = 8;
+
+/** @returns {{ uploads: PlannedUpload[], faults: Fault[] }} in the order of time */
+export function makePlan({ uploads, loadSeconds, faults }, { seed, accounts, files }) {
+  const random = randomFrom(`plan ${seed}`);
+  const loadMs = loadSeconds * 1000;
+  return {
+    uploads: Array.from({ length: uploads }, (_, i) => ({
+      at: (i / uploads) * loadMs,
+      account: i % accounts,
+      file: Math.floor(random() * files),
+      slow: random() < SLOW,
+      deleteAfter: random() < DELETED ? random() * 3000 : null,
+    })),
+    faults: Object.entries(faults)
+      .flatMap(([kind, count]) => Array.from({ length: count }, (_, i) => faultOf(kind, i, count, loadMs, random)))
+      .toSorted((a, b) => a.at - b.at),
+  };
+}
+
+/** Faults of one kind are spread over the load, each at a random moment of its share. */
+function faultOf(kind, i, count, loadMs, random) {
+  const at = loadMs * (0.05 + (0.9 * (i + random())) / count);
+  return kind.startsWith('freeze') ? { at, kind, seconds: FREEZE_SECONDS } : { at, kind };
+}
+
+/** Uniform numbers from 0 to 1, the same for the same text (mulberry32 over an FNV-1a hash). */
+export function randomFrom(text) {
+  let state = 2_166_136_261;
+  for (const char of text) state = Math.imul(state ^ char.codePointAt(0), 16_777_619);
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

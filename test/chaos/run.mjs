@@ -1,0 +1,329 @@
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { Redis } from 'ioredis';
+import { migrate, runCli } from '../../scripts/lib/application.mjs';
+import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
+import { DATA, ROOT } from '../../scripts/lib/paths.mjs';
+import { commandLineOf, waitUntil } from '../../scripts/lib/processes.mjs';
+import { step } from '../../scripts/lib/steps.mjs';
+import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
+import { check, none } from './checker.mjs';
+import { Client } from './clients.mjs';
+import { Member } from './fleet.mjs';
+import { recordHistory } from './history.mjs';
+import { makePlan, randomFrom } from './plan.mjs';
+import { Receivers } from './receivers.mjs';
+
+const ACCOUNTS = 3;
+const WEBHOOKS = 3;
+const SETTLE_MS = 150_000;
+const STOP_MS = 12_000;
+const SPEECH = join(ROOT, 'test/fixtures/speech');
+/** Short and clear, in all four formats. */
+const NOTES = /^(go-forward-ten-meters|ss-0880)\./;
+
+/** Shortened waits, by configuration only; at least 20 attempts for each delivery. */
+const SETTINGS = {
+  NODE_ENV: 'test',
+  HOST: '127.0.0.1',
+  LEASE_SECONDS: '5',
+  UPLOAD_TIMEOUT_SECONDS: '15',
+  WEBHOOK_RETRY_SCHEDULE: Array.from({ length: 24 }, () => '1').join(),
+  WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+  ADDRESS_RATE_LIMIT: '100000/100000',
+  TRANSCRIPTION_ENGINE: 'pocketsphinx',
+  LOG_LEVEL: 'warn',
+};
+
+/** One trial: a fleet, its load, its faults, and what came of it. */
+export class Run {
+  uploads = [];
+  accounts = [];
+  webhooks = [];
+  #expected = 0;
+  #deadline = Infinity;
+
+  /** @returns {Promise<{ findings: import('./checker.mjs').Finding[], figures: { what: string, found: string }[] }>} */
+  static async perform(options) {
+    const services = await startTemporaryServices({ durable: true });
+    const run = new Run(options, services);
+    try {
+      const result = await run.#perform();
+      if (!result.findings.every(({ ok }) => ok)) run.#keepLogs();
+      return result;
+    } finally {
+      await run.#end();
+      await services.stop();
+    }
+  }
+
+  constructor({ seed, size, withReconciler }, services) {
+    Object.assign(this, { seed, size, services });
+    this.storage = join(services.folder, 'storage');
+    this.env = {
+      ...cleanEnvironment(),
+      ...SETTINGS,
+      ...services.env,
+      SECRET_KEY: randomBytes(32).toString('hex'),
+      STORAGE_DIR: this.storage,
+      RECONCILE_SECONDS: withReconciler ? '1' : '0',
+    };
+    this.members = [];
+    this.files = readdirSync(SPEECH)
+      .filter((name) => NOTES.test(name))
+      .toSorted()
+      .map((name) => ({ name, bytes: readFileSync(join(SPEECH, name)) }));
+    this.plan = makePlan(size, { seed, accounts: ACCOUNTS, files: this.files.length });
+    this.random = randomFrom(`run ${seed}`);
+  }
+
+  async #perform() {
+    console.log(`Seed ${this.seed}: ${this.plan.uploads.length} uploads, ${this.plan.faults.length} faults\n`);
+    await step('Fleet', () => this.#start());
+    const before = this.#memory();
+    await step('Load and faults', () => this.#load());
+    const settled = await step('Settling', () => this.#settle());
+    const after = this.#memory();
+    const findings = await step('Checks', () => this.#check());
+    const stopped = await step('Stopping', () => this.#stop());
+    return { findings: [...findings, settled, ...stopped], figures: this.#figures(before, after) };
+  }
+
+  async #start() {
+    await migrate(this.env);
+    this.receivers = await new Receivers(this.seed).listen();
+    await this.#withDatabase(recordHistory);
+    const { folder } = this.services;
+    for (const [name, roles] of [
+      ['api-1', 'api'],
+      ['api-2', 'api'],
+      ['worker-1', 'worker'],
+      ['worker-2', 'worker'],
+    ]) {
+      this.members.push(await Member.create(name, roles, this.env, folder));
+    }
+    await waitUntil(
+      async () => (await Promise.all(this.members.map((member) => member.isReady()))).every(Boolean),
+      60_000,
+    );
+    for (let i = 0; i < ACCOUNTS; i++) await this.#open(i);
+    return `${this.members.length} processes, ${ACCOUNTS} accounts with ${WEBHOOKS} webhooks each`;
+  }
+
+  async #open(i) {
+    const limits = ['--plan', 'enterprise', '--rate-limit', '1000000', '--burst-limit', '1000000'];
+    const args = ['account:create', '--name', `Chaos ${i}`, '--email', `chaos-${i}@example.com`, ...limits];
+    const made = await runCli(args, this.env);
+    const client = new Client(
+      () => this.#anyApi().url,
+      { key: made.api_key, secret: made.api_secret },
+      () => this.#deadline,
+    );
+    this.accounts.push({ id: made.account.id, client });
+    for (let j = 0; j < WEBHOOKS; j++) {
+      const name = `${i}-${j}`;
+      const events = ['recording.transcribed', 'recording.failed'];
+      const { body } = await client.post('/v1/webhooks', { url: this.receivers.url(name), events });
+      this.webhooks.push({ name, account: i, secret: body.secret });
+    }
+  }
+
+  async #load() {
+    const start = Date.now();
+    const at = (ms) => sleep(Math.max(0, start + ms - Date.now()));
+    this.#deadline = start + this.size.loadSeconds * 1000 + SETTLE_MS;
+    const uploads = this.plan.uploads.map(async (planned, i) => {
+      await at(planned.at);
+      await this.#upload(planned, `upload-${i}`);
+    });
+    const faults = this.plan.faults.map(async (fault) => {
+      await at(fault.at);
+      await this.#fault(fault);
+    });
+    await Promise.all([...uploads, ...faults]);
+    return `${this.uploads.filter(({ isDeleted }) => isDeleted).length} recordings deleted`;
+  }
+
+  async #upload({ account, file, slow, deleteAfter }, name) {
+    const { client } = this.accounts[account];
+    const made = await client.upload({ name, file: this.files[file], slow });
+    const upload = { account, name, file, id: made?.id ?? null, attempts: made?.attempts ?? 0, isDeleted: false };
+    this.uploads.push(upload);
+    if (deleteAfter === null || !made) return;
+    await sleep(deleteAfter);
+    upload.isDeleted = (await client.delete(made.id)) !== null;
+  }
+
+  async #fault({ kind, seconds }) {
+    const { postgres, redis } = this.services;
+    const faults = {
+      worker: () => this.#any('worker').signal('SIGKILL'),
+      api: () => this.#anyApi().signal('SIGKILL'),
+      redis: () =>
+        this.#alone('redis', async () => (await redis.signal('SIGKILL'), await sleep(1000), await redis.start())),
+      // What `pg_ctl stop --mode immediate` sends.
+      postgres: () =>
+        this.#alone(
+          'postgres',
+          async () => (await postgres.signal('SIGQUIT'), await sleep(1000), await postgres.start()),
+        ),
+      flush: () => this.#alone('redis', () => this.#flush()),
+      'freeze worker': () => this.#freeze(this.#any('worker'), seconds),
+      'freeze redis': () => this.#alone('redis', () => this.#freeze(redis, seconds)),
+    };
+    await faults[kind]();
+  }
+
+  async #freeze(target, seconds) {
+    await target.signal('SIGSTOP');
+    await sleep(seconds * 1000);
+    await target.signal('SIGCONT');
+  }
+
+  async #flush() {
+    const redis = new Redis(this.services.env.REDIS_URL, { maxRetriesPerRequest: 3 });
+    redis.on('error', () => undefined);
+    await redis.flushall().finally(() => redis.disconnect());
+  }
+
+  /** One fault of a server after the other: a server that is down cannot be killed. */
+  #turns = {};
+  async #alone(server, work) {
+    const turn = (this.#turns[server] ?? Promise.resolve()).then(work);
+    this.#turns[server] = turn.catch(() => undefined);
+    await turn;
+  }
+
+  async #settle() {
+    // As if an hour had gone by: reservations of uploads that were cut off have run out.
+    await this.#withDatabase((database) => database.query('UPDATE object_removals SET remove_after = now()'));
+    const open = () =>
+      this.#withDatabase(async (database) => {
+        const { rows } = await database.query(
+          `SELECT (SELECT count(*)::int FROM recordings WHERE status = 'processing') AS recordings,
+             (SELECT count(*)::int FROM deliveries WHERE status = 'pending') AS deliveries,
+             (SELECT count(*)::int FROM object_removals) AS removals`,
+        );
+        return rows[0];
+      });
+    let left = await open();
+    await waitUntil(
+      async () => {
+        left = await open();
+        return Object.values(left).every((count) => count === 0);
+      },
+      SETTLE_MS,
+      500,
+    );
+    const sum = Object.values(left).reduce((a, b) => a + b);
+    const detail = `${left.recordings} recordings, ${left.deliveries} deliveries, ${left.removals} removals open`;
+    return { ...none('never settled', sum), detail };
+  }
+
+  async #check() {
+    this.#deadline = Date.now() + 60_000;
+    return await this.#withDatabase((database) =>
+      check({
+        accounts: this.accounts,
+        uploads: this.uploads,
+        webhooks: this.webhooks,
+        arrivals: this.receivers.log,
+        database,
+        storage: this.storage,
+        repeat: async ({ account, name, file }) =>
+          (await this.accounts[account].client.upload({ name, file: this.files[file], slow: false })).id,
+      }),
+    );
+  }
+
+  async #stop() {
+    const codes = await Promise.all(this.members.map((member) => member.stop(STOP_MS)));
+    const crashes = this.members.flatMap((member) => member.crashes);
+    await sleep(1000);
+    return [
+      none('processes that ended unasked', crashes.length),
+      none('processes that did not stop in order', codes.filter((code) => code !== 0).length),
+      none('processes left behind', this.#orphans().length),
+    ];
+  }
+
+  /** Engines and decoders of ours, wherever they hang: their command lines name the build or the storage folder. */
+  #orphans() {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+    return pids.filter((pid) => {
+      const command = commandLineOf(Number(pid));
+      return command.includes(this.storage) || (command.includes(join(ROOT, 'dist/')) && isAdopted(pid));
+    });
+  }
+
+  #figures(before, after) {
+    const { faults } = this.plan;
+    const kinds = [...new Set(faults.map(({ kind }) => kind))];
+    const unanswered = this.accounts.reduce((sum, { client }) => sum + client.unanswered, 0);
+    const mb = (bytes) => `${Math.round(bytes / 1e6)} MB`;
+    return [
+      {
+        what: 'faults',
+        found: kinds.map((kind) => `${kind} ×${faults.filter((fault) => fault.kind === kind).length}`).join(', '),
+      },
+      { what: 'requests without an answer, repeated', found: `${unanswered}` },
+      { what: 'delivery attempts', found: `${this.receivers.log.length}` },
+      ...this.members.map(({ name, starts }, i) => ({
+        what: `${name}: starts, memory before and after`,
+        found: `${starts}, ${mb(before[i])}, ${mb(after[i])}`,
+      })),
+    ];
+  }
+
+  #keepLogs() {
+    const folder = join(DATA, 'chaos', this.seed);
+    mkdirSync(folder, { recursive: true });
+    for (const { name, logFile } of this.members) copyFileSync(logFile, join(folder, `${name}.log`));
+    console.log(`\nThe logs of the processes are in ${relative(ROOT, folder)}.`);
+  }
+
+  async #end() {
+    await Promise.all(this.members.map((member) => member.stop(STOP_MS)));
+    await this.receivers?.close();
+  }
+
+  #memory() {
+    return this.members.map((member) => member.memory());
+  }
+
+  async #withDatabase(work) {
+    const database = new pg.Client({ connectionString: this.services.env.DATABASE_URL });
+    database.on('error', () => undefined);
+    await database.connect();
+    try {
+      return await work(database);
+    } finally {
+      await database.end().catch(() => undefined);
+    }
+  }
+
+  #any(kind) {
+    const members = this.members.filter(({ name }) => name.startsWith(kind));
+    return members[Math.floor(this.random() * members.length)];
+  }
+
+  #anyApi() {
+    return this.#any('api');
+  }
+}
+
+/** Whether nobody is left who started it. */
+function isAdopted(pid) {
+  return /^PPid:\s+1$/m.test(statusOf(pid));
+}
+
+function statusOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8');
+  } catch {
+    return '';
+  }
+}
