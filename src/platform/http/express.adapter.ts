@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, { type Express } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import type { Env } from '../config/env.js';
 import { GRACE_MS } from './drop-body.js';
+import { preparedClasses } from './prepared-express.js';
 import { originForm } from './request-target.js';
 
 const SWEEP_MS = 50;
@@ -18,12 +19,12 @@ export class BoundedExpressAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    const app = this.getInstance() as (request: IncomingMessage, response: ServerResponse) => void;
+    const app = this.getInstance<Express>();
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       request.url = originForm(request.url ?? '/');
-      app(request, response);
+      app(request as Request, response as Response);
     };
-    const server = createServer(this.limits(), handle);
+    const server = createServer({ ...this.limits(), ...preparedClasses(app) }, handle);
     // An expectation that is unknown to us may be ignored (RFC 9110 §10.1.1); Node's own 417 has neither body nor headers.
     server.on('checkExpectation', handle);
     server.maxConnections = 10_000;
