@@ -11,6 +11,7 @@ import { Secrets } from '../../platform/secrets/secrets.js';
 import { ApiKey } from './api-key.entity.js';
 import { isWellFormed, makeKeyPair } from './api-key-secret.js';
 import type { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
+import { HashRenewal } from './hash-renewal.js';
 import { KeyUsage } from './key-usage.js';
 
 /** Active keys of an account (D7). */
@@ -29,6 +30,7 @@ export class ApiKeysService {
     private readonly database: Database,
     private readonly secrets: Secrets,
     private readonly usage: KeyUsage,
+    private readonly renewal: HashRenewal,
   ) {}
 
   /** The live key that a pair belongs to; null for any other pair, whatever is wrong with it. */
@@ -39,7 +41,9 @@ export class ApiKeysService {
       .addSelect('k.secretHash')
       .where('k.key = :key', { key })
       .getOne();
-    return found && this.secrets.matches(secret, found.secretHash) && found.status === 'active' ? found : null;
+    if (!found || !this.secrets.matches(secret, found.secretHash) || found.status !== 'active') return null;
+    this.renewal.renew(found, secret);
+    return found;
   }
 
   countUse(keyId: string): void {
