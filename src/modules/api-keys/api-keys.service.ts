@@ -116,6 +116,23 @@ export class ApiKeysService {
     return key.accountId;
   }
 
+  /**
+   * Keys that are good for something, but whose hash is not under the current SECRET_KEY: `waiting` for their next use,
+   * which renews it, or `unreadable` by any key that is here, so that nobody can use them.
+   */
+  async underOtherKeys(): Promise<{ waiting: ApiKey[]; unreadable: ApiKey[] }> {
+    const keys = await this.keys
+      .createQueryBuilder('k')
+      .addSelect('k.secretHash')
+      .where(STATUS_CONDITION.active)
+      .andWhere(`split_part(k.secret_hash, '.', 1) <> :keyId`, { keyId: this.secrets.keyId })
+      .orderBy('k.createdAt')
+      .addOrderBy('k.id')
+      .getMany();
+    const isWaiting = (key: ApiKey): boolean => this.secrets.madeUnder(key.secretHash) === 'previous';
+    return { waiting: keys.filter(isWaiting), unreadable: keys.filter((key) => !isWaiting(key)) };
+  }
+
   /** Creations of one account take turns, so that the limit is exact however many ask at once. */
   private async insertWithinLimit(key: ApiKey): Promise<void> {
     await this.database.transact(async (tx) => {
