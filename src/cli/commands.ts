@@ -7,6 +7,7 @@ import { presentCreatedApiKey, presentSingleApiKey } from '../modules/api-keys/a
 import { ApiKeysService } from '../modules/api-keys/api-keys.service.js';
 import { SCOPES } from '../platform/access/scopes.js';
 import type { Options } from './options.js';
+import { rotateSecrets } from './rotate-secrets.js';
 
 interface Command {
   usage: string;
@@ -36,6 +37,7 @@ export const COMMANDS: Record<string, Command> = {
     run: createKey,
   },
   'key:revoke': { usage: '--key ID', options: ['key'], run: revokeKey },
+  'secrets:rotate': { usage: '', options: [], run: rotateSecrets },
 };
 
 async function createAccount(app: INestApplicationContext, options: Options): Promise<object> {

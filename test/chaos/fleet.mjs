@@ -14,7 +14,6 @@ const STABLE_MS = 5000;
 export class Member {
   #child;
   #isStopping = false;
-  #ended = Promise.resolve();
   #pause = RESTART_MS;
   starts = 0;
   /** Ends that nobody asked for: exit codes. */

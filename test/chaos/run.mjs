@@ -43,7 +43,6 @@ export class Run {
   uploads = [];
   accounts = [];
   webhooks = [];
-  #expected = 0;
   #deadline = Infinity;
 
   /** @returns {Promise<{ findings: import('./checker.mjs').Finding[], figures: { what: string, found: string }[] }>} */

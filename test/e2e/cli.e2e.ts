@@ -170,7 +170,14 @@ describe('the command line (D30)', () => {
       const said = await runCli(ground, ...args);
 
       expectFailure(said, /command/);
-      for (const name of ['account:create', 'account:update', 'account:list', 'key:create', 'key:revoke']) {
+      for (const name of [
+        'account:create',
+        'account:update',
+        'account:list',
+        'key:create',
+        'key:revoke',
+        'secrets:rotate',
+      ]) {
         expect(said.stderr).toContain(name);
       }
     });

@@ -27,7 +27,7 @@ export class AccessTokensService {
   /** Null for a token that is not ours, not meant for this, changed, or expired. */
   async verify(token: string): Promise<{ accountId: string; identity: string } | null> {
     try {
-      const { payload } = await jwtVerify(token, this.secrets.tokenKey, {
+      const { payload } = await jwtVerify(token, ({ kid }) => this.secrets.tokenKeyOf(kid), {
         algorithms: ['HS256'],
         issuer: ISSUER,
         audience: AUDIENCE,

@@ -11,6 +11,7 @@ import { Secrets } from '../../platform/secrets/secrets.js';
 import { ApiKey } from './api-key.entity.js';
 import { isWellFormed, makeKeyPair } from './api-key-secret.js';
 import type { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
+import { HashRenewal } from './hash-renewal.js';
 import { KeyUsage } from './key-usage.js';
 
 /** Active keys of an account (D7). */
@@ -29,6 +30,7 @@ export class ApiKeysService {
     private readonly database: Database,
     private readonly secrets: Secrets,
     private readonly usage: KeyUsage,
+    private readonly renewal: HashRenewal,
   ) {}
 
   /** The live key that a pair belongs to; null for any other pair, whatever is wrong with it. */
@@ -39,7 +41,9 @@ export class ApiKeysService {
       .addSelect('k.secretHash')
       .where('k.key = :key', { key })
       .getOne();
-    return found && this.secrets.matches(secret, found.secretHash) && found.status === 'active' ? found : null;
+    if (!found || !this.secrets.matches(secret, found.secretHash) || found.status !== 'active') return null;
+    this.renewal.renew(found, secret);
+    return found;
   }
 
   countUse(keyId: string): void {
@@ -110,6 +114,23 @@ export class ApiKeysService {
     const key = isResourceId(id) ? await this.keys.findOneBy({ id }) : null;
     if (!key) throw new NotFoundError('API key');
     return key.accountId;
+  }
+
+  /**
+   * Keys that are good for something, but whose hash is not under the current SECRET_KEY: `waiting` for their next use,
+   * which renews it, or `unreadable` by any key that is here, so that nobody can use them.
+   */
+  async underOtherKeys(): Promise<{ waiting: ApiKey[]; unreadable: ApiKey[] }> {
+    const keys = await this.keys
+      .createQueryBuilder('k')
+      .addSelect('k.secretHash')
+      .where(STATUS_CONDITION.active)
+      .andWhere(`split_part(k.secret_hash, '.', 1) <> :keyId`, { keyId: this.secrets.keyId })
+      .orderBy('k.createdAt')
+      .addOrderBy('k.id')
+      .getMany();
+    const isWaiting = (key: ApiKey): boolean => this.secrets.madeUnder(key.secretHash) === 'previous';
+    return { waiting: keys.filter(isWaiting), unreadable: keys.filter((key) => !isWaiting(key)) };
   }
 
   /** Creations of one account take turns, so that the limit is exact however many ask at once. */

@@ -10,6 +10,7 @@ import { Delivery } from './deliveries/delivery.entity.js';
 import { WebhookSender } from './deliveries/sender.js';
 import { Event } from './event.entity.js';
 import { Webhook } from './webhook.entity.js';
+import { WebhookSecretsService } from './webhook-secrets.service.js';
 import { WebhooksController } from './webhooks.controller.js';
 import { WebhooksListener } from './webhooks.listener.js';
 import { WebhooksService } from './webhooks.service.js';
@@ -17,7 +18,7 @@ import { WebhooksService } from './webhooks.service.js';
 @Module({
   imports: [TypeOrmModule.forFeature([Webhook, Event, Delivery]), BullModule.registerQueue({ name: DELIVERY_QUEUE })],
   controllers: [WebhooksController],
-  providers: [WebhooksService, DeliveriesService, DeliveryDoorbell, WebhooksListener],
+  providers: [WebhooksService, WebhookSecretsService, DeliveriesService, DeliveryDoorbell, WebhooksListener],
   exports: [DeliveriesService, DeliveryDoorbell, BullModule],
 })
 export class WebhooksModule {}

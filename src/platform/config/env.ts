@@ -18,6 +18,8 @@ export class Env {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly secretKey: string;
+  /** A second SECRET_KEY, whose hashes, texts and tokens are still read but no longer made. */
+  readonly secretKeyPrevious: string | null;
   readonly storageDriver: 'disk' | 's3';
   /** Folder of the disk driver; with S3 it holds only the spool of uploads under way. */
   readonly storageDir: string;
@@ -53,7 +55,7 @@ export class Env {
   }
 }
 
-const DEVELOPMENT_SECRET_BYTES = 32;
+const SECRET_KEY_LENGTH = 32;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /**
@@ -71,7 +73,8 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     roles: read.roles(),
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']) ?? read.missing('DATABASE_URL'),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']) ?? read.missing('REDIS_URL'),
-    secretKey: read.secret('SECRET_KEY', DEVELOPMENT_SECRET_BYTES),
+    secretKey: read.secret('SECRET_KEY', SECRET_KEY_LENGTH) ?? read.missing('SECRET_KEY'),
+    secretKeyPrevious: read.otherSecret('SECRET_KEY_PREVIOUS', SECRET_KEY_LENGTH, 'SECRET_KEY'),
     storageDriver,
     storageDir: read.text('STORAGE_DIR') ?? './storage',
     s3Endpoint: read.url('S3_ENDPOINT', ['http:', 'https:']),
@@ -148,10 +151,16 @@ class Reader {
     return items.every(valid) ? items : this.refuse(name, `must be ${what}, separated by commas`, []);
   }
 
-  secret(name: string, minLength: number): string {
+  secret(name: string, minLength: number): string | null {
     const text = this.text(name);
-    if (text === null) return this.missing(name);
-    return text.length >= minLength ? text : this.refuse(name, `must be at least ${minLength} characters long`, text);
+    if (text === null || text.length >= minLength) return text;
+    return this.refuse(name, `must be at least ${minLength} characters long`, text);
+  }
+
+  /** A secret that would be of no use if it were the same as the one called `first`. */
+  otherSecret(name: string, minLength: number, first: string): string | null {
+    const text = this.secret(name, minLength);
+    return text !== null && text === this.text(first) ? this.refuse(name, `must differ from ${first}`, text) : text;
   }
 
   roles(): Role[] {

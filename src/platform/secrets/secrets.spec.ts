@@ -2,11 +2,14 @@ import fc from 'fast-check';
 import { readEnv } from '../config/env.js';
 import { Secrets } from './secrets.js';
 
-const secretsUnder = (key: string): Secrets =>
-  new Secrets(readEnv({ DATABASE_URL: 'postgres://unused', REDIS_URL: 'redis://unused', SECRET_KEY: key }));
+const UNUSED = { DATABASE_URL: 'postgres://unused', REDIS_URL: 'redis://unused' };
+const secretsUnder = (key: string, previous?: string): Secrets =>
+  new Secrets(readEnv({ ...UNUSED, SECRET_KEY: key, SECRET_KEY_PREVIOUS: previous }));
 
-const ours = secretsUnder('a secret key of at least 32 characters');
-const theirs = secretsUnder('another secret key of at least 32 characters');
+const OUR_KEY = 'a secret key of at least 32 characters';
+const THEIR_KEY = 'another secret key of at least 32 characters';
+const ours = secretsUnder(OUR_KEY);
+const theirs = secretsUnder(THEIR_KEY);
 
 const text = fc.string({ unit: 'binary', maxLength: 300 });
 
@@ -21,7 +24,7 @@ describe('Secrets: hashes (D9)', () => {
   });
 
   it('gives the same hash after a restart, and another under another SECRET_KEY', () => {
-    const again = secretsUnder('a secret key of at least 32 characters');
+    const again = secretsUnder(OUR_KEY);
     expect(again.hash('vns_1')).toBe(ours.hash('vns_1'));
     expect(theirs.hash('vns_1').split('.')[1]).not.toBe(ours.hash('vns_1').split('.')[1]);
     expect(theirs.matches('vns_1', ours.hash('vns_1'))).toBe(false);
@@ -88,6 +91,58 @@ describe('Secrets: keys', () => {
     expect(ours.tokenKey).toHaveLength(32);
     expect(ours.tokenKey.equals(theirs.tokenKey)).toBe(false);
     expect(ours.tokenKey.toString('base64url')).not.toBe(ours.hash('').split('.')[1]);
+  });
+});
+
+describe('Secrets: rotation', () => {
+  const rotated = secretsUnder('a third secret key of at least 32 characters', OUR_KEY);
+
+  it('reads what was made under SECRET_KEY_PREVIOUS', () => {
+    fc.assert(
+      fc.property(text, text, fc.uuid(), (secret, other, id) => {
+        const plain = secret.toWellFormed();
+        expect(rotated.matches(secret, ours.hash(secret))).toBe(true);
+        expect(rotated.matches(other, ours.hash(secret))).toBe(other === secret);
+        expect(rotated.decrypt(ours.encrypt(plain, id), id)).toBe(plain);
+      }),
+    );
+    expect(() => rotated.decrypt(ours.encrypt('whsec_1', 'row'), 'another row')).toThrow();
+  });
+
+  it('makes everything under SECRET_KEY', () => {
+    const id = `${rotated.keyId}.`;
+    expect([rotated.hash('vns_1'), rotated.encrypt('whsec_1', 'row')].every((made) => made.startsWith(id))).toBe(true);
+    expect(rotated.keyId).not.toBe(ours.keyId);
+    expect(ours.matches('vns_1', rotated.hash('vns_1'))).toBe(false);
+  });
+
+  it('tells what was made under which key', () => {
+    const sealed = (secrets: Secrets) => [secrets.hash('vns_1'), secrets.encrypt('whsec_1', 'row')];
+    const told = (texts: string[]) => texts.map((made) => rotated.madeUnder(made));
+    expect(told(sealed(rotated))).toEqual(['current', 'current']);
+    expect(told(sealed(ours))).toEqual(['previous', 'previous']);
+    expect(told([...sealed(theirs), '', '.', 'x'])).toEqual([null, null, null, null, null]);
+    expect(ours.madeUnder('')).toBeNull();
+    expect([rotated.hasPrevious, ours.hasPrevious]).toEqual([true, false]);
+  });
+
+  it('takes no hash of one key for that of the other: its id decides', () => {
+    const [, mac] = ours.hash('vns_1').split('.');
+    expect(rotated.matches('vns_1', `${rotated.keyId}.${mac}`)).toBe(false);
+  });
+
+  it('finds the key of a token by the id that it names, and takes its own where it names none that is known', () => {
+    expect(rotated.tokenKeyOf(ours.keyId).equals(ours.tokenKey)).toBe(true);
+    for (const keyId of [rotated.keyId, theirs.keyId, undefined, '']) {
+      expect(rotated.tokenKeyOf(keyId).equals(rotated.tokenKey)).toBe(true);
+    }
+  });
+
+  it('reads either way round, so that a fleet can learn the new key before anybody uses it', () => {
+    const [before, after] = [secretsUnder(OUR_KEY, THEIR_KEY), secretsUnder(THEIR_KEY, OUR_KEY)];
+    expect(before.matches('vns_1', after.hash('vns_1'))).toBe(true);
+    expect(after.matches('vns_1', before.hash('vns_1'))).toBe(true);
+    expect(before.decrypt(after.encrypt('whsec_1', 'row'), 'row')).toBe('whsec_1');
   });
 });
 

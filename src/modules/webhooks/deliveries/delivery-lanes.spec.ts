@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import type { Secrets } from '../../../platform/secrets/secrets.js';
 import type { ClaimedDelivery, DeliveriesService } from './deliveries.service.js';
 import { DeliveryLanes } from './delivery-lanes.js';
@@ -26,6 +27,8 @@ describe('DeliveryLanes (D29)', () => {
   let claims: Exchange<{ webhookId: string; count: number }, ClaimedDelivery[]>;
   let sends: Exchange<OutgoingDelivery, DeliveryOutcome>;
   let written: string[];
+  let outcomes: DeliveryOutcome[];
+  let decrypt: () => string;
   let lanes: DeliveryLanes;
   let made = 0;
 
@@ -41,13 +44,20 @@ describe('DeliveryLanes (D29)', () => {
   });
   const deliveries = (webhookId: string, count: number) => Array.from({ length: count }, () => delivery(webhookId));
 
+  beforeAll(() => Logger.overrideLogger(false));
+
   beforeEach(() => {
     claims = new Exchange();
     sends = new Exchange();
     written = [];
+    outcomes = [];
+    decrypt = () => 'secret';
     const service: Partial<DeliveriesService> = {
       claim: (webhookId, count) => claims.ask({ webhookId, count }),
-      record: async ({ id }) => void written.push(`recorded ${id}`),
+      record: async ({ id }, outcome) => {
+        written.push(`recorded ${id}`);
+        outcomes.push(outcome);
+      },
       handBack: async ({ id }) => void written.push(`handed back ${id}`),
     };
     const sender: Partial<WebhookSender> = {
@@ -60,7 +70,7 @@ describe('DeliveryLanes (D29)', () => {
           }),
         ]),
     };
-    const secrets: Partial<Secrets> = { decrypt: () => 'secret' };
+    const secrets: Partial<Secrets> = { decrypt: () => decrypt() };
     lanes = new DeliveryLanes(service as DeliveriesService, sender as WebhookSender, secrets as Secrets);
   });
 
@@ -107,6 +117,26 @@ describe('DeliveryLanes (D29)', () => {
     await settled();
     lanes.wake('a');
     expect(claims.open).toHaveLength(1);
+  });
+
+  it('takes a secret that cannot be read for a failed attempt, sends nothing, and goes on', async () => {
+    decrypt = () => {
+      throw new Error('encrypted under another SECRET_KEY');
+    };
+    lanes.wake('a');
+    await claims.answerNext(deliveries('a', 2));
+    expect(sends.open).toHaveLength(0);
+    expect(written).toEqual(Array(2).fill(expect.stringMatching(/^recorded/)));
+    const failed = {
+      ...DELIVERED,
+      status: null,
+      error: "the webhook's secret cannot be read: set a new one",
+      durationMs: 0,
+    };
+    expect(outcomes).toEqual([failed, failed]);
+    decrypt = () => 'secret';
+    await claims.answerNext([delivery('a')]);
+    expect(sends.open).toHaveLength(1);
   });
 
   it('lets what is under way end well when the process stops, and takes nothing new', async () => {

@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { outlastOutage } from '../../../platform/database/unavailable.js';
 import { Secrets } from '../../../platform/secrets/secrets.js';
 import { type ClaimedDelivery, DeliveriesService } from './deliveries.service.js';
-import { WebhookSender } from './sender.js';
+import { type DeliveryOutcome, WebhookSender } from './sender.js';
 import { signDelivery } from './signature.js';
 
 /** Deliveries under way to one webhook, in this process (D29). */
@@ -14,6 +14,14 @@ const MAX_LANES = 250;
 const RECORD_MS = 10_000;
 /** What is under way when the process is asked to stop may take so long to end well. */
 const STOP_MS = 5000;
+
+/** For the webhook's owner, who can put it right as well as the operator can. */
+const UNREADABLE: DeliveryOutcome = {
+  status: null,
+  error: "the webhook's secret cannot be read: set a new one",
+  retryAfter: null,
+  durationMs: 0,
+};
 
 /** Wakes a lane that waits; a ring between `reset` and the wait counts. */
 class Bell {
@@ -101,9 +109,8 @@ export class DeliveryLanes implements OnModuleDestroy {
   private async deliver(delivery: ClaimedDelivery): Promise<void> {
     const { signal } = this.stopping;
     try {
-      const body = Buffer.from(delivery.body);
-      const headers = this.headersOf(delivery, body);
-      const outcome = await this.sender.send({ url: delivery.url, headers, body, signal });
+      const secret = this.secretOf(delivery);
+      const outcome = secret === null ? UNREADABLE : await this.send(delivery, secret);
       const isUntried = signal.aborted && outcome.status === null;
       await outlastOutage(
         () => (isUntried ? this.deliveries.handBack(delivery) : this.deliveries.record(delivery, outcome)),
@@ -115,13 +122,24 @@ export class DeliveryLanes implements OnModuleDestroy {
     }
   }
 
-  private headersOf({ webhookId, eventId, attempt, encryptedSecret }: ClaimedDelivery, body: Buffer) {
-    const secret = this.secrets.decrypt(encryptedSecret, webhookId);
-    return {
+  /** Null for a secret under a lost key: an attempt that failed, so that it is tried by schedule and has an end. */
+  private secretOf({ webhookId, encryptedSecret }: ClaimedDelivery): string | null {
+    try {
+      return this.secrets.decrypt(encryptedSecret, webhookId);
+    } catch (error) {
+      this.logger.warn({ err: error, webhook_id: webhookId }, "a webhook's secret cannot be decrypted");
+      return null;
+    }
+  }
+
+  private async send({ url, eventId, attempt, ...delivery }: ClaimedDelivery, secret: string) {
+    const body = Buffer.from(delivery.body);
+    const headers = {
       'Content-Type': 'application/json',
       'X-Service-Event-Id': eventId,
       'X-Service-Delivery-Attempt': `${attempt}`,
       ...signDelivery({ secret, eventId, timestampSeconds: Math.floor(Date.now() / 1000), body }),
     };
+    return await this.sender.send({ url, headers, body, signal: this.stopping.signal });
   }
 }
