@@ -10,27 +10,28 @@ import { cleanEnvironment } from './lib/environment.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { runVisibly } from './lib/processes.mjs';
 
-const DEFAULT_REQUESTS = 3000;
+// Ctrl-C reaches the tests and their services too; they are waited for, so that nothing is left behind.
+process.on('SIGINT', () => {});
 
-const { seed, requests } = readOptions();
-const jest = localBin('jest', '--selectProjects', 'e2e', '--runTestsByPath', join(ROOT, 'test', 'e2e', 'fuzz.e2e.ts'));
-process.exitCode = await runVisibly(
-  process.execPath,
-  [join(ROOT, 'scripts', 'services.mjs'), '--temporary', '--', ...jest],
-  { cwd: ROOT, env: { ...cleanEnvironment(), FUZZ_SEED: String(seed), FUZZ_REQUESTS: String(requests) } },
-);
+try {
+  process.exitCode = await fuzz(readOptions());
+} catch (error) {
+  console.error(`${error.message}\nusage: npm run fuzz -- [--seed N] [--requests N]`);
+  process.exitCode = 2;
+}
+
+function fuzz({ seed, requests }) {
+  const file = join(ROOT, 'test', 'e2e', 'fuzz.e2e.ts');
+  const jest = localBin('jest', '--selectProjects', 'e2e', '--runTestsByPath', file);
+  const args = [join(ROOT, 'scripts', 'services.mjs'), '--temporary', '--', ...jest];
+  const env = { ...cleanEnvironment(), FUZZ_SEED: String(seed), FUZZ_REQUESTS: String(requests) };
+  return runVisibly(process.execPath, args, { cwd: ROOT, env });
+}
 
 function readOptions() {
-  try {
-    const { values } = parseArgs({ options: { seed: { type: 'string' }, requests: { type: 'string' } } });
-    return {
-      seed: wholeNumber(values.seed ?? String(randomInt(1_000_000_000))),
-      requests: wholeNumber(values.requests ?? String(DEFAULT_REQUESTS)),
-    };
-  } catch (error) {
-    console.error(`${error.message}\nusage: npm run fuzz -- [--seed N] [--requests N]`);
-    process.exit(2);
-  }
+  const { values } = parseArgs({ options: { seed: { type: 'string' }, requests: { type: 'string' } } });
+  const { seed = String(randomInt(1_000_000_000)), requests = '3000' } = values;
+  return { seed: wholeNumber(seed), requests: wholeNumber(requests) };
 }
 
 function wholeNumber(text) {

@@ -68,7 +68,8 @@ function envelopeComplaints({ status, text }: FuzzAnswer): string[] {
   const row = ERRORS[type as keyof typeof ERRORS];
   const found: string[] = [];
   if (row?.status !== status) found.push(`an error of type ${type} is not a ${status}`);
-  else if (row.code !== code && !(status === 404 && typeof code === 'string')) found.push(`${type} has code ${code}`);
+  else if (row.code !== code && !(status === 404 && typeof code === 'string'))
+    found.push(`${type} has code ${String(code)}`);
   if (typeof message !== 'string' || message.trim() === '') found.push('an error without a message');
   if ((body?.success !== undefined) !== (status === 429)) found.push('"success" belongs to 429, and to nothing else');
   return found;

@@ -34,7 +34,7 @@ export interface Parameter {
   schema: Schema;
 }
 
-export interface DescribedResponse {
+interface DescribedResponse {
   headers: Record<string, { schema: Schema }>;
   content: Record<string, { schema: Schema }>;
 }

@@ -8,7 +8,7 @@ import { nastyText, nearMiss, UNKNOWN_NAMES, valueOf } from './values.js';
 /** What a plan is made of; the one that is `bad` is made to break the document, the others to keep to it. */
 type Concern = 'nothing' | 'credentials' | 'ids' | 'query' | 'headers' | 'body';
 
-/** Half of the requests are as documented; of the others each has, as a rule, one thing wrong with it. */
+/** About half of the requests are as documented; of the others each has, as a rule, one thing wrong with it. */
 export function plansFor(operation: DescribedOperation): fc.Arbitrary<Plan> {
   const has = (place: Parameter['in']): boolean => operation.parameters.some((parameter) => parameter.in === place);
   const concerns: { weight: number; arbitrary: fc.Arbitrary<Plan> }[] = [
@@ -87,8 +87,8 @@ function query({ parameters }: DescribedOperation, bad: boolean): fc.Arbitrary<P
   }
   // A mistake takes the place of the right value, or the parameter would come twice and be wrong for that.
   return fc.tuple(right, fc.oneof(...mistakes)).map(([pairs, mistake]) => {
-    const names = mistake.map(([name]) => name);
-    return [...pairs.filter(([name]) => !names.includes(name)), ...mistake];
+    const names = new Set(mistake.map(([name]) => name));
+    return [...pairs.filter(([name]) => !names.has(name)), ...mistake];
   });
 }
 

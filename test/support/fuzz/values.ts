@@ -50,7 +50,7 @@ export const nastyText = (): fc.Arbitrary<string> =>
 export const strangeValue = (): Values =>
   fc.oneof(
     fc.constantFrom(null, true, false, 0, 1, -1, 1.5, 2 ** 53, -(2 ** 31) - 1, 1e308, 5e-324),
-    fc.constantFrom([], {}, [null], [[]], [{}], { toString: 1 }, { then: 1 }, { length: 3 }, { $gt: '' }, ['a', 'a']),
+    fc.constantFrom([], {}, [null], [[]], [{}], { toString: 1 }, { toJSON: 1 }, { length: 3 }, { $gt: '' }, ['a', 'a']),
     fc.constantFrom(...Object.keys(RAW_JSON)),
     nastyText(),
     fc.jsonValue({ maxDepth: 2 }),
@@ -79,13 +79,14 @@ function usualValue(schema: Schema): Values {
   return objectOf(schema);
 }
 
-function textOf({ minLength = 0, maxLength = 200, format }: Schema): Values {
+function textOf({ minLength = 0, maxLength = 200, format, pattern }: Schema): Values {
   if (format === 'date') {
     return fc
       .date({ min: new Date('2020-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
       .map((day) => day.toISOString().slice(0, 10));
   }
   const fits = (text: string): boolean => [...text].length >= minLength && [...text].length <= maxLength;
+  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern, 'u'), { maxLength }).filter(fits);
   return fc.oneof(
     fc.string({ minLength, maxLength: Math.min(maxLength, minLength + 30) }),
     fc.constantFrom(minLength, maxLength).map((count) => 'é'.repeat(count)),
