@@ -36,10 +36,6 @@ export class Stage {
     return new Stage(service, operations, await service.account());
   }
 
-  get url(): string {
-    return this.service.url;
-  }
-
   async prepare(operation: DescribedOperation, plan: Plan): Promise<WireRequest> {
     const owner = await this.currentOwner();
     let target = operation.path;
@@ -107,7 +103,12 @@ export class Stage {
     const { headers, body } = encodeBody({ ...EMPTY_PLAN, body: exampleBody(creation) });
     const { method, path } = creation;
     const credentials = { ...caller.headers, 'Idempotency-Key': randomUUID() };
-    const answer = await send(this.url, { method, target: path, headers: { ...headers, ...credentials }, body });
+    const answer = await send(this.service.url, {
+      method,
+      target: path,
+      headers: { ...headers, ...credentials },
+      body,
+    });
     if (answer.status !== 201) throw new Error(`${creation.name} with its examples: ${answer.text}`);
     const { id } = JSON.parse(answer.text) as { id: string };
     await STATES[parameter]?.[state]?.(this.service, id);
