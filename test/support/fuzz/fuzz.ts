@@ -4,6 +4,7 @@ import type { DescribedOperation } from './description.js';
 import { flawsOf } from './flaws.js';
 import type { Plan } from './plan.js';
 import { plansFor } from './plans.js';
+import { rulePlans } from './rule-plans.js';
 import type { WireRequest } from './wire.js';
 
 export interface FuzzTarget {
@@ -68,7 +69,10 @@ async function fuzzOperation(
     if (found.complaints.length > 0) finding = found;
     return found.complaints.length === 0;
   });
-  const { failed, errorInstance } = await fc.check(property, parameters);
+  const { failed, errorInstance } = await fc.check(property, {
+    ...parameters,
+    examples: rulePlans(operation).map((plan): [Plan] => [plan]),
+  });
   if (!failed) return null;
   return finding ? describe(operation, finding) : `${operation.name}: ${String(errorInstance)}`;
 }

@@ -3,8 +3,9 @@ import { SCOPES } from '../../../src/platform/access/scopes.js';
 import type { Caller } from '../caller.js';
 import type { Service } from '../service.js';
 import { fail, transcribe } from '../stages.js';
-import type { DescribedOperation, Schema } from './description.js';
-import { type CredentialsKind, type Form, type JsonText, MISSPELLINGS, type PathId, type Plan } from './plan.js';
+import type { DescribedOperation } from './description.js';
+import { exampleBody } from './rule-plans.js';
+import { type CredentialsKind, MISSPELLINGS, type PathId, type Plan } from './plan.js';
 import { encodeBody, encodeQuery, send, type WireRequest } from './wire.js';
 
 /** Below every ceiling of an account: 50 webhooks, 100 keys, and the 2,000 requests of its burst. */
@@ -42,7 +43,7 @@ export class Stage {
     for (const [name, id] of Object.entries(plan.ids)) {
       target = target.replace(`{${name}}`, await this.spell(owner, operation, name, id));
     }
-    const { headers, body } = encodeBody(plan);
+    const { headers, body } = encodeBody(plan.body);
     const credentials = await this.headersOf(owner, plan.credentials, operation);
     return {
       method: operation.method,
@@ -100,7 +101,7 @@ export class Stage {
     const collection = item?.path.slice(0, item.path.indexOf(`/{${parameter}}`));
     const creation = this.operations.find(({ method, path }) => method === 'POST' && path === collection);
     if (!creation) throw new Error(`no operation creates what ${parameter} names`);
-    const { headers, body } = encodeBody({ ...EMPTY_PLAN, body: exampleBody(creation) });
+    const { headers, body } = encodeBody(exampleBody(creation));
     const { method, path } = creation;
     const credentials = { ...caller.headers, 'Idempotency-Key': randomUUID() };
     const answer = await send(this.service.url, {
@@ -114,24 +115,4 @@ export class Stage {
     await STATES[parameter]?.[state]?.(this.service, id);
     return id;
   }
-}
-
-const EMPTY_PLAN: Plan = { credentials: 'pair', ids: {}, query: [], headers: {}, body: null };
-
-function exampleBody({ body }: DescribedOperation): JsonText | Form | null {
-  if (!body) return null;
-  if (body.mediaType === 'multipart/form-data') {
-    const names = body.schema.required ?? [];
-    const parts = names.map((name) => ({ name, filename: 'note.wav', content: 'silence' }));
-    return { kind: 'form', parts, complete: true, contentType: 'form' };
-  }
-  return { kind: 'json', text: JSON.stringify(exampleOf(body.schema)), contentType: 'application/json' };
-}
-
-function exampleOf({ properties = {} }: Schema): object {
-  const examples = Object.entries(properties).map(([name, { example, enum: values }]) => [
-    name,
-    example ?? values?.[0],
-  ]);
-  return Object.fromEntries(examples) as object;
 }

@@ -100,15 +100,19 @@ function objectOf({ properties = {}, required = [] }: Schema): Values {
 }
 
 /** Just outside of what the schema allows, one rule at a time; not always outside, which is for `flawsOf` to say. */
-export function nearMiss(schema: Schema): Values {
-  const { minLength, maxLength, minimum, maximum, items, example } = schema;
-  const misses: unknown[] = [null];
-  if (minLength !== undefined) misses.push('x'.repeat(Math.max(0, minLength - 1)), ' '.repeat(minLength));
+export function nearMisses({ minLength, maxLength, minimum, maximum, items, ...schema }: Schema): unknown[] {
+  const misses: unknown[] = [null, {}];
+  if (schema.type === 'string') misses.push(7, ['x']);
+  if (schema.format === 'date') misses.push('2026-02-30', '2026-1-1', '2026-01-01T00:00:00Z');
+  if (schema.pattern !== undefined) misses.push('é');
+  if (minLength !== undefined && minLength > 0) misses.push('x'.repeat(minLength - 1));
   if (maxLength !== undefined) misses.push('x'.repeat(maxLength + 1), '𝕏'.repeat(maxLength + 1));
-  if (minimum !== undefined) misses.push(minimum - 1, minimum + 0.5, String(minimum), -Number.MAX_SAFE_INTEGER);
-  if (maximum !== undefined) misses.push(maximum + 1, maximum + 0.001, String(maximum), Number.MAX_SAFE_INTEGER);
-  for (const value of schema.enum ?? []) misses.push(`${String(value)} `, String(value).toUpperCase(), [value], '');
-  if (items) misses.push([], {}, example, ...(items.enum ?? []), [null], [['x']], items.enum?.slice(0, 1).concat('x'));
-  if (items?.enum) misses.push([items.enum[0], items.enum[0]], items.enum.join(','), { 0: items.enum[0], length: 1 });
-  return fc.constantFrom(...misses.filter((miss) => miss !== undefined));
+  if (minimum !== undefined) misses.push(minimum - 1, minimum + 0.5, String(minimum));
+  if (maximum !== undefined) misses.push(maximum + 1, Number.MAX_SAFE_INTEGER);
+  for (const value of schema.enum ?? []) misses.push(`${String(value)} `, String(value).toUpperCase());
+  if (items) misses.push([], [null], [['x']], ['x'], 'x');
+  if (items?.enum) misses.push([items.enum[0], items.enum[0]], items.enum[0], [items.enum[0], 'x']);
+  return misses;
 }
+
+export const nearMiss = (schema: Schema): Values => fc.constantFrom(...nearMisses(schema));

@@ -14,8 +14,7 @@ export interface WireRequest {
 
 const NO_ANSWER_MS = 15_000;
 
-export function encodeBody(plan: Plan): Pick<WireRequest, 'headers' | 'body'> {
-  const { body } = plan;
+export function encodeBody(body: Plan['body']): Pick<WireRequest, 'headers' | 'body'> {
   if (!body) return { headers: {}, body: null };
   if (body.kind === 'json') {
     const headers: Record<string, string> = body.contentType === null ? {} : { 'Content-Type': body.contentType };
