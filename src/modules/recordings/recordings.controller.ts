@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiBody, ApiConsumes, ApiHeader, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiConsumes, ApiHeader, type ApiHeaderOptions, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { CurrentPrincipal } from '../../platform/access/current-principal.js';
 import type { Principal } from '../../platform/access/principal.js';
@@ -35,6 +35,13 @@ const UPLOAD_FORM = {
   },
 };
 
+const IDEMPOTENCY_KEY: ApiHeaderOptions = {
+  name: 'Idempotency-Key',
+  required: false,
+  description: 'Makes repeating the upload safe for 24 h.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: String.raw`^[\x20-\x7e]*$` },
+};
+
 /** A user agent is for people to read: what is longer than this is no help. */
 const MAX_USER_AGENT = 512;
 
@@ -52,7 +59,7 @@ export class RecordingsController {
   @AllowAccessToken('recordings:write')
   @ApiConsumes('multipart/form-data')
   @ApiBody(UPLOAD_FORM)
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes repeating the upload safe for 24 h.' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async upload(
     @CurrentPrincipal() principal: Principal,
     @Req() request: Request,

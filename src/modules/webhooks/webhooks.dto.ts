@@ -1,6 +1,8 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsString, ValidateIf } from 'class-validator';
 import { PageQuery } from '../../platform/http/page.js';
 import { IsText } from '../../platform/http/rules.js';
+import { MAX_URL_CHARACTERS } from './deliveries/safe-address.js';
 import { EVENT_KINDS, type EventKind } from './event.entity.js';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 
@@ -15,6 +17,7 @@ export class CreateWebhookDto {
    * @example https://hooks.example.com/voice-notes
    */
   @IsString({ message: '$property must be a URL' })
+  @ApiProperty({ maxLength: MAX_URL_CHARACTERS })
   url: string;
 
   /**

@@ -33,13 +33,14 @@ export const AsInteger = (): PropertyDecorator =>
 
 /** A UTC day that exists, `YYYY-MM-DD`. */
 export function IsDay(): PropertyDecorator {
-  return ValidateBy({
+  const rule = ValidateBy({
     name: 'isDay',
     validator: {
       validate: (value: unknown): boolean => typeof value === 'string' && isDay(value),
       defaultMessage: () => '$property must be a date that exists, as YYYY-MM-DD',
     },
   });
+  return applyDecorators(rule, ApiProperty({ format: 'date' }));
 }
 
 /** `new Date('2026-02-30')` is 2 March, so the day is written back and compared. Postgres has no year 0. */

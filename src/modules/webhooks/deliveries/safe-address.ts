@@ -5,7 +5,7 @@ import { GLOBAL_IPV6_RANGE, SPECIAL_IPV4_RANGES, SPECIAL_IPV6_RANGES } from './s
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
 
-const MAX_URL_CHARACTERS = 2048;
+export const MAX_URL_CHARACTERS = 2048;
 /** The URL parser drops or rewrites these silently, so that what is checked by eye is not what is called. */
 const UNSAFE_CHARACTERS = /[\s\p{Cc}\p{Cs}\\]/u;
 const ABSOLUTE_HTTP = /^https?:\/\/(?<authority>[^/?#]+)/i;

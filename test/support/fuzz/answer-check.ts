@@ -1,0 +1,84 @@
+import type { DescribedOperation } from './description.js';
+import { ERRORS } from '../refusals.js';
+import { violations } from './schema-check.js';
+
+export interface FuzzAnswer {
+  status: number;
+  /** Names in lower case. */
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  afterMs: number;
+}
+
+/** Nothing here takes long: an answer that does was hit by an input that costs too much. */
+const LIMIT_MS = 5000;
+
+const RATE_LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+/** A stack, a query or a path of this machine has no place in an answer. */
+const INSIDES = /\n\s+at |node_modules|QueryFailedError|SELECT .* FROM|INSERT INTO/;
+
+/** @returns what an answer must not be, whatever the request was. */
+export function complaints(operation: DescribedOperation, answer: FuzzAnswer): string[] {
+  const { status, headers, text, afterMs } = answer;
+  const found: string[] = [];
+  if (status >= 500) found.push(`a defect of the service: ${status}`);
+  if (status === 429) found.push('429: the run must not exhaust its limit, for it would test nothing else');
+  if (afterMs > LIMIT_MS) found.push(`it took ${Math.round(afterMs)} ms`);
+  if (INSIDES.test(text)) found.push('the body shows the insides of the service');
+  if (operation.path.startsWith('/v1')) {
+    for (const name of RATE_LIMIT_HEADERS) {
+      if (!/^\d+$/.test(String(headers[name]))) found.push(`${name} is ${String(headers[name])}`);
+    }
+  }
+  const described = operation.responses[status];
+  if (!described) return [...found, `the status ${status} is not documented for this operation`];
+  for (const [name, { schema }] of Object.entries(described.headers)) {
+    const value = headers[name.toLowerCase()];
+    const fits = schema.type === 'integer' ? /^\d+$/.test(String(value)) : typeof value === 'string';
+    if (!fits) found.push(`the header ${name} is ${String(value)}, and not of type ${String(schema.type)}`);
+  }
+  return [...found, ...bodyComplaints(described.content, answer), ...envelopeComplaints(answer)];
+}
+
+function bodyComplaints(
+  content: DescribedOperation['responses'][string]['content'],
+  { headers, text, status }: FuzzAnswer,
+): string[] {
+  const [entry] = Object.entries(content);
+  if (!entry) {
+    const type = headers['content-type'];
+    return [
+      ...(text === '' ? [] : [`${status} is documented without a body`]),
+      ...(type === undefined ? [] : [`${status} is documented without a body, and says ${String(type)}`]),
+    ];
+  }
+  const [mediaType, { schema }] = entry;
+  const type = String(headers['content-type']);
+  if (type !== `${mediaType}; charset=utf-8`) return [`the content type is ${type}, documented is ${mediaType}`];
+  const body = parsed(text);
+  if (body === undefined) return [`the body is no JSON: ${text.slice(0, 200)}`];
+  return violations(schema, body).map((violation) => `the body does not fit its schema: ${violation}`);
+}
+
+/** The table of errors is part of the interface: each type has its status and its code. */
+function envelopeComplaints({ status, text }: FuzzAnswer): string[] {
+  if (status < 400) return [];
+  const body = parsed(text) as { success?: unknown; error?: { type?: string; code?: unknown; message?: unknown } };
+  const { type = '', code, message } = body?.error ?? {};
+  const row = ERRORS[type as keyof typeof ERRORS];
+  const found: string[] = [];
+  if (row?.status !== status) found.push(`an error of type ${type} is not a ${status}`);
+  else if (row.code !== code && !(status === 404 && typeof code === 'string'))
+    found.push(`${type} has code ${String(code)}`);
+  if (typeof message !== 'string' || message.trim() === '') found.push('an error without a message');
+  if ((body?.success !== undefined) !== (status === 429)) found.push('"success" belongs to 429, and to nothing else');
+  return found;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** As much of a schema object of OpenAPI 3.0 as this service's document uses. */
+export interface Schema {
+  $ref?: string;
+  type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+  format?: string;
+  enum?: unknown[];
+  nullable?: boolean;
+  example?: unknown;
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
+  pattern?: string;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+}
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required?: boolean;
+  schema: Schema;
+}
+
+interface DescribedResponse {
+  headers: Record<string, { schema: Schema }>;
+  content: Record<string, { schema: Schema }>;
+}
+
+/** One operation of the document, all references resolved. */
+export interface DescribedOperation {
+  /** `GET /v1/recordings/{recording_id}` */
+  name: string;
+  method: string;
+  path: string;
+  parameters: Parameter[];
+  body: { mediaType: string; schema: Schema } | null;
+  responses: Record<string, DescribedResponse>;
+  scope: string;
+  /** Whether an access token will do by itself. */
+  takesToken: boolean;
+}
+
+interface RawOperation {
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, Partial<DescribedResponse>>;
+  security?: Record<string, unknown>[];
+  'x-required-scope': string;
+}
+
+export interface ApiDocument {
+  paths: Record<string, Record<string, RawOperation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+export function readDocument(): ApiDocument {
+  return JSON.parse(readFileSync(join(__dirname, '..', '..', '..', 'openapi.json'), 'utf8')) as ApiDocument;
+}
+
+/** Whatever the document holds is fuzzed: an operation that is added needs no line here. */
+export function operationsOf(document: ApiDocument): DescribedOperation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => {
+      const resolved = resolve(operation, document) as RawOperation;
+      const [content] = Object.entries(resolved.requestBody?.content ?? {});
+      return {
+        name: `${method.toUpperCase()} ${path}`,
+        method: method.toUpperCase(),
+        path,
+        parameters: resolved.parameters ?? [],
+        body: content ? { mediaType: content[0], schema: content[1].schema } : null,
+        responses: Object.fromEntries(
+          Object.entries(resolved.responses).map(([status, { headers = {}, content: bodies = {} }]) => [
+            status,
+            { headers, content: bodies },
+          ]),
+        ),
+        scope: resolved['x-required-scope'],
+        takesToken: (resolved.security ?? []).some((way) => Object.keys(way).join() === 'token'),
+      };
+    }),
+  );
+}
+
+/** None of our schemas holds itself; one that did would be a stack overflow here and not pass unnoticed. */
+function resolve(value: unknown, document: ApiDocument): unknown {
+  if (Array.isArray(value)) return value.map((item) => resolve(item, document));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref } = value as Schema;
+  if (typeof $ref === 'string') {
+    const schema = document.components.schemas[$ref.replace('#/components/schemas/', '')];
+    if (!schema) throw new Error(`${$ref} is not in the document`);
+    return resolve(schema, document);
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item, document)]));
+}

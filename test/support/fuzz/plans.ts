@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import type { DescribedOperation, Parameter } from './description.js';
+import { jsonBodies } from './json-bodies.js';
+import { forms } from './forms.js';
+import { type CredentialsKind, MISSPELLINGS, type Misspelling, type PathId, type Plan } from './plan.js';
+import { nastyText, nearMiss, UNKNOWN_NAMES, valueOf } from './values.js';
+
+/** What a plan is made of; the one that is `bad` is made to break the document, the others to keep to it. */
+type Concern = 'nothing' | 'credentials' | 'ids' | 'query' | 'headers' | 'body';
+
+/** About half of the requests are as documented; of the others each has, as a rule, one thing wrong with it. */
+export function plansFor(operation: DescribedOperation): fc.Arbitrary<Plan> {
+  const has = (place: Parameter['in']): boolean => operation.parameters.some((parameter) => parameter.in === place);
+  const concerns: { weight: number; arbitrary: fc.Arbitrary<Plan> }[] = [
+    { weight: 10, arbitrary: planWith(operation, 'nothing') },
+    { weight: 1, arbitrary: planWith(operation, 'credentials') },
+    { weight: has('query') ? 8 : 1, arbitrary: planWith(operation, 'query') },
+  ];
+  if (has('path')) concerns.push({ weight: 8, arbitrary: planWith(operation, 'ids') });
+  if (has('header')) concerns.push({ weight: 1, arbitrary: planWith(operation, 'headers') });
+  concerns.push({ weight: operation.body ? 10 : 1, arbitrary: planWith(operation, 'body') });
+  return fc.oneof(...concerns);
+}
+
+function planWith(operation: DescribedOperation, bad: Concern): fc.Arbitrary<Plan> {
+  return fc.record({
+    credentials: bad === 'credentials' ? badCredentials(operation) : goodCredentials(operation),
+    ids: pathIds(operation, bad === 'ids'),
+    query: query(operation, bad === 'query'),
+    headers: headers(operation, bad === 'headers'),
+    body: body(operation, bad === 'body'),
+  });
+}
+
+const goodCredentials = ({ takesToken }: DescribedOperation): fc.Arbitrary<CredentialsKind> =>
+  takesToken ? fc.constantFrom('pair', 'pair', 'token') : fc.constant('pair');
+
+function badCredentials({ takesToken }: DescribedOperation): fc.Arbitrary<CredentialsKind> {
+  const kinds: CredentialsKind[] = ['none', 'wrong secret', 'all scopes but the one needed'];
+  return fc.constantFrom(...kinds, ...(takesToken ? [] : (['token'] as const)));
+}
+
+function pathIds({ parameters }: DescribedOperation, bad: boolean): fc.Arbitrary<Plan['ids']> {
+  const own = fc.record({ kind: fc.constant('own' as const), state: fc.nat({ max: 5 }) });
+  const names = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+  return fc.record(Object.fromEntries(names.map((name) => [name, bad ? badId() : own])));
+}
+
+function badId(): fc.Arbitrary<PathId> {
+  const encoded = fc.oneof(
+    nastyText()
+      .map((text) => encodeURIComponent(text.toWellFormed()))
+      // Without its last part the path is that of the collection.
+      .filter((text) => text !== ''),
+    fc.constantFrom('%ff', '%', '%zz', '%c0%af', '%2e%2e', '..%2f..', 'a%2Fb', '%252e', "'", ';x=1', 'null', '0'),
+    fc.uuid({ version: 4 }),
+    fc.constantFrom('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '1'.repeat(3000)),
+  );
+  const way = fc.constantFrom(...(Object.keys(MISSPELLINGS) as Misspelling[]));
+  return fc.oneof(
+    fc.constant({ kind: 'foreign' as const }),
+    way.map((chosen) => ({ kind: 'misspelt' as const, way: chosen })),
+    encoded.map((text) => ({ kind: 'nonsense' as const, encoded: text })),
+  );
+}
+
+function query({ parameters }: DescribedOperation, bad: boolean): fc.Arbitrary<Plan['query']> {
+  const known = parameters.filter((parameter) => parameter.in === 'query');
+  const right = fc
+    .tuple(...known.map((parameter) => (parameter.required ? right1(parameter) : fc.option(right1(parameter)))))
+    .map((pairs) => pairs.filter((pair) => pair !== null));
+  if (!bad) return right;
+  const text = nastyText().map((value) => value.toWellFormed());
+  const unknown = fc.oneof(
+    fc.constantFrom(...UNKNOWN_NAMES),
+    fc.constantFrom(...known.flatMap(({ name }) => [`${name}[]`, `${name}[a]`, `${name}s`, name.toUpperCase()]), 'x'),
+  );
+  const mistakes = [fc.tuple(unknown, text).map((pair) => [pair])];
+  for (const parameter of known) {
+    const { name, schema } = parameter;
+    const miss = fc.oneof(
+      nearMiss(schema).map((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
+      text,
+    );
+    mistakes.push(miss.map((value) => [[name, value]]));
+    mistakes.push(fc.tuple(right1(parameter), right1(parameter)));
+  }
+  // A mistake takes the place of the right value, or the parameter would come twice and be wrong for that.
+  return fc.tuple(right, fc.oneof(...mistakes)).map(([pairs, mistake]) => {
+    const names = new Set(mistake.map(([name]) => name));
+    return [...pairs.filter(([name]) => !names.has(name)), ...mistake];
+  });
+}
+
+const right1 = ({ name, schema }: Parameter): fc.Arbitrary<[string, string]> =>
+  valueOf(schema).map((value) => [name, String(value).toWellFormed()]);
+
+function headers({ parameters }: DescribedOperation, bad: boolean): fc.Arbitrary<Plan['headers']> {
+  const known = parameters.filter((parameter) => parameter.in === 'header');
+  const model = known.map(({ name, schema }) => {
+    const miss = fc.oneof(nearMiss(schema), nastyText(), fc.constantFrom('\u00e9', 'a\tb')).map(String);
+    return [name, (bad ? miss : valueOf(schema).map(String)).map(sendable)] as const;
+  });
+  const requiredKeys = known.filter(({ required }) => bad || required).map(({ name }) => name);
+  return fc.record(Object.fromEntries(model), { requiredKeys });
+}
+
+/** What a header can carry at all: the client refuses to send the rest. */
+const sendable = (text: string): string => text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?');
+
+function body({ body: described }: DescribedOperation, bad: boolean): fc.Arbitrary<Plan['body']> {
+  // Nobody has asked for one: it must do no harm.
+  if (!described) return bad ? jsonBodies({ type: 'object' }, true) : fc.constant(null);
+  const { mediaType, schema } = described;
+  return mediaType === 'multipart/form-data' ? forms(schema, bad) : jsonBodies(schema, bad);
+}

@@ -1,0 +1,96 @@
+import type { DescribedOperation, Parameter, Schema } from './description.js';
+import type { CredentialsKind, Form, JsonText, PathId, Plan } from './plan.js';
+import { jsonText, nearMisses } from './values.js';
+
+type Fields = Record<string, unknown>;
+
+/**
+ * The examples of the document, and beside them each rule of it broken once and nothing else: chance alone would pass
+ * by a rule or another in a run of reasonable length.
+ */
+export function rulePlans(operation: DescribedOperation): Plan[] {
+  const right = examplePlan(operation);
+  const changed = (changes: Partial<Plan>[]): Plan[] => changes.map((change) => ({ ...right, ...change }));
+  return [
+    right,
+    ...changed(badQueries(operation).map((query) => ({ query }))),
+    ...changed(badHeaders(operation).map((headers) => ({ headers }))),
+    ...changed(badBodies(operation).map((body) => ({ body }))),
+    ...changed(badIds(operation).map((ids) => ({ ids }))),
+    ...changed(BAD_CREDENTIALS.map((credentials) => ({ credentials }))),
+  ];
+}
+
+const BAD_CREDENTIALS: CredentialsKind[] = ['none', 'wrong secret', 'all scopes but the one needed'];
+
+const parametersIn = ({ parameters }: DescribedOperation, place: Parameter['in']): Parameter[] =>
+  parameters.filter((parameter) => parameter.in === place);
+
+function examplePlan(operation: DescribedOperation): Plan {
+  const own: PathId = { kind: 'own', state: 0 };
+  const ids = Object.fromEntries(parametersIn(operation, 'path').map(({ name }) => [name, own]));
+  return { credentials: 'pair', ids, query: [], headers: {}, body: exampleBody(operation) };
+}
+
+function badQueries(operation: DescribedOperation): Plan['query'][] {
+  const known = parametersIn(operation, 'query');
+  const misses = known.flatMap(({ name, schema }) =>
+    nearMisses(schema).map((value): Plan['query'] => [[name, asText(value)]]),
+  );
+  const twice = known.map(({ name, schema }): Plan['query'] => {
+    const value = asText(schema.example ?? schema.default ?? schema.enum?.[0]);
+    return [
+      [name, value],
+      [name, value],
+    ];
+  });
+  return [[['unknown', '1']], ...misses, ...twice];
+}
+
+function badHeaders(operation: DescribedOperation): Plan['headers'][] {
+  return parametersIn(operation, 'header').flatMap(({ name, schema }) =>
+    nearMisses(schema)
+      .map(asText)
+      // Others cannot be sent in a header.
+      .filter((value) => /^[\x20-\x7e]*$/.test(value))
+      .map((value) => ({ [name]: value })),
+  );
+}
+
+const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function badBodies({ body }: DescribedOperation): (JsonText | Form)[] {
+  if (body?.mediaType !== 'application/json') return [];
+  const { properties = {}, required = [] } = body.schema;
+  const right = exampleOf(body.schema);
+  const misses = Object.entries(properties).flatMap(([name, schema]) =>
+    nearMisses(schema).map((value) => ({ ...right, [name]: value })),
+  );
+  const without = required.map((name) => Object.fromEntries(Object.entries(right).filter(([key]) => key !== name)));
+  return [{ ...right, unknown: 1 }, [right], null, ...without, ...misses].map(json);
+}
+
+function badIds(operation: DescribedOperation): Plan['ids'][] {
+  const kinds: PathId[] = [{ kind: 'foreign' }, { kind: 'misspelt', way: 'in upper case' }];
+  const right = examplePlan(operation).ids;
+  return parametersIn(operation, 'path').flatMap(({ name }) => kinds.map((id) => ({ ...right, [name]: id })));
+}
+
+/** What the document gives as an example: it must be taken. */
+export function exampleBody({ body }: DescribedOperation): JsonText | Form | null {
+  if (!body) return null;
+  if (body.mediaType === 'application/json') return json(exampleOf(body.schema));
+  const names = body.schema.required ?? [];
+  const parts = names.map((name) => ({ name, filename: 'note.wav', content: 'silence' }));
+  return { kind: 'form', parts, complete: true, contentType: 'form' };
+}
+
+function exampleOf({ properties = {} }: Schema): Fields {
+  const examples = Object.entries(properties).map(([name, schema]) => [
+    name,
+    schema.example ?? schema.default ?? schema.enum?.[0],
+  ]);
+  return Object.fromEntries(examples) as Fields;
+}
+
+const json = (value: unknown): JsonText => ({ kind: 'json', text: jsonText(value), contentType: 'application/json' });
