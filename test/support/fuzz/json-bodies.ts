@@ -32,7 +32,6 @@ function badBodies(schema: Schema, right: fc.Arbitrary<Fields>): fc.Arbitrary<Js
   for (const name of schema.required ?? []) {
     mistakes.push(right.map((fields) => Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name))));
   }
-  // Lists of rules are as long as the body has fields: two mistakes at a time are no rarity either.
   const texts = fc.oneof(
     fc.constantFrom(...NO_JSON),
     nastyText().map((text) => text.toWellFormed()),
