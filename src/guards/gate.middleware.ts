@@ -2,10 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import ipaddr from 'ipaddr.js';
 import { Env } from '../platform/config/env.js';
+import { ServiceUnavailableError } from '../platform/errors/errors.js';
 import type { BucketState } from '../platform/rate-limit/bucket-state.js';
 import { TokenBucket } from '../platform/rate-limit/token-bucket.js';
 import { Authenticator } from './authenticator.js';
 import { setVerdict, type Verdict } from './verdict.js';
+
+/** Reads of one request's credentials; more than one only where they change at that very moment. */
+const MAX_READS = 3;
 
 /**
  * What every request under `/v1` passes first, whatever becomes of it: it is identified, one token is taken (the
@@ -37,14 +41,31 @@ export class Gate {
     if (request.method === 'OPTIONS')
       return { principal: null, bucket: await this.lookAtAddress(request), failure: null };
     try {
-      const principal = await this.authenticator.authenticate(request.headers);
-      const bucket = principal
-        ? await this.buckets.take(`account:${principal.accountId}`, principal.limit)
-        : await this.buckets.take(addressBucket(request), this.env.addressRateLimit);
-      return { principal, bucket, failure: null };
+      return (
+        (await this.admit(request)) ?? { principal: null, bucket: await this.takeOfAddress(request), failure: null }
+      );
     } catch (error) {
       return { principal: null, bucket: await this.lookAtAddress(request), failure: error as Error };
     }
+  }
+
+  /** Null when the credentials are not valid. What is remembered of them counts only while the limiter agrees. */
+  private async admit(request: Request): Promise<Verdict | null> {
+    for (let reads = 0; reads <= MAX_READS; reads++) {
+      const isFresh = reads > 0;
+      const found = await this.authenticator.authenticate(request.headers, isFresh);
+      if (!found) return null;
+      const { principal, epoch } = found;
+      const bucket = await this.buckets.takeFor({ accountId: principal.accountId, epoch, isFresh }, principal.limit);
+      if (!bucket) continue;
+      this.authenticator.countUse(found);
+      return { principal, bucket, failure: null };
+    }
+    throw new ServiceUnavailableError(1);
+  }
+
+  private takeOfAddress(request: Request): Promise<BucketState> {
+    return this.buckets.take(addressBucket(request), this.env.addressRateLimit);
   }
 
   private lookAtAddress(request: Request): Promise<BucketState> {

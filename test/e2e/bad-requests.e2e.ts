@@ -11,7 +11,7 @@ import { type Ground, prepareGround, type Service, startService } from '../suppo
 import { SERVICE_TIMEOUT } from '../support/timeouts.js';
 import { type Traces, traces } from '../support/traces.js';
 
-jest.setTimeout(Number(process.env.TT ?? SERVICE_TIMEOUT));
+jest.setTimeout(SERVICE_TIMEOUT);
 
 const JSON_TYPE: Header = ['Content-Type', 'application/json'];
 const UPLOAD = form(filePart(silenceWav(0.1)));

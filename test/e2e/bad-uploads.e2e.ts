@@ -16,7 +16,7 @@ import { type Ground, prepareGround, type Service, startService } from '../suppo
 import { SERVICE_TIMEOUT } from '../support/timeouts.js';
 import { type Traces, traces } from '../support/traces.js';
 
-jest.setTimeout(Number(process.env.TT ?? SERVICE_TIMEOUT));
+jest.setTimeout(SERVICE_TIMEOUT);
 
 const MAX_BYTES = 26_214_400;
 const FILE_HEADERS = ['Content-Disposition: form-data; name="file"; filename="note.wav"', 'Content-Type: audio/wav'];

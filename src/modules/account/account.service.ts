@@ -2,7 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import { Epochs } from '../../platform/access/epochs.js';
+import { type AtEpoch, Recollection } from '../../platform/access/recollection.js';
 import type { RateLimit } from '../../platform/config/env.js';
+import { Database } from '../../platform/database/database.js';
 import { NotFoundError, ValidationError } from '../../platform/errors/errors.js';
 import { isResourceId } from '../../platform/http/resource-id.js';
 import { RecordingsService, type UsagePeriod } from '../recordings/recordings.service.js';
@@ -10,7 +13,7 @@ import { Account } from './account.entity.js';
 import { limitOf } from './plans.js';
 
 /** What every request has to know of its account. */
-export interface Standing {
+export interface Standing extends AtEpoch {
   suspended: boolean;
   limit: RateLimit;
 }
@@ -19,9 +22,13 @@ export type AccountFields = Pick<Account, 'name' | 'email' | 'plan' | 'status' |
 
 @Injectable()
 export class AccountService {
+  private readonly standings = new Recollection<Standing>((accountId) => this.readStanding(accountId));
+
   constructor(
     @InjectRepository(Account) private readonly accounts: Repository<Account>,
     private readonly recordings: RecordingsService,
+    private readonly database: Database,
+    private readonly epochs: Epochs,
   ) {}
 
   /** @throws NotFoundError */
@@ -36,10 +43,12 @@ export class AccountService {
     return this.recordings.usage(accountId, new Date());
   }
 
-  /** Null when there is no such account any more. */
-  async standing(accountId: string): Promise<Standing | null> {
-    const account = isResourceId(accountId) ? await this.accounts.findOneBy({ id: accountId }) : null;
-    return account && { suspended: account.status === 'suspended', limit: limitOf(account.plan, account) };
+  /**
+   * Null when there is no such account any more.
+   * @param fresh asks Postgres, also where the standing is remembered.
+   */
+  async standing(accountId: string, fresh: boolean): Promise<Standing | null> {
+    return isResourceId(accountId) ? await this.standings.get(accountId, fresh) : null;
   }
 
   list(): Promise<Account[]> {
@@ -59,8 +68,21 @@ export class AccountService {
     const account = await this.get(accountId);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
     refuseBurstBelowRate({ ...account, ...given });
-    await this.accounts.update({ id: accountId }, { ...given, updatedAt: new Date() });
+    const epoch = await this.database.transact(async (tx) => {
+      await tx.manager.update(Account, { id: accountId }, { ...given, updatedAt: new Date() });
+      return await this.epochs.move(tx, accountId);
+    });
+    await this.epochs.announce(accountId, epoch);
     return await this.get(accountId);
+  }
+
+  private async readStanding(accountId: string): Promise<Standing | null> {
+    const [row] = await this.database.prepared<Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit'> & AtEpoch>(
+      `SELECT status, plan, rate_limit AS "rateLimit", burst_limit AS "burstLimit", epoch FROM accounts WHERE id = $1`,
+      [accountId],
+    );
+    if (!row) return null;
+    return { suspended: row.status === 'suspended', limit: limitOf(row.plan, row), epoch: row.epoch };
   }
 }
 

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import { Epochs } from '../../platform/access/epochs.js';
+import { type AtEpoch, Recollection } from '../../platform/access/recollection.js';
 import type { Scope } from '../../platform/access/scopes.js';
 import { Database } from '../../platform/database/database.js';
 import { LimitExceededError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
@@ -23,25 +25,31 @@ const STATUS_CONDITION = {
   revoked: 'k.revoked_at IS NOT NULL',
 };
 
+/** What a process remembers of a key that is not revoked. */
+type Credential = Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'secretHash' | 'expiresAt'> & AtEpoch;
+
 @Injectable()
 export class ApiKeysService {
+  private readonly credentials = new Recollection<Credential>((key) => this.readCredential(key));
+
   constructor(
     @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
     private readonly database: Database,
     private readonly secrets: Secrets,
     private readonly usage: KeyUsage,
     private readonly renewal: HashRenewal,
+    private readonly epochs: Epochs,
   ) {}
 
-  /** The live key that a pair belongs to; null for any other pair, whatever is wrong with it. */
-  async authenticate(key: string, secret: string): Promise<Pick<ApiKey, 'id' | 'accountId' | 'scopes'> | null> {
+  /**
+   * The live key that a pair belongs to; null for any other pair, whatever is wrong with it.
+   * @param fresh asks Postgres, also where the key is remembered.
+   */
+  async authenticate(key: string, secret: string, fresh: boolean): Promise<Credential | null> {
     if (!isWellFormed({ key, secret })) return null;
-    const found = await this.keys
-      .createQueryBuilder('k')
-      .addSelect('k.secretHash')
-      .where('k.key = :key', { key })
-      .getOne();
-    if (!found || !this.secrets.matches(secret, found.secretHash) || found.status !== 'active') return null;
+    const found = await this.credentials.get(key, fresh);
+    if (!found || !this.secrets.matches(secret, found.secretHash)) return null;
+    if (found.expiresAt && found.expiresAt.getTime() <= Date.now()) return null;
     this.renewal.renew(found, secret);
     return found;
   }
@@ -102,11 +110,18 @@ export class ApiKeysService {
 
   /** From the next request on the key is worth nothing. @throws NotFoundError also when it is revoked already. */
   async revoke(accountId: string, id: string): Promise<void> {
-    const now = new Date();
-    const { affected } = isResourceId(id)
-      ? await this.keys.update({ id, accountId, revokedAt: IsNull() }, { revokedAt: now, updatedAt: now })
-      : { affected: 0 };
-    if (!affected) throw new NotFoundError('API key');
+    if (!isResourceId(id)) throw new NotFoundError('API key');
+    const epoch = await this.database.transact(async (tx) => {
+      const now = new Date();
+      const { affected } = await tx.manager.update(
+        ApiKey,
+        { id, accountId, revokedAt: IsNull() },
+        { revokedAt: now, updatedAt: now },
+      );
+      if (!affected) throw new NotFoundError('API key');
+      return await this.epochs.move(tx, accountId);
+    });
+    await this.epochs.announce(accountId, epoch);
   }
 
   /** For operators, who know keys by their id alone. @throws NotFoundError */
@@ -131,6 +146,15 @@ export class ApiKeysService {
       .getMany();
     const isWaiting = (key: ApiKey): boolean => this.secrets.madeUnder(key.secretHash) === 'previous';
     return { waiting: keys.filter(isWaiting), unreadable: keys.filter((key) => !isWaiting(key)) };
+  }
+
+  private async readCredential(key: string): Promise<Credential | null> {
+    const [found] = await this.database.prepared<Credential>(
+      `SELECT k.id, k.account_id AS "accountId", k.scopes, k.secret_hash AS "secretHash", k.expires_at AS "expiresAt",
+         a.epoch FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key = $1 AND k.revoked_at IS NULL`,
+      [key],
+    );
+    return found ?? null;
   }
 
   /** Creations of one account take turns, so that the limit is exact however many ask at once. */

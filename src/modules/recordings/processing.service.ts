@@ -43,6 +43,8 @@ const BATCH = 1000;
  */
 @Injectable()
 export class ProcessingService {
+  private columnList: string | undefined;
+
   constructor(
     private readonly database: Database,
     private readonly bus: EventBus,
@@ -153,6 +155,7 @@ export class ProcessingService {
   }
 
   private get columns(): string {
-    return this.database.columns(Recording, 'r');
+    this.columnList ??= this.database.columns(Recording, 'r');
+    return this.columnList;
   }
 }

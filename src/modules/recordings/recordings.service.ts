@@ -19,6 +19,8 @@ export interface UsagePeriod {
 
 @Injectable()
 export class RecordingsService {
+  private columnList: string | undefined;
+
   constructor(
     private readonly database: Database,
     private readonly objects: ObjectGc,
@@ -28,7 +30,7 @@ export class RecordingsService {
   /** @throws NotFoundError */
   async get(accountId: string, id: string): Promise<Recording> {
     if (!isResourceId(id)) throw new NotFoundError('recording');
-    const [recording] = await this.database.query<Recording>(
+    const [recording] = await this.database.prepared<Recording>(
       `SELECT ${this.columns} FROM recordings r WHERE r.id = $2 AND r.account_id = $1`,
       [accountId, id],
     );
@@ -39,7 +41,7 @@ export class RecordingsService {
   /** Page and total come from one statement, and so from one snapshot. */
   async list(accountId: string, query: ListRecordingsQuery): Promise<Found<Recording>> {
     const { page, limit, status = null, date_from: from = null, date_to: to = null } = query;
-    const rows = await this.database.query<Recording & { total: number }>(
+    const rows = await this.database.prepared<Recording & { total: number }>(
       `SELECT total.total, found.* FROM (
          SELECT coalesce(sum(listed), 0)::float8 AS total FROM ${TALLIES_OF_ACCOUNT} AS tallies
          WHERE ($2::text IS NULL OR status = $2)
@@ -104,6 +106,7 @@ export class RecordingsService {
   }
 
   private get columns(): string {
-    return this.database.columns(Recording, 'r');
+    this.columnList ??= this.database.columns(Recording, 'r');
+    return this.columnList;
   }
 }

@@ -2,11 +2,12 @@ import { Client, type ClientConfig } from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type MigrationInterface } from 'typeorm';
 import type { Env } from '../config/env.js';
 import { Initial1763683200000 } from './migrations/0001-initial.js';
+import { AccountEpoch1763769600000 } from './migrations/0002-account-epoch.js';
 
 export type Migration = new () => MigrationInterface;
 
 /** In the order in which they run; those of extensions follow. */
-const MIGRATIONS: Migration[] = [Initial1763683200000];
+const MIGRATIONS: Migration[] = [Initial1763683200000, AccountEpoch1763769600000];
 
 /** Longer than any statement of ours needs; a lost connection must not hold a request longer. */
 const STATEMENT_TIMEOUT_MS = 15_000;

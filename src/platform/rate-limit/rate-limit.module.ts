@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
+import { Epochs } from '../access/epochs.js';
 import { TokenBucket } from './token-bucket.js';
 
 @Global()
-@Module({ providers: [TokenBucket], exports: [TokenBucket] })
+@Module({ providers: [Epochs, TokenBucket], exports: [Epochs, TokenBucket] })
 export class RateLimitModule {}

@@ -4,6 +4,7 @@ import { Env } from '../config/env.js';
 import { DerivedKeys } from './derived-keys.js';
 
 const GCM_IV_BYTES = 12;
+const GCM_TAG_BYTES = 16;
 
 /** Which SECRET_KEY something was made under; null for one that this process has not got. */
 type MadeUnder = 'current' | 'previous' | null;
@@ -77,7 +78,8 @@ export class Secrets {
     const [iv, tag, sealed] = parts.map((part) => Buffer.from(part, 'base64url'));
     const keys = this.keysOf(keyId);
     if (keys === null || !iv || !tag || !sealed) throw new Error('encrypted under another SECRET_KEY');
-    const decipher = createDecipheriv('aes-256-gcm', keys.encryption, iv).setAAD(Buffer.from(context));
+    const options = { authTagLength: GCM_TAG_BYTES };
+    const decipher = createDecipheriv('aes-256-gcm', keys.encryption, iv, options).setAAD(Buffer.from(context));
     decipher.setAuthTag(tag);
     return Buffer.concat([decipher.update(sealed), decipher.final()]).toString('utf8');
   }
