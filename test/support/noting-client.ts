@@ -35,7 +35,7 @@ export class NotingClient {
     const answer = await fetch(this.url + path, {
       method,
       headers: { ...type, ...headers },
-      body: isJson ? JSON.stringify(body) : (body as string | FormData | undefined),
+      body: isJson ? JSON.stringify(body) : body,
       redirect: 'manual',
     });
     const text = await answer.text();

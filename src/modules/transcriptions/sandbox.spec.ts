@@ -25,6 +25,21 @@ describe('confined', () => {
   });
 });
 
+const mayHaveUsers = spawnSync('unshare', ['--net', '--map-current-user', 'true']).status === 0;
+
+(mayHaveUsers ? describe : describe.skip)('in namespaces of its own, a process', () => {
+  const mine = `/proc/${process.pid}/environ`;
+
+  it('cannot look into the environment of the process that started it', () => {
+    expect(spawnSync('/bin/cat', [mine]).stdout).not.toHaveLength(0);
+    expect(run(`cat ${mine}`)).toMatchObject({ stdout: '', end: 1 });
+  });
+
+  it('has no route to anywhere', () => {
+    expect(run('tail -n +2 /proc/net/route').stdout).toBe('');
+  });
+});
+
 // Without prlimit (macOS) nothing is limited.
 (findProgram('prlimit') ? describe : describe.skip)('a process that', () => {
   it('takes too much time is ended', () => {
