@@ -1,59 +1,17 @@
-import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { type BuiltService, startBuilt } from '../support/built-service.js';
 import { speech } from '../support/caller.js';
 import { runCli } from '../support/cli.js';
 import { eventually } from '../support/eventually.js';
-import { FakeOpenAiServer } from '../support/fake-openai-server.js';
-import { FakeS3 } from '../support/fake-s3.js';
 import { filePart, form, FORM_TYPE } from '../support/multipart.js';
 import { NotingClient } from '../support/noting-client.js';
+import { hostedStage, plainStage, type Stage, unheardOf } from '../support/loud-stage.js';
 import { head } from '../support/raw-http.js';
 import { type Ground, prepareGround } from '../support/service.js';
 import { SERVICE_TIMEOUT } from '../support/timeouts.js';
 import { WebhookReceiver } from '../support/webhook-receiver.js';
 
 jest.setTimeout(2 * SERVICE_TIMEOUT);
-
-/** Nothing else holds these by accident. */
-const unheardOf = (kind: string): string => `${kind}-${randomBytes(9).toString('hex')}`;
-
-interface Stage {
-  environment: Record<string, string>;
-  /** What the engine hears in the note, when it is said so. */
-  text?: string;
-  /** Lets the next things go wrong that this stage can. */
-  upset(): void;
-  close(): Promise<void>;
-}
-
-async function plainStage(): Promise<Stage> {
-  return { environment: {}, upset: () => undefined, close: async () => undefined };
-}
-
-async function hostedStage(openaiKey: string): Promise<Stage> {
-  const [s3, openai] = [await FakeS3.start(), await FakeOpenAiServer.start()];
-  const text = `what nobody else may read ${unheardOf('said')}`;
-  openai.answer = { json: { task: 'transcribe', language: 'english', duration: 2.8, text, segments: [], words: [] } };
-  return {
-    environment: {
-      STORAGE_DRIVER: 's3',
-      S3_ENDPOINT: s3.url,
-      S3_BUCKET: s3.bucket,
-      TRANSCRIPTION_ENGINE: 'openai',
-      OPENAI_BASE_URL: openai.baseUrl,
-    },
-    text,
-    upset: () => {
-      s3.meet('refused', 'broken');
-      const echo = `Incorrect API key provided: ${openaiKey}`;
-      openai.next({ status: 401, json: { error: { message: echo } } }, { status: 500, text: `${echo}. ${text}` });
-    },
-    close: async () => {
-      await Promise.all([s3.stop(), openai.stop()]);
-    },
-  };
-}
 
 describe.each<[string, (openaiKey: string) => Promise<Stage>]>([
   ['on a disk, with PocketSphinx', plainStage],
