@@ -39,8 +39,8 @@ describe('the decoder', () => {
 
   const fixture = (name: string): Promise<Buffer> => readFile(path.join(FIXTURES, name));
 
-  it('can work on this machine', async () => {
-    expect(await decoderProblem()).toBeNull();
+  it('can work on this machine', () => {
+    expect(decoderProblem()).toBeNull();
   });
 
   it.each(['wav', 'mp3', 'ogg', 'webm'] as const)('decodes %s', async (format) => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -11,6 +11,8 @@ const ROOT = join(__dirname, '..', '..');
 export interface BuiltService {
   url: string;
   pid: number;
+  /** What it has written so far, on both streams. */
+  log(): string;
   /** Null while it runs. */
   exit(): number | string | null;
   stop(): Promise<void>;
@@ -20,11 +22,14 @@ export interface BuiltService {
 export async function startBuilt(ground: Ground, overrides: Record<string, string> = {}): Promise<BuiltService> {
   const port = await freePort();
   const env = { PATH: process.env.PATH, ...ground.environment, PORT: `${port}`, ...overrides };
-  const child: ChildProcess = spawn(process.execPath, ['dist/main.js'], { cwd: ROOT, env, stdio: 'ignore' });
+  const child = spawn(process.execPath, ['dist/main.js'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const written: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => written.push(bytes));
   const exit = (): number | string | null => child.exitCode ?? child.signalCode;
+  const log = (): string => Buffer.concat(written).toString('utf8');
   const url = `http://127.0.0.1:${port}`;
   await eventually(async () => {
-    if (exit() !== null) throw new Error(`the built service ended with ${exit()} instead of starting`);
+    if (exit() !== null) throw new Error(`the built service ended with ${exit()} instead of starting: ${log()}`);
     return await fetch(`${url}/health/live`).then(
       (answer) => answer.ok,
       () => false,
@@ -33,11 +38,12 @@ export async function startBuilt(ground: Ground, overrides: Record<string, strin
   return {
     url,
     pid: child.pid as number,
+    log,
     exit,
     stop: async () => {
       if (exit() !== null) return;
       child.kill('SIGTERM');
-      await once(child, 'exit');
+      await once(child, 'close');
     },
   };
 }

@@ -32,7 +32,7 @@ const CUTIME = 13;
 const PARENT = 1;
 
 /** Children of the process that run this program. */
-function childrenOf(pid: number, program: string): number[] {
+export function childrenOf(pid: number, program: string): number[] {
   const pids = list('/proc').filter((name) => /^\d+$/.test(name));
   return pids.map(Number).filter((child) => {
     if (Number(statOf(child)[PARENT]) !== pid) return false;

@@ -74,7 +74,7 @@ export class Transcriber implements OnApplicationShutdown {
 
   /** Null when notes can be transcribed; otherwise what is missing and how to mend it, for an operator. */
   async problem(): Promise<string | null> {
-    return (await decoderProblem()) ?? (await this.engine.problem());
+    return decoderProblem() ?? (await this.engine.problem());
   }
 
   async onApplicationShutdown(): Promise<void> {

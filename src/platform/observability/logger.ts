@@ -35,8 +35,15 @@ export function createHttpLogger(logger: Logger): HttpLogger {
 }
 
 function describeRequest({ id, method, url, socket }: IncomingMessage & { id?: unknown }): object {
-  return { id, method, path: url?.split('?')[0], address: socket.remoteAddress };
+  const path = url?.split('?')[0]?.replace(MISPLACED_SECRET, '$1…');
+  return { id, method, path, address: socket.remoteAddress };
 }
+
+/**
+ * What clients hold and may put into a path by mistake: secrets of keys and webhooks, access tokens. All that follows
+ * goes, too: base64 has slashes.
+ */
+const MISPLACED_SECRET = /(vns_|whsec_|eyJ).*$/;
 
 /** Errors of the database carry the query and its parameters, which may be secrets or what somebody said. */
 function describeError(error: unknown): object {

@@ -2,10 +2,10 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { childEnvironment } from '../../../platform/config/child-environment.js';
 import { AudioRefused, EngineFault } from '../engines/transcription-engine.js';
+import { confined, couldNotStart, findProgram } from '../sandbox.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
 import { ProgressWatch } from './progress-watch.js';
 
@@ -30,8 +30,10 @@ const DEMUXER: Record<AudioFormat, string> = { webm: 'matroska', mp3: 'mp3', ogg
 const SAMPLE_RATES_HZ = { min: 4_000, max: 192_000 };
 const MAX_CHANNELS = 8;
 
-/** Private memory (RLIMIT_DATA; address space says little, ffmpeg's libraries alone take 300 MB of it). Usual: 40 MB. */
+/** Usual: 40 MB. */
 const MEMORY_BYTES = 128 << 20;
+/** Usual: 4, of which one is the audio. */
+const OPEN_FILES = 32;
 /** One allocation; a 25 MB ID3 tag is read in one. */
 const ALLOCATION_BYTES = 64 << 20;
 /** ffmpeg decodes 500 seconds of audio in a second of CPU or more; 100 leaves room for slow machines. */
@@ -44,10 +46,11 @@ const EXIT_SIGNALLED = 255;
 
 const NO_FFMPEG =
   'ffmpeg is not installed (Debian/Ubuntu: apt-get install ffmpeg; Fedora: dnf install ffmpeg-free; macOS: brew install ffmpeg)';
+const NOT_STARTED = 'ffmpeg could not be started';
 
 /** Null when audio can be decoded; otherwise what to install. */
-export async function decoderProblem(): Promise<string | null> {
-  return (await findProgram('ffmpeg')) ? null : NO_FFMPEG;
+export function decoderProblem(): string | null {
+  return findProgram('ffmpeg') ? null : NO_FFMPEG;
 }
 
 /**
@@ -102,19 +105,17 @@ function refuseImplausible({ sampleRate, channels }: AudioSource): void {
 type Decoder = ChildProcessByStdio<null, Readable, Readable>;
 
 async function start(source: AudioSource, maxSeconds: number): Promise<Decoder> {
-  const ffmpeg = await findProgram('ffmpeg');
+  const ffmpeg = findProgram('ffmpeg');
   if (!ffmpeg) throw new EngineFault(NO_FFMPEG, false);
   await access(source.file, constants.R_OK).catch((error: unknown) => {
     throw new EngineFault('The audio file cannot be read', false, { cause: error });
   });
-  const command = [ffmpeg, ...ffmpegArguments(source, maxSeconds)];
-  // util-linux only: elsewhere ffmpeg's own limits have to do.
-  const prlimit = await findProgram('prlimit');
-  if (prlimit) command.unshift(prlimit, `--data=${MEMORY_BYTES}`);
-  const [program = '', ...args] = command;
+  const limits = { dataBytes: MEMORY_BYTES, openFiles: OPEN_FILES, cpuSeconds: cpuLimit(maxSeconds) };
+  const command = { program: ffmpeg, args: ffmpegArguments(source, maxSeconds) };
+  const { program, args } = confined(command, limits, source.file);
   const child = spawn(program, args, { env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
   await once(child, 'spawn').catch((error: unknown) => {
-    throw new EngineFault('ffmpeg could not be started', false, { cause: error });
+    throw new EngineFault(NOT_STARTED, false, { cause: error });
   });
   return child;
 }
@@ -133,6 +134,7 @@ const cpuLimit = (maxSeconds: number): number => Math.ceil(CPU_SECONDS.base + ma
 function judge(outcome: number | string | null, decoded: boolean, stderr: string): void {
   if (typeof outcome === 'string') throw new EngineFault(`ffmpeg was ended by ${outcome}`, true, { cause: stderr });
   if (outcome === EXIT_SIGNALLED) throw new EngineFault('ffmpeg ran into its limit', true, { cause: stderr });
+  if (!decoded && couldNotStart(stderr)) throw new EngineFault(NOT_STARTED, false, { cause: stderr });
   if (!decoded) throw new AudioRefused('The file contains no audio that can be decoded', { cause: stderr });
 }
 
@@ -142,17 +144,4 @@ function keepTail(stream: Readable): () => string {
     tail = Buffer.concat([tail, chunk]).subarray(-STDERR_TAIL_BYTES);
   });
   return () => tail.toString('utf8');
-}
-
-async function findProgram(name: string): Promise<string | null> {
-  const folders = (childEnvironment().PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
-  for (const folder of folders) {
-    const file = path.join(folder, name);
-    const found = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return file;
-  }
-  return null;
 }

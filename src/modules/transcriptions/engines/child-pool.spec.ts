@@ -1,18 +1,23 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { findProgram } from '../sandbox.js';
 import { ChildPool } from './child-pool.js';
 import { EngineFault } from './transcription-engine.js';
 
 /** A child without an engine: what it does is said by the first byte of the audio. */
 const FAKE_CHILD = `
+  import { openSync, writeFileSync } from 'node:fs';
   process.on('disconnect', () => process.exit());
   process.on('message', ({ pcm }) => {
     const order = String.fromCharCode(pcm[0]);
     if (order === 'c') process.kill(process.pid, 'SIGSEGV');
     if (order === 'x') { console.error('out of luck'); process.exit(3); }
     if (order === 'h') for (;;);
+    if (order === 'm') for (const all = []; ; ) all.push(Buffer.alloc(1 << 24, 1));
+    if (order === 'w') writeFileSync(process.argv[1] + '.out', 'x');
+    if (order === 'o') for (;;) openSync(process.argv[1]);
     const text = order === 'p' ? String(process.pid) : order === 'e' ? JSON.stringify(process.env) : order;
     const answer = () => process.send({ transcript: { text, confidence: 1, language: 'english', words: [] } });
     order === 's' ? setTimeout(answer, 150) : answer();
@@ -63,6 +68,22 @@ describe('ChildPool', () => {
     expect(fault).toBeInstanceOf(EngineFault);
     expect(fault).toMatchObject({ suspectsAudio: true, message: expect.stringMatching(message) });
     expect(await ask('p')).not.toBe(before);
+  });
+
+  // Without prlimit (macOS) nothing is limited.
+  const limited = findProgram('prlimit') ? it.each : it.skip.each;
+  limited([
+    ['takes too much memory', 'm', /SIGABRT|SIGTRAP|SIGILL|exit code/],
+    ['writes a file', 'w', /exit code 1/],
+    ['opens too many files', 'o', /exit code 1/],
+  ])('blames the audio and goes on with a new child when one %s', async (_, order, message) => {
+    const before = await ask('p');
+    await expect(ask(order)).rejects.toMatchObject({
+      suspectsAudio: true,
+      message: expect.stringMatching(message),
+    });
+    expect(await ask('p')).not.toBe(before);
+    expect(await readdir(folder)).not.toContain('core');
   });
 
   it('keeps what a crashed child wrote as the cause', async () => {

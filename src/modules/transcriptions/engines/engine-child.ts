@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { childEnvironment } from '../../../platform/config/child-environment.js';
+import { confined, type Limits } from '../sandbox.js';
 import { EngineFault, type PieceTranscript } from './transcription-engine.js';
 
 /** What a child says: once that it is ready or why it cannot be, then one transcript for each piece it is sent. */
@@ -11,6 +12,11 @@ export interface ChildRequest {
   pcm: Uint8Array;
 }
 
+/**
+ * Measured with the model loaded and after minutes of audio: 205 MB of private memory, 140 of them resident, and 21 open
+ * files. There is no limit on CPU time, since a child lives as long as the service: the time for one piece is limited.
+ */
+const LIMITS: Limits = { dataBytes: 512 << 20, openFiles: 64 };
 const LOAD_LIMIT_MS = 60_000;
 const STDERR_TAIL_BYTES = 2_048;
 
@@ -28,10 +34,12 @@ export class EngineChild {
   private errorTail = '';
 
   constructor(module: string) {
-    // No execArgv: flags of this process (a debugger's port, a test's loader) are not for the child.
+    // No flags of this process (a debugger's port, a test's loader): they are not for the child.
+    const { program, args } = confined({ program: process.execPath, args: [] }, LIMITS, module);
     this.child = fork(module, [], {
       env: childEnvironment(),
-      execArgv: [],
+      execPath: program,
+      execArgv: args,
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
