@@ -49,6 +49,15 @@ export class Run {
   static async perform(options) {
     const services = await startTemporaryServices({ durable: true });
     const run = new Run(options, services);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+      process.once(
+        signal,
+        () =>
+          void run.#end()
+            .then(services.stop)
+            .finally(() => process.exit(130)),
+      );
+    }
     try {
       const result = await run.#perform();
       if (!result.findings.every(({ ok }) => ok)) run.#keepLogs();

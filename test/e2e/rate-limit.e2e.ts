@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import request, { type Response } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { RedisConnection } from '../../src/platform/queue/redis.js';
+import type { RateLimit } from '../../src/platform/config/env.js';
 import { type BucketState, bucketState, LocalBuckets } from '../../src/platform/rate-limit/bucket-state.js';
 import { countAllowed, now } from '../support/allowed-requests.js';
 import type { Caller } from '../support/caller.js';
@@ -436,6 +437,8 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
 
 describe('the script in Redis and its twin in the process', () => {
   const SCRIPT = readFileSync(join(__dirname, '../../src/platform/rate-limit/token-bucket.lua'), 'utf8');
+  const move = (bucket: string, { rate, burst }: RateLimit, cost: 0 | 1) =>
+    redis.eval(SCRIPT, 2, bucket, 'no epoch', rate, burst, cost, '');
 
   it('give the same answers to any sequence of requests at the same times', async () => {
     const limit = fc
@@ -451,7 +454,7 @@ describe('the script in Redis and its twin in the process', () => {
         let clock = 0;
         const twin = new LocalBuckets(() => clock);
         for (const { name, cost } of steps) {
-          const answer = await redis.eval(SCRIPT, 1, `twin:${run}:${name}`, plan.rate, plan.burst, cost);
+          const answer = await move(`twin:${run}:${name}`, plan, cost);
           const [taken, backlog, time] = answer as [number, number, number];
           clock = time;
           const ofScript: BucketState = bucketState(plan, taken === 1, backlog, time);
@@ -469,7 +472,7 @@ describe('the script in Redis and its twin in the process', () => {
         let clock = 0;
         const twin = new LocalBuckets(() => clock);
         for (const plan of sequence) {
-          const answer = await redis.eval(SCRIPT, 1, `plans:${run}`, plan.rate, plan.burst, 1);
+          const answer = await move(`plans:${run}`, plan, 1);
           const [taken, backlog, time] = answer as [number, number, number];
           clock = time;
           expect(twin.take('a', plan, 1)).toEqual(bucketState(plan, taken === 1, backlog, time));
@@ -480,7 +483,7 @@ describe('the script in Redis and its twin in the process', () => {
   });
 
   it('leave nothing behind in Redis once a bucket is full again', async () => {
-    await redis.eval(SCRIPT, 1, 'expiring', 60, 60, 1);
+    await move('expiring', { rate: 60, burst: 60 }, 1);
     expect(await redis.pttl('expiring')).toBeGreaterThan(1000);
     expect(await redis.pttl('expiring')).toBeLessThanOrEqual(2000);
   });

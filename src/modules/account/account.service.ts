@@ -70,7 +70,7 @@ export class AccountService {
     refuseBurstBelowRate({ ...account, ...given });
     const epoch = await this.database.transact(async (tx) => {
       await tx.manager.update(Account, { id: accountId }, { ...given, updatedAt: new Date() });
-      return await this.epochs.move(tx, accountId);
+      return await this.epochs.after(tx, accountId);
     });
     await this.epochs.announce(accountId, epoch);
     return await this.get(accountId);

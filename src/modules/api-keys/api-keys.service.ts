@@ -119,7 +119,7 @@ export class ApiKeysService {
         { revokedAt: now, updatedAt: now },
       );
       if (!affected) throw new NotFoundError('API key');
-      return await this.epochs.move(tx, accountId);
+      return await this.epochs.after(tx, accountId);
     });
     await this.epochs.announce(accountId, epoch);
   }

@@ -13,8 +13,8 @@ if tonumber(ARGV[1]) > copy then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[
 return copy`;
 
 /**
- * `accounts.epoch` is a number that moves in the transaction of every change of what an account's credentials are worth:
- * a key revoked, the account suspended, its plan or limits changed. Processes remember credentials together with the
+ * `accounts.epoch` is a number that triggers move in the transaction of every change of what an account's credentials are
+ * worth: a key revoked, the account suspended, its plan or limits changed. Processes remember credentials together with the
  * epoch at which they read them, and the rate limiter's script, which every request asks anyway, compares that with a
  * copy in Redis. So a request needs no SQL for its credentials, and a change is heeded at once by every process.
  */
@@ -24,12 +24,9 @@ export class Epochs {
     redis.client.defineCommand('raiseEpoch', { numberOfKeys: 1, lua: RAISE });
   }
 
-  /** To be called in the transaction of the change. @returns the new epoch, for `announce` after the commit. */
-  async move(tx: Tx, accountId: string): Promise<number> {
-    const [row] = await tx.query<{ epoch: number }>(
-      'UPDATE accounts SET epoch = epoch + 1 WHERE id = $1 RETURNING epoch',
-      [accountId],
-    );
+  /** To be asked in the transaction of a change, after it. @returns the new epoch, for `announce` after the commit. */
+  async after(tx: Tx, accountId: string): Promise<number> {
+    const [row] = await tx.query<{ epoch: number }>('SELECT epoch FROM accounts WHERE id = $1', [accountId]);
     return row?.epoch ?? 0;
   }
 
