@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -141,6 +141,7 @@ export class Run {
 
   async #load() {
     const start = Date.now();
+    this.startedAt = start;
     const at = (ms) => sleep(Math.max(0, start + ms - Date.now()));
     this.#deadline = start + this.size.loadSeconds * 1000 + SETTLE_MS;
     const uploads = this.plan.uploads.map(async (planned, i) => {
@@ -290,6 +291,11 @@ export class Run {
     const folder = join(DATA, 'chaos', this.seed);
     mkdirSync(folder, { recursive: true });
     for (const { name, logFile } of this.members) copyFileSync(logFile, join(folder, `${name}.log`));
+    const arrivals = this.receivers.log.map(({ webhook, headers, at, answer, acknowledged }) => {
+      const { 'x-service-event-id': event, 'x-service-delivery-attempt': attempt } = headers;
+      return { ms: at - this.startedAt, webhook, event, attempt, answer, acknowledged };
+    });
+    writeFileSync(join(folder, 'run.json'), JSON.stringify({ faults: this.plan.faults, arrivals }, null, 1));
     console.log(`\nThe logs of the processes are in ${relative(ROOT, folder)}.`);
   }
 

@@ -6,6 +6,7 @@ import type { Found } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/http/resource-id.js';
 import { ObjectGc } from '../../platform/storage/object-gc.js';
 import { Recording } from './recording.entity.js';
+import { pageStatement } from './recording-list.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted } from './recordings.events.js';
 import { TALLIES_OF_ACCOUNT, tallyDeleted, tallyMoved } from './tally.js';
@@ -40,21 +41,8 @@ export class RecordingsService {
 
   /** Page and total come from one statement, and so from one snapshot. */
   async list(accountId: string, query: ListRecordingsQuery): Promise<Found<Recording>> {
-    const { page, limit, status = null, date_from: from = null, date_to: to = null } = query;
-    const rows = await this.database.prepared<Recording & { total: number }>(
-      `SELECT total.total, found.* FROM (
-         SELECT coalesce(sum(listed), 0)::float8 AS total FROM ${TALLIES_OF_ACCOUNT} AS tallies
-         WHERE ($2::text IS NULL OR status = $2)
-           AND ($3::date IS NULL OR day >= $3) AND ($4::date IS NULL OR day <= $4)
-       ) total LEFT JOIN LATERAL (
-         SELECT ${this.columns} FROM recordings r
-         WHERE r.account_id = $1 AND ($2::text IS NULL OR r.status = $2)
-           AND ($3::date IS NULL OR r.created_at >= $3::timestamp AT TIME ZONE 'UTC')
-           AND ($4::date IS NULL OR r.created_at < ($4::date + 1)::timestamp AT TIME ZONE 'UTC')
-         ORDER BY r.created_at DESC, r.id DESC LIMIT $5 OFFSET $6
-       ) found ON true`,
-      [accountId, status, from, to, limit, page * limit],
-    );
+    const { sql, parameters } = pageStatement(this.columns, accountId, query);
+    const rows = await this.database.prepared<Recording & { total: number }>(sql, parameters);
     // Without recordings on the page there is still the row with the total.
     return { items: rows.filter((row) => row.id !== null), total: rows[0]?.total ?? 0 };
   }

@@ -145,16 +145,17 @@ export class DeliveriesService {
 
   private async succeed(delivery: ClaimedDelivery, { status, durationMs }: DeliveryOutcome): Promise<void> {
     const { id, leaseToken, webhookId } = delivery;
-    // Two statements, each with one row to lock: see `lockWebhook`.
-    await this.database.query(
-      `UPDATE webhooks SET failing_since = NULL, consecutive_failures = 0 WHERE id = $1 AND failing_since IS NOT NULL`,
-      [webhookId],
-    );
-    await this.database.query(
+    // What must not get lost comes first: until it is committed, a crash here means that the receiver hears twice.
+    await this.database.prepared(
       `UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
          last_status = $3, last_error = NULL, last_duration_ms = $4, updated_at = now()
        WHERE id = $1 AND lease_token = $2 AND status = 'pending'`,
       [id, leaseToken, status, durationMs],
+    );
+    // Another statement, so that each has one row to lock: see `lockWebhook`.
+    await this.database.prepared(
+      `UPDATE webhooks SET failing_since = NULL, consecutive_failures = 0 WHERE id = $1 AND failing_since IS NOT NULL`,
+      [webhookId],
     );
   }
 

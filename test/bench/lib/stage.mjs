@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate, runCli } from '../../../scripts/lib/application.mjs';
+import { cleanEnvironment } from '../../../scripts/lib/environment.mjs';
+import { ROOT } from '../../../scripts/lib/paths.mjs';
+import { freePort } from '../../../scripts/lib/ports.mjs';
+import { waitUntil } from '../../../scripts/lib/processes.mjs';
+import { startTemporaryServices } from '../../../scripts/lib/temporary-services.mjs';
+
+const READY_MS = 30_000;
+
+/** Real servers with what they promise in earnest switched on, and the processes that are measured. */
+export class Stage {
+  #processes = [];
+
+  static async open() {
+    const services = await startTemporaryServices({ durable: true });
+    const stage = new Stage(services);
+    await migrate(stage.env);
+    return stage;
+  }
+
+  constructor(services) {
+    this.services = services;
+    this.storage = join(services.folder, 'storage');
+    this.env = {
+      ...cleanEnvironment(),
+      ...services.env,
+      NODE_ENV: 'production',
+      HOST: '127.0.0.1',
+      SECRET_KEY: randomBytes(32).toString('hex'),
+      STORAGE_DIR: this.storage,
+      ADDRESS_RATE_LIMIT: '1000000/1000000',
+      WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+      TRANSCRIPTION_ENGINE: 'pocketsphinx',
+    };
+  }
+
+  /** The built service. @returns {Promise<Running>} */
+  async service(roles, overrides = {}) {
+    return await this.#run(['dist/main.js'], { ROLES: roles, ...overrides }, '/health/ready');
+  }
+
+  /** @param {string} name of a file in `test/bench/baselines` */
+  async baseline(name, overrides = {}) {
+    return await this.#run([`test/bench/baselines/${name}`], overrides, '/ready');
+  }
+
+  /** @returns {Promise<{ id: string, headers: Record<string, string> }>} an account that no limit slows down */
+  async account() {
+    const limits = ['--plan', 'enterprise', '--rate-limit', '9000000', '--burst-limit', '9000000'];
+    const made = await runCli(['account:create', '--name', 'Bench', '--email', 'b@example.com', ...limits], this.env);
+    return {
+      id: made.account.id,
+      headers: { 'X-Service-API-Key': made.api_key, 'X-Service-API-Secret': made.api_secret },
+    };
+  }
+
+  async sql(text, parameters) {
+    const client = new pg.Client({ connectionString: this.env.DATABASE_URL });
+    await client.connect();
+    try {
+      return (await client.query(text, parameters)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async close() {
+    await Promise.all(this.#processes.map((running) => running.stop()));
+    await this.services.stop();
+  }
+
+  async #run(script, overrides, readyPath) {
+    const port = await freePort();
+    const env = { ...this.env, PORT: `${port}`, ...overrides };
+    const startedAt = performance.now();
+    const child = spawn(process.execPath, script, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'] });
+    const running = new Running(child, `http://127.0.0.1:${port}`);
+    this.#processes.push(running);
+    await waitUntil(() => child.exitCode !== null || isReady(running.url + readyPath), READY_MS, 10);
+    if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`);
+    running.startMs = performance.now() - startedAt;
+    return running;
+  }
+}
+
+class Running {
+  startMs = 0;
+
+  constructor(child, url) {
+    this.child = child;
+    this.url = url;
+  }
+
+  get pid() {
+    return this.child.pid;
+  }
+
+  async stop() {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const exit = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    await exit;
+  }
+}
+
+async function isReady(url) {
+  return await fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
