@@ -1,11 +1,11 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { Logger } from 'nestjs-pino';
 import { AppModule } from './app.module.js';
 import { setUp } from './app.setup.js';
 import { extensions } from './extensions.js';
 import type { Env } from './platform/config/env.js';
 import { BoundedExpressAdapter } from './platform/http/express.adapter.js';
+import { StructuredLogger } from './platform/observability/structured-logger.js';
 
 /** The service, ready to listen. Bodies are read after the guards, so there is no global parser. */
 export async function createApp(env: Env): Promise<NestExpressApplication> {
@@ -14,6 +14,6 @@ export async function createApp(env: Env): Promise<NestExpressApplication> {
     new BoundedExpressAdapter(env),
     { bodyParser: false, bufferLogs: true, abortOnError: false },
   );
-  app.useLogger(app.get(Logger));
+  app.useLogger(app.get(StructuredLogger));
   return setUp(app);
 }

@@ -1,17 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pino, type Logger } from 'pino';
+import { type DestinationStream, pino, type Logger } from 'pino';
 import { pinoHttp, type HttpLogger } from 'pino-http';
 import type { Env } from '../config/env.js';
 import { assignRequestId } from '../http/request-id.js';
 
-/** JSON lines on standard output. Of a request only what is listed here is logged: never its headers or bodies. */
-export function createLogger(env: Env): Logger {
-  return pino({
+/**
+ * JSON lines. Of a request only what is listed here is logged: never its headers or bodies.
+ * @param destination standard output, if not given.
+ */
+export function createLogger(env: Env, destination?: DestinationStream): Logger {
+  const options = {
     level: env.logLevel,
     base: { pid: process.pid },
-    formatters: { level: (level) => ({ level }) },
+    formatters: { level: (level: string) => ({ level }) },
     serializers: { err: describeError },
-  });
+  };
+  return destination ? pino(options, destination) : pino(options);
 }
 
 export function createHttpLogger(logger: Logger): HttpLogger {

@@ -51,7 +51,7 @@ export class Stage {
 
   /** @returns {Promise<{ id: string, headers: Record<string, string> }>} an account that no limit slows down */
   async account() {
-    const limits = ['--plan', 'enterprise', '--rate-limit', '9000000', '--burst-limit', '9000000'];
+    const limits = ['--plan', 'enterprise', '--rate-limit', '1000000', '--burst-limit', '1000000'];
     const made = await runCli(['account:create', '--name', 'Bench', '--email', 'b@example.com', ...limits], this.env);
     return {
       id: made.account.id,
