@@ -41,6 +41,6 @@ export class StructuredLogger implements LoggerService {
     const context = texts.pop();
     if (message instanceof Error) this.logger[level]({ context, err: message }, texts[0]);
     else if (typeof message === 'object') this.logger[level]({ context, ...message }, texts[0]);
-    else this.logger[level]({ context, stack: texts[0] }, `${message as string}`);
+    else this.logger[level]({ context, stack: texts[0] }, message as string);
   }
 }
