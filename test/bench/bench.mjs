@@ -13,8 +13,8 @@ import { ensureSystemPackages } from '../../scripts/lib/system-packages.mjs';
 import { Stage } from './lib/stage.mjs';
 import { MEASURES } from './measures/measures.mjs';
 
-const FULL = { pairs: 5, seconds: 5, recordings: 1_000_000, uploads: 400 };
-const QUICK = { pairs: 3, seconds: 2, recordings: 100_000, uploads: 100 };
+const FULL = { pairs: 5, seconds: 5, recordings: 1_000_000, uploads: 400, deliveries: 10_000 };
+const QUICK = { pairs: 3, seconds: 2, recordings: 100_000, uploads: 100, deliveries: 2000 };
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },

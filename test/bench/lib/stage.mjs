@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrate, runCli } from '../../../scripts/lib/application.mjs';
@@ -75,8 +76,8 @@ export class Stage {
   }
 
   async #run(script, overrides, readyPath) {
-    const port = await freePort();
-    const env = { ...this.env, PORT: `${port}`, ...overrides };
+    const port = overrides.PORT ?? (await freePort());
+    const env = { ...this.env, ...overrides, PORT: `${port}` };
     const startedAt = performance.now();
     const child = spawn(process.execPath, script, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'] });
     const running = new Running(child, `http://127.0.0.1:${port}`);
@@ -98,6 +99,11 @@ class Running {
 
   get pid() {
     return this.child.pid;
+  }
+
+  /** Resident memory in bytes. */
+  memory() {
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))?.[1]) * 1024;
   }
 
   async stop() {

@@ -1,3 +1,4 @@
+import { measureDeliveries } from './deliveries.mjs';
 import { measureGet } from './get.mjs';
 import { measureGrowth } from './growth.mjs';
 import { measureList } from './list.mjs';
@@ -15,5 +16,6 @@ export const MEASURES = {
   transcription: measureTranscription,
   latency: measureLatency,
   'long note': measureLongNote,
+  deliveries: measureDeliveries,
   start: measureStart,
 };

@@ -1,5 +1,4 @@
 import { Agent } from 'node:http';
-import { readFileSync } from 'node:fs';
 import { alternate, load, median, ratio } from '../lib/load.mjs';
 import { formOf, inParallel, post, wavOf } from '../lib/uploads.mjs';
 
@@ -42,9 +41,9 @@ export async function measureLargeUploads(stage, { pairs }) {
   const others = `${service.url}/v1/account`;
   await load(others, { headers: account.headers, seconds: 1, connections: 4 });
   const flood = (url, headers) => async () => {
-    const before = residentOf(service.pid);
+    const before = service.memory();
     let peak = before;
-    const watch = setInterval(() => (peak = Math.max(peak, residentOf(service.pid))), WATCH_MS);
+    const watch = setInterval(() => (peak = Math.max(peak, service.memory())), WATCH_MS);
     let isRunning = true;
     const uploads = Promise.all(Array.from({ length: LARGE_COUNT }, () => post(url, { headers, body }))).finally(
       () => (isRunning = false),
@@ -81,10 +80,6 @@ export async function measureLargeUploads(stage, { pairs }) {
       figures,
     },
   ];
-}
-
-function residentOf(pid) {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
 function percentile(values, share) {
