@@ -8,7 +8,7 @@ import { NotFoundError } from './platform/errors/errors.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
 import { JsonBodyInterceptor } from './platform/http/json-body.interceptor.js';
 import { serveOpenApi } from './platform/http/openapi.js';
-import { requireHost } from './platform/http/request-target.js';
+import { requireSoundness } from './platform/http/request-target.js';
 import { ValidationPipe } from './platform/http/validation.pipe.js';
 import { HTTP_LOGGER } from './platform/observability/logging.module.js';
 import { Metrics } from './platform/observability/metrics.js';
@@ -24,7 +24,7 @@ export function setUp(app: NestExpressApplication): NestExpressApplication {
   app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
   if (!env.roles.includes('api')) app.use(refuseBusiness);
   app.use((request: Request, response: Response, next: NextFunction) => gate.pass(request, response, next));
-  app.use(requireHost);
+  app.use(requireSoundness);
   if (env.corsOrigins.length > 0) allowOrigins(app, env.corsOrigins);
   app.use(answerOptions);
   app.useGlobalFilters(new ErrorFilter());

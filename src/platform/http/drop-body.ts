@@ -12,9 +12,16 @@ export function dropRest(request: IncomingMessage, response: ServerResponse): vo
   if (request.complete || request.destroyed) return;
   request.unpipe();
   request.resume();
+  // With the answer Node would also end the connection of a client that has asked for its end, and break its pipe.
+  const isLast = !response.shouldKeepAlive;
+  response.shouldKeepAlive = true;
   response.once('finish', () => {
+    const { socket } = request;
     setTimeout(() => {
-      if (!request.complete) request.socket.destroy();
+      if (!request.complete) socket.destroy();
     }, GRACE_MS).unref();
+    if (!isLast) return;
+    if (request.complete) socket.end();
+    else request.once('end', () => socket.end());
   });
 }

@@ -52,7 +52,7 @@ export class BoundedExpressAdapter extends ExpressAdapter {
       headersTimeout: Math.min(10_000, requestTimeout),
       requestTimeout,
       keepAliveTimeout: 65_000,
-      // Node's own refusal has no body: `requireHost` stands in for it.
+      // Node's own refusal has no body: `requireSoundness` stands in for it.
       requireHostHeader: false,
       connectionsCheckingInterval: 1000,
     };
