@@ -13,8 +13,8 @@ export const SIZES = {
     faults: { worker: 10, api: 4, redis: 3, flush: 2, postgres: 3, 'freeze worker': 1, 'freeze redis': 1 },
   },
   short: {
-    uploads: 40,
-    loadSeconds: 25,
+    uploads: 30,
+    loadSeconds: 20,
     faults: { worker: 3, api: 1, redis: 1, flush: 1, postgres: 1, 'freeze worker': 1, 'freeze redis': 1 },
   },
 };
