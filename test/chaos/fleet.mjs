@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../../scripts/lib/paths.mjs';
 import { freePort } from '../../scripts/lib/ports.mjs';
-import { spawnServer } from '../../scripts/lib/processes.mjs';
+import { commandLineOf, spawnServer } from '../../scripts/lib/processes.mjs';
 
 const RESTART_MS = 300;
 const LONGEST_RESTART_MS = 2000;
@@ -84,6 +84,23 @@ export class Member {
       setTimeout(() => this.#isStopping || this.#run(), this.#pause);
     });
   }
+}
+
+/**
+ * Processes that are left of a fleet, wherever they hang: engines and decoders, whose command lines name the build or
+ * the storage folder.
+ */
+export function leftovers(storage) {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  return pids.filter((pid) => {
+    const command = commandLineOf(Number(pid));
+    return command.includes(storage) || (command.includes(join(ROOT, 'dist/')) && isAdopted(pid));
+  });
+}
+
+/** Whether nobody is left who started it. */
+function isAdopted(pid) {
+  return /^PPid:\s+1$/m.test(readIfAny(`/proc/${pid}/status`));
 }
 
 function residentOf(pid) {

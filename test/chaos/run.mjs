@@ -7,12 +7,12 @@ import { Redis } from 'ioredis';
 import { migrate, runCli } from '../../scripts/lib/application.mjs';
 import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
 import { DATA, ROOT } from '../../scripts/lib/paths.mjs';
-import { commandLineOf, waitUntil } from '../../scripts/lib/processes.mjs';
+import { waitUntil } from '../../scripts/lib/processes.mjs';
 import { step } from '../../scripts/lib/steps.mjs';
 import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
 import { check, none } from './checker.mjs';
 import { Client } from './clients.mjs';
-import { Member } from './fleet.mjs';
+import { leftovers, Member } from './fleet.mjs';
 import { recordHistory } from './history.mjs';
 import { makePlan, randomFrom } from './plan.mjs';
 import { Receivers } from './receivers.mjs';
@@ -21,6 +21,8 @@ const ACCOUNTS = 3;
 const WEBHOOKS = 3;
 const SETTLE_MS = 150_000;
 const STOP_MS = 12_000;
+/** For so long a server stays away that was made to crash. */
+const DOWN_MS = 1000;
 const SPEECH = join(ROOT, 'test/fixtures/speech');
 /** Short and clear, in all four formats. */
 const NOTES = /^(go-forward-ten-meters|ss-0880)\./;
@@ -171,14 +173,9 @@ export class Run {
     const faults = {
       worker: () => this.#any('worker').signal('SIGKILL'),
       api: () => this.#anyApi().signal('SIGKILL'),
-      redis: () =>
-        this.#alone('redis', async () => (await redis.signal('SIGKILL'), await sleep(1000), await redis.start())),
+      redis: () => this.#alone('redis', () => crash(redis, 'SIGKILL')),
       // What `pg_ctl stop --mode immediate` sends.
-      postgres: () =>
-        this.#alone(
-          'postgres',
-          async () => (await postgres.signal('SIGQUIT'), await sleep(1000), await postgres.start()),
-        ),
+      postgres: () => this.#alone('postgres', () => crash(postgres, 'SIGQUIT')),
       flush: () => this.#alone('redis', () => this.#flush()),
       'freeze worker': () => this.#freeze(this.#any('worker'), seconds),
       'freeze redis': () => this.#alone('redis', () => this.#freeze(redis, seconds)),
@@ -255,17 +252,8 @@ export class Run {
     return [
       none('processes that ended unasked', crashes.length),
       none('processes that did not stop in order', codes.filter((code) => code !== 0).length),
-      none('processes left behind', this.#orphans().length),
+      none('processes left behind', leftovers(this.storage).length),
     ];
-  }
-
-  /** Engines and decoders of ours, wherever they hang: their command lines name the build or the storage folder. */
-  #orphans() {
-    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
-    return pids.filter((pid) => {
-      const command = commandLineOf(Number(pid));
-      return command.includes(this.storage) || (command.includes(join(ROOT, 'dist/')) && isAdopted(pid));
-    });
   }
 
   #figures(before, after) {
@@ -329,15 +317,8 @@ export class Run {
   }
 }
 
-/** Whether nobody is left who started it. */
-function isAdopted(pid) {
-  return /^PPid:\s+1$/m.test(statusOf(pid));
-}
-
-function statusOf(pid) {
-  try {
-    return readFileSync(`/proc/${pid}/status`, 'utf8');
-  } catch {
-    return '';
-  }
+async function crash(server, signal) {
+  await server.signal(signal);
+  await sleep(DOWN_MS);
+  await server.start();
 }

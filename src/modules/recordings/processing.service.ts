@@ -43,8 +43,6 @@ const BATCH = 1000;
  */
 @Injectable()
 export class ProcessingService {
-  private columnList: string | undefined;
-
   constructor(
     private readonly database: Database,
     private readonly bus: EventBus,
@@ -155,7 +153,6 @@ export class ProcessingService {
   }
 
   private get columns(): string {
-    this.columnList ??= this.database.columns(Recording, 'r');
-    return this.columnList;
+    return this.database.columns(Recording, 'r');
   }
 }

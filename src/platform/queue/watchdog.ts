@@ -6,8 +6,8 @@ import { RedisConnection } from './redis.js';
 interface Watched {
   queue: Queue;
   isBusy: () => boolean;
-  /** When it was last seen to be well, in `Date.now()` time. */
-  wellAt: number;
+  /** Checks in a row that found jobs waiting and none taken: a process that was frozen has not failed to hear. */
+  silentChecks: number;
 }
 
 export interface WatchdogOptions {
@@ -47,9 +47,9 @@ export class QueueWatchdog implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** @param isBusy whether this process has its hands full, so that jobs wait for good reason. */
   watch(queue: Queue, isBusy: () => boolean): void {
-    const watched = { queue, isBusy, wellAt: Date.now() };
+    const watched = { queue, isBusy, silentChecks: 0 };
     queue.on('active', () => {
-      watched.wellAt = Date.now();
+      watched.silentChecks = 0;
     });
     this.watched.push(watched);
   }
@@ -65,12 +65,13 @@ export class QueueWatchdog implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private async check(): Promise<void> {
+    const { checkMs, deafMs } = this.options;
     for (const watched of this.watched) {
       const { queue, isBusy } = watched;
       const waiting = await this.redis.attempt(() => queue.getWaitingCount());
       // Without Redis there is nothing to hear.
-      if (!waiting || isBusy()) watched.wellAt = Date.now();
-      else if (Date.now() - watched.wellAt > this.options.deafMs) return this.end(queue.name, waiting);
+      if (!waiting || isBusy()) watched.silentChecks = 0;
+      else if (++watched.silentChecks * checkMs > deafMs) return this.end(queue.name, waiting);
     }
   }
 

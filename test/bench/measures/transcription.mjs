@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -125,7 +124,6 @@ export async function measureLongNote(stage) {
   const waits = [];
   for (let i = 0; i < 5; i++) waits.push(await transcribe(stage, service, account, [short]));
   await longAgain;
-  await writeFile(join(stage.services.folder, 'done'), '');
   return [
     {
       what: 'a 10 min note / one engine per core',
