@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { AccessTokensService } from '../modules/access-tokens/access-tokens.service.js';
-import { AccountService } from '../modules/account/account.service.js';
-import { ApiKeysService } from '../modules/api-keys/api-keys.service.js';
+import { AccessTokensService, type EndUser } from '../modules/access-tokens/access-tokens.service.js';
+import { AccountService, type Standing } from '../modules/account/account.service.js';
+import { ApiKeysService, type Credential } from '../modules/api-keys/api-keys.service.js';
 import type { Principal } from '../platform/access/principal.js';
 
 /** Who is asking, as of an epoch of the account. */
@@ -22,6 +22,15 @@ export class Authenticator {
     private readonly accounts: AccountService,
   ) {}
 
+  /** As `authenticate`, for a key pair alone, from memory and at once. Null also where something has to be asked. */
+  recall(headers: IncomingHttpHeaders): Identified | null {
+    const { authorization, 'x-service-api-key': apiKey, 'x-service-api-secret': secret } = headers;
+    if (authorization !== undefined || typeof apiKey !== 'string' || typeof secret !== 'string') return null;
+    const key = this.apiKeys.recall(apiKey, secret);
+    const account = key && this.accounts.recallStanding(key.accountId);
+    return account && byKey(key, account, null);
+  }
+
   /**
    * Null for whatever is missing, malformed, unknown, expired, revoked, or of two different accounts.
    * @param fresh asks Postgres, also where the answer is remembered.
@@ -33,33 +42,38 @@ export class Authenticator {
     const apiKey = headers['x-service-api-key'];
     const secret = headers['x-service-api-secret'];
     if (apiKey === undefined && secret === undefined) {
-      return token && (await this.ofAccount(token.accountId, 'access_token', [], token.identity, fresh));
+      const account = token && (await this.accounts.standing(token.accountId, fresh));
+      return account && byToken(token, account);
     }
     if (typeof apiKey !== 'string' || typeof secret !== 'string') return null;
     const key = await this.apiKeys.authenticate(apiKey, secret, fresh);
     if (key === null || (token !== null && token.accountId !== key.accountId)) return null;
-    const found = await this.ofAccount(key.accountId, 'api_key', key.scopes, token?.identity ?? null, fresh);
-    // Two reads that were not made at the same epoch count as made at the earlier one.
-    return found && { ...found, keyId: key.id, epoch: Math.min(key.epoch, found.epoch) };
+    const account = await this.accounts.standing(key.accountId, fresh);
+    return account && byKey(key, account, token?.identity ?? null);
   }
 
   /** The request is under way: its key was used. */
   countUse({ keyId }: Identified): void {
     if (keyId) this.apiKeys.countUse(keyId);
   }
+}
 
-  private async ofAccount(
-    accountId: string,
-    credential: Principal['credential'],
-    scopes: Principal['scopes'],
-    identity: string | null,
-    fresh: boolean,
-  ): Promise<Identified | null> {
-    const account = await this.accounts.standing(accountId, fresh);
-    if (!account) return null;
-    const { suspended, limit, epoch } = account;
-    return { principal: { accountId, suspended, limit, credential, scopes, identity }, epoch, keyId: null };
-  }
+function byKey({ id, accountId, scopes, epoch }: Credential, account: Standing, identity: string | null): Identified {
+  const { suspended, limit } = account;
+  return {
+    principal: { accountId, suspended, limit, credential: 'api_key', scopes, identity },
+    // Two reads that were not made at the same epoch count as made at the earlier one.
+    epoch: Math.min(epoch, account.epoch),
+    keyId: id,
+  };
+}
+
+function byToken({ accountId, identity }: EndUser, { suspended, limit, epoch }: Standing): Identified {
+  return {
+    principal: { accountId, suspended, limit, credential: 'access_token', scopes: [], identity },
+    epoch,
+    keyId: null,
+  };
 }
 
 /** Other schemes than Bearer are none of ours: a proxy's Basic credentials may pass through. */

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import ipaddr from 'ipaddr.js';
 import { Env } from '../platform/config/env.js';
@@ -17,14 +17,14 @@ const MAX_READS = 3;
  * the guards. A middleware, because guards see neither unknown paths nor malformed URLs.
  */
 @Injectable()
-export class Gate {
+export class Gate implements NestMiddleware {
   constructor(
     private readonly authenticator: Authenticator,
     private readonly buckets: TokenBucket,
     private readonly env: Env,
   ) {}
 
-  async pass(request: Request, response: Response, next: NextFunction): Promise<void> {
+  async use(request: Request, response: Response, next: NextFunction): Promise<void> {
     // Not `url`: a request line may also name the whole address, or a fragment.
     if (!/^\/v1(\/|$)/.test(request.path)) {
       next();
@@ -53,7 +53,8 @@ export class Gate {
   private async admit(request: Request): Promise<Verdict | null> {
     for (let reads = 0; reads <= MAX_READS; reads++) {
       const isFresh = reads > 0;
-      const found = await this.authenticator.authenticate(request.headers, isFresh);
+      const known = isFresh ? null : this.authenticator.recall(request.headers);
+      const found = known ?? (await this.authenticator.authenticate(request.headers, isFresh));
       if (!found) return null;
       const { principal, epoch } = found;
       const bucket = await this.buckets.takeFor({ accountId: principal.accountId, epoch, isFresh }, principal.limit);

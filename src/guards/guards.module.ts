@@ -4,6 +4,7 @@ import { ThrottlerModule } from '@nestjs/throttler';
 import { AccessTokensModule } from '../modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from '../modules/account/account.module.js';
 import { ApiKeysModule } from '../modules/api-keys/api-keys.module.js';
+import { JsonBodyGuard } from '../platform/http/json-body.guard.js';
 import { AccessRules } from './access-rules.js';
 import { Authenticator } from './authenticator.js';
 import { CredentialsGuard } from './credentials.guard.js';
@@ -11,7 +12,7 @@ import { Gate } from './gate.middleware.js';
 import { PlanThrottlerGuard } from './plan-throttler.guard.js';
 import { ScopeGuard } from './scope.guard.js';
 
-/** The order of the providers is the order of the checks (D14): credentials, rate limit, account status and scope. */
+/** The order of the providers is the order of the checks (D14): credentials, rate limit, account status and scope, body. */
 @Module({
   imports: [
     DiscoveryModule,
@@ -28,6 +29,7 @@ import { ScopeGuard } from './scope.guard.js';
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: PlanThrottlerGuard },
     { provide: APP_GUARD, useClass: ScopeGuard },
+    { provide: APP_GUARD, useClass: JsonBodyGuard },
   ],
 })
 export class GuardsModule {}

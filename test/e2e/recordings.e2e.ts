@@ -599,6 +599,23 @@ describe('recordings', () => {
       expectInvalid(await caller.get(`${RECORDINGS}/${id}?expand=1`), 'expand');
     });
 
+    it('gives everybody their own, however many ask at once', async () => {
+      const others = await Promise.all([service.account(), service.account()]);
+      const askers = await Promise.all([caller, ...others].map(async (asker) => ({ asker, own: await upload(asker) })));
+      const questions = Array.from({ length: 120 }, (_, i) => {
+        const { asker, own } = askers[i % askers.length] as (typeof askers)[number];
+        const foreign = (askers[(i + 1) % askers.length] as (typeof askers)[number]).own;
+        const id = [own, foreign, own, '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60'][i % 4] as string;
+        return { asker, id, isOwn: id === own };
+      });
+      const answers = await Promise.all(questions.map(({ asker, id }) => asker.get(`${RECORDINGS}/${id}`)));
+      for (const [i, { status, body }] of answers.entries()) {
+        const { asker, id, isOwn } = questions[i] as (typeof questions)[number];
+        if (isOwn) expect({ status, body }).toMatchObject({ status: 200, body: { id, tenant_id: asker.accountId } });
+        else expectRefusal(answers[i] as (typeof answers)[number], 'NotFoundError');
+      }
+    });
+
     it('shows what became of it: state, time, features, decoded length (D21, D22, D23)', async () => {
       const [heard, broken] = [await upload(caller), await upload(caller)];
       await transcribe(service, heard, { durationMs: 1234 });

@@ -5,6 +5,12 @@ import { Secrets } from '../../platform/secrets/secrets.js';
 const ISSUER = 'voice-note-transcription';
 const AUDIENCE = 'upload';
 
+/** Whom an access token stands for. */
+export interface EndUser {
+  accountId: string;
+  identity: string;
+}
+
 /** Lets a browser or phone upload for one end user without holding a key pair (D15). */
 @Injectable()
 export class AccessTokensService {
@@ -25,7 +31,7 @@ export class AccessTokensService {
   }
 
   /** Null for a token that is not ours, not meant for this, changed, or expired. */
-  async verify(token: string): Promise<{ accountId: string; identity: string } | null> {
+  async verify(token: string): Promise<EndUser | null> {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => this.secrets.tokenKeyOf(kid), {
         algorithms: ['HS256'],

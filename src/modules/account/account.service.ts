@@ -43,6 +43,11 @@ export class AccountService {
     return this.recordings.usage(accountId, new Date());
   }
 
+  /** As `standing`, from memory alone and at once. */
+  recallStanding(accountId: string): Standing | null {
+    return this.standings.recall(accountId);
+  }
+
   /**
    * Null when there is no such account any more.
    * @param fresh asks Postgres, also where the standing is remembered.

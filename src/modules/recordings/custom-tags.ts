@@ -45,12 +45,16 @@ export function parseCustomTags(text: string): ParsedTags {
  */
 export function orderedTags(json: string | null): object | null {
   if (json === null) return null;
+  if (!INTEGER_KEY.test(json)) return JSON.parse(json) as object;
   // Without a prototype `__proto__` and `constructor` are keys like any other.
   const tags = Object.assign(Object.create(null) as object, JSON.parse(json) as object);
   const keys = topLevelKeys(json);
   if (Object.keys(tags).every((key, i) => key === keys[i])) return tags;
   return new Proxy(tags, { ownKeys: () => keys });
 }
+
+/** Or a text that looks like one: no harm in that. */
+const INTEGER_KEY = /"\d+":/;
 
 function brokenRule(key: string, value: unknown): string | null {
   if (key.length === 0) return 'key "" must not be empty';

@@ -153,12 +153,12 @@ function presentRecording(recording: Recording): RecordingView {
 }
 
 export function presentSingleRecording(recording: Recording): SingleRecordingView {
-  const uri = recordingUri(recording.id);
-  return { ...presentRecording(recording), subresource_uris: { transcription: `${uri}/transcription` } };
+  const view = presentRecording(recording);
+  return Object.assign(view, { subresource_uris: { transcription: `${view.uri}/transcription` } });
 }
 
 export function presentCreatedRecording(recording: Recording): CreatedRecordingView {
-  return { ...presentSingleRecording(recording), code: 'RECORDING_CREATED' };
+  return Object.assign(presentSingleRecording(recording), { code: 'RECORDING_CREATED' as const });
 }
 
 export function presentRecordingPage(query: PageQuery, found: Found<Recording>): RecordingPage {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import DataLoader from 'dataloader';
 import { Database } from '../../platform/database/database.js';
 import { ConflictError, NotFoundError } from '../../platform/errors/errors.js';
 import { EventBus } from '../../platform/events/event-bus.js';
@@ -18,9 +19,23 @@ export interface UsagePeriod {
   bytes: number;
 }
 
+interface Asked {
+  accountId: string;
+  id: string;
+}
+
+/** Recordings that one statement looks up. */
+const MAX_LOOKUPS = 50;
+
 @Injectable()
 export class RecordingsService {
   private columnList: string | undefined;
+  private lookupStatement: string | undefined;
+  /** Gets that come at the same time share a statement: most of what one costs is on the way, not in Postgres. */
+  private readonly lookups = new DataLoader<Asked, Recording | null>((asked) => this.lookUp(asked), {
+    cache: false,
+    maxBatchSize: MAX_LOOKUPS,
+  });
 
   constructor(
     private readonly database: Database,
@@ -31,10 +46,7 @@ export class RecordingsService {
   /** @throws NotFoundError */
   async get(accountId: string, id: string): Promise<Recording> {
     if (!isResourceId(id)) throw new NotFoundError('recording');
-    const [recording] = await this.database.prepared<Recording>(
-      `SELECT ${this.columns} FROM recordings r WHERE r.id = $2 AND r.account_id = $1`,
-      [accountId, id],
-    );
+    const recording = await this.lookups.load({ accountId, id });
     if (!recording) throw new NotFoundError('recording');
     return recording;
   }
@@ -91,6 +103,21 @@ export class RecordingsService {
       await this.objects.discard(tx, recording.objectKey);
       await this.bus.emit(new RecordingDeleted(recording), tx);
     });
+  }
+
+  private async lookUp(asked: readonly Asked[]): Promise<(Recording | null)[]> {
+    this.lookupStatement ??= `
+      SELECT asked.place::int, found.* FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (account_id, id, place)
+      CROSS JOIN LATERAL (
+        SELECT ${this.columns} FROM recordings r WHERE r.id = asked.id AND r.account_id = asked.account_id LIMIT 1
+      ) found`;
+    const rows = await this.database.prepared<Recording & { place: number }>(this.lookupStatement, [
+      asked.map(({ accountId }) => accountId),
+      asked.map(({ id }) => id),
+    ]);
+    const answers = Array<Recording | null>(asked.length).fill(null);
+    for (const row of rows) answers[row.place - 1] = row;
+    return answers;
   }
 
   private get columns(): string {

@@ -15,13 +15,18 @@ export class Recollection<Value extends AtEpoch> {
 
   constructor(private readonly read: (id: string) => Promise<Value | null>) {}
 
-  /** @param fresh what is remembered will not do. */
-  async get(id: string, fresh: boolean): Promise<Value | null> {
+  /** What is remembered. */
+  recall(id: string): Value | null {
     const known = this.known.get(id);
-    if (!known || fresh) return await this.refresh(id);
+    if (!known) return null;
     this.known.delete(id);
     this.known.set(id, known);
     return known;
+  }
+
+  /** What is remembered, or read if nothing is. @param fresh what is remembered will not do. */
+  async get(id: string, fresh: boolean): Promise<Value | null> {
+    return (fresh ? null : this.recall(id)) ?? (await this.refresh(id));
   }
 
   private async refresh(id: string): Promise<Value | null> {

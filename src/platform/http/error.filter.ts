@@ -11,7 +11,7 @@ import {
 } from '../errors/errors.js';
 import { StorageUnavailable } from '../storage/object-store.js';
 import { dropRest } from './drop-body.js';
-import { JSON_BODY_BYTES } from './json-body.interceptor.js';
+import { JSON_BODY_BYTES } from './json-body.guard.js';
 import { requestIdOf } from './request-id.js';
 
 /** Renders every error there is, ours and those of Nest, Express and its parsers, in the one envelope. */

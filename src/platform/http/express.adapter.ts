@@ -32,6 +32,19 @@ export class BoundedExpressAdapter extends ExpressAdapter {
     this.httpServer = server;
   }
 
+  /**
+   * What handlers answer with is nearly always a plain object, and needs none of what Express looks into besides: its
+   * settings, ETags, conditional requests, the parts of a content type.
+   */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (!isPlain(body) || response.hasHeader('Content-Type')) return super.reply(response, body, statusCode);
+    if (statusCode !== undefined) response.statusCode = statusCode;
+    const text = JSON.stringify(body);
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    response.setHeader('Content-Length', Buffer.byteLength(text));
+    return response.end(text);
+  }
+
   /** A connection that is busy when the stop begins falls idle later, and would then be kept alive for a minute. */
   override async close(): Promise<void> {
     const sweep = setInterval(() => this.httpServer.closeIdleConnections(), SWEEP_MS);
@@ -57,6 +70,10 @@ export class BoundedExpressAdapter extends ExpressAdapter {
       connectionsCheckingInterval: 1000,
     };
   }
+}
+
+function isPlain(body: unknown): body is object {
+  return typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
 }
 
 /** Set up before Nest adds its first layer: that makes Express's router, which reads its settings only once. */

@@ -13,7 +13,7 @@ import {
   ValidationError,
 } from '../errors/errors.js';
 import { errorBody } from './error.filter.js';
-import { JSON_BODY_BYTES } from './json-body.interceptor.js';
+import { JSON_BODY_BYTES } from './json-body.guard.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type Response = Extract<Operation['responses'][string], { description: string }>;

@@ -4,13 +4,13 @@ import { randomUUID } from 'node:crypto';
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Keeps a client's own id when it is a plain one, and says it in the answer. */
-export function assignRequestId(request: IncomingMessage, response: ServerResponse): string {
+export function assignRequestId(request: IncomingMessage, response: ServerResponse): void {
   const given = request.headers['x-request-id'];
   const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+  Object.assign(request, { id });
   response.setHeader('X-Request-Id', id);
-  return id;
 }
 
 export function requestIdOf(request: IncomingMessage): string {
-  return String((request as { id?: unknown }).id);
+  return (request as { id?: string }).id ?? 'unknown';
 }

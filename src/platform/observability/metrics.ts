@@ -22,7 +22,7 @@ export class Metrics implements NestMiddleware {
 
   use(request: Request, response: Response, next: NextFunction): void {
     const stop = this.requests.startTimer();
-    response.once('close', () => {
+    response.on('close', () => {
       const route = (request.route as { path?: unknown } | undefined)?.path;
       const known = typeof route === 'string' ? route : 'unknown';
       stop({

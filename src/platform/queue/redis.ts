@@ -2,14 +2,10 @@ import { once } from 'node:events';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
 import { Env } from '../config/env.js';
+import { Patience } from './patience.js';
 
 /** Nobody waits longer for Redis: what it is asked for can be had without it, or later. */
 const PATIENCE_MS = 250;
-/**
- * The wait is counted in steps. When this process itself stalls, timers fire before the answer is read that has come
- * meanwhile; a stall counts for one step only, so that Redis is not held to be away because we were.
- */
-const PATIENCE_STEPS = 5;
 /** After one failure Redis is left alone for this long, so that a dead server costs one wait and not one a request. */
 const BREAK_MS = 1000;
 /** A start waits for the connection, but not for long. */
@@ -28,6 +24,7 @@ export const redisOptions: RedisOptions = {
 export class RedisConnection implements OnModuleInit, OnApplicationShutdown {
   readonly client: Redis;
   private readonly logger = new Logger(RedisConnection.name);
+  private readonly patience = new Patience(PATIENCE_MS);
   private openUntil = 0;
   private reachable = true;
 
@@ -46,24 +43,14 @@ export class RedisConnection implements OnModuleInit, OnApplicationShutdown {
   /** The answer of `command`, or null when Redis did not give one in time. */
   async attempt<T>(command: (client: Redis) => Promise<T>): Promise<T | null> {
     if (Date.now() < this.openUntil) return null;
-    let timer: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<never>((_, reject) => {
-      let steps = PATIENCE_STEPS;
-      timer = setTimeout(() => {
-        if (--steps > 0) timer?.refresh();
-        else reject(new Error(`no answer within ${PATIENCE_MS} ms`));
-      }, PATIENCE_MS / PATIENCE_STEPS);
-    });
     try {
-      const answer = await Promise.race([command(this.client), tooLate]);
+      const answer = await this.patience.within(command(this.client));
       this.note(true);
       return answer;
     } catch (error) {
       this.openUntil = Date.now() + BREAK_MS;
       this.note(false, error as Error);
       return null;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
