@@ -13,8 +13,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the JSON body of those handlers that ask for one. It is the last of the guards, and not a global parser, because
- * a stranger's body must not be read before the others have let the request in (D14); and not an interceptor, because
- * which would cost also the requests without a body: one alone has Nest build observables for each.
+ * a stranger's body must not be read before the others have let the request in (D14); and not an interceptor, which
+ * would cost also the requests without a body: a single one has Nest build observables for each.
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
