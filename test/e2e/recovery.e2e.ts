@@ -1,4 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -6,6 +6,7 @@ import { Client } from 'pg';
 import request, { type Response } from 'supertest';
 import { ObjectGc } from '../../src/platform/storage/object-gc.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
+import { Spool } from '../../src/platform/storage/spool.js';
 import { silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { failRecordings } from '../support/events.js';
@@ -275,9 +276,10 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
   const keyOf = (name: string): string => `${caller.accountId}/2026/11/${name}.wav`;
 
   async function store(key: string): Promise<void> {
-    const file = join(ground.environment.STORAGE_DIR as string, 'spool', 'crashed');
-    await writeFile(file, 'audio');
-    await service.app.get(ObjectStore).put(key, file, 5);
+    const file = await service.app.get(Spool).create();
+    await file.write(Buffer.from('audio'));
+    await service.app.get(ObjectStore).put(key, file);
+    await file.discard();
   }
 
   const setDue = (key: string) =>

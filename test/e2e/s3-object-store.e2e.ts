@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ObjectMissing, StorageUnavailable } from '../../src/platform/storage/object-store.js';
 import { S3ObjectStore } from '../../src/platform/storage/s3.object-store.js';
-import { Spool } from '../../src/platform/storage/spool.js';
+import { Spool, type SpoolFile } from '../../src/platform/storage/spool.js';
 import { FakeS3 } from '../support/fake-s3.js';
 
 const KEY = 'tenant-1/2026/11/recording-1.webm';
@@ -14,9 +14,12 @@ describe('objects in S3', () => {
   let folder: string;
   let s3: FakeS3;
   let store: S3ObjectStore;
+  let files: SpoolFile[];
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 's3-store-'));
+    await new Spool(join(folder, 'uploads')).prepare();
+    files = [];
     s3 = await FakeS3.start();
     store = await open();
   });
@@ -24,6 +27,7 @@ describe('objects in S3', () => {
   afterEach(async () => {
     store.onApplicationShutdown();
     await s3.stop();
+    for (const file of files) await file.discard();
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -40,9 +44,10 @@ describe('objects in S3', () => {
     return new S3ObjectStore(settings, spool, { connect: 500, call: 700, transfer: 1500 });
   }
 
-  async function upload(bytes = BYTES): Promise<string> {
-    const file = join(folder, 'upload');
-    await writeFile(file, bytes);
+  async function upload(bytes = BYTES): Promise<SpoolFile> {
+    const file = await new Spool(join(folder, 'uploads')).create();
+    files.push(file);
+    await file.write(bytes);
     return file;
   }
 
@@ -50,7 +55,7 @@ describe('objects in S3', () => {
   const spooled = () => readdir(join(folder, 'spool'));
 
   it('stores the very bytes of the file, with their length and without chunk signatures', async () => {
-    await store.put(KEY, await upload(), BYTES.length);
+    await store.put(KEY, await upload());
     expect(s3.objects.get(KEY)?.equals(BYTES)).toBe(true);
     const headers = s3.requests[0]?.headers;
     expect(headers?.['content-length']).toBe(String(BYTES.length));
@@ -60,7 +65,7 @@ describe('objects in S3', () => {
   });
 
   it('hands out a private local copy and clears it away', async () => {
-    await store.put(KEY, await upload(), BYTES.length);
+    await store.put(KEY, await upload());
     const copy = await store.withFile(KEY, async (path) => {
       expect((await stat(path)).mode & 0o077).toBe(0);
       return await read(path);
@@ -70,7 +75,7 @@ describe('objects in S3', () => {
   });
 
   it('clears the copy away when its user fails', async () => {
-    await store.put(KEY, await upload(), BYTES.length);
+    await store.put(KEY, await upload());
     await expect(store.withFile(KEY, () => Promise.reject(new TypeError('decoder')))).rejects.toThrow(TypeError);
     expect(await spooled()).toEqual([]);
   });
@@ -97,27 +102,27 @@ describe('objects in S3', () => {
 
   it('sends a file again when the server is overloaded', async () => {
     s3.meet('broken', 'broken');
-    await store.put(KEY, await upload(), BYTES.length);
+    await store.put(KEY, await upload());
     expect(s3.objects.get(KEY)?.equals(BYTES)).toBe(true);
     expect(s3.requests).toHaveLength(3);
   });
 
   it('gives up after three attempts', async () => {
     s3.meet('broken', 'broken', 'broken');
-    await expect(store.put(KEY, await upload(), BYTES.length)).rejects.toThrow(/S3, storing: 503/);
+    await expect(store.put(KEY, await upload())).rejects.toThrow(/S3, storing: 503/);
     expect(s3.requests).toHaveLength(3);
   });
 
   it('does not repeat what is refused, and never tells the secret', async () => {
     s3.meet('refused');
-    const refusal = store.put(KEY, await upload(), BYTES.length);
+    const refusal = store.put(KEY, await upload());
     await expect(refusal).rejects.toThrow(/^S3, storing: 403 AccessDenied(?!.*test-secret-key)/);
     expect(s3.requests).toHaveLength(1);
   });
 
   it('does not wait for a silent server for ever', async () => {
     s3.meet('silent', 'silent', 'silent', 'silent', 'silent', 'silent');
-    await expect(store.put(KEY, await upload(), BYTES.length)).rejects.toThrow(StorageUnavailable);
+    await expect(store.put(KEY, await upload())).rejects.toThrow(StorageUnavailable);
     await expect(store.withFile(KEY, read)).rejects.toThrow(StorageUnavailable);
     await expect(store.check()).rejects.toThrow(StorageUnavailable);
   });
@@ -131,7 +136,7 @@ describe('objects in S3', () => {
 
   it('says so when there is no server', async () => {
     const nowhere = await open({ endpoint: 'http://127.0.0.1:1' });
-    await expect(nowhere.put(KEY, await upload(), BYTES.length)).rejects.toThrow(StorageUnavailable);
+    await expect(nowhere.put(KEY, await upload())).rejects.toThrow(StorageUnavailable);
     await expect(nowhere.check()).rejects.toThrow(/ECONNREFUSED/);
   });
 
@@ -141,7 +146,7 @@ describe('objects in S3', () => {
   });
 
   it('refuses keys that lead elsewhere', async () => {
-    await expect(store.put('../x.wav', await upload(), 1)).rejects.toThrow('Not a key');
+    await expect(store.put('../x.wav', await upload())).rejects.toThrow('Not a key');
     await expect(store.withFile('../x.wav', read)).rejects.toThrow('Not a key');
     await expect(store.remove('../x.wav')).rejects.toThrow('Not a key');
   });

@@ -11,10 +11,12 @@ import {
   wav,
 } from '../../../test/support/audio-bytes.js';
 import { type AudioFormat, recogniseFormat } from './audio-format.js';
+import { FileWindow } from './audio-probe/file-window.js';
 
 const SPEECH = path.join(__dirname, '../../../test/fixtures/speech');
 
-const recognise = (bytes: Buffer): Promise<AudioFormat | null> => recogniseFormat(inMemory(bytes), bytes.length);
+const recognise = (bytes: Buffer): Promise<AudioFormat | null> =>
+  recogniseFormat(new FileWindow(inMemory(bytes), bytes.length));
 
 describe('recogniseFormat', () => {
   it.each([
@@ -45,8 +47,8 @@ describe('recogniseFormat', () => {
   it('looks behind an ID3 tag of 20 MB without reading it', async () => {
     const bytes = mp3WithTag(20_000_000);
     const file = inMemory(bytes);
-    expect(await recogniseFormat(file, bytes.length)).toBe('mp3');
-    expect(file.bytesRead).toBeLessThan(10_000);
+    expect(await recogniseFormat(new FileWindow(file, bytes.length))).toBe('mp3');
+    expect(file.bytesRead).toBeLessThan(300_000);
   });
 
   it('looks behind several ID3 tags, a footer and padding', async () => {

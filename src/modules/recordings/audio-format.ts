@@ -1,5 +1,5 @@
 import { EBML_HEADER_BYTES, readEbmlElement } from './audio-probe/ebml.js';
-import { FileWindow, type ReadableFile } from './audio-probe/file-window.js';
+import type { FileWindow } from './audio-probe/file-window.js';
 import { id3v2Length, readMpegFrame } from './audio-probe/mpeg-frame.js';
 
 export type AudioFormat = 'webm' | 'mp3' | 'ogg' | 'wav';
@@ -11,16 +11,15 @@ const HEAD_BYTES = 4096;
 const MAX_ID3_TAGS = 8;
 
 /**
- * Tells the format from the bytes alone (D21), with at most one read of 4 KiB for each ID3 tag and one more.
+ * Tells the format from the bytes alone (D21), with at most one read for each ID3 tag and one more.
  * Only the container is recognised: what follows a right beginning is the decoder's to judge.
  */
-export async function recogniseFormat(file: ReadableFile, sizeBytes: number): Promise<AudioFormat | null> {
-  const head = new FileWindow(file, sizeBytes, HEAD_BYTES);
+export async function recogniseFormat(head: FileWindow): Promise<AudioFormat | null> {
   await head.moveTo(0);
   const magic = head.latin1(0, 4);
   if (magic === '\x1aE\xdf\xa3') return ebmlDocType(head) === 'webm' ? 'webm' : null;
   // RFC 3533 §6: the only version of the page header is 0.
-  if (magic === 'OggS') return sizeBytes > 4 && head.u8(4) === 0 ? 'ogg' : null;
+  if (magic === 'OggS') return head.size > 4 && head.u8(4) === 0 ? 'ogg' : null;
   // RF64 (EBU Tech 3306) is WAVE with 64-bit sizes, which recorders also write for short notes.
   if (magic === 'RIFF' || magic === 'RF64') return head.latin1(8, 4) === 'WAVE' ? 'wav' : null;
   return (await startsWithMp3(head)) ? 'mp3' : null;

@@ -3,13 +3,14 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { garbage, inMemory, MAGIC, silentWebm } from '../../../test/support/audio-bytes.js';
 import type { AudioFormat } from './audio-format.js';
+import { FileWindow } from './audio-probe/file-window.js';
 import { type AudioFacts, probeAudio } from './audio-probe.js';
 
 const FORMATS: AudioFormat[] = ['webm', 'mp3', 'ogg', 'wav'];
 
 const speech = (name: string): Buffer => readFileSync(path.join(__dirname, '../../../test/fixtures/speech', name));
 const probe = (bytes: Buffer, format: AudioFormat): Promise<AudioFacts> =>
-  probeAudio(inMemory(bytes), bytes.length, format);
+  probeAudio(new FileWindow(inMemory(bytes), bytes.length), format);
 
 describe('probeAudio', () => {
   // The durations are those of what ffmpeg decodes.
@@ -81,7 +82,7 @@ describe('probeAudio', () => {
       const bytes = Buffer.alloc(26_214_400, Buffer.from(filling, 'hex'));
       start.copy(bytes);
       const file = inMemory(bytes);
-      await probeAudio(file, bytes.length, format);
+      await probeAudio(new FileWindow(file, bytes.length), format);
       expect(file.bytesRead).toBeLessThan(bytes.length * 1.1);
     }
   });

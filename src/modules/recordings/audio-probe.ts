@@ -1,6 +1,6 @@
 import type { AudioFormat } from './audio-format.js';
 import type { AudioFacts } from './audio-probe/audio-facts.js';
-import { FileWindow, type ReadableFile } from './audio-probe/file-window.js';
+import type { FileWindow } from './audio-probe/file-window.js';
 import { probeMp3 } from './audio-probe/mp3.probe.js';
 import { probeOgg } from './audio-probe/ogg.probe.js';
 import { probeWav } from './audio-probe/wav.probe.js';
@@ -30,8 +30,8 @@ const MAX_INTEGER = 2 ** 31 - 1;
  * gives zeros and nulls, it never throws and never takes more than one pass, 128 KiB of memory and a bounded number of
  * steps. Only the errors of the file system itself come through.
  */
-export async function probeAudio(file: ReadableFile, sizeBytes: number, format: AudioFormat): Promise<AudioFacts> {
-  const read = await PROBES[format](new FileWindow(file, sizeBytes));
+export async function probeAudio(window: FileWindow, format: AudioFormat): Promise<AudioFacts> {
+  const read = await PROBES[format](window);
   const facts = {
     durationSeconds: 0,
     sampleRate: integer(read.sampleRate),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import busboy, { type Busboy, type FileInfo } from 'busboy';
@@ -32,29 +32,26 @@ type Field = (typeof FIELDS)[number];
 export interface UploadForm {
   file: SpoolFile;
   originalFilename: string;
-  sizeBytes: number;
-  /** Hex SHA-256 of the bytes. */
-  sha256: string;
+  /** Hex SHA-256 of the bytes; null unless it was asked for. */
+  sha256: string | null;
   fields: Partial<Record<Field, string>>;
 }
 
-interface ReceivedFile {
-  originalFilename: string;
-  sizeBytes: number;
-  sha256: string;
-}
+type ReceivedFile = Pick<UploadForm, 'originalFilename' | 'sha256'>;
 
 /**
  * Reads a form with one part `file` into the spool, never holding the file in memory. The caller discards `file`;
  * when this throws, nothing is left behind.
+ * @param hashes whether the SHA-256 is asked for.
  * @throws MalformedRequestError, ValidationError, PayloadTooLargeError as soon as the limit is passed,
  *   StorageUnavailable, ClientGone.
  */
-export async function receiveUpload(request: IncomingMessage, spool: Spool): Promise<UploadForm> {
+export async function receiveUpload(request: IncomingMessage, spool: Spool, hashes: boolean): Promise<UploadForm> {
   const parser = openParser(request);
   const file = await spool.create();
+  const hash = hashes ? createHash('sha256') : null;
   try {
-    return { file, ...(await readForm(request, parser, file)) };
+    return { file, ...(await readForm(request, parser, (stream, info) => spoolFile(stream, info, file, hash))) };
   } catch (error) {
     request.unpipe(parser);
     parser.destroy();
@@ -85,7 +82,11 @@ function openParser(request: IncomingMessage): Busboy {
   }
 }
 
-function readForm(request: IncomingMessage, parser: Busboy, file: SpoolFile): Promise<Omit<UploadForm, 'file'>> {
+function readForm(
+  request: IncomingMessage,
+  parser: Busboy,
+  receive: (stream: Readable, info: FileInfo) => Promise<ReceivedFile>,
+): Promise<Omit<UploadForm, 'file'>> {
   return new Promise((resolve, reject) => {
     const malformed = (): void => reject(new MalformedRequestError('The multipart body is malformed or incomplete.'));
     const fields: UploadForm['fields'] = {};
@@ -94,7 +95,7 @@ function readForm(request: IncomingMessage, parser: Busboy, file: SpoolFile): Pr
       // Without a listener the error that ends a refused form would end the process.
       stream.on('error', malformed);
       if (name !== 'file') return reject(unknownField(name));
-      received = spoolFile(stream, info, file);
+      received = receive(stream, info);
       received.catch(reject);
     });
     parser.on('field', (name: string | undefined, value: string | undefined, { valueTruncated }) => {
@@ -129,16 +130,13 @@ function readForm(request: IncomingMessage, parser: Busboy, file: SpoolFile): Pr
   });
 }
 
-async function spoolFile(stream: Readable, info: FileInfo, file: SpoolFile): Promise<ReceivedFile> {
-  const hash = createHash('sha256');
-  let sizeBytes = 0;
+async function spoolFile(stream: Readable, info: FileInfo, file: SpoolFile, hash: Hash | null): Promise<ReceivedFile> {
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > MAX_FILE_BYTES) throw tooLarge();
-    hash.update(chunk);
+    if (file.sizeBytes + chunk.length > MAX_FILE_BYTES) throw tooLarge();
+    hash?.update(chunk);
     await file.write(chunk);
   }
-  return { originalFilename: cleanFilename(info.filename), sizeBytes, sha256: hash.digest('hex') };
+  return { originalFilename: cleanFilename(info.filename), sha256: hash?.digest('hex') ?? null };
 }
 
 function checkField(

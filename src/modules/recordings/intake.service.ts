@@ -6,15 +6,16 @@ import { ConflictError, ValidationError } from '../../platform/errors/errors.js'
 import { EventBus } from '../../platform/events/event-bus.js';
 import { isCleanText } from '../../platform/http/rules.js';
 import { isLanguage, languageName } from '../../platform/languages/languages.js';
-import { ObjectGc } from '../../platform/storage/object-gc.js';
+import { keepObject, ObjectGc } from '../../platform/storage/object-gc.js';
 import { ObjectStore } from '../../platform/storage/object-store.js';
 import { recogniseFormat } from './audio-format.js';
+import { FileWindow } from './audio-probe/file-window.js';
 import { probeAudio } from './audio-probe.js';
 import type { UploadForm } from './audio-upload.js';
 import { parseCustomTags } from './custom-tags.js';
 import { Recording, type UploadSource } from './recording.entity.js';
 import { RecordingAccepted } from './recordings.events.js';
-import { tallyAccepted } from './tally.js';
+import { TALLY_ACCEPTED } from './tally.js';
 
 /** How an upload came. */
 export interface Origin {
@@ -39,12 +40,16 @@ export const IDEMPOTENCY_HOURS = 24;
 /** Takes an upload from the spool into storage and the tables: the first two of the six durable steps. */
 @Injectable()
 export class IntakeService {
+  private readonly acceptance: ReturnType<typeof acceptanceOf>;
+
   constructor(
     private readonly database: Database,
     private readonly store: ObjectStore,
     private readonly objects: ObjectGc,
     private readonly bus: EventBus,
-  ) {}
+  ) {
+    this.acceptance = acceptanceOf(database);
+  }
 
   /** @throws ValidationError, ConflictError, StorageUnavailable; then nothing of the upload is kept. */
   async accept(accountId: string, form: UploadForm, origin: Origin): Promise<Intake> {
@@ -60,13 +65,13 @@ export class IntakeService {
 
   private async describe(accountId: string, form: UploadForm, origin: Origin): Promise<Recording> {
     const { custom_tags: tags, language } = form.fields;
-    const { handle } = form.file;
-    if (form.sizeBytes === 0) throw new ValidationError({ field: 'file', reason: 'is empty' });
-    const format = await recogniseFormat(handle, form.sizeBytes);
+    if (form.file.sizeBytes === 0) throw new ValidationError({ field: 'file', reason: 'is empty' });
+    const window = new FileWindow(form.file.handle, form.file.sizeBytes);
+    const format = await recogniseFormat(window);
     if (!format) throw new ValidationError({ field: 'file', reason: 'must be audio in webm, mp3, ogg or wav' });
     const customTags = readTags(tags);
     const spoken = readLanguage(language);
-    const facts = await probeAudio(handle, form.sizeBytes, format);
+    const facts = await probeAudio(window, format);
     const id = uuidv7();
     const now = new Date();
     const month = now.toISOString().slice(0, 'yyyy-mm'.length).replace('-', '/');
@@ -78,7 +83,7 @@ export class IntakeService {
       objectKey: `${accountId}/${month}/${id}.${format}`,
       bucket: this.store.bucket,
       durationMs: Math.round(facts.durationSeconds * 1000),
-      fileSizeBytes: form.sizeBytes,
+      fileSizeBytes: form.file.sizeBytes,
       audioFormat: format,
       sampleRate: facts.sampleRate,
       channels: facts.channels,
@@ -105,9 +110,8 @@ export class IntakeService {
 
   /** The object's key is on the removal list while it is nobody's, so that a crash leaves no orphan. */
   private async keep(recording: Recording, form: UploadForm, claim: Claim | null): Promise<Intake> {
-    await this.objects.reserve(recording.objectKey);
     try {
-      await this.store.put(recording.objectKey, form.file.path, form.sizeBytes);
+      await this.store.put(recording.objectKey, form.file, this.objects.reserve(recording.objectKey));
       await this.database.transact((tx) => this.insert(tx, recording, claim));
       return { recording, replayed: false };
     } catch (error) {
@@ -121,9 +125,8 @@ export class IntakeService {
 
   private async insert(tx: Tx, recording: Recording, claim: Claim | null): Promise<void> {
     if (claim) await this.rememberKey(tx, recording, claim);
-    await this.objects.keep(tx, recording.objectKey);
-    await tx.manager.insert(Recording, recording);
-    await tallyAccepted(tx, recording);
+    const booked = await tx.prepared(this.acceptance.sql, this.acceptance.parametersOf(recording));
+    if (booked.length === 0) throw new Error(`the reservation of ${recording.objectKey} has run out`);
     await this.bus.emit(new RecordingAccepted(recording), tx);
   }
 
@@ -160,6 +163,16 @@ export class IntakeService {
   }
 }
 
+/** One statement takes the object off the removal list, inserts the recording and books it. No row: the object is lost. */
+function acceptanceOf(database: Database) {
+  const { into, values, parametersOf } = database.insertion(Recording);
+  const key = `$${parametersOf(new Recording()).length + 1}`;
+  const sql = `
+    WITH kept AS (${keepObject(key)}), accepted AS (INSERT INTO ${into} SELECT ${values} FROM kept RETURNING *)
+    ${TALLY_ACCEPTED}`;
+  return { sql, parametersOf: (recording: Recording) => [...parametersOf(recording), recording.objectKey] };
+}
+
 interface Claim {
   key: string;
   fingerprint: string;
@@ -172,7 +185,7 @@ class KeyTaken extends ConflictError {
   }
 }
 
-function fingerprint(sha256: string, { language, customTags }: Recording): string {
+function fingerprint(sha256: string | null, { language, customTags }: Recording): string {
   return createHash('sha256')
     .update(JSON.stringify([sha256, language, customTags]))
     .digest('hex');

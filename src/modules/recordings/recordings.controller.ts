@@ -65,9 +65,10 @@ export class RecordingsController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<CreatedRecordingView> {
-    const form = await receiveUpload(request, this.spool);
+    const origin = originOf(request, principal);
+    const form = await receiveUpload(request, this.spool, origin.idempotencyKey !== null);
     try {
-      const { recording, replayed } = await this.intake.accept(principal.accountId, form, originOf(request, principal));
+      const { recording, replayed } = await this.intake.accept(principal.accountId, form, origin);
       if (replayed) response.setHeader('Idempotent-Replayed', 'true');
       response.setHeader('Location', recordingUri(recording.id));
       return presentCreatedRecording(recording);

@@ -18,10 +18,11 @@ interface TallyChange {
 
 type Booked = Pick<Recording, 'accountId' | 'createdAt' | 'fileSizeBytes' | 'durationMs'>;
 
-export async function tallyAccepted(tx: Tx, recording: Booked): Promise<void> {
-  const { durationMs, fileSizeBytes } = recording;
-  await book(tx, recording, 'processing', { listed: 1, accepted: 1, durationMs, bytes: fileSizeBytes });
-}
+/** Books new recordings, the rows of `accepted`: for the statement that inserts them. */
+export const TALLY_ACCEPTED = `
+  INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+  SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, duration_ms, file_size_bytes FROM accepted
+  RETURNING account_id`;
 
 /** @param durationMs by how much the duration changed with it. */
 export async function tallyMoved(
@@ -42,7 +43,7 @@ export async function tallyDeleted(tx: Tx, recording: Booked & Pick<Recording, '
 }
 
 async function book(tx: Tx, recording: Booked, status: RecordingStatus, change: TallyChange): Promise<void> {
-  await tx.query(
+  await tx.prepared(
     `INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
      VALUES ($1, ($2::timestamptz AT TIME ZONE 'UTC')::date, $3, $4, $5, $6, $7)`,
     [recording.accountId, recording.createdAt, status, change.listed, change.accepted, change.durationMs, change.bytes],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import type { Pool } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import { DataSource, type EntityManager, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 
@@ -14,6 +14,12 @@ export class Tx {
   /** Rows of a SELECT or of a RETURNING clause. */
   async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     return rows<Row>(await this.manager.query(sql, parameters));
+  }
+
+  /** As `Database.prepared`, in this transaction. */
+  async prepared<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
+    const client = (await this.manager.queryRunner?.connect()) as ClientBase;
+    return await runPrepared(client, sql, parameters);
   }
 
   /** Runs `task` once the transaction is committed, and never otherwise. It must not throw. */
@@ -38,6 +44,13 @@ export class Tx {
   committed(): void {
     for (const task of this.followUps) task();
   }
+}
+
+export interface Insertion<Entity> {
+  /** The table and its columns. */
+  into: string;
+  values: string;
+  parametersOf: (row: Entity) => unknown[];
 }
 
 @Injectable()
@@ -68,8 +81,7 @@ export class Database {
    * and nothing stands between it and the pool. Dates and numbers come as `pg` gives them.
    */
   async prepared<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
-    const { rows: found } = await this.pool.query({ name: statementName(sql), text: sql, values: parameters });
-    return found as Row[];
+    return await runPrepared(this.pool, sql, parameters);
   }
 
   /** The select list that returns an entity's columns under its property names, without TypeORM's hydration. */
@@ -77,6 +89,21 @@ export class Database {
     const { columns } = this.dataSource.getMetadata(entity);
     return columns.map((column) => `${alias}.${column.databaseName} AS "${column.propertyName}"`).join(', ');
   }
+
+  /** What the INSERT of one row of an entity is made of, with `$1` and on as its values, without TypeORM's builder. */
+  insertion<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Insertion<Entity> {
+    const { tablePath, columns } = this.dataSource.getMetadata(entity);
+    return {
+      into: `${tablePath} (${columns.map(({ databaseName }) => databaseName).join(', ')})`,
+      values: columns.map((_, i) => `$${i + 1}`).join(', '),
+      parametersOf: (row) => columns.map(({ propertyName }) => row[propertyName] as unknown),
+    };
+  }
+}
+
+async function runPrepared<Row>(on: Pool | ClientBase, sql: string, values: unknown[]): Promise<Row[]> {
+  const { rows: found } = await on.query({ name: statementName(sql), text: sql, values });
+  return found as Row[];
 }
 
 const names = new Map<string, string>();

@@ -1,8 +1,9 @@
-import { access, rename, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { access, rm, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { asStorageFault, errorCode, FILE_MODE, makeFolder, syncFile, syncFolder } from './file-system.js';
+import { asStorageFault, errorCode, FILE_MODE, makeFolder, syncFolder } from './file-system.js';
 import { assertObjectKey } from './object-key.js';
 import { ObjectMissing, ObjectStore, StorageUnavailable } from './object-store.js';
+import type { SpoolFile } from './spool.js';
 
 /** Remembered at most, so that the set of folders known to be durable stays small. */
 const KNOWN_FOLDERS = 10_000;
@@ -31,17 +32,20 @@ export class DiskObjectStore extends ObjectStore {
     await this.guard('preparing the folder of the store', () => makeFolder(this.root, dirname(this.root)));
   }
 
-  async put(key: string, file: string, sizeBytes: number): Promise<void> {
+  async put(key: string, file: SpoolFile, noted?: Promise<void>): Promise<void> {
     const target = this.pathOf(key);
+    const folder = dirname(target);
     await this.guard('storing an object', async () => {
-      const { size } = await stat(file);
-      if (size !== sizeBytes) throw new Error(`The file to store has ${size} bytes, not ${sizeBytes}`);
-      await syncFile(file);
-      await this.requireRoot();
-      await this.makeDurable(dirname(target));
-      await rename(file, target);
+      await Promise.all([file.sync(), this.makeDurable(folder), noted]);
       try {
-        await syncFolder(dirname(target));
+        await file.moveTo(target);
+      } catch (error) {
+        // Were the folder gone with its disk, it would have to be made anew when that is back.
+        this.durableFolders.delete(folder);
+        throw error;
+      }
+      try {
+        await syncFolder(folder);
       } catch (error) {
         await rm(target, { force: true });
         throw error;
@@ -99,6 +103,7 @@ export class DiskObjectStore extends ObjectStore {
 
   private async makeDurable(folder: string): Promise<void> {
     if (this.durableFolders.has(folder)) return;
+    await this.requireRoot();
     await makeFolder(folder, this.root);
     if (this.durableFolders.size >= KNOWN_FOLDERS) this.durableFolders.clear();
     this.durableFolders.add(folder);

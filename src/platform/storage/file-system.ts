@@ -19,21 +19,40 @@ export async function makeFolder(folder: string, root: string): Promise<void> {
   }
 }
 
-/** Makes what was created in, moved into or removed from `folder` survive a power cut. */
-export async function syncFolder(folder: string): Promise<void> {
+interface Syncing {
+  current: Promise<void>;
+  /** Begins when the current one has ended, for all who ask until then. */
+  next: Promise<void> | null;
+}
+
+const syncing = new Map<string, Syncing>();
+
+/**
+ * Makes what was created in, moved into or removed from `folder` survive a power cut. Those who ask while a sync is
+ * under way, which may have passed over what they did, share the next one.
+ */
+export function syncFolder(folder: string): Promise<void> {
+  const state = syncing.get(folder);
+  if (state === undefined) return beginSync(folder);
+  const begin = (): Promise<void> => beginSync(folder);
+  state.next ??= state.current.then(begin, begin);
+  return state.next;
+}
+
+function beginSync(folder: string): Promise<void> {
+  const state: Syncing = { current: syncOnce(folder), next: null };
+  syncing.set(folder, state);
+  const forget = (): void => {
+    if (state.next === null) syncing.delete(folder);
+  };
+  void state.current.then(forget, forget);
+  return state.current;
+}
+
+async function syncOnce(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Makes the bytes of `file` survive a power cut. */
-export async function syncFile(file: string): Promise<void> {
-  const handle = await open(file, 'r+');
-  try {
-    await handle.datasync();
   } finally {
     await handle.close();
   }

@@ -5,6 +5,14 @@ import { ObjectStore } from './object-store.js';
 
 /** Longer than any store takes to take over an upload. After it, an object that nothing refers to is removed. */
 const RESERVATION_SECONDS = 3600;
+/**
+ * The statement that makes a reserved object somebody's, for the one that writes the row it belongs to. It gives no row
+ * when that came so late that the object is lost.
+ * @param key a parameter of the statement, such as `$1`
+ */
+export const keepObject = (key: string): string =>
+  `DELETE FROM object_removals WHERE object_key = ${key} RETURNING object_key`;
+
 /** Objects that one round removes. */
 const BATCH = 200;
 
@@ -28,16 +36,10 @@ export class ObjectGc implements OnModuleInit {
 
   /** To be committed before the object is written. */
   async reserve(key: string): Promise<void> {
-    await this.database.query(
+    await this.database.prepared(
       `INSERT INTO object_removals (object_key, remove_after) VALUES ($1, now() + make_interval(secs => $2))`,
       [key, RESERVATION_SECONDS],
     );
-  }
-
-  /** The object now belongs to a row of this transaction. @throws Error when it took so long that the object is lost. */
-  async keep(tx: Tx, key: string): Promise<void> {
-    const kept = await tx.query('DELETE FROM object_removals WHERE object_key = $1 RETURNING object_key', [key]);
-    if (kept.length === 0) throw new Error(`the reservation of ${key} has run out`);
   }
 
   /** The row it belonged to goes with this transaction: the object follows at once, or when the store is back. */

@@ -1,3 +1,5 @@
+import type { SpoolFile } from './spool.js';
+
 /**
  * Where audio objects live. One bucket per service; keys are relative paths such as
  * `{tenant}/2026/11/{recording}.webm` and never contain anything a client chose.
@@ -7,11 +9,12 @@ export abstract class ObjectStore {
   abstract readonly bucket: string;
 
   /**
-   * Takes over a local file: when the promise resolves, the object is durable under `key` and `file` is gone or will
-   * be removed by the caller's clean-up.
+   * Takes over what was written to a file of the spool: when the promise resolves, the object is durable under `key`.
+   * The caller discards the file in any case.
+   * @param noted resolves once a crash would leave no orphan; before that nothing stands under `key`.
    * @throws StorageUnavailable when the store cannot be reached or is full; then nothing is kept.
    */
-  abstract put(key: string, file: string, sizeBytes: number): Promise<void>;
+  abstract put(key: string, file: SpoolFile, noted?: Promise<void>): Promise<void>;
 
   /**
    * Runs `use` with a local, seekable copy of the object and clears it away afterwards.

@@ -57,13 +57,14 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
   }
 
   /** A refused put may still have arrived; the caller's note of the key's removal takes care of it. */
-  async put(key: string, file: string, sizeBytes: number): Promise<void> {
+  async put(key: string, file: SpoolFile, noted?: Promise<void>): Promise<void> {
     assertObjectKey(key);
+    await noted;
     const signal = AbortSignal.timeout(this.timeouts.transfer);
     // The client cannot repeat a request whose body is a stream, so the repeating is done here, with a new stream.
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.putOnce(key, file, sizeBytes, signal);
+        return await this.putOnce(key, file, signal);
       } catch (error) {
         if (attempt >= PUT_ATTEMPTS || signal.aborted || !mayPass(error)) throw asUnavailable('storing', error);
         await sleep(PUT_RETRY_MS * attempt * (0.5 + Math.random()));
@@ -105,8 +106,8 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
     this.client.destroy();
   }
 
-  private async putOnce(key: string, file: string, sizeBytes: number, abortSignal: AbortSignal): Promise<void> {
-    const body = createReadStream(file);
+  private async putOnce(key: string, { path, sizeBytes }: SpoolFile, abortSignal: AbortSignal): Promise<void> {
+    const body = createReadStream(path);
     try {
       const target = { Bucket: this.bucket, Key: key };
       await this.client.send(new PutObjectCommand({ ...target, Body: body, ContentLength: sizeBytes }), {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { asStorageFault, errorCode, FILE_MODE, makeFolder } from './file-system.js';
@@ -70,6 +70,10 @@ export class Spool {
 
 /** One file of the spool, open until it is discarded. Meant for one writer. */
 export class SpoolFile {
+  /** Written so far. */
+  sizeBytes = 0;
+  private isMoved = false;
+
   constructor(
     readonly path: string,
     /** For reading what was written, by position. */
@@ -79,6 +83,18 @@ export class SpoolFile {
   /** Appends; resolves once the bytes are with the operating system. @throws StorageUnavailable */
   async write(chunk: Uint8Array): Promise<void> {
     await guard('writing a spool file', () => this.handle.writeFile(chunk));
+    this.sizeBytes += chunk.length;
+  }
+
+  /** Makes what was written survive a power cut. @throws StorageUnavailable */
+  async sync(): Promise<void> {
+    await guard('writing a spool file', () => this.handle.datasync());
+  }
+
+  /** Out of the spool. @throws as the file system does */
+  async moveTo(target: string): Promise<void> {
+    await rename(this.path, target);
+    this.isMoved = true;
   }
 
   /**
@@ -86,7 +102,8 @@ export class SpoolFile {
    * thing done to a file: what cannot be removed now is left to the sweep.
    */
   async discard(): Promise<void> {
-    await Promise.allSettled([this.handle.close(), rm(this.path, { force: true })]);
+    const closed = Promise.allSettled([this.handle.close()]);
+    if (!this.isMoved) await Promise.allSettled([closed, unlink(this.path)]);
     inUse.delete(this.path);
   }
 }

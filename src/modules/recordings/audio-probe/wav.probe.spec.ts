@@ -9,8 +9,9 @@ import {
   type WavClaims,
 } from '../../../../test/support/audio-bytes.js';
 import { type AudioFacts, probeAudio } from '../audio-probe.js';
+import { FileWindow } from './file-window.js';
 
-const probe = (bytes: Buffer): Promise<AudioFacts> => probeAudio(inMemory(bytes), bytes.length, 'wav');
+const probe = (bytes: Buffer): Promise<AudioFacts> => probeAudio(new FileWindow(inMemory(bytes), bytes.length), 'wav');
 
 describe('probeAudio of WAV', () => {
   const second = (bytes: number): Buffer => Buffer.alloc(bytes, 0x80);
