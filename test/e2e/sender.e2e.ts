@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import tls from 'node:tls';
@@ -80,7 +82,7 @@ describe('a delivery', () => {
         'content-length': String(BODY.length),
         'webhook-id': 'e1',
         'user-agent': 'VoiceNoteTranscription-Webhooks/1',
-        connection: 'close',
+        connection: 'keep-alive',
       },
     });
     expect(request?.body.equals(BODY)).toBe(true);
@@ -326,6 +328,69 @@ describe('an attempt', () => {
     sender.onApplicationShutdown();
 
     expect(await attempt).toMatchObject({ status: null, error: 'the service was stopped' });
+  });
+});
+
+describe('deliveries that follow each other', () => {
+  /** A receiver that counts its connections, and hangs up on the next request when it is told to. */
+  async function countingReceiver() {
+    const state = { connections: 0, requests: 0, open: 0, hangUp: false, status: 200 };
+    const server = createServer((request, response) => {
+      state.requests += 1;
+      if (state.hangUp) {
+        state.hangUp = false;
+        request.socket.destroy();
+      } else response.writeHead(state.status).end();
+    });
+    server.on('connection', (socket) => {
+      state.connections += 1;
+      state.open += 1;
+      socket.on('close', () => (state.open -= 1));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push({
+      close: async () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    });
+    return { state, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+  }
+
+  it('share a connection, which is closed a second after the last', async () => {
+    const { state, url } = await countingReceiver();
+    const sender = makeSender();
+    for (let i = 0; i < 5; i++) expect(await post(url, sender)).toMatchObject({ status: 200 });
+    expect(state).toMatchObject({ connections: 1, requests: 5, open: 1 });
+    await until(() => state.open === 0);
+  });
+
+  it('arrive also when the receiver has just closed the connection', async () => {
+    const { state, url } = await countingReceiver();
+    const sender = makeSender();
+    await post(url, sender);
+    state.hangUp = true;
+    expect(await post(url, sender)).toMatchObject({ status: 200, error: null });
+    expect(state).toMatchObject({ connections: 2, requests: 3 });
+    sender.onApplicationShutdown();
+    await until(() => state.open === 0);
+  });
+
+  it('fail when the receiver hangs up on a new connection, too', async () => {
+    const { state, url } = await countingReceiver();
+    state.hangUp = true;
+    expect(await post(url)).toMatchObject({ status: null, error: 'the connection was closed before an answer' });
+    expect(state.connections).toBe(1);
+  });
+
+  it('begin anew after an answer that is no success', async () => {
+    const { state, url } = await countingReceiver();
+    const sender = makeSender();
+    state.status = 500;
+    for (let i = 0; i < 3; i++) expect(await post(url, sender)).toMatchObject({ status: 500 });
+    expect(state.connections).toBe(3);
+    await until(() => state.open === 0);
   });
 });
 

@@ -116,6 +116,21 @@ describe('webhook addresses', () => {
     expect(hits()).toBe(0);
   });
 
+  it('pinned for a connection that is kept for a moment, and checked anew for the next', async () => {
+    const answers = [['127.0.0.2'], ['127.0.0.1']];
+    const env = { webhookAllowedCidrs: ['127.0.0.2/32'] } as unknown as Env;
+    const sender = new WebhookSender(env, { resolve: async () => answers.shift() ?? [] });
+    const url = `http://rebind.example.com:${redirecting.port}/`;
+    redirectWith(200);
+
+    expect(await post(sender, url)).toMatchObject({ status: 200 });
+    expect(await post(sender, url)).toMatchObject({ status: 200 });
+    expect(answers).toHaveLength(1);
+    sender.onApplicationShutdown();
+    expect(await post(sender, url)).toMatchObject({ status: null, error: expect.stringContaining('special address') });
+    expect(hits()).toBe(0);
+  });
+
   const redirects = Object.entries(fixture.notFollowed).flatMap(([url, because]) =>
     REDIRECTS.map((status) => [url, because, status] as const),
   );

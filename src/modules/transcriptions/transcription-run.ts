@@ -76,7 +76,7 @@ export class TranscriptionRun {
 
   /** What took minutes to hear is not thrown away because Postgres restarts; repeating a finish does no harm. */
   private async finish(lease: Lease, outcome: Outcome, signal: AbortSignal): Promise<void> {
-    await outlastOutage(() => this.processing.finish(lease, outcome), signal);
+    await outlastOutage(() => this.processing.finish(lease, outcome), { signal });
   }
 
   private async settle(lease: Lease, error: unknown): Promise<void> {

@@ -14,14 +14,20 @@ const AGAIN_MS = 300;
 
 /**
  * Repeats `work`, which must do no harm when it is repeated, until Postgres answers.
- * @throws whatever else `work` throws, and the reason of `signal` once that is aborted.
+ * @param ms for so long at the most.
+ * @throws whatever else `work` throws, its last error when the time is over, and the reason of `signal` once that is
+ *   aborted.
  */
-export async function outlastOutage<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+export async function outlastOutage<T>(
+  work: () => Promise<T>,
+  { signal, ms = Number.POSITIVE_INFINITY }: { signal: AbortSignal; ms?: number },
+): Promise<T> {
+  const deadline = Date.now() + ms;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!isDatabaseUnavailable(error)) throw error;
+      if (!isDatabaseUnavailable(error) || Date.now() > deadline) throw error;
       signal.throwIfAborted();
       await delay(AGAIN_MS, null, { signal });
     }

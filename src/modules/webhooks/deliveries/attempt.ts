@@ -13,14 +13,16 @@ interface Limits {
 /** The clocks of one attempt, and everything else that can end it early. */
 export class Attempt {
   private readonly controller = new AbortController();
-  private readonly connectClock: NodeJS.Timeout;
+  private readonly startedAt = performance.now();
+  private settledAt: number | undefined;
+  private connectClock: NodeJS.Timeout | undefined;
   private readonly answerClock: NodeJS.Timeout;
 
   constructor(
-    { connectMs, headersMs }: Limits,
+    private readonly limits: Limits,
     private readonly caller?: AbortSignal,
   ) {
-    this.connectClock = setTimeout(() => this.fail(`no connection within ${connectMs / 1000} s`), connectMs);
+    const { headersMs } = limits;
     this.answerClock = setTimeout(() => this.fail(`no answer within ${headersMs / 1000} s`), headersMs);
     if (!caller) return;
     // Node would take the many attempts that may share one signal for a leak, and warn.
@@ -34,6 +36,11 @@ export class Attempt {
     return this.controller.signal;
   }
 
+  connecting(): void {
+    const { connectMs } = this.limits;
+    this.connectClock = setTimeout(() => this.fail(`no connection within ${connectMs / 1000} s`), connectMs);
+  }
+
   connected(): void {
     clearTimeout(this.connectClock);
   }
@@ -42,8 +49,14 @@ export class Attempt {
     this.controller.abort(new AttemptFailed(why));
   }
 
+  /** From its start until it was settled. */
+  get durationMs(): number {
+    return Math.round((this.settledAt ?? performance.now()) - this.startedAt);
+  }
+
   /** From here on nothing ends the attempt, which holds on to no timer and no signal any more. */
   settle(): void {
+    this.settledAt ??= performance.now();
     clearTimeout(this.connectClock);
     clearTimeout(this.answerClock);
     this.caller?.removeEventListener('abort', this.cancel);

@@ -7,7 +7,8 @@ import type { Event } from '../event.entity.js';
 import { DeliveryDoorbell } from './delivery-doorbell.js';
 import { Delivery } from './delivery.entity.js';
 import { nextAttempt } from './retry-schedule.js';
-import type { DeliveryOutcome } from './sender.js';
+import { SuccessWriter } from './success-writer.js';
+import { type DeliveryOutcome, isSuccess } from './sender.js';
 
 /** A delivery in our hands, with all that sending it takes. */
 export interface ClaimedDelivery {
@@ -20,6 +21,8 @@ export interface ClaimedDelivery {
   body: string;
   /** Number of this attempt, from 1. */
   attempt: number;
+  /** Whether the webhook's last attempt failed, at the time of the claim. */
+  webhookIsFailing: boolean;
 }
 
 /** More than the longest attempt: a delivery that is held longer belongs to a process that died. */
@@ -34,11 +37,15 @@ const NEAR_MS = 600_000;
 /** The life of a delivery: pending until it is delivered or failed, every step a conditional update. */
 @Injectable()
 export class DeliveriesService {
+  private readonly successes: SuccessWriter;
+
   constructor(
     private readonly database: Database,
     private readonly doorbell: DeliveryDoorbell,
     private readonly env: Env,
-  ) {}
+  ) {
+    this.successes = new SuccessWriter(database);
+  }
 
   /** One delivery for each webhook that is active and subscribed now. */
   async fanOut(tx: Tx, event: Pick<Event, 'id' | 'accountId' | 'kind' | 'createdAt'>): Promise<void> {
@@ -69,7 +76,7 @@ export class DeliveriesService {
 
   /** Takes up to `count` due deliveries of a webhook, the longest due first. */
   async claim(webhookId: string, count: number): Promise<ClaimedDelivery[]> {
-    return await this.database.query<ClaimedDelivery>(
+    return await this.database.prepared<ClaimedDelivery>(
       `WITH due AS MATERIALIZED (
          SELECT d.id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id AND w.status = 'active'
          WHERE d.webhook_id = $1 AND d.status = 'pending' AND d.next_attempt_at <= now()
@@ -80,14 +87,15 @@ export class DeliveriesService {
        FROM due, webhooks w, events e
        WHERE d.id = due.id AND w.id = d.webhook_id AND e.id = d.event_id
        RETURNING d.id, d.lease_token AS "leaseToken", d.webhook_id AS "webhookId", w.url,
-         w.encrypted_secret AS "encryptedSecret", d.event_id AS "eventId", e.body, d.attempts AS attempt`,
+         w.encrypted_secret AS "encryptedSecret", d.event_id AS "eventId", e.body, d.attempts AS attempt,
+         w.failing_since IS NOT NULL AS "webhookIsFailing"`,
       [webhookId, count, randomUUID()],
     );
   }
 
   /** Writes down what an attempt came to. A delivery that is no longer ours, or gone, is left alone. */
   async record(delivery: ClaimedDelivery, outcome: DeliveryOutcome): Promise<void> {
-    if (outcome.status !== null && outcome.status >= 200 && outcome.status < 300) {
+    if (outcome.status !== null && isSuccess(outcome.status)) {
       await this.succeed(delivery, outcome);
     } else {
       await this.fail(delivery, outcome);
@@ -106,9 +114,11 @@ export class DeliveriesService {
   /** What is on its way to a webhook that is disabled will not be tried again; it can be sent once more later. */
   async failPending(tx: Tx, webhookId: string): Promise<void> {
     await tx.query(
-      `UPDATE deliveries SET status = 'failed', next_attempt_at = NULL, last_error = 'webhook disabled',
+      `WITH pending AS MATERIALIZED (
+         SELECT id FROM deliveries WHERE webhook_id = $1 AND status = 'pending' ORDER BY id FOR UPDATE)
+       UPDATE deliveries d SET status = 'failed', next_attempt_at = NULL, last_error = 'webhook disabled',
          lease_token = NULL, lease_until = NULL, updated_at = now()
-       WHERE webhook_id = $1 AND status = 'pending'`,
+       FROM pending WHERE d.id = pending.id`,
       [webhookId],
     );
   }
@@ -144,16 +154,12 @@ export class DeliveriesService {
   }
 
   private async succeed(delivery: ClaimedDelivery, { status, durationMs }: DeliveryOutcome): Promise<void> {
-    const { id, leaseToken, webhookId } = delivery;
+    const { id, leaseToken, webhookId, webhookIsFailing } = delivery;
     // What must not get lost comes first: until it is committed, a crash here means that the receiver hears twice.
-    await this.database.prepared(
-      `UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
-         last_status = $3, last_error = NULL, last_duration_ms = $4, updated_at = now()
-       WHERE id = $1 AND lease_token = $2 AND status = 'pending'`,
-      [id, leaseToken, status, durationMs],
-    );
+    await this.successes.write({ id, leaseToken, status, durationMs });
+    if (!webhookIsFailing) return;
     // Another statement, so that each has one row to lock: see `lockWebhook`.
-    await this.database.prepared(
+    await this.database.query(
       `UPDATE webhooks SET failing_since = NULL, consecutive_failures = 0 WHERE id = $1 AND failing_since IS NOT NULL`,
       [webhookId],
     );

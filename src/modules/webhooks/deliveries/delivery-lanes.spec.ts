@@ -1,8 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Secrets } from '../../../platform/secrets/secrets.js';
 import type { ClaimedDelivery, DeliveriesService } from './deliveries.service.js';
 import { DeliveryLanes } from './delivery-lanes.js';
 import type { DeliveryOutcome, OutgoingDelivery, WebhookSender } from './sender.js';
+
+/** Longer than a fast attempt takes. */
+const SLOW_MS = 60;
 
 const DELIVERED: DeliveryOutcome = { status: 200, error: null, retryAfter: null, durationMs: 1 };
 
@@ -41,6 +45,7 @@ describe('DeliveryLanes (D29)', () => {
     eventId: 'event',
     body: '{}',
     attempt: 1,
+    webhookIsFailing: false,
   });
   const deliveries = (webhookId: string, count: number) => Array.from({ length: count }, () => delivery(webhookId));
 
@@ -74,14 +79,45 @@ describe('DeliveryLanes (D29)', () => {
     lanes = new DeliveryLanes(service as DeliveriesService, sender as WebhookSender, secrets as Secrets);
   });
 
-  it('sends at most 4 deliveries of a webhook at a time, and asks for as many as have ended', async () => {
+  it('sends at most 4 deliveries of a webhook at a time, and of a slow one claims as many as have ended', async () => {
     lanes.wake('a');
     expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 4 });
     await claims.answerNext(deliveries('a', 4));
     expect(sends.open).toHaveLength(4);
     expect(claims.open).toHaveLength(0);
+    await delay(SLOW_MS);
     await sends.answerNext(DELIVERED);
     expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 1 });
+  });
+
+  it('claims ahead for a fast one, and still sends it 4 at a time', async () => {
+    lanes.wake('a');
+    await claims.answerNext(deliveries('a', 4));
+    await sends.answerNext(DELIVERED);
+    expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 16 });
+    await claims.answerNext(deliveries('a', 16));
+    expect(sends.open).toHaveLength(4);
+    await sends.answerNext(DELIVERED);
+    expect(sends.open).toHaveLength(4);
+    expect(claims.open).toHaveLength(0);
+  });
+
+  it('hands back what it has claimed ahead when that has waited too long, and when the process stops', async () => {
+    lanes.wake('a');
+    await claims.answerNext(deliveries('a', 4));
+    await sends.answerNext(DELIVERED);
+    await claims.answerNext(deliveries('a', 16));
+    jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3001);
+    await sends.answerNext(DELIVERED);
+    jest.restoreAllMocks();
+    expect(written.filter((line) => line.startsWith('handed back'))).toHaveLength(15);
+
+    await claims.answerNext(deliveries('a', 16));
+    const stopped = lanes.onModuleDestroy();
+    while (sends.open.length > 0) await sends.answerNext(DELIVERED);
+    await stopped;
+    expect(written.filter((line) => line.startsWith('handed back'))).toHaveLength(30);
+    expect(written.filter((line) => line.startsWith('recorded'))).toHaveLength(6);
   });
 
   it('serves a second webhook while all of the first one’s deliveries hang', async () => {

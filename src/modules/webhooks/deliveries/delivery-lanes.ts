@@ -3,11 +3,10 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { outlastOutage } from '../../../platform/database/unavailable.js';
 import { Secrets } from '../../../platform/secrets/secrets.js';
 import { type ClaimedDelivery, DeliveriesService } from './deliveries.service.js';
+import { DeliveryLane } from './delivery-lane.js';
 import { type DeliveryOutcome, WebhookSender } from './sender.js';
 import { signDelivery } from './signature.js';
 
-/** Deliveries under way to one webhook, in this process (D29). */
-const LANE_WIDTH = 4;
 /** Webhooks that are served at the same time; bounds the sockets of the process. */
 const MAX_LANES = 250;
 /** What the longest attempt leaves of the lease: so long an answer is kept while Postgres is away. */
@@ -23,30 +22,6 @@ const UNREADABLE: DeliveryOutcome = {
   durationMs: 0,
 };
 
-/** Wakes a lane that waits; a ring between `reset` and the wait counts. */
-class Bell {
-  /** Since the last `reset`. */
-  hasRung = false;
-  private wake: () => void = () => undefined;
-  private rung: Promise<void> = Promise.resolve();
-
-  ring(): void {
-    this.hasRung = true;
-    this.wake();
-  }
-
-  reset(): void {
-    this.hasRung = false;
-    this.rung = new Promise((resolve) => {
-      this.wake = resolve;
-    });
-  }
-
-  async waitOr(others: Iterable<Promise<void>>): Promise<void> {
-    await Promise.race([this.rung, ...others]);
-  }
-}
-
 /**
  * A lane for each webhook that has deliveries due: it sends them a few at a time until there are none, so that a slow
  * or dead endpoint holds up nobody but itself.
@@ -54,7 +29,7 @@ class Bell {
 @Injectable()
 export class DeliveryLanes implements OnModuleDestroy {
   private readonly logger = new Logger(DeliveryLanes.name);
-  private readonly lanes = new Map<string, { bell: Bell; ended: Promise<void> }>();
+  private readonly lanes = new Map<string, { lane: DeliveryLane; ended: Promise<void> }>();
   private readonly stopping = new AbortController();
   private accepting = true;
 
@@ -66,59 +41,49 @@ export class DeliveryLanes implements OnModuleDestroy {
 
   /** Opens the webhook's lane, or has it look again. What finds no place now is rung for again by the reconciler. */
   wake(webhookId: string): void {
-    const lane = this.lanes.get(webhookId);
-    if (lane) lane.bell.ring();
+    const open = this.lanes.get(webhookId);
+    if (open) open.lane.ring();
     else if (this.accepting && this.lanes.size < MAX_LANES) this.open(webhookId);
   }
 
   /** The first hook of a stop: what is under way ends or goes back while Postgres is still there to write it down. */
   async onModuleDestroy(): Promise<void> {
     this.accepting = false;
-    for (const { bell } of this.lanes.values()) bell.ring();
-    const ended = Promise.allSettled([...this.lanes.values()].map((lane) => lane.ended));
-    await Promise.race([ended, delay(STOP_MS, null, { ref: false })]);
+    for (const { lane } of this.lanes.values()) lane.close();
+    const allEnded = Promise.allSettled([...this.lanes.values()].map(({ ended }) => ended));
+    await Promise.race([allEnded, delay(STOP_MS, null, { ref: false })]);
     this.stopping.abort();
-    await ended;
+    await allEnded;
   }
 
   private open(webhookId: string): void {
-    const bell = new Bell();
-    const ended = this.serve(webhookId, bell)
+    const lane = new DeliveryLane({
+      claim: (count) => this.deliveries.claim(webhookId, count),
+      deliver: (delivery) => this.deliver(delivery),
+      handBack: (delivery) => this.conclude(delivery, () => this.deliveries.handBack(delivery)),
+    });
+    const ended = lane
+      .serve()
       .catch((error: unknown) => this.logger.warn({ err: error, webhook_id: webhookId }, 'a delivery lane broke off'))
       .finally(() => this.lanes.delete(webhookId));
-    this.lanes.set(webhookId, { bell, ended });
-  }
-
-  /** Ends only when a look that began after the last ring found nothing: no ring is ever missed. */
-  private async serve(webhookId: string, bell: Bell): Promise<void> {
-    const underWay = new Set<Promise<void>>();
-    while (this.accepting) {
-      bell.reset();
-      const claimed = await this.deliveries.claim(webhookId, LANE_WIDTH - underWay.size);
-      for (const delivery of claimed) {
-        const attempt = this.deliver(delivery).finally(() => underWay.delete(attempt));
-        underWay.add(attempt);
-      }
-      if (underWay.size === LANE_WIDTH) await Promise.race(underWay);
-      else if (underWay.size > 0) await bell.waitOr(underWay);
-      else if (claimed.length === 0 && !bell.hasRung) break;
-    }
-    await Promise.all(underWay);
+    this.lanes.set(webhookId, { lane, ended });
   }
 
   private async deliver(delivery: ClaimedDelivery): Promise<void> {
-    const { signal } = this.stopping;
+    const secret = this.secretOf(delivery);
+    const outcome = secret === null ? UNREADABLE : await this.send(delivery, secret);
+    const isUntried = this.stopping.signal.aborted && outcome.status === null;
+    await this.conclude(delivery, () =>
+      isUntried ? this.deliveries.handBack(delivery) : this.deliveries.record(delivery, outcome),
+    );
+  }
+
+  private async conclude({ id }: ClaimedDelivery, write: () => Promise<void>): Promise<void> {
     try {
-      const secret = this.secretOf(delivery);
-      const outcome = secret === null ? UNREADABLE : await this.send(delivery, secret);
-      const isUntried = signal.aborted && outcome.status === null;
-      await outlastOutage(
-        () => (isUntried ? this.deliveries.handBack(delivery) : this.deliveries.record(delivery, outcome)),
-        AbortSignal.any([signal, AbortSignal.timeout(RECORD_MS)]),
-      );
+      await outlastOutage(write, { signal: this.stopping.signal, ms: RECORD_MS });
     } catch (error) {
       // The lease runs out, and the delivery is due again: rather twice than never.
-      this.logger.warn({ err: error, delivery_id: delivery.id }, 'the outcome of a delivery could not be written down');
+      this.logger.warn({ err: error, delivery_id: id }, 'the outcome of a delivery could not be written down');
     }
   }
 

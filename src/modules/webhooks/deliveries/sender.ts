@@ -1,8 +1,8 @@
 import { Inject, Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
-import { type buildConnector, Client, type Dispatcher, errors } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import { Env } from '../../../platform/config/env.js';
 import { Attempt, AttemptFailed } from './attempt.js';
-import { checkedConnector } from './checked-connector.js';
+import { Connection, IdleConnections, MAX_HEADER_BYTES } from './connection.js';
 import { resolveHost } from './host-resolver.js';
 import { AllowedNetworks, checkWebhookUrl } from './safe-address.js';
 
@@ -25,6 +25,8 @@ export interface DeliveryOutcome {
   durationMs: number;
 }
 
+type Answer = Omit<DeliveryOutcome, 'durationMs'>;
+
 export interface SenderOptions {
   resolve: (name: string) => Promise<string[]>;
   /** For look-up, connection and TLS handshake together. */
@@ -37,7 +39,6 @@ export const SENDER_OPTIONS = Symbol('SENDER_OPTIONS');
 
 const USER_AGENT = 'VoiceNoteTranscription-Webhooks/1';
 const DEFAULTS: SenderOptions = { resolve: resolveHost, connectMs: 5000, headersMs: 15_000 };
-const MAX_HEADER_BYTES = 16_384;
 /** The body of an answer is of no interest; a little of it is read so that an ordinary receiver sees no reset. */
 const MAX_BODY_BYTES = 4096;
 const MAX_BODY_MS = 1000;
@@ -45,14 +46,15 @@ const MAX_BODY_MS = 1000;
 /**
  * Sends one delivery to an address that a customer chose and nobody should trust. The URL is checked before every
  * attempt and each address it leads to before the connection is made; redirects are answers like any other, and
- * proxies of the environment are ignored. Each attempt has a connection of its own: its time and memory end with it,
- * and no reused connection breaks under a POST.
+ * proxies of the environment are ignored. A connection is kept only from one delivery to the next: a backlog costs one
+ * TLS handshake for each that is under way, and not one for each delivery.
  */
 @Injectable()
 export class WebhookSender implements OnApplicationShutdown {
   private readonly options: SenderOptions;
   private readonly allowed: AllowedNetworks;
   private readonly underWay = new Set<Attempt>();
+  private readonly idle = new IdleConnections();
 
   constructor(env: Env, @Optional() @Inject(SENDER_OPTIONS) options?: Partial<SenderOptions>) {
     this.options = { ...DEFAULTS, ...options };
@@ -61,69 +63,77 @@ export class WebhookSender implements OnApplicationShutdown {
 
   /** Never throws: whatever goes wrong is the outcome's `error`. */
   async send(delivery: OutgoingDelivery): Promise<DeliveryOutcome> {
-    const started = performance.now();
-    const durationMs = () => Math.round(performance.now() - started);
     const refusal = checkWebhookUrl(delivery.url, this.allowed);
-    if (refusal !== null) return { ...failure(`the URL ${refusal}`), durationMs: durationMs() };
+    if (refusal !== null) return { ...failure(`the URL ${refusal}`), durationMs: 0 };
 
     const attempt = new Attempt(this.options, delivery.signal);
     this.underWay.add(attempt);
-    const client = this.clientFor(delivery.url, attempt);
     try {
-      const answer = await post(client, delivery, attempt.signal);
-      attempt.settle();
-      const outcome = { ...answered(answer), durationMs: durationMs() };
-      await discard(answer.body);
-      return outcome;
+      const answer = await this.exchange(delivery, attempt);
+      return { ...answer, durationMs: attempt.durationMs };
     } catch (error) {
-      return { ...failure(describe(attempt.signal.aborted ? attempt.signal.reason : error)), durationMs: durationMs() };
-    } finally {
       attempt.settle();
+      const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+      return { ...failure(describe(reason)), durationMs: attempt.durationMs };
+    } finally {
       this.underWay.delete(attempt);
-      await client.destroy();
     }
   }
 
   /** The last hook of a stop: whoever wants its deliveries to end well has waited for them by now. */
   onApplicationShutdown(): void {
     for (const attempt of this.underWay) attempt.fail('the service was stopped');
+    this.idle.closeAll();
   }
 
-  private clientFor(url: string, attempt: Attempt): Client {
-    const { signal } = attempt;
-    const connect = checkedConnector({ allowed: this.allowed, resolve: this.options.resolve, signal });
-    return new Client(new URL(url).origin, {
-      connect: (options, callback) =>
-        connect(options, (...result: Parameters<buildConnector.Callback>) => {
-          attempt.connected();
-          callback(...result);
-        }),
-      // The connection is not kept, and the attempt's clocks cover every phase, undici's own only some.
-      pipelining: 0,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxHeaderSize: MAX_HEADER_BYTES,
-    });
+  /** On a connection that is open already, if there is one. */
+  private async exchange(delivery: OutgoingDelivery, attempt: Attempt): Promise<Answer> {
+    const { origin } = new URL(delivery.url);
+    const kept = this.idle.take(origin);
+    try {
+      if (kept) return await this.post(delivery, attempt, kept);
+    } catch (error) {
+      // Closed by the receiver because it was idle, as it has every right to: that is no failed attempt.
+      if (!isClosure(error) || attempt.signal.aborted) throw error;
+    }
+    const rules = { allowed: this.allowed, resolve: this.options.resolve };
+    return await this.post(delivery, attempt, new Connection(origin, rules));
+  }
+
+  private async post(
+    { url, headers, body }: OutgoingDelivery,
+    attempt: Attempt,
+    connection: Connection,
+  ): Promise<Answer> {
+    try {
+      const { pathname, search } = new URL(url);
+      const sent = { ...headers, 'User-Agent': USER_AGENT };
+      const answer = await connection.post(attempt, { path: pathname + search, headers: sent, body });
+      attempt.settle();
+      await discard(answer.body);
+      // Whoever did not take the delivery gets the next one on a connection that is checked anew.
+      await (isSuccess(answer.statusCode) ? this.idle.give(connection) : connection.destroy());
+      return answered(answer);
+    } catch (error) {
+      await connection.destroy();
+      throw error;
+    }
   }
 }
 
-async function post(client: Client, delivery: OutgoingDelivery, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-  const { pathname, search } = new URL(delivery.url);
-  const headers = { ...delivery.headers, 'User-Agent': USER_AGENT };
-  return client.request({ method: 'POST', path: pathname + search, headers, body: delivery.body, signal });
-}
+export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /** What becomes of the body changes nothing any more: the attempt was decided by its status. */
 async function discard(body: Dispatcher.ResponseData['body']): Promise<void> {
   await body.dump({ limit: MAX_BODY_BYTES, signal: AbortSignal.timeout(MAX_BODY_MS) }).catch(() => undefined);
 }
 
-function answered({ statusCode, headers }: Dispatcher.ResponseData): Omit<DeliveryOutcome, 'durationMs'> {
+function answered({ statusCode, headers }: Dispatcher.ResponseData): Answer {
   const retryAfter = statusCode === 429 || statusCode === 503 ? [headers['retry-after']].flat()[0] : null;
   return { status: statusCode, error: null, retryAfter: retryAfter ?? null };
 }
 
-function failure(error: string): Omit<DeliveryOutcome, 'durationMs'> {
+function failure(error: string): Answer {
   return { status: null, error, retryAfter: null };
 }
 
@@ -140,6 +150,8 @@ const REASONS: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the TLS certificate cannot be verified (an intermediate one may be missing)',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the TLS certificate is for another host name',
 };
+
+const isClosure = (error: unknown): boolean => REASONS[(error as NodeJS.ErrnoException).code ?? ''] === CLOSED;
 
 /** Never an error's own message, which would tell a customer about addresses inside the operator's network. */
 function describe(error: unknown): string {
