@@ -1,5 +1,5 @@
 // How fast, as ratios against baselines of the same run: docs/performance.md.
-//   npm run bench -- [--quick] [--only get,list]
+//   npm run bench -- [--quick] [--only get,list] [--recordings 10000000]
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
@@ -13,12 +13,23 @@ import { ensureSystemPackages } from '../../scripts/lib/system-packages.mjs';
 import { Stage } from './lib/stage.mjs';
 import { MEASURES } from './measures/measures.mjs';
 
-const FULL = { pairs: 5, seconds: 5, recordings: 1_000_000, uploads: 400, deliveries: 10_000 };
-const QUICK = { pairs: 3, seconds: 2, recordings: 100_000, uploads: 100, deliveries: 2000 };
+const FULL = {
+  pairs: 5,
+  seconds: 5,
+  recordings: 1_000_000,
+  uploads: 400,
+  deliveries: 10_000,
+  longNoteSeconds: 600,
+};
+const QUICK = { pairs: 3, seconds: 2, recordings: 100_000, uploads: 100, deliveries: 2000, longNoteSeconds: 120 };
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, recordings: { type: 'string' } },
 });
+const extent = {
+  ...(values.quick ? QUICK : FULL),
+  ...(values.recordings && { recordings: Number(values.recordings) }),
+};
 const names = values.only?.split(',') ?? Object.keys(MEASURES);
 
 try {
@@ -37,7 +48,7 @@ try {
 async function perform(measure) {
   const stage = await Stage.open();
   try {
-    return await measure(stage, values.quick ? QUICK : FULL);
+    return await measure(stage, extent);
   } finally {
     await stage.close();
   }

@@ -7,6 +7,8 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+import { cpuSeconds } from '../lib/cpu.mjs';
+
 const DEMUXER = { webm: 'matroska', mp3: 'mp3', ogg: 'ogg', wav: 'wav' };
 const MAX_PCM_BYTES = 1 << 30;
 const PIECE_SECONDS = 15;
@@ -19,17 +21,20 @@ async function share(args) {
   const cores = Array.from({ length: availableParallelism() }, startCore);
   for (const core of cores) await core.next();
   const startedAt = performance.now();
+  const cpuBefore = cpuSeconds(process.pid);
   const queue = args[0] === '--pieces' ? await piecesOf(args[1]) : args;
+  let engineSeconds = 0;
   await Promise.all(
     cores.map(async (core) => {
-      for (let work = queue.shift(); work !== undefined; work = queue.shift()) await core.next(work);
-      core.end();
+      for (let work = queue.shift(); work !== undefined; work = queue.shift()) engineSeconds += await core.next(work);
     }),
   );
-  console.log(JSON.stringify({ seconds: (performance.now() - startedAt) / 1000 }));
+  const seconds = (performance.now() - startedAt) / 1000;
+  console.log(JSON.stringify({ seconds, cpuSeconds: cpuSeconds(process.pid) - cpuBefore, engineSeconds }));
+  for (const core of cores) core.end();
 }
 
-/** `next` hands over a piece of work and resolves when it is done; the first time, when the engine has loaded. */
+/** `next` hands over a piece of work and resolves with the seconds it took; the first time, when the engine has loaded. */
 function startCore() {
   const child = fork(fileURLToPath(import.meta.url), { serialization: 'advanced' });
   const next = (work) =>
@@ -45,8 +50,9 @@ async function hear() {
   const engine = new PocketSphinx();
   const perform = async (work) => {
     const pieces = typeof work === 'string' ? await piecesOf(work) : [work];
+    const startedAt = performance.now();
     for (const pcm of pieces) engine.recognise(pcm);
-    process.send('done');
+    process.send((performance.now() - startedAt) / 1000);
   };
   process.on('message', (work) => void perform(work));
   process.send('loaded');

@@ -1,4 +1,4 @@
-/** Inserts transcribed recordings by SQL, spread over `days`, with the counts that go with them. */
+/** Inserts recordings by SQL, spread over so many days up to now, or over yesterday, with the counts that go with them. */
 export async function insertRecordings(stage, accountId, count, days) {
   await stage.sql(
     `INSERT INTO recordings (id, account_id, user_id, original_filename, object_key, bucket, duration_ms,
@@ -9,7 +9,8 @@ export async function insertRecordings(stage, accountId, count, days) {
        '{"ticket":"T-' || i || '"}', s.status, CASE WHEN s.status = 'transcribed' THEN '{"speech_seconds":9.7,"no_speech":false}'::jsonb END,
        CASE WHEN s.status = 'failed' THEN 'no audio that can be decoded' END, s.at, s.at, s.at
      FROM generate_series(1, $2::int) i,
-       LATERAL (SELECT now() - (i::float8 / $2::int) * make_interval(days => $3::int) AS at,
+       LATERAL (SELECT CASE WHEN $3::int = 0 THEN date_trunc('day', now()) - (i::float8 / $2::int) * interval '1 day'
+           ELSE now() - (i::float8 / $2::int) * make_interval(days => $3::int) END AS at,
          CASE WHEN i % 10 = 0 THEN 'failed' ELSE 'transcribed' END AS status) s`,
     [accountId, count, days],
   );

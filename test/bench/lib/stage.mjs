@@ -16,6 +16,7 @@ const READY_MS = 30_000;
 /** Real servers with what they promise in earnest switched on, and the processes that are measured. */
 export class Stage {
   #processes = [];
+  #pool;
 
   static async open() {
     const services = await startTemporaryServices({ durable: true });
@@ -26,6 +27,9 @@ export class Stage {
 
   constructor(services) {
     this.services = services;
+    this.#pool = new pg.Pool({ connectionString: services.env.DATABASE_URL, max: 2 });
+    // Postgres is stopped before the last of them has said good-bye.
+    this.#pool.on('error', () => undefined);
     this.storage = join(services.folder, 'storage');
     this.env = {
       ...cleanEnvironment(),
@@ -61,17 +65,12 @@ export class Stage {
   }
 
   async sql(text, parameters) {
-    const client = new pg.Client({ connectionString: this.env.DATABASE_URL });
-    await client.connect();
-    try {
-      return (await client.query(text, parameters)).rows;
-    } finally {
-      await client.end();
-    }
+    return (await this.#pool.query(text, parameters)).rows;
   }
 
   async close() {
     await Promise.all(this.#processes.map((running) => running.stop()));
+    await this.#pool.end();
     await this.services.stop();
   }
 

@@ -1,51 +1,62 @@
-import { alternate, load, ratio, median } from '../lib/load.mjs';
+import { alternate, load, median, ratio } from '../lib/load.mjs';
+import { explainPages, PAGES } from '../lib/pages.mjs';
 import { insertRecordings } from '../lib/recordings.mjs';
+import { Stage } from '../lib/stage.mjs';
 
 const DAYS = 365;
 const SMALL = 1000;
 
-/** What a request costs an account with a year of many recordings, beside one with a thousand. */
-export async function measureGrowth(stage, { pairs, seconds, recordings }) {
-  const small = await stage.account();
-  const large = await stage.account();
-  const oneDay = await stage.account();
-  await insertRecordings(stage, small.id, SMALL, DAYS);
-  await insertRecordings(stage, large.id, recordings, DAYS);
-  await insertRecordings(stage, oneDay.id, Math.min(recordings, 100_000), 0);
-  const service = await stage.service('api');
-  const day = (back) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10);
-  const filters = `status=transcribed&date_from=${day(200)}&date_to=${day(100)}`;
-  const lastPage = (count) => Math.floor((count - 1) / 50);
-  const cases = [
-    { what: 'list, first page', path: () => '/v1/recordings?limit=50', target: 1.3 },
-    { what: 'list, status and days', path: () => `/v1/recordings?limit=50&${filters}`, target: 1.5 },
-    { what: 'list, middle page', path: (count) => `/v1/recordings?limit=50&page=${lastPage(count) >> 1}`, target: 3 },
-    { what: 'list, last page', path: (count) => `/v1/recordings?limit=50&page=${lastPage(count)}`, target: 2 },
-    { what: 'account', path: () => '/v1/account', target: 1.1 },
-  ];
+/** What a request costs an account with a year of many recordings, beside one with a thousand in a database of its own. */
+export async function measureGrowth(stage, extent) {
+  const other = await Stage.open();
+  try {
+    const large = await settle(stage, extent.recordings, DAYS);
+    const small = await settle(other, SMALL, DAYS);
+    return [...(await compare(large, small, extent)), ...(await explainPages(stage, large.account, extent.recordings))];
+  } finally {
+    await other.close();
+  }
+}
+
+/** The same with all recordings in one day, where the counts of days tell nothing: published, without a target. */
+export async function measureOneDay(stage, { recordings, seconds }) {
+  const crowd = await settle(stage, recordings, 0);
   const results = [];
-  for (const { what, path, target } of cases) {
-    const at = (account, count) => () =>
-      load(service.url + path(count), { headers: account.headers, seconds, connections: 1 });
-    await at(large, recordings)();
-    const [a, b] = await alternate(pairs, at(large, recordings), at(small, SMALL));
-    // Single-digit milliseconds are too coarse for a percentile: one connection's rate is the time of one request.
-    const time = (list) => list.map(({ perSecond }) => 1000 / perSecond);
-    const figures = `${median(time(a)).toFixed(2)} against ${median(time(b)).toFixed(2)} ms`;
+  for (const { what, path } of PAGES) {
+    const time = await timeOf(crowd, path(crowd.count), seconds);
+    results.push({ what: `list, ${what} of ${inThousands(recordings)} in one day (ms)`, value: time, figures: '' });
+  }
+  return [...results, ...(await explainPages(stage, crowd.account, recordings))];
+}
+
+async function settle(stage, count, days) {
+  const account = await stage.account();
+  await insertRecordings(stage, account.id, count, days);
+  return { account, count, service: await stage.service('api') };
+}
+
+async function compare(large, small, { pairs, seconds }) {
+  const results = [];
+  const account = { what: 'account', path: () => '/v1/account', target: 1.1 };
+  for (const { what, path, target } of [...PAGES, account]) {
+    const at = (one) => () => timeOf(one, path(one.count), seconds);
+    await at(large)();
+    const [a, b] = await alternate(pairs, at(large), at(small));
     results.push({
-      what: `${what}, ${recordings / 1000}k / 1k`,
-      value: ratio(time(a), time(b)),
+      what: `${what}, ${inThousands(large.count)} / ${inThousands(small.count)}`,
+      value: ratio(a, b),
       target,
       atMost: true,
-      figures,
+      figures: `${median(a).toFixed(2)} against ${median(b).toFixed(2)} ms`,
     });
   }
-  const deep = await load(`${service.url}/v1/recordings?limit=50&page=1000`, {
-    headers: oneDay.headers,
-    seconds,
-    connections: 1,
-  });
-  results.push({ what: 'list, page 1,000 of one day of 100k (ms)', value: 1000 / deep.perSecond, figures: '' });
-  await service.stop();
   return results;
 }
+
+/** Milliseconds: the percentiles of the load are too coarse for these, one connection's rate is the time of a request. */
+async function timeOf({ service, account }, path, seconds) {
+  const { perSecond } = await load(service.url + path, { headers: account.headers, seconds, connections: 1 });
+  return 1000 / perSecond;
+}
+
+const inThousands = (count) => `${count / 1000}k`;

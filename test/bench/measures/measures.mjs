@@ -1,9 +1,11 @@
 import { measureDeliveries } from './deliveries.mjs';
 import { measureGet } from './get.mjs';
-import { measureGrowth } from './growth.mjs';
+import { measureGrowth, measureOneDay } from './growth.mjs';
+import { measureLatency } from './latency.mjs';
 import { measureList } from './list.mjs';
+import { measureLongNote } from './long-note.mjs';
 import { measureStart } from './start.mjs';
-import { measureLatency, measureLongNote, measureTranscription } from './transcription.mjs';
+import { measureTranscription } from './transcription.mjs';
 import { measureLargeUploads, measureUpload } from './upload.mjs';
 
 /** In the order in which they are run. */
@@ -11,6 +13,7 @@ export const MEASURES = {
   get: measureGet,
   list: measureList,
   growth: measureGrowth,
+  'one day': measureOneDay,
   upload: measureUpload,
   'large uploads': measureLargeUploads,
   transcription: measureTranscription,

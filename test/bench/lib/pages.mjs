@@ -1,0 +1,41 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DATA, ROOT } from '../../../scripts/lib/paths.mjs';
+import { COLUMNS } from './recordings.mjs';
+
+const LIMIT = 50;
+const lastPage = (count) => Math.floor((count - 1) / LIMIT);
+const day = (back) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10);
+
+const FILTERS = { status: 'transcribed', date_from: day(200), date_to: day(1) };
+
+/** Pages of the list of recordings, and by how much more a large account may wait for them. */
+export const PAGES = [
+  { what: 'first page', query: () => ({ page: 0 }), target: 1.3 },
+  { what: 'status and days', query: () => ({ page: 0, ...FILTERS }), target: 1.5 },
+  { what: 'middle page', query: (count) => ({ page: lastPage(count) >> 1 }), target: 3 },
+  { what: 'last page', query: (count) => ({ page: lastPage(count) }), target: 2 },
+].map(({ query, ...rest }) => {
+  const whole = (count) => ({ ...query(count), limit: LIMIT });
+  return { ...rest, query: whole, path: (count) => `/v1/recordings?${new URLSearchParams(whole(count))}` };
+});
+
+/** How many 8 KiB blocks Postgres looks at for each page; the plans go to `.data/bench`. */
+export async function explainPages(stage, account, count) {
+  const { pageStatement } = await import(join(ROOT, 'dist/modules/recordings/recording-list.js'));
+  const columns = COLUMNS.split(',').map((name) => `r.${name.trim()}`);
+  const results = [];
+  const plans = [];
+  for (const { what, query } of PAGES) {
+    const { sql, parameters } = pageStatement(columns.join(', '), account.id, query(count));
+    const rows = await stage.sql(`EXPLAIN (ANALYZE, BUFFERS) ${sql}`, parameters);
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    const [, hit = '0', read = '0'] = /Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?/.exec(plan) ?? [];
+    plans.push(`-- ${what} of ${count}\n${sql}\n\n${plan}\n`);
+    results.push({ what: `${what} of ${count / 1000}k: blocks`, value: Number(hit) + Number(read), figures: '' });
+  }
+  const folder = join(DATA, 'bench');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `plans-${count}.txt`), plans.join('\n'));
+  return results;
+}
