@@ -7,7 +7,8 @@ import type { Transcriber } from '../../src/modules/transcriptions/transcriber.j
 import { TRANSCRIPTION_QUEUE, TranscriptionDoorbell } from '../../src/modules/transcriptions/transcription-doorbell.js';
 import { TranscriptionRun, WorkerStopping } from '../../src/modules/transcriptions/transcription-run.js';
 import { Env } from '../../src/platform/config/env.js';
-import { ObjectStore, StorageUnavailable } from '../../src/platform/storage/object-store.js';
+import { ObjectStore } from '../../src/platform/storage/object-store.js';
+import { StorageUnavailable } from '../../src/platform/storage/storage-errors.js';
 import { garbage, silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { cpuTime, engineProcesses } from '../support/engine-processes.js';

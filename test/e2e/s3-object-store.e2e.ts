@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ObjectMissing, StorageUnavailable } from '../../src/platform/storage/object-store.js';
+import { ObjectMissing, StorageUnavailable } from '../../src/platform/storage/storage-errors.js';
 import { S3ObjectStore } from '../../src/platform/storage/s3.object-store.js';
 import { Spool, type SpoolFile } from '../../src/platform/storage/spool.js';
 import { FakeS3 } from '../support/fake-s3.js';

@@ -1,7 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Env } from '../../platform/config/env.js';
 import { outlastOutage } from '../../platform/database/unavailable.js';
-import { ObjectMissing, ObjectStore, StorageUnavailable } from '../../platform/storage/object-store.js';
+import { ObjectStore } from '../../platform/storage/object-store.js';
+import { ObjectMissing, StorageUnavailable } from '../../platform/storage/storage-errors.js';
 import { type Lease, type Outcome, ProcessingService } from '../recordings/processing.service.js';
 import { AudioRefused, EngineFault } from './engines/transcription-engine.js';
 import { TranscriptionDoorbell } from './transcription-doorbell.js';

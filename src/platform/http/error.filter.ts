@@ -9,7 +9,7 @@ import {
   PayloadTooLargeError,
   ServiceUnavailableError,
 } from '../errors/errors.js';
-import { StorageUnavailable } from '../storage/object-store.js';
+import { StorageUnavailable } from '../storage/storage-errors.js';
 import { dropRest } from './drop-body.js';
 import { JSON_BODY_BYTES } from './json-body.guard.js';
 import { requestIdOf } from './request-id.js';

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DiskObjectStore } from './disk.object-store.js';
-import { ObjectMissing, StorageUnavailable } from './object-store.js';
+import { ObjectMissing, StorageUnavailable } from './storage-errors.js';
 import { Spool, type SpoolFile } from './spool.js';
 
 const KEY = 'tenant-1/2026/11/recording-1.webm';

@@ -2,7 +2,8 @@ import { access, rm, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { asStorageFault, errorCode, FILE_MODE, makeFolder, syncFolder } from './file-system.js';
 import { assertObjectKey } from './object-key.js';
-import { ObjectMissing, ObjectStore, StorageUnavailable } from './object-store.js';
+import { ObjectStore } from './object-store.js';
+import { ObjectMissing, StorageUnavailable } from './storage-errors.js';
 import type { SpoolFile } from './spool.js';
 
 /** Remembered at most, so that the set of folders known to be durable stays small. */

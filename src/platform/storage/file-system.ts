@@ -1,6 +1,6 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { StorageUnavailable } from './object-store.js';
+import { StorageUnavailable } from './storage-errors.js';
 
 /** Voice notes are private: only the user that runs the service may enter its folders and read its files. */
 const FOLDER_MODE = 0o700;

@@ -28,11 +28,3 @@ export abstract class ObjectStore {
   /** Resolves when the store can be written to; used by readiness. @throws StorageUnavailable */
   abstract check(): Promise<void>;
 }
-
-export class StorageUnavailable extends Error {
-  override readonly name = 'StorageUnavailable';
-}
-
-export class ObjectMissing extends Error {
-  override readonly name = 'ObjectMissing';
-}

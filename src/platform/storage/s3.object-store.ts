@@ -13,7 +13,8 @@ import {
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Env } from '../config/env.js';
 import { assertObjectKey } from './object-key.js';
-import { ObjectMissing, ObjectStore, StorageUnavailable } from './object-store.js';
+import { ObjectStore } from './object-store.js';
+import { ObjectMissing, StorageUnavailable } from './storage-errors.js';
 import type { Spool, SpoolFile } from './spool.js';
 
 type S3Settings = Pick<Env, 's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'>;
