@@ -519,6 +519,21 @@ describe('D29: disabled and deleted webhooks', () => {
     expect(await deadlocks()).toBe(before);
   });
 
+  it('deliveries that somebody holds keep nobody else from being written down', async () => {
+    const [caller, other, receiver] = [await service.account(), await service.account(), await newReceiver()];
+    receiver.answerAlways({ delayMs: 200 });
+    const [{ id: held }, { id: free }] = [await hook(caller, receiver.url('/held')), await hook(other, receiver.url())];
+    await failRecordings(service, caller.accountId, 2);
+    await receiver.waitFor(({ length }) => length >= 1);
+    await service.database.transact(async (tx) => {
+      await tx.query('SELECT 1 FROM deliveries WHERE webhook_id = $1 FOR UPDATE', [held]);
+      await failRecordings(service, other.accountId, 2);
+      expect((await settledRows(free)).map(({ status }) => status)).toEqual(['delivered', 'delivered']);
+      expect((await rowsOf(held)).some(({ status }) => status === 'pending')).toBe(true);
+    });
+    expect((await settledRows(held)).map(({ status }) => status)).toEqual(['delivered', 'delivered']);
+  });
+
   it('DELETE drops what is pending; the events are kept', async () => {
     const [caller, receiver] = [await service.account(), await newReceiver()];
     const id = await waiting(caller, receiver, 2);

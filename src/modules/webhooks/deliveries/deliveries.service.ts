@@ -114,11 +114,9 @@ export class DeliveriesService {
   /** What is on its way to a webhook that is disabled will not be tried again; it can be sent once more later. */
   async failPending(tx: Tx, webhookId: string): Promise<void> {
     await tx.query(
-      `WITH pending AS MATERIALIZED (
-         SELECT id FROM deliveries WHERE webhook_id = $1 AND status = 'pending' ORDER BY id FOR UPDATE)
-       UPDATE deliveries d SET status = 'failed', next_attempt_at = NULL, last_error = 'webhook disabled',
+      `UPDATE deliveries SET status = 'failed', next_attempt_at = NULL, last_error = 'webhook disabled',
          lease_token = NULL, lease_until = NULL, updated_at = now()
-       FROM pending WHERE d.id = pending.id`,
+       WHERE webhook_id = $1 AND status = 'pending'`,
       [webhookId],
     );
   }

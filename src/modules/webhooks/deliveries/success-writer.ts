@@ -1,6 +1,5 @@
 import DataLoader from 'dataloader';
 import type { Database } from '../../../platform/database/database.js';
-import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
 
 /** A delivery that its receiver has taken. */
 interface Success {
@@ -20,7 +19,7 @@ const BATCH = 100;
  */
 export class SuccessWriter {
   private underWay: Promise<unknown> = Promise.resolve();
-  private readonly loader = new DataLoader<Success, null>((batch) => this.writeNext(batch), {
+  private readonly loader = new DataLoader<Success, void | Promise<void>>((batch) => this.writeNext(batch), {
     cache: false,
     maxBatchSize: BATCH,
     batchScheduleFn: (begin) => void this.underWay.finally(begin),
@@ -33,35 +32,29 @@ export class SuccessWriter {
     await this.loader.load(success);
   }
 
-  private async writeNext(batch: readonly Success[]): Promise<(null | Error)[]> {
-    const written = this.writeAll(batch);
-    this.underWay = written.catch(() => undefined);
-    return await written;
+  private async writeNext(batch: readonly Success[]): Promise<(void | Promise<void>)[]> {
+    const writing = this.update(batch, 'SKIP LOCKED');
+    this.underWay = writing.catch(() => undefined);
+    const written = await writing;
+    // In somebody's hands, as when its webhook is being deleted: it waits, and by itself.
+    return batch.map((success) => (written.has(success.id) ? undefined : this.writeAlone(success)));
   }
 
-  private async writeAll(batch: readonly Success[]): Promise<(null | Error)[]> {
-    try {
-      await this.update(batch);
-      return batch.map(() => null);
-    } catch (error) {
-      if (batch.length === 1 || isDatabaseUnavailable(error)) throw error;
-      // One of them is in somebody's way, as when its webhook is being deleted: the others must not suffer.
-      const outcomes = await Promise.allSettled(batch.map((success) => this.update([success])));
-      return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? null : (outcome.reason as Error)));
-    }
+  private async writeAlone(success: Success): Promise<void> {
+    await this.update([success], '');
   }
 
-  /** Locks in the order of ids, as everybody does who changes several. */
-  private async update(batch: readonly Success[]): Promise<void> {
-    await this.database.prepared(
+  /** @returns the ids of those that were written. Several are written without waiting for locks, so nothing can deadlock. */
+  private async update(batch: readonly Success[], locked: '' | 'SKIP LOCKED'): Promise<Set<string>> {
+    const rows = await this.database.prepared<{ id: string }>(
       `WITH arrived AS MATERIALIZED (
          SELECT d.id, s.status, s.duration_ms
          FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[]) AS s (id, lease_token, status, duration_ms)
          JOIN deliveries d ON d.id = s.id AND d.lease_token = s.lease_token AND d.status = 'pending'
-         ORDER BY d.id FOR UPDATE OF d)
+         FOR UPDATE OF d ${locked})
        UPDATE deliveries d SET status = 'delivered', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
          last_status = arrived.status, last_error = NULL, last_duration_ms = arrived.duration_ms, updated_at = now()
-       FROM arrived WHERE d.id = arrived.id`,
+       FROM arrived WHERE d.id = arrived.id RETURNING d.id`,
       [
         batch.map(({ id }) => id),
         batch.map(({ leaseToken }) => leaseToken),
@@ -69,5 +62,6 @@ export class SuccessWriter {
         batch.map(({ durationMs }) => durationMs),
       ],
     );
+    return new Set(rows.map(({ id }) => id));
   }
 }
