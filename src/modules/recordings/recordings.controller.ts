@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiBody, ApiConsumes, ApiHeader, type ApiHeaderOptions, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiConsumes, ApiCreatedResponse, ApiHeader, type ApiHeaderOptions, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { CurrentPrincipal } from '../../platform/access/current-principal.js';
 import type { Principal } from '../../platform/access/principal.js';
@@ -42,6 +42,17 @@ const IDEMPOTENCY_KEY: ApiHeaderOptions = {
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: String.raw`^[\x20-\x7e]*$` },
 };
 
+const UPLOADED = {
+  type: CreatedRecordingView,
+  headers: {
+    Location: { description: "The recording's path.", schema: { type: 'string' as const } },
+    'Idempotent-Replayed': {
+      description: '`true` when this upload came before, with the same Idempotency-Key.',
+      schema: { type: 'string' as const, enum: ['true'] },
+    },
+  },
+};
+
 /** A user agent is for people to read: what is longer than this is no help. */
 const MAX_USER_AGENT = 512;
 
@@ -60,6 +71,7 @@ export class RecordingsController {
   @ApiConsumes('multipart/form-data')
   @ApiBody(UPLOAD_FORM)
   @ApiHeader(IDEMPOTENCY_KEY)
+  @ApiCreatedResponse(UPLOADED)
   async upload(
     @CurrentPrincipal() principal: Principal,
     @Req() request: Request,
