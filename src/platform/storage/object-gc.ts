@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Database, type Tx } from '../database/database.js';
+import { inTurns } from '../in-turns.js';
 import { Reconciler } from '../queue/reconciler.js';
 import { ObjectStore } from './object-store.js';
 
@@ -22,6 +23,8 @@ const BATCH = 200;
  */
 @Injectable()
 export class ObjectGc implements OnModuleInit {
+  /** To be committed before the object is written. */
+  readonly reserve = inTurns<string, void>((keys) => this.reserveAll(keys));
   private readonly logger = new Logger(ObjectGc.name);
 
   constructor(
@@ -32,14 +35,6 @@ export class ObjectGc implements OnModuleInit {
 
   onModuleInit(): void {
     this.reconciler.register('remove objects', () => this.removeDue());
-  }
-
-  /** To be committed before the object is written. */
-  async reserve(key: string): Promise<void> {
-    await this.database.prepared(
-      `INSERT INTO object_removals (object_key, remove_after) VALUES ($1, now() + make_interval(secs => $2))`,
-      [key, RESERVATION_SECONDS],
-    );
   }
 
   /** The row it belonged to goes with this transaction: the object follows at once, or when the store is back. */
@@ -56,6 +51,15 @@ export class ObjectGc implements OnModuleInit {
     } catch (error) {
       this.logger.warn({ err: error, key }, 'an object will be removed later');
     }
+  }
+
+  private async reserveAll(keys: readonly string[]): Promise<void[]> {
+    await this.database.prepared(
+      `INSERT INTO object_removals (object_key, remove_after)
+       SELECT key, now() + make_interval(secs => $2) FROM unnest($1::text[]) AS key`,
+      [keys, RESERVATION_SECONDS],
+    );
+    return keys.map(() => undefined);
   }
 
   private async removeDue(): Promise<void> {

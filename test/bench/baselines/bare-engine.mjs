@@ -26,7 +26,10 @@ async function share(args) {
   let engineSeconds = 0;
   await Promise.all(
     cores.map(async (core) => {
-      for (let work = queue.shift(); work !== undefined; work = queue.shift()) engineSeconds += await core.next(work);
+      for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
+        const taken = await core.next(work);
+        engineSeconds += taken;
+      }
     }),
   );
   const seconds = (performance.now() - startedAt) / 1000;

@@ -1,5 +1,5 @@
-import DataLoader from 'dataloader';
 import type { Database } from '../../../platform/database/database.js';
+import { inTurns } from '../../../platform/in-turns.js';
 
 /** A delivery that its receiver has taken. */
 interface Success {
@@ -10,32 +10,15 @@ interface Success {
   durationMs: number;
 }
 
-/** Deliveries that one statement writes down. */
-const BATCH = 100;
-
-/**
- * Writes down which deliveries have arrived, one statement after the other: what arrives while one is under way goes
- * into the next. Under load a commit stands for many deliveries, and nobody waits for a batch to fill.
- */
+/** Writes down which deliveries have arrived: under load a commit stands for many of them. */
 export class SuccessWriter {
-  private underWay: Promise<unknown> = Promise.resolve();
-  private readonly loader = new DataLoader<Success, void | Promise<void>>((batch) => this.writeNext(batch), {
-    cache: false,
-    maxBatchSize: BATCH,
-    batchScheduleFn: (begin) => void this.underWay.finally(begin),
-  });
+  /** Resolves once it is committed. A delivery that is no longer ours, or gone, is left alone. */
+  readonly write = inTurns<Success, void>((batch) => this.writeAll(batch));
 
   constructor(private readonly database: Database) {}
 
-  /** Resolves once it is committed. A delivery that is no longer ours, or gone, is left alone. */
-  async write(success: Success): Promise<void> {
-    await this.loader.load(success);
-  }
-
-  private async writeNext(batch: readonly Success[]): Promise<(void | Promise<void>)[]> {
-    const writing = this.update(batch, 'SKIP LOCKED');
-    this.underWay = writing.catch(() => undefined);
-    const written = await writing;
+  private async writeAll(batch: readonly Success[]): Promise<(void | Promise<void>)[]> {
+    const written = await this.update(batch, 'SKIP LOCKED');
     // In somebody's hands, as when its webhook is being deleted: it waits, and by itself.
     return batch.map((success) => (written.has(success.id) ? undefined : this.writeAlone(success)));
   }
