@@ -45,7 +45,7 @@ const IDEMPOTENCY_KEY: ApiHeaderOptions = {
 const UPLOADED = {
   type: CreatedRecordingView,
   headers: {
-    Location: { description: "The recording's path.", schema: { type: 'string' as const } },
+    Location: { description: "The recording's path.", required: true, schema: { type: 'string' as const } },
     'Idempotent-Replayed': {
       description: '`true` when this upload came before, with the same Idempotency-Key.',
       schema: { type: 'string' as const, enum: ['true'] },

@@ -17,7 +17,8 @@ import { JSON_BODY_BYTES } from './json-body.guard.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type Response = Extract<Operation['responses'][string], { description: string }>;
-type Header = { description: string; schema: { type: 'integer' | 'string' } };
+type HeaderType = 'integer' | 'string';
+type Header = { description: string; required: true; schema: { type: HeaderType } };
 
 /** The envelope of every error; `success: false` stands beside `error` on 429. */
 const ERROR_SCHEMA = {
@@ -38,13 +39,15 @@ const ERROR_SCHEMA = {
   },
 };
 
+const always = (type: HeaderType, description: string): Header => ({ description, required: true, schema: { type } });
+
 const EVERYWHERE: Record<string, Header> = {
-  'X-RateLimit-Limit': { description: "The plan's requests a minute.", schema: { type: 'integer' } },
-  'X-RateLimit-Remaining': { description: 'Requests left before the burst headroom.', schema: { type: 'integer' } },
-  'X-RateLimit-Reset': { description: 'Unix time at which the bucket is full again.', schema: { type: 'integer' } },
-  'X-Request-Id': { description: "The request's id, for support.", schema: { type: 'string' } },
+  'X-RateLimit-Limit': always('integer', "The plan's requests a minute."),
+  'X-RateLimit-Remaining': always('integer', 'Requests left before the burst headroom.'),
+  'X-RateLimit-Reset': always('integer', 'Unix time at which the bucket is full again.'),
+  'X-Request-Id': always('string', "The request's id, for support."),
 };
-const RETRY_AFTER: Header = { description: 'Whole seconds to wait.', schema: { type: 'integer' } };
+const RETRY_AFTER = always('integer', 'Whole seconds to wait.');
 
 const ALWAYS: ApiError[] = [
   new ValidationError({ field: 'limit', reason: 'must be an integer from 1 to 100' }),

@@ -20,8 +20,11 @@ export const PAGES = [
   return { ...rest, query: whole, path: (count) => `/v1/recordings?${new URLSearchParams(whole(count))}` };
 });
 
-/** How many 8 KiB blocks Postgres looks at for each page; the plans go to `.data/bench`. */
-export async function explainPages(stage, account, count) {
+/**
+ * How many 8 KiB blocks Postgres looks at for each page; the plans go to `.data/bench`.
+ * @param {string} spread such as `a year`
+ */
+export async function explainPages(stage, account, count, spread) {
   const { pageStatement } = await import(join(ROOT, 'dist/modules/recordings/recording-list.js'));
   const columns = COLUMNS.split(',').map((name) => `r.${name.trim()}`);
   const results = [];
@@ -32,10 +35,14 @@ export async function explainPages(stage, account, count) {
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
     const [, hit = '0', read = '0'] = /Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?/.exec(plan) ?? [];
     plans.push(`-- ${what} of ${count}\n${sql}\n\n${plan}\n`);
-    results.push({ what: `${what} of ${count / 1000}k: blocks`, value: Number(hit) + Number(read), figures: '' });
+    results.push({
+      what: `${what} of ${count / 1000}k in ${spread}: blocks`,
+      value: Number(hit) + Number(read),
+      figures: '',
+    });
   }
   const folder = join(DATA, 'bench');
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, `plans-${count}.txt`), plans.join('\n'));
+  writeFileSync(join(folder, `plans-${count}-in-${spread.replaceAll(' ', '-')}.txt`), plans.join('\n'));
   return results;
 }

@@ -12,7 +12,10 @@ export async function measureGrowth(stage, extent) {
   try {
     const large = await settle(stage, extent.recordings, DAYS);
     const small = await settle(other, SMALL, DAYS);
-    return [...(await compare(large, small, extent)), ...(await explainPages(stage, large.account, extent.recordings))];
+    return [
+      ...(await compare(large, small, extent)),
+      ...(await explainPages(stage, large.account, extent.recordings, 'a year')),
+    ];
   } finally {
     await other.close();
   }
@@ -26,7 +29,7 @@ export async function measureOneDay(stage, { recordings, seconds }) {
     const time = await timeOf(crowd, path(crowd.count), seconds);
     results.push({ what: `list, ${what} of ${inThousands(recordings)} in one day (ms)`, value: time, figures: '' });
   }
-  return [...results, ...(await explainPages(stage, crowd.account, recordings))];
+  return [...results, ...(await explainPages(stage, crowd.account, recordings, 'one day'))];
 }
 
 async function settle(stage, count, days) {

@@ -35,7 +35,7 @@ export interface Parameter {
 }
 
 interface DescribedResponse {
-  headers: Record<string, { schema: Schema }>;
+  headers: Record<string, { schema: Schema; required?: boolean }>;
   content: Record<string, { schema: Schema }>;
 }
 
