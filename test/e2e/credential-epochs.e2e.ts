@@ -57,12 +57,14 @@ describe('what a process remembers of credentials', () => {
     }
   }
 
-  it('spares Postgres: a request for one recording is one statement', async () => {
+  it('spares Postgres: a request for one recording is one statement, and one for a list, too', async () => {
     const caller = await near.account();
     const get = () => caller.get('/v1/recordings/019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60').expect(404);
-    await get();
-    await get();
-    expect(await statementsOf(get)).toBe(1);
+    const list = () => caller.get('/v1/recordings').expect(200);
+    for (const request of [get, list]) {
+      await request();
+      expect(await statementsOf(request)).toBe(1);
+    }
   });
 
   it('is worth nothing at the very next request after the key was revoked elsewhere', async () => {
