@@ -1,5 +1,8 @@
 import DataLoader from 'dataloader';
 
+/** Of one round. */
+const MAX_ITEMS = 100;
+
 /**
  * Collects work that is asked for while a round of it is under way into the next round. Rounds follow each other, so
  * under load a statement, and its commit, stands for many; nobody waits for a round to fill.
@@ -7,7 +10,6 @@ import DataLoader from 'dataloader';
  */
 export function inTurns<Item, Answer>(
   perform: (items: readonly Item[]) => Promise<(Answer | Promise<Answer>)[]>,
-  maxItems = 100,
 ): (item: Item) => Promise<Answer> {
   let underWay: Promise<unknown> = Promise.resolve();
   const round = (items: readonly Item[]): Promise<(Answer | Promise<Answer>)[]> => {
@@ -17,7 +19,7 @@ export function inTurns<Item, Answer>(
   };
   const loader = new DataLoader<Item, Answer | Promise<Answer>>(round, {
     cache: false,
-    maxBatchSize: maxItems,
+    maxBatchSize: MAX_ITEMS,
     batchScheduleFn: (begin) => void underWay.finally(begin),
   });
   return async (item) => await loader.load(item);

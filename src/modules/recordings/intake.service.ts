@@ -110,12 +110,17 @@ export class IntakeService {
 
   /** The object's key is on the removal list while it is nobody's, so that a crash leaves no orphan. */
   private async keep(recording: Recording, form: UploadForm, claim: Claim | null): Promise<Intake> {
+    const reserved = this.objects.reserve(recording.objectKey);
     try {
-      await this.store.put(recording.objectKey, form.file, this.objects.reserve(recording.objectKey));
+      await this.store.put(recording.objectKey, form.file, reserved);
       await this.database.transact((tx) => this.insert(tx, recording, claim));
       return { recording, replayed: false };
     } catch (error) {
-      void this.objects.giveUp(recording.objectKey);
+      // Also a reservation that is not committed yet; what could not be reserved needs no giving up.
+      void reserved.then(
+        () => this.objects.giveUp(recording.objectKey),
+        () => undefined,
+      );
       if (!(error instanceof KeyTaken) || !claim) throw error;
       const earlier = await this.replay(recording, claim);
       if (!earlier) throw error;

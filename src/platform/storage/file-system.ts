@@ -1,5 +1,6 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { inTurns } from '../in-turns.js';
 import { StorageUnavailable } from './storage-errors.js';
 
 /** Voice notes are private: only the user that runs the service may enter its folders and read its files. */
@@ -19,35 +20,15 @@ export async function makeFolder(folder: string, root: string): Promise<void> {
   }
 }
 
-interface Syncing {
-  current: Promise<void>;
-  /** Begins when the current one has ended, for all who ask until then. */
-  next: Promise<void> | null;
-}
-
-const syncing = new Map<string, Syncing>();
-
 /**
- * Makes what was created in, moved into or removed from `folder` survive a power cut. Those who ask while a sync is
- * under way, which may have passed over what they did, share the next one.
+ * Makes what was created in, moved into or removed from a folder survive a power cut. Those who ask while a sync is under
+ * way, which may have passed over what they did, share the next one.
  */
-export function syncFolder(folder: string): Promise<void> {
-  const state = syncing.get(folder);
-  if (state === undefined) return beginSync(folder);
-  const begin = (): Promise<void> => beginSync(folder);
-  state.next ??= state.current.then(begin, begin);
-  return state.next;
-}
-
-function beginSync(folder: string): Promise<void> {
-  const state: Syncing = { current: syncOnce(folder), next: null };
-  syncing.set(folder, state);
-  const forget = (): void => {
-    if (state.next === null) syncing.delete(folder);
-  };
-  void state.current.then(forget, forget);
-  return state.current;
-}
+export const syncFolder = inTurns<string, void>(async (folders) => {
+  const syncs = new Map([...new Set(folders)].map((folder) => [folder, syncOnce(folder)]));
+  await Promise.allSettled(syncs.values());
+  return folders.map((folder) => syncs.get(folder));
+});
 
 async function syncOnce(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
