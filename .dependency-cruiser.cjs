@@ -1,35 +1,36 @@
-// The walls of the house (docs/architecture.md). A broken one fails `npm run check`.
+// The import rules of the architecture (docs/architecture.md). A broken one fails `npm run check`.
 const { readdirSync } = require('node:fs');
 
-/** Which neighbours a module may enter. A new edge is a decision to be reviewed. */
-const NEIGHBOURS = {
+/** Which other modules a module may import. A new edge is a decision to be reviewed. */
+const DEPENDENCIES = {
   'access-tokens': ['account'],
   account: ['recordings'],
   transcriptions: ['recordings'],
   webhooks: ['recordings'],
 };
 
-/** Modules that a team has added may enter all of these, by the door. */
-const CORE = ['access-tokens', 'account', 'api-keys', 'recordings', 'transcriptions', 'webhooks'];
+/** Modules that a team has added may import all of these, through their public files. */
+const CORE = ['access-tokens', 'account', 'api-keys', 'health', 'recordings', 'transcriptions', 'webhooks'];
 
 const MODULES = readdirSync('src/modules');
-const DOORS = String.raw`\.(module|service|events)\.ts$`;
+/** The public files of a module. */
+const PUBLIC = String.raw`\.(module|service|events)\.ts$`;
 
-/** A module imports platform, packages, itself and its neighbours. */
-const neighbourhood = MODULES.map((name) => {
-  const neighbours = CORE.includes(name) ? (NEIGHBOURS[name] ?? []) : CORE;
+/** A module imports platform, access, packages, itself and its dependencies. */
+const moduleRules = MODULES.map((name) => {
+  const dependencies = CORE.includes(name) ? (DEPENDENCIES[name] ?? []) : CORE;
   return {
     name: `module-${name}`,
-    comment: `${name} may enter only: ${neighbours.join(', ') || 'no other module'}`,
+    comment: `${name} may import only: ${dependencies.join(', ') || 'no other module'}`,
     severity: 'error',
     from: { path: `^src/modules/${name}/` },
-    to: { path: '^src/', pathNot: `^src/(platform|modules/(${[name, ...neighbours].join('|')}))/` },
+    to: { path: '^src/', pathNot: `^src/(platform|access|modules/(${[name, ...dependencies].join('|')}))/` },
   };
 });
 
 module.exports = {
   forbidden: [
-    ...neighbourhood,
+    ...moduleRules,
     {
       name: 'platform-knows-no-business',
       severity: 'error',
@@ -37,29 +38,35 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/platform/' },
     },
     {
-      name: 'neighbours-by-the-door',
-      comment: 'A module is entered by its module, service or events file, never by its entity, DTO or presenter.',
+      name: 'access-imports-platform-only',
+      severity: 'error',
+      from: { path: '^src/access/' },
+      to: { path: '^src/', pathNot: '^src/(platform|access)/' },
+    },
+    {
+      name: 'modules-by-public-files',
+      comment: 'A module is imported by its module, service or events file, never by its entity, DTO or presenter.',
       severity: 'error',
       from: { path: '^src/modules/([^/]+)/' },
-      to: { path: '^src/modules/', pathNot: ['^src/modules/$1/', DOORS] },
+      to: { path: '^src/modules/', pathNot: ['^src/modules/$1/', PUBLIC] },
     },
     {
-      name: 'guards-by-the-door',
-      comment: 'What each request passes asks the modules, and never reads their tables.',
+      name: 'guards-by-public-files',
+      comment: 'The guards call the services of modules and never read their tables.',
       severity: 'error',
       from: { path: '^src/guards/' },
-      to: { path: '^src/', pathNot: ['^src/(platform|guards)/', DOORS] },
+      to: { path: '^src/', pathNot: ['^src/(platform|access|guards)/', PUBLIC] },
     },
     {
-      name: 'examples-by-the-door',
-      comment: 'An added module gets on with what the core offers to all.',
+      name: 'examples-by-public-files',
+      comment: 'An added module uses what the core offers to all.',
       severity: 'error',
       from: { path: '^examples/', pathNot: String.raw`\.e2e\.ts$` },
-      to: { path: '^(src|test|scripts)/', pathNot: ['^src/platform/', DOORS] },
+      to: { path: '^(src|test|scripts)/', pathNot: ['^src/(platform|access)/', '^src/extension.ts$', PUBLIC] },
     },
     {
       name: 'guards-only-from-the-app',
-      comment: 'Controllers use the words in platform/access/; what enforces them is put together in app.*',
+      comment: 'Controllers use the decorators in access/; what enforces them is assembled in app.*',
       severity: 'error',
       from: { path: '^src/', pathNot: String.raw`^src/(guards/|app\.)` },
       to: { path: '^src/guards/' },
@@ -85,7 +92,7 @@ module.exports = {
     },
     {
       name: 'no-development-package',
-      comment: 'It is not there in production.',
+      comment: 'Development packages are not installed in production.',
       severity: 'error',
       from: { path: '^src/', pathNot: String.raw`\.spec\.ts$` },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },

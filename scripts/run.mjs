@@ -1,5 +1,5 @@
 // Runs a built file of the service with the settings of the `npm start` that runs here, as far as the environment
-// and `.env` do not give them: node scripts/run.mjs dist/cli.js account:list
+// and `.env` do not give them: node scripts/run.mjs dist/commands/cli.js account:list
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

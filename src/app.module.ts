@@ -1,9 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import type { Extension } from './extension.js';
 import { GuardsModule } from './guards/guards.module.js';
 import { UnknownPathModule } from './guards/unknown-path.module.js';
+import { migrationsOf } from './migrations/migrations.js';
 import { AccessTokensModule } from './modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from './modules/account/account.module.js';
 import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
+import { HealthModule } from './modules/health/health.module.js';
 import { RecordingsModule } from './modules/recordings/recordings.module.js';
 import { TranscriptionsModule, TranscriptionWorkModule } from './modules/transcriptions/transcriptions.module.js';
 import { DeliveryWorkModule, WebhooksModule } from './modules/webhooks/webhooks.module.js';
@@ -11,7 +14,6 @@ import { ConfigModule } from './platform/config/config.module.js';
 import type { Env } from './platform/config/env.js';
 import { DatabaseModule } from './platform/database/database.module.js';
 import { EventsModule } from './platform/events/events.module.js';
-import type { Extension } from './platform/extension.js';
 import { LoggingModule } from './platform/observability/logging.module.js';
 import { ObservabilityModule } from './platform/observability/observability.module.js';
 import { QueueModule } from './platform/queue/queue.module.js';
@@ -19,7 +21,7 @@ import { RateLimitModule } from './platform/rate-limit/rate-limit.module.js';
 import { SecretsModule } from './platform/secrets/secrets.module.js';
 import { StorageModule } from './platform/storage/storage.module.js';
 
-/** Every room, in reading order. */
+/** Every module, in reading order. */
 @Module({})
 export class AppModule {
   static for(env: Env, extensions: Extension[]): DynamicModule {
@@ -28,7 +30,7 @@ export class AppModule {
       imports: [
         ConfigModule.for(env),
         LoggingModule.for(env),
-        DatabaseModule.for(extensions.flatMap((extension) => extension.migrations ?? [])),
+        DatabaseModule.for(migrationsOf(extensions)),
         QueueModule,
         SecretsModule,
         StorageModule,
@@ -43,6 +45,7 @@ export class AppModule {
         RecordingsModule,
         TranscriptionsModule,
         WebhooksModule,
+        HealthModule,
         ...(env.roles.includes('worker') ? [TranscriptionWorkModule, DeliveryWorkModule] : []),
 
         ...extensions.map((extension) => extension.module),

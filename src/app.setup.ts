@@ -1,31 +1,47 @@
 import { HttpStatus } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
+import { AppModule } from './app.module.js';
+import { extensions } from './extensions.js';
 import { Gate } from './guards/gate.middleware.js';
 import { Env } from './platform/config/env.js';
 import { NotFoundError } from './platform/errors/errors.js';
-import { ErrorFilter } from './platform/http/error.filter.js';
-import { serveOpenApi } from './platform/http/openapi.js';
-import { requireSoundness } from './platform/http/request-target.js';
-import { securityHeaders } from './platform/http/security-headers.js';
-import { ValidationPipe } from './platform/http/validation.pipe.js';
-import { Metrics } from './platform/observability/metrics.js';
-import { RequestLog } from './platform/observability/request-log.js';
+import { ErrorFilter } from './platform/http/output/error.filter.js';
+import { serveOpenApi } from './platform/http/output/openapi.js';
+import { validateRequestLine } from './platform/http/server/request-line.js';
+import { BoundedExpressAdapter } from './platform/http/server/express.adapter.js';
+import { securityHeaders } from './platform/http/server/security-headers.js';
+import { RequestValidationPipe } from './platform/http/input/request-validation.pipe.js';
+import { MetricsMiddleware } from './platform/observability/metrics.middleware.js';
+import { RequestLogMiddleware } from './platform/observability/request-log.middleware.js';
+import { StructuredLoggerService } from './platform/observability/structured-logger.service.js';
+
+/** The service, ready to listen. Bodies are read after the guards, so there is no global parser. */
+export async function createApp(env: Env): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.for(env, extensions),
+    new BoundedExpressAdapter(env),
+    { bodyParser: false, bufferLogs: true, abortOnError: false },
+  );
+  app.useLogger(app.get(StructuredLoggerService));
+  return configureApp(app);
+}
 
 /** What `main.ts` and the tests share: the way of a request up to its handler, in order. */
-export function setUp(app: NestExpressApplication): NestExpressApplication {
+export function configureApp(app: NestExpressApplication): NestExpressApplication {
   const env = app.get(Env);
-  const [log, metrics, gate] = [app.get(RequestLog), app.get(Metrics), app.get(Gate)];
+  const [log, metrics, gate] = [app.get(RequestLogMiddleware), app.get(MetricsMiddleware), app.get(Gate)];
   app.use(log.use.bind(log));
   app.use(metrics.use.bind(metrics));
   app.use(securityHeaders());
   if (!env.roles.includes('api')) app.use(refuseBusiness);
   app.use(gate.use.bind(gate));
-  app.use(requireSoundness);
+  app.use(validateRequestLine);
   if (env.corsOrigins.length > 0) allowOrigins(app, env.corsOrigins);
   app.use(answerOptions);
   app.useGlobalFilters(new ErrorFilter());
-  app.useGlobalPipes(new ValidationPipe());
+  app.useGlobalPipes(new RequestValidationPipe());
   if (env.roles.includes('api')) serveOpenApi(app);
   return app;
 }

@@ -1,4 +1,4 @@
-import type { Extension } from './platform/extension.js';
+import type { Extension } from './extension.js';
 
 /** The one list of the core that a team adding modules of its own edits (docs/extending.md). */
 export const extensions: Extension[] = [];

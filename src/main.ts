@@ -1,5 +1,5 @@
 /** Starts the roles that ROLES names and serves until it is asked to stop. */
-import { createApp } from './app.js';
+import { createApp } from './app.setup.js';
 import { readEnv } from './platform/config/env.js';
 
 /** An orderly stop takes less; what takes longer is picked up by others. A second signal does not wait at all. */

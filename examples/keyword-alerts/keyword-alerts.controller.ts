@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { CurrentPrincipal } from '../../src/platform/access/current-principal.js';
-import type { Principal } from '../../src/platform/access/principal.js';
-import { RequireScope } from '../../src/platform/access/require-scope.js';
+import { CurrentPrincipal } from '../../src/access/current-principal.decorator.js';
+import type { Principal } from '../../src/access/principal.js';
+import { RequireScope } from '../../src/access/access.decorators.js';
 import { type PageFields, pageFields, PageQuery } from '../../src/platform/http/page.js';
 import { resourceTime } from '../../src/platform/http/timestamps.js';
 import type { KeywordAlert } from './keyword-alert.entity.js';

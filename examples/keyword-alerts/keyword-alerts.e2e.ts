@@ -1,3 +1,4 @@
+import { migrationsOf } from '../../src/migrations/migrations.js';
 import { migrationDataSource } from '../../src/platform/database/data-source.js';
 import { migrate } from '../../src/platform/database/schema.js';
 import { readEnv } from '../../src/platform/config/env.js';
@@ -13,7 +14,7 @@ describe('an added module', () => {
 
   beforeAll(async () => {
     ground = await prepareGround();
-    const dataSource = migrationDataSource(readEnv(ground.environment), keywordAlerts.migrations ?? []);
+    const dataSource = migrationDataSource(readEnv(ground.environment), migrationsOf([keywordAlerts]));
     await dataSource.initialize();
     await migrate(dataSource);
     await dataSource.destroy();

@@ -1,6 +1,6 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import type { Extension } from '../../src/platform/extension.js';
+import type { Extension } from '../../src/extension.js';
 import { RecordingTranscribed } from '../../src/modules/recordings/recordings.events.js';
 import { EventBus } from '../../src/platform/events/event-bus.js';
 import { KeywordAlert } from './keyword-alert.entity.js';

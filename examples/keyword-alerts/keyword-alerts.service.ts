@@ -3,8 +3,8 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { RecordingTranscribed } from '../../src/modules/recordings/recordings.events.js';
-import type { Tx } from '../../src/platform/database/database.js';
-import type { Found, PageQuery } from '../../src/platform/http/page.js';
+import type { Tx } from '../../src/platform/database/database.service.js';
+import type { PageResult, PageQuery } from '../../src/platform/http/page.js';
 import { KeywordAlert } from './keyword-alert.entity.js';
 
 /** What to listen for; a real module would keep a list for each account. */
@@ -30,7 +30,7 @@ export class KeywordAlertsService {
     );
   }
 
-  async list(accountId: string, { page, limit }: PageQuery): Promise<Found<KeywordAlert>> {
+  async list(accountId: string, { page, limit }: PageQuery): Promise<PageResult<KeywordAlert>> {
     const [items, total] = await this.alerts.findAndCount({
       where: { accountId },
       order: { createdAt: 'DESC', id: 'DESC' },

@@ -14,14 +14,14 @@ const ROLES = ['api', 'worker'];
 
 /** Brings the database's schema up to date. */
 export async function migrate(env) {
-  const { code, output } = await run(process.execPath, ['dist/migrate.js'], { cwd: ROOT, env });
+  const { code, output } = await run(process.execPath, ['dist/commands/migrate.js'], { cwd: ROOT, env });
   if (code !== 0) throw new UserError(`The database could not be migrated:\n${output.trim()}`);
 }
 
 /** Runs an operator's command and returns the JSON value that it prints. */
 export async function runCli(args, env) {
   const options = { cwd: ROOT, env, timeout: CLI_TIMEOUT_MS };
-  const { code, stdout, output } = await run(process.execPath, ['dist/cli.js', ...args, '--json'], options);
+  const { code, stdout, output } = await run(process.execPath, ['dist/commands/cli.js', ...args, '--json'], options);
   if (code !== 0) throw new UserError(`${args[0]} failed:\n${output.trim()}`);
   return JSON.parse(stdout);
 }

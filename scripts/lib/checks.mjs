@@ -15,12 +15,12 @@ const STATIC_CHECKS = [
   { label: 'Format', command: ['oxfmt', '--check'] },
   { label: 'Lint', command: ['oxlint', '--type-aware'] },
   { label: 'Types', command: ['tsc', '--noEmit'] },
-  { label: 'Walls', command: ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'examples'] },
+  { label: 'Import rules', command: ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'examples'] },
   { label: 'Dead code', command: ['knip'] },
 ];
 
 /**
- * Format, lint, types, walls, dead code and unit tests.
+ * Format, lint, types, import rules, dead code and unit tests.
  * @param {NodeJS.ProcessEnv} env @param {string} folder for jest's results
  */
 export async function runFastChecks(env, folder) {

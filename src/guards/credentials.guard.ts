@@ -1,13 +1,13 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { IdentifiedRequest } from '../platform/access/current-principal.js';
+import type { IdentifiedRequest } from '../access/current-principal.decorator.js';
 import { AuthenticationError, RateLimitError } from '../platform/errors/errors.js';
-import { AccessRules } from './access-rules.js';
+import { AccessRulesService } from './access-rules.service.js';
 import { verdictOf } from './verdict.js';
 
 /** 401 for whoever is not known, 503 when nobody could be asked. */
 @Injectable()
 export class CredentialsGuard implements CanActivate {
-  constructor(private readonly rules: AccessRules) {}
+  constructor(private readonly rules: AccessRulesService) {}
 
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<IdentifiedRequest>();

@@ -5,7 +5,7 @@ import { Env } from '../platform/config/env.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
 import type { BucketState } from '../platform/rate-limit/bucket-state.js';
 import { TokenBucket } from '../platform/rate-limit/token-bucket.js';
-import { Authenticator } from './authenticator.js';
+import { AuthenticatorService } from './authenticator.service.js';
 import { setVerdict, type Verdict } from './verdict.js';
 
 /** Reads of one request's credentials; more than one only where they change at that very moment. */
@@ -19,7 +19,7 @@ const MAX_READS = 3;
 @Injectable()
 export class Gate implements NestMiddleware {
   constructor(
-    private readonly authenticator: Authenticator,
+    private readonly authenticator: AuthenticatorService,
     private readonly buckets: TokenBucket,
     private readonly env: Env,
   ) {}

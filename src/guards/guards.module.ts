@@ -4,9 +4,9 @@ import { ThrottlerModule } from '@nestjs/throttler';
 import { AccessTokensModule } from '../modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from '../modules/account/account.module.js';
 import { ApiKeysModule } from '../modules/api-keys/api-keys.module.js';
-import { JsonBodyGuard } from '../platform/http/json-body.guard.js';
-import { AccessRules } from './access-rules.js';
-import { Authenticator } from './authenticator.js';
+import { JsonBodyGuard } from '../platform/http/input/json-body.guard.js';
+import { AccessRulesService } from './access-rules.service.js';
+import { AuthenticatorService } from './authenticator.service.js';
 import { CredentialsGuard } from './credentials.guard.js';
 import { Gate } from './gate.middleware.js';
 import { PlanThrottlerGuard } from './plan-throttler.guard.js';
@@ -23,8 +23,8 @@ import { ScopeGuard } from './scope.guard.js';
     AccessTokensModule,
   ],
   providers: [
-    AccessRules,
-    Authenticator,
+    AccessRulesService,
+    AuthenticatorService,
     Gate,
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: PlanThrottlerGuard },

@@ -1,13 +1,13 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { AccountSuspendedError, PermissionError } from '../platform/errors/errors.js';
-import { AccessRules } from './access-rules.js';
+import { AccessRulesService } from './access-rules.service.js';
 import { verdictOf } from './verdict.js';
 
 /** 403 for a suspended account, then for credentials without the scope that the handler declares. */
 @Injectable()
 export class ScopeGuard implements CanActivate {
-  constructor(private readonly rules: AccessRules) {}
+  constructor(private readonly rules: AccessRulesService) {}
 
   canActivate(context: ExecutionContext): boolean {
     const { scope, allowAccessToken } = this.rules.of(context);

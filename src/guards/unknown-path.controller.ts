@@ -1,6 +1,6 @@
 import { All, Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../platform/access/require-scope.js';
+import { Public } from '../access/access.decorators.js';
 import { NotFoundError } from '../platform/errors/errors.js';
 
 /** Whatever no other controller answers: 404 with or without credentials, but limited like everything else (D6). */

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { Principal } from '../platform/access/principal.js';
+import type { Principal } from '../access/principal.js';
 import type { BucketState } from '../platform/rate-limit/bucket-state.js';
 
 /**

@@ -2,7 +2,7 @@ import { createSecretKey, generateKeyPairSync, randomBytes, randomUUID } from 'n
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import request, { type Test } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
-import { Secrets } from '../../src/platform/secrets/secrets.js';
+import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
 import { silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { call, type Ids, NAMED_OPERATIONS, type Operation } from '../support/operations.js';
@@ -213,7 +213,7 @@ describe('access tokens (D15)', () => {
       const payload = Object.fromEntries(Object.entries({ ...honest, ...claims }).filter(([, v]) => v !== undefined));
       return await new SignJWT(payload)
         .setProtectedHeader({ alg, typ: 'JWT' })
-        .sign(key ?? service.app.get(Secrets).tokenKey);
+        .sign(key ?? service.app.get(SecretsService).tokenKey);
     }
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 

@@ -1,5 +1,5 @@
 import { AccountService } from '../../src/modules/account/account.service.js';
-import { foldTallies } from '../../src/modules/recordings/tally.js';
+import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.js';
 import { silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { expectHeaders, expectInvalid } from '../support/refusals.js';
@@ -92,7 +92,7 @@ describe('account', () => {
       await Promise.all([
         ...ids.slice(0, 5).map((id) => caller.delete(`/v1/recordings/${id}`).expect(204)),
         ...Array.from({ length: 6 }, () => upload(caller)),
-        foldTallies(service.database),
+        compactUsageCounters(service.database),
       ]);
       const expected = {
         recordings_count: 18,
@@ -101,7 +101,7 @@ describe('account', () => {
       };
 
       expect((await usage()).current_month).toEqual(expected);
-      await foldTallies(service.database);
+      await compactUsageCounters(service.database);
       expect((await usage()).current_month).toEqual(expected);
     });
 

@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { SCOPES } from '../../src/platform/access/scopes.js';
+import { SCOPES } from '../../src/access/scopes.js';
 import { Caller, type Credentials } from '../support/caller.js';
 import { eventually } from '../support/eventually.js';
 import { addKeys } from '../support/fillers.js';

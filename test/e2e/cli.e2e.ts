@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SCOPES } from '../../src/platform/access/scopes.js';
+import { SCOPES } from '../../src/access/scopes.js';
 import { type Said, runCli } from '../support/cli.js';
 import { Caller } from '../support/caller.js';
 import { expectRefusal } from '../support/refusals.js';

@@ -1,6 +1,6 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Response } from 'supertest';
-import { foldTallies } from '../../src/modules/recordings/tally.js';
+import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.js';
 import { garbage, pipedWav, silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { eventually } from '../support/eventually.js';
@@ -131,7 +131,7 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
 
     async function keepFolding(): Promise<void> {
       while (acting) {
-        await foldTallies(service.database);
+        await compactUsageCounters(service.database);
         await yieldTurn();
       }
     }
@@ -193,7 +193,7 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
       await caller.finished(body.id);
     }
     const [usage, total] = [await usageOf(caller), await totalOf(caller)];
-    await foldTallies(service.database);
+    await compactUsageCounters(service.database);
     expect(await deltas(caller)).toBe(0);
     expect(await usageOf(caller)).toEqual(usage);
     expect(await totalOf(caller)).toBe(total);
@@ -309,7 +309,7 @@ describe('D8: calendar months in UTC; D18: days in UTC', () => {
     const caller = await service.account();
     const instants = [monthStart(0), lastMoment(1), monthStart(1), lastMoment(2), monthStart(2)];
     for (const instant of instants) await recordingOf(caller, instant);
-    await foldTallies(service.database);
+    await compactUsageCounters(service.database);
     const { body: failing } = await caller.upload(garbage('wav', 3)).expect(201);
     await caller.finished(failing.id);
     const filters = [

@@ -8,7 +8,7 @@ import {
   decode,
   decoderProblem,
 } from '../../src/modules/transcriptions/decoding/decoder.js';
-import { AudioRefused } from '../../src/modules/transcriptions/engines/transcription-engine.js';
+import { AudioRejectedError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
 import { absurdWavs, silenceWav, wav } from '../support/audio-bytes.js';
 
 const FIXTURES = path.resolve(__dirname, '../fixtures/speech');
@@ -63,7 +63,7 @@ describe('the decoder', () => {
     'survives a WAV header that claims %s and has no facts given',
     async (_, make) => {
       await secondsOf(await fileOf(make(), 'wav')).catch((error: unknown) =>
-        expect(error).toBeInstanceOf(AudioRefused),
+        expect(error).toBeInstanceOf(AudioRejectedError),
       );
     },
   );
@@ -76,7 +76,7 @@ describe('the decoder', () => {
     ['a WAV that is a concatenation script', () => Buffer.from("ffconcat version 1.0\nfile '/etc/passwd'\n"), 'wav'],
   ] as const)('refuses %s for good', async (_, make, format) => {
     const refusal = await secondsOf(await fileOf(make(), format)).catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(AudioRefused);
+    expect(refusal).toBeInstanceOf(AudioRejectedError);
     expect((refusal as Error).message).toBe('The file contains no audio that can be decoded');
   });
 

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { Module } from '@nestjs/common';
-import type { Extension } from '../../src/platform/extension.js';
+import type { Extension } from '../../src/extension.js';
 import { RecordingFailed } from '../../src/modules/recordings/recordings.events.js';
 import type { Delivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
-import { SENDER_OPTIONS } from '../../src/modules/webhooks/deliveries/sender.js';
+import { SENDER_OPTIONS } from '../../src/modules/webhooks/sending/webhook-sender.service.js';
 import { EventBus } from '../../src/platform/events/event-bus.js';
 import { garbage, silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';

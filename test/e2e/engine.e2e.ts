@@ -2,9 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { AudioFormat } from '../../src/modules/transcriptions/decoding/decoder.js';
-import { PocketSphinxEngine } from '../../src/modules/transcriptions/engines/pocketsphinx.engine.js';
-import { AudioRefused, EngineFault } from '../../src/modules/transcriptions/engines/transcription-engine.js';
-import { type Note, type TranscribedNote, Transcriber } from '../../src/modules/transcriptions/transcriber.js';
+import { PocketSphinxEngine } from '../../src/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js';
+import { AudioRejectedError, EngineError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
+import {
+  type AudioInput,
+  type TranscriptionResult,
+  TranscriberService,
+} from '../../src/modules/transcriptions/worker/transcriber.service.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import { silenceWav } from '../support/audio-bytes.js';
 import { SERVICE_TIMEOUT } from '../support/timeouts.js';
@@ -34,7 +38,7 @@ const env = readEnv({
 jest.setTimeout(SERVICE_TIMEOUT);
 
 describe('PocketSphinx', () => {
-  const transcriber = new Transcriber(new PocketSphinxEngine(), env);
+  const transcriber = new TranscriberService(new PocketSphinxEngine(), env);
   let folder: string;
 
   beforeAll(async () => {
@@ -45,13 +49,13 @@ describe('PocketSphinx', () => {
     await rm(folder, { recursive: true });
   });
 
-  function note(file: string, more: Partial<Note> = {}): Note {
+  function note(file: string, more: Partial<AudioInput> = {}): AudioInput {
     const format = path.extname(file).slice(1) as AudioFormat;
     const signal = new AbortController().signal;
     return { file, format, sampleRate: null, channels: null, language: null, signal, ...more };
   }
 
-  const hear = (name: string, more?: Partial<Note>): Promise<TranscribedNote> =>
+  const hear = (name: string, more?: Partial<AudioInput>): Promise<TranscriptionResult> =>
     transcriber.transcribe(note(path.join(FIXTURES, name), more));
 
   async function silence(seconds: number): Promise<string> {
@@ -105,7 +109,7 @@ describe('PocketSphinx', () => {
 
   it('refuses a language that it does not speak when it is told', async () => {
     const refusal = await hear('leopard-de.wav', { language: 'german' }).catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(AudioRefused);
+    expect(refusal).toBeInstanceOf(AudioRejectedError);
     expect((refusal as Error).message).toMatch(/german.*english/);
   });
 
@@ -126,7 +130,7 @@ describe('PocketSphinx', () => {
     async (probedSeconds) => {
       const file = await silence(MAX_AUDIO_SECONDS + 1);
       const refusal = await transcriber.transcribe(note(file, { probedSeconds })).catch((error: unknown) => error);
-      expect(refusal).toBeInstanceOf(AudioRefused);
+      expect(refusal).toBeInstanceOf(AudioRejectedError);
       expect((refusal as Error).message).toContain(`${MAX_AUDIO_SECONDS} seconds`);
     },
   );
@@ -146,6 +150,6 @@ describe('PocketSphinx', () => {
   });
 
   it('does not blame the audio for a file that is gone', async () => {
-    await expect(hear('nowhere.wav')).rejects.toBeInstanceOf(EngineFault);
+    await expect(hear('nowhere.wav')).rejects.toBeInstanceOf(EngineError);
   });
 });

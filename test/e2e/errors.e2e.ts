@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Controller, Get, Module } from '@nestjs/common';
 import request, { type Test } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
-import { RequireScope } from '../../src/platform/access/require-scope.js';
+import { RequireScope } from '../../src/access/access.decorators.js';
 import { silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { eventually } from '../support/eventually.js';

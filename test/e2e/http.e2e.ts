@@ -310,7 +310,7 @@ describe('HTTP', () => {
   describe('CORS', () => {
     const preflight = (at: Service, origin: string): Test =>
       anonymous('options', '/v1/recordings', at).set({
-        Origin: origin,
+        UploadContext: origin,
         'Access-Control-Request-Method': 'POST',
         'Access-Control-Request-Headers': 'authorization,idempotency-key',
       });

@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { readEnv } from '../../src/platform/config/env.js';
-import { Secrets } from '../../src/platform/secrets/secrets.js';
+import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
 import { silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { runCli } from '../support/cli.js';
@@ -49,7 +49,7 @@ describe('rotating SECRET_KEY', () => {
     ground = await prepareGround();
     receiver = await WebhookReceiver.listen();
     service = await startService(ground, { ...OLD, WEBHOOK_RETRY_SCHEDULE });
-    oldKeyId = service.app.get(Secrets).keyId;
+    oldKeyId = service.app.get(SecretsService).keyId;
   });
 
   afterAll(async () => {
@@ -58,7 +58,7 @@ describe('rotating SECRET_KEY', () => {
     await ground.clear();
   });
 
-  const keyId = () => service.app.get(Secrets).keyId;
+  const keyId = () => service.app.get(SecretsService).keyId;
   /** The same client, at the service as it runs now. */
   const now = (caller: Caller) => caller.at(service.url);
   const ask = (caller: Caller) => now(caller).get('/v1/account');
@@ -188,7 +188,10 @@ describe('rotating SECRET_KEY', () => {
     });
 
     it('secrets:rotate does not overwrite a secret that is changed while it runs', async () => {
-      const [old, current] = [new Secrets(readEnv({ ...ground.environment, ...OLD })), service.app.get(Secrets)];
+      const [old, current] = [
+        new SecretsService(readEnv({ ...ground.environment, ...OLD })),
+        service.app.get(SecretsService),
+      ];
       const contested = await createHook(used, '/contested');
       await setSealed(contested.id, old.encrypt('the secret before', contested.id));
 
@@ -209,7 +212,10 @@ describe('rotating SECRET_KEY', () => {
 
     it(`secrets:rotate goes through ${MANY} webhooks, those it cannot read among them`, async () => {
       const caller = await service.account();
-      const [old, current] = [new Secrets(readEnv({ ...ground.environment, ...OLD })), service.app.get(Secrets)];
+      const [old, current] = [
+        new SecretsService(readEnv({ ...ground.environment, ...OLD })),
+        service.app.get(SecretsService),
+      ];
       const ids = await addWebhooks(service, caller, MANY);
       const sealed = ids.map((id, index) => (index % 10 === 0 ? 'damaged' : old.encrypt(`secret of ${id}`, id)));
       await service.database.query(

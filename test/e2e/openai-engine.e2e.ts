@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
-import { type OpenAiTimes, OpenAiEngine } from '../../src/modules/transcriptions/engines/openai.engine.js';
-import { AudioRefused, EngineFault } from '../../src/modules/transcriptions/engines/transcription-engine.js';
+import { type OpenAiTimes, OpenAiEngine } from '../../src/modules/transcriptions/engines/openai/openai.engine.js';
+import { AudioRejectedError, EngineError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
 import {
   type FakeAnswer,
   FakeOpenAiServer,
@@ -128,9 +128,9 @@ describe('the OpenAI engine', () => {
 
     it('never with more than hosted servers take: ten minutes are 19.2 MB, and more is no piece', async () => {
       const engine = engineFor({ times: { limit: 20_000 } });
-      await hear(engine, null, engine.maxPieceSeconds);
+      await hear(engine, null, engine.maxChunkSeconds);
       expect(server.calls[0]?.file?.bytes.length).toBe(19_200_044);
-      await expect(hear(engine, null, engine.maxPieceSeconds + 0.1)).rejects.toThrow(RangeError);
+      await expect(hear(engine, null, engine.maxChunkSeconds + 0.1)).rejects.toThrow(RangeError);
       expect(server.calls).toHaveLength(1);
     });
   });
@@ -161,21 +161,21 @@ describe('the OpenAI engine', () => {
     it('no page of HTML as a transcript', async () => {
       server.answer = { text: '<!doctype html><title>Welcome</title>', type: 'text/html' };
       const error = await failure(hear());
-      expect(error).toBeInstanceOf(EngineFault);
+      expect(error).toBeInstanceOf(EngineError);
       expect(error.message).toContain('no transcript');
     });
 
     it('no error as a transcript, whatever the status says', async () => {
       server.answer = { json: { error: 'failed to read WAV file' } };
       const error = await failure(hear());
-      expect(error).toBeInstanceOf(EngineFault);
+      expect(error).toBeInstanceOf(EngineError);
       expect(error.message).toContain('failed to read WAV file');
     });
 
     it('no answer without end', async () => {
       server.answer = { behaviour: 'flood' };
       const error = await failure(hear(engineFor({ times: { limit: 10_000, patience: 0 } })));
-      expect(error).toBeInstanceOf(EngineFault);
+      expect(error).toBeInstanceOf(EngineError);
       expect(error.message).toContain('too long');
     });
   });
@@ -207,7 +207,7 @@ describe('the OpenAI engine', () => {
       const refusal = { status: 400, json: { error: { message: 'Invalid file format.' } } };
       server.next(refusal, refusal, refusal);
       const engine = engineFor();
-      expect(await failure(hear(engine))).toBeInstanceOf(AudioRefused);
+      expect(await failure(hear(engine))).toBeInstanceOf(AudioRejectedError);
       await hear(engine);
       expect(server.calls.at(-1)?.fields.response_format).toEqual(['verbose_json']);
     });
@@ -236,22 +236,22 @@ describe('the OpenAI engine', () => {
     it('four times at most, then leaves it to the queue', async () => {
       server.answer = { status: 503, json: { error: { message: 'loading model' } } };
       const error = await failure(hear());
-      expect(error).toBeInstanceOf(EngineFault);
-      expect(error).toMatchObject({ suspectsAudio: false });
+      expect(error).toBeInstanceOf(EngineError);
+      expect(error).toMatchObject({ audioSuspected: false });
       expect(error.message).toContain('loading model');
       expect(server.calls).toHaveLength(4);
     });
 
     it('not at all when the server wants more patience than there is', async () => {
       server.answer = { status: 429, headers: { 'retry-after': '3600' } };
-      expect(await failure(hear())).toBeInstanceOf(EngineFault);
+      expect(await failure(hear())).toBeInstanceOf(EngineError);
       expect(server.calls).toHaveLength(1);
     });
 
     it('not after a refusal for good', async () => {
       server.answer = { status: 422, json: { detail: 'Audio is broken' } };
       const error = await failure(hear());
-      expect(error).toBeInstanceOf(AudioRefused);
+      expect(error).toBeInstanceOf(AudioRejectedError);
       expect(error.message).toBe('The transcription server refused the audio: Audio is broken');
       expect(server.calls).toHaveLength(1);
     });
@@ -259,8 +259,8 @@ describe('the OpenAI engine', () => {
     it.each([401, 403, 404])('not after %d, which is the operator’s to mend', async (status) => {
       server.answer = { status, json: { error: { message: `Incorrect API key provided: ${KEY}` } } };
       const error = await failure(hear());
-      expect(error).toBeInstanceOf(EngineFault);
-      expect(error).toMatchObject({ suspectsAudio: false });
+      expect(error).toBeInstanceOf(EngineError);
+      expect(error).toMatchObject({ audioSuspected: false });
       expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain(KEY);
       expect(server.calls).toHaveLength(1);
     });
@@ -272,8 +272,8 @@ describe('the OpenAI engine', () => {
       async (behaviour) => {
         server.answer = { behaviour, json: VERBOSE_ANSWER };
         const error = await failure(hear(engineFor({ times: { limit: 200 } })));
-        expect(error).toBeInstanceOf(EngineFault);
-        expect(error).toMatchObject({ suspectsAudio: false });
+        expect(error).toBeInstanceOf(EngineError);
+        expect(error).toMatchObject({ audioSuspected: false });
         expect(error.message).toContain('in time');
         expect(server.calls).toHaveLength(1);
       },
@@ -304,8 +304,8 @@ describe('the OpenAI engine', () => {
   it('says so when there is no server', async () => {
     const engine = engineFor({ baseUrl: `http://127.0.0.1:${await freePort()}/v1` });
     const error = await failure(hear(engine));
-    expect(error).toBeInstanceOf(EngineFault);
-    expect(error).toMatchObject({ suspectsAudio: false });
+    expect(error).toBeInstanceOf(EngineError);
+    expect(error).toMatchObject({ audioSuspected: false });
     expect(error.message).toContain('OPENAI_BASE_URL');
     expect(error.message).toContain('nothing listens there');
   });

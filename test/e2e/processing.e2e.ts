@@ -1,14 +1,24 @@
 import { getQueueToken } from '@nestjs/bull';
 import type { Queue } from 'bull';
 import { Redis } from 'ioredis';
-import { type Lease, type Outcome, ProcessingService } from '../../src/modules/recordings/processing.service.js';
-import { AudioRefused, EngineFault } from '../../src/modules/transcriptions/engines/transcription-engine.js';
-import type { Transcriber } from '../../src/modules/transcriptions/transcriber.js';
-import { TRANSCRIPTION_QUEUE, TranscriptionDoorbell } from '../../src/modules/transcriptions/transcription-doorbell.js';
-import { TranscriptionRun, WorkerStopping } from '../../src/modules/transcriptions/transcription-run.js';
+import {
+  type Lease,
+  type Outcome,
+  RecordingLeasesService,
+} from '../../src/modules/recordings/leases/recording-leases.service.js';
+import { AudioRejectedError, EngineError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
+import type { TranscriberService } from '../../src/modules/transcriptions/worker/transcriber.service.js';
+import {
+  TRANSCRIPTION_QUEUE,
+  TranscriptionJobsService,
+} from '../../src/modules/transcriptions/transcription-jobs.service.js';
+import {
+  TranscriptionRunService,
+  WorkerStoppingError,
+} from '../../src/modules/transcriptions/worker/transcription-run.service.js';
 import { Env } from '../../src/platform/config/env.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
-import { StorageUnavailable } from '../../src/platform/storage/storage-errors.js';
+import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
 import { garbage, silenceWav } from '../support/audio-bytes.js';
 import type { Caller } from '../support/caller.js';
 import { cpuTime, engineProcesses } from '../support/engine-processes.js';
@@ -42,13 +52,13 @@ const FAILED: Outcome = { status: 'failed', reason: 'a test' };
 let ground: Ground;
 /** Takes uploads and does no work: only the test does. */
 let desk: Service;
-let processing: ProcessingService;
+let processing: RecordingLeasesService;
 let caller: Caller;
 
 beforeAll(async () => {
   ground = await prepareGround();
   desk = await startService(ground, { ROLES: 'api' });
-  processing = desk.app.get(ProcessingService);
+  processing = desk.app.get(RecordingLeasesService);
 });
 
 beforeEach(async () => {
@@ -132,7 +142,7 @@ describe('a claim', () => {
     expect(second).toMatchObject({ attempt: 2 });
     expect(second.leaseToken).not.toBe(first.leaseToken);
     expect(await processing.renew(first)).toBe(false);
-    await processing.handBack(first, 0, 0, 1);
+    await processing.release(first, 0, 0, 1);
     expect(await rowOf(id)).toMatchObject({ attempt: 2, faults: 0, leaseToken: second.leaseToken });
     expect(await processing.finish(first, FAILED)).toBe(false);
     expect([await count('events', id), await count('transcriptions', id)]).toEqual([0, 0]);
@@ -143,7 +153,7 @@ describe('a claim', () => {
 
   it('is not given before the waiting time of a recording that was handed back is over', async () => {
     const id = await uploaded();
-    await processing.handBack(await claimed(id), 60, 1, 1);
+    await processing.release(await claimed(id), 60, 1, 1);
     expect(await rowOf(id)).toMatchObject({ attempt: 1, faults: 1, leaseToken: null });
     expect(await processing.claim(id)).toBeNull();
     await expire(id);
@@ -250,14 +260,14 @@ describe('the table itself refuses what may never happen, whoever writes', () =>
 
 describe('an attempt that fails', () => {
   /** The run of a worker whose transcriber does as it is told. */
-  function runWith(transcribe: () => Promise<never>): TranscriptionRun {
-    const transcriber = { transcribe, engine: { name: 'fake', model: 'fake' } } as unknown as Transcriber;
+  function runWith(transcribe: () => Promise<never>): TranscriptionRunService {
+    const transcriber = { transcribe, engine: { name: 'fake', model: 'fake' } } as unknown as TranscriberService;
     const { app } = desk;
-    return new TranscriptionRun(
+    return new TranscriptionRunService(
       processing,
       transcriber,
       app.get(ObjectStore),
-      app.get(TranscriptionDoorbell),
+      app.get(TranscriptionJobsService),
       app.get(Env),
     );
   }
@@ -267,7 +277,7 @@ describe('an attempt that fails', () => {
 
   it('by a crash is repeated after 2, 4, 8 and 16 s; the 5th crash fails the recording, with one event', async () => {
     const id = await uploaded();
-    const run = throwing(new EngineFault('The engine process was lost', true));
+    const run = throwing(new EngineError('The engine process was lost', true));
     const waits: number[] = [];
     for (let attempt = 1; attempt < MAX_FAULTS; attempt++) {
       await run.perform(await claimed(id), going);
@@ -284,33 +294,33 @@ describe('an attempt that fails', () => {
   });
 
   it.each([
-    ['an engine that is out of reach', new EngineFault('no answer', false)],
-    ['a store that is out of reach', new StorageUnavailable('no disk')],
+    ['an engine that is out of reach', new EngineError('no answer', false)],
+    ['a store that is out of reach', new StorageUnavailableError('no disk')],
   ])('by %s is not the recording’s fault: repeated, up to 20 attempts', async (_, error) => {
     const id = await uploaded();
     const run = throwing(error);
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       await run.perform(await claimed(id), going);
       expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt, faults: 0 });
-      await processing.failHopeless();
+      await processing.failExhausted();
       await expire(id);
     }
     expect(await processing.claim(id)).toBeNull();
-    await processing.failHopeless();
+    await processing.failExhausted();
     expect(await rowOf(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/20 attempts/) });
     expect(await count('events', id)).toBe(1);
   });
 
   it('by audio that is refused fails the recording at once, with the reason', async () => {
     const id = await uploaded();
-    await throwing(new AudioRefused('The sample rate is absurd')).perform(await claimed(id), going);
+    await throwing(new AudioRejectedError('The sample rate is absurd')).perform(await claimed(id), going);
     expect(await rowOf(id)).toMatchObject({ status: 'failed', attempt: 1, reason: 'The sample rate is absurd' });
   });
 
   it('by a stop of the worker is handed back at once and does not count', async () => {
     const id = await uploaded();
     const stopping = new AbortController();
-    stopping.abort(new WorkerStopping());
+    stopping.abort(new WorkerStoppingError());
     await throwing(new Error('whatever')).perform(await claimed(id), stopping.signal);
     expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: 0, faults: 0, leaseToken: null });
     expect(await claimed(id)).toMatchObject({ attempt: 1 });
@@ -337,11 +347,11 @@ describe('what is owed', () => {
     const id = await uploaded();
     await set(id, `attempt = ${MAX_ATTEMPTS - 1}, lease_until = now() - interval '1 second'`);
     const last = await claimed(id);
-    await processing.failHopeless();
+    await processing.failExhausted();
     expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: MAX_ATTEMPTS });
     await expire(id);
     expect(await processing.claim(id)).toBeNull();
-    await Promise.all([processing.failHopeless(), processing.failHopeless()]);
+    await Promise.all([processing.failExhausted(), processing.failExhausted()]);
     expect(await rowOf(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/20 attempts/) });
     expect(await count('events', id)).toBe(1);
     expect(await processing.finish(last, TRANSCRIBED)).toBe(false);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import request, { type Response } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
-import { RedisConnection } from '../../src/platform/queue/redis.js';
+import { RedisService } from '../../src/platform/queue/redis.service.js';
 import type { RateLimit } from '../../src/platform/config/env.js';
 import { type BucketState, bucketState, LocalBuckets } from '../../src/platform/rate-limit/bucket-state.js';
 import { countAllowed, now } from '../support/allowed-requests.js';
@@ -409,7 +409,7 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
   });
 
   it('a stall of the process itself is not taken for Redis being away', async () => {
-    const asked = service.app.get(RedisConnection).attempt((client) => client.ping());
+    const asked = service.app.get(RedisService).attempt((client) => client.ping());
     const end = Date.now() + 400;
     while (Date.now() < end);
     expect(await asked).toBe('PONG');

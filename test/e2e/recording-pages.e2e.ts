@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import { pageStatement } from '../../src/modules/recordings/recording-list.js';
+import { pageStatement } from '../../src/modules/recordings/recordings.queries.js';
 import type { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
 import { type Ground, prepareGround, type Service, startService } from '../support/service.js';
 import { SERVICE_TIMEOUT } from '../support/timeouts.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import request, { type Test } from 'supertest';
-import { ProcessingService } from '../../src/modules/recordings/processing.service.js';
+import { RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import { garbage, notAudio, silenceWav, wavOfBytes } from '../support/audio-bytes.js';
 import { type Caller, speech } from '../support/caller.js';
 import { eventually } from '../support/eventually.js';
@@ -744,7 +744,7 @@ describe('recordings', () => {
 
     const states: [string, (id: string) => Promise<unknown>][] = [
       ['waiting', async () => undefined],
-      ['under transcription', (id) => service.app.get(ProcessingService).claim(id)],
+      ['under transcription', (id) => service.app.get(RecordingLeasesService).claim(id)],
       ['transcribed', (id) => transcribe(service, id)],
       ['failed', (id) => fail(service, id)],
       ['tried again', (id) => fail(service, id).then(() => caller.post(`${RECORDINGS}/${id}/retry`).expect(202))],
@@ -763,7 +763,7 @@ describe('recordings', () => {
 
     it('throws away a transcription in progress, and no event follows', async () => {
       const id = await upload(caller);
-      const processing = service.app.get(ProcessingService);
+      const processing = service.app.get(RecordingLeasesService);
       const lease = await processing.claim(id);
       if (!lease) throw new Error('not claimed');
       await caller.delete(`${RECORDINGS}/${id}`).expect(204);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import request, { type Response } from 'supertest';
-import { ObjectGc } from '../../src/platform/storage/object-gc.js';
+import { ObjectRemovalsService } from '../../src/platform/storage/object-removals.service.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { Spool } from '../../src/platform/storage/spool.js';
 import { silenceWav } from '../support/audio-bytes.js';
@@ -247,7 +247,7 @@ describe('a process that holds the reconciler’s lock', () => {
       );
       return rows[0]?.pid ?? null;
     };
-    // A duty that cannot get on keeps the lock for as long as is needed to freeze its process.
+    // A task that cannot get on keeps the lock for as long as is needed to freeze its process.
     await admin.query('BEGIN; LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE');
     const frozen = await startMember('worker');
     const session = await eventually(held);
@@ -288,7 +288,7 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
 
   it('an object whose upload was never committed goes when its reservation has run out, and not before', async () => {
     const key = keyOf('01900000-0000-7000-8000-000000000001');
-    await service.app.get(ObjectGc).reserve(key);
+    await service.app.get(ObjectRemovalsService).reserve(key);
     await store(key);
     const { body } = await caller.upload(silenceWav(0.1)).expect(201);
     await caller.finished(body.id);
@@ -300,7 +300,7 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
 
   it('a reservation whose object was never written goes as well', async () => {
     const key = keyOf('01900000-0000-7000-8000-000000000002');
-    await service.app.get(ObjectGc).reserve(key);
+    await service.app.get(ObjectRemovalsService).reserve(key);
     await setDue(key);
     await eventually(async () => (await traces(service, ground)).removals.length === 0);
   });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ObjectMissing, StorageUnavailable } from '../../src/platform/storage/storage-errors.js';
+import { ObjectNotFoundError, StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
 import { S3ObjectStore } from '../../src/platform/storage/s3.object-store.js';
 import { Spool, type SpoolFile } from '../../src/platform/storage/spool.js';
 import { FakeS3 } from '../support/fake-s3.js';
@@ -93,10 +93,10 @@ describe('objects in S3', () => {
   });
 
   it('tells a missing object from a missing bucket', async () => {
-    await expect(store.withFile(KEY, read)).rejects.toThrow(ObjectMissing);
+    await expect(store.withFile(KEY, read)).rejects.toThrow(ObjectNotFoundError);
     const other = await open({ bucket: 'other' });
-    await expect(other.withFile(KEY, read)).rejects.toThrow(StorageUnavailable);
-    await expect(other.check()).rejects.toThrow(StorageUnavailable);
+    await expect(other.withFile(KEY, read)).rejects.toThrow(StorageUnavailableError);
+    await expect(other.check()).rejects.toThrow(StorageUnavailableError);
     expect(await spooled()).toEqual([]);
   });
 
@@ -122,21 +122,21 @@ describe('objects in S3', () => {
 
   it('does not wait for a silent server for ever', async () => {
     s3.meet('silent', 'silent', 'silent', 'silent', 'silent', 'silent');
-    await expect(store.put(KEY, await upload())).rejects.toThrow(StorageUnavailable);
-    await expect(store.withFile(KEY, read)).rejects.toThrow(StorageUnavailable);
-    await expect(store.check()).rejects.toThrow(StorageUnavailable);
+    await expect(store.put(KEY, await upload())).rejects.toThrow(StorageUnavailableError);
+    await expect(store.withFile(KEY, read)).rejects.toThrow(StorageUnavailableError);
+    await expect(store.check()).rejects.toThrow(StorageUnavailableError);
   });
 
   it('never hands out half an object', async () => {
     s3.objects.set(KEY, BYTES);
     s3.meet('cut');
-    await expect(store.withFile(KEY, read)).rejects.toThrow(StorageUnavailable);
+    await expect(store.withFile(KEY, read)).rejects.toThrow(StorageUnavailableError);
     expect(await spooled()).toEqual([]);
   });
 
   it('says so when there is no server', async () => {
     const nowhere = await open({ endpoint: 'http://127.0.0.1:1' });
-    await expect(nowhere.put(KEY, await upload())).rejects.toThrow(StorageUnavailable);
+    await expect(nowhere.put(KEY, await upload())).rejects.toThrow(StorageUnavailableError);
     await expect(nowhere.check()).rejects.toThrow(/ECONNREFUSED/);
   });
 

@@ -1,8 +1,8 @@
 import { Controller, Get, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { AppModule } from '../../src/app.module.js';
-import { Public, RequireScope } from '../../src/platform/access/require-scope.js';
-import { SCOPES } from '../../src/platform/access/scopes.js';
+import { Public, RequireScope } from '../../src/access/access.decorators.js';
+import { SCOPES } from '../../src/access/scopes.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import type { Caller } from '../support/caller.js';
 import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, subjectsOf } from '../support/operations.js';

@@ -10,9 +10,9 @@ import {
   type DeliveryOutcome,
   SENDER_OPTIONS,
   type SenderOptions,
-  WebhookSender,
-} from '../../src/modules/webhooks/deliveries/sender.js';
-import { signDelivery } from '../../src/modules/webhooks/deliveries/signature.js';
+  WebhookSenderService,
+} from '../../src/modules/webhooks/sending/webhook-sender.service.js';
+import { signDelivery } from '../../src/modules/webhooks/sending/signature.js';
 import { Env } from '../../src/platform/config/env.js';
 import { drip, HostileReceiver, writeForever } from '../support/hostile-receiver.js';
 import { signatureProblems, WebhookReceiver } from '../support/webhook-receiver.js';
@@ -26,9 +26,9 @@ const SLACK_MS = 600;
 
 const closing: { close(): Promise<void> }[] = [];
 
-function makeSender(options: Partial<SenderOptions> = {}, cidrs = ['127.0.0.0/8', '::1/128']): WebhookSender {
+function makeSender(options: Partial<SenderOptions> = {}, cidrs = ['127.0.0.0/8', '::1/128']): WebhookSenderService {
   const env = { webhookAllowedCidrs: cidrs } as unknown as Env;
-  return new WebhookSender(env, { connectMs: CONNECT_MS, headersMs: HEADERS_MS, ...options });
+  return new WebhookSenderService(env, { connectMs: CONNECT_MS, headersMs: HEADERS_MS, ...options });
 }
 
 async function receiver(): Promise<WebhookReceiver> {
@@ -297,9 +297,9 @@ describe('the sender', () => {
     ['with limits of its own', [{ provide: SENDER_OPTIONS, useValue: { headersMs: 50 } }], 50],
   ])('is made by Nest %s', async (_name, providers, headersMs) => {
     const env = { provide: Env, useValue: { webhookAllowedCidrs: [] } };
-    const module = await Test.createTestingModule({ providers: [WebhookSender, env, ...providers] }).compile();
+    const module = await Test.createTestingModule({ providers: [WebhookSenderService, env, ...providers] }).compile();
 
-    expect(module.get(WebhookSender)['options']).toMatchObject({ connectMs: 5000, headersMs });
+    expect(module.get(WebhookSenderService)['options']).toMatchObject({ connectMs: 5000, headersMs });
   });
 });
 

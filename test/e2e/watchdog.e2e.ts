@@ -1,8 +1,8 @@
 import { getQueueToken } from '@nestjs/bull';
 import type { Queue } from 'bull';
 import { Env } from '../../src/platform/config/env.js';
-import { RedisConnection } from '../../src/platform/queue/redis.js';
-import { QueueWatchdog } from '../../src/platform/queue/watchdog.js';
+import { RedisService } from '../../src/platform/queue/redis.service.js';
+import { QueueWatchdogService } from '../../src/platform/queue/queue-watchdog.service.js';
 import { silenceWav } from '../support/audio-bytes.js';
 import { eventually } from '../support/eventually.js';
 import { type Ground, prepareGround, type Service, startService } from '../support/service.js';
@@ -17,7 +17,7 @@ describe('the watchdog of a queue', () => {
   let ground: Ground;
   let service: Service;
   let queue: Queue;
-  let watchdog: QueueWatchdog;
+  let watchdog: QueueWatchdogService;
   let given: string[];
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('the watchdog of a queue', () => {
   beforeEach(() => {
     given = [];
     const options = { checkMs: CHECK_MS, deafMs: DEAF_MS, giveUp: () => void given.push('up') };
-    watchdog = new QueueWatchdog(service.app.get(Env), service.app.get(RedisConnection), options);
+    watchdog = new QueueWatchdogService(service.app.get(Env), service.app.get(RedisService), options);
     Object.assign(watchdog, { logger: { fatal: () => undefined } });
   });
 

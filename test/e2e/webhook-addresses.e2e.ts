@@ -3,9 +3,9 @@ import http from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { checkedConnector } from '../../src/modules/webhooks/deliveries/checked-connector.js';
-import { AllowedNetworks, checkWebhookUrl, mayConnect } from '../../src/modules/webhooks/deliveries/safe-address.js';
-import { WebhookSender } from '../../src/modules/webhooks/deliveries/sender.js';
+import { checkedConnector } from '../../src/modules/webhooks/sending/checked-connector.js';
+import { AllowedNetworks, checkWebhookUrl, mayConnect } from '../../src/modules/webhooks/sending/address-rules.js';
+import { WebhookSenderService } from '../../src/modules/webhooks/sending/webhook-sender.service.js';
 import type { Env } from '../../src/platform/config/env.js';
 import { WebhookReceiver } from '../support/webhook-receiver.js';
 
@@ -35,8 +35,8 @@ const resolvedCases = Object.entries(fixture.refusedWhenResolved).map(
 );
 
 /** Never a real look-up: what is not told leads to an address that no test may reach. */
-function senderFor(cidrs: string[], addresses: string[] = ['192.0.2.1']): WebhookSender {
-  return new WebhookSender({ webhookAllowedCidrs: cidrs } as unknown as Env, { resolve: async () => addresses });
+function senderFor(cidrs: string[], addresses: string[] = ['192.0.2.1']): WebhookSenderService {
+  return new WebhookSenderService({ webhookAllowedCidrs: cidrs } as unknown as Env, { resolve: async () => addresses });
 }
 
 describe('webhook addresses', () => {
@@ -52,7 +52,8 @@ describe('webhook addresses', () => {
       .replace('{long}', 'a'.repeat(3000));
   const redirectWith = (status: number) =>
     redirecting.answerAlways({ status, headers: { Location: canary.url('/stolen') } });
-  const post = (sender: WebhookSender, url: string) => sender.send({ url, headers: {}, body: Buffer.from('{}') });
+  const post = (sender: WebhookSenderService, url: string) =>
+    sender.send({ url, headers: {}, body: Buffer.from('{}') });
 
   beforeAll(async () => {
     canary = await WebhookReceiver.listen();
@@ -108,7 +109,7 @@ describe('webhook addresses', () => {
   it('refused when the name leads elsewhere the second time', async () => {
     const answers = [['127.0.0.2'], ['127.0.0.1']];
     const env = { webhookAllowedCidrs: ['127.0.0.2/32'] } as unknown as Env;
-    const sender = new WebhookSender(env, { resolve: async () => answers.shift() ?? [] });
+    const sender = new WebhookSenderService(env, { resolve: async () => answers.shift() ?? [] });
     const url = `http://rebind.example.com:${redirecting.port}/`;
 
     expect(await post(sender, url)).toMatchObject({ status: 302 });
@@ -119,7 +120,7 @@ describe('webhook addresses', () => {
   it('pinned for a connection that is kept for a moment, and checked anew for the next', async () => {
     const answers = [['127.0.0.2'], ['127.0.0.1']];
     const env = { webhookAllowedCidrs: ['127.0.0.2/32'] } as unknown as Env;
-    const sender = new WebhookSender(env, { resolve: async () => answers.shift() ?? [] });
+    const sender = new WebhookSenderService(env, { resolve: async () => answers.shift() ?? [] });
     const url = `http://rebind.example.com:${redirecting.port}/`;
     redirectWith(200);
 

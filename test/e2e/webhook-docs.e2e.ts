@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { signDelivery } from '../../src/modules/webhooks/deliveries/signature.js';
+import { signDelivery } from '../../src/modules/webhooks/sending/signature.js';
 
 const run = promisify(execFile);
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Secrets } from '../../src/platform/secrets/secrets.js';
+import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
 import type { Caller } from '../support/caller.js';
 import { addWebhooks } from '../support/fillers.js';
 import { BAD_PARAMETERS, envelope, walk } from '../support/list-rules.js';
@@ -62,7 +62,7 @@ describe('webhooks', () => {
       [id],
     );
     const sealed = row?.encrypted_secret ?? '';
-    return { sealed, plain: service.app.get(Secrets).decrypt(sealed, id) };
+    return { sealed, plain: service.app.get(SecretsService).decrypt(sealed, id) };
   }
 
   const deliveries = () =>

@@ -15,7 +15,7 @@ export interface Said {
 /** Runs the built command line (D30) as a process of its own, on the ground's database. Needs `nest build`. */
 export async function runCli(ground: Ground, ...args: string[]): Promise<Said> {
   const env = { PATH: process.env.PATH, ...ground.environment };
-  const child = spawn(process.execPath, ['dist/cli.js', ...args], {
+  const child = spawn(process.execPath, ['dist/commands/cli.js', ...args], {
     cwd: ROOT,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

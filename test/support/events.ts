@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { RecordingFailed, type RecordingSnapshot } from '../../src/modules/recordings/recordings.events.js';
 import { EventBus } from '../../src/platform/events/event-bus.js';
-import { Database } from '../../src/platform/database/database.js';
+import { DatabaseService } from '../../src/platform/database/database.service.js';
 import type { Service } from './service.js';
 
 /**
@@ -17,7 +17,7 @@ export async function failRecordings(service: Service, accountId: string, times:
 /** Says on the bus that a recording failed, in a transaction of its own. */
 async function failRecording(service: Service, recording: RecordingSnapshot): Promise<void> {
   const bus = service.app.get(EventBus);
-  await service.app.get(Database).transact((tx) => bus.emit(new RecordingFailed(recording, 'a test'), tx));
+  await service.app.get(DatabaseService).transact((tx) => bus.emit(new RecordingFailed(recording, 'a test'), tx));
 }
 
 export function snapshotOf(accountId: string, id: string = uuidv7()): RecordingSnapshot {

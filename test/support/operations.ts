@@ -1,5 +1,5 @@
 import request, { type Test } from 'supertest';
-import type { Scope } from '../../src/platform/access/scopes.js';
+import type { Scope } from '../../src/access/scopes.js';
 import { silenceWav } from './audio-bytes.js';
 import type { Caller } from './caller.js';
 import type { Service } from './service.js';

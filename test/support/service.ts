@@ -8,17 +8,18 @@ import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { AppModule } from '../../src/app.module.js';
-import { setUp } from '../../src/app.setup.js';
-import type { Extension } from '../../src/platform/extension.js';
+import { configureApp } from '../../src/app.setup.js';
+import type { Extension } from '../../src/extension.js';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import type { Plan } from '../../src/modules/account/plans.js';
 import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';
-import { SCOPES, type Scope } from '../../src/platform/access/scopes.js';
+import { SCOPES, type Scope } from '../../src/access/scopes.js';
 import { readEnv } from '../../src/platform/config/env.js';
+import { migrationsOf } from '../../src/migrations/migrations.js';
 import { migrationDataSource } from '../../src/platform/database/data-source.js';
-import { Database } from '../../src/platform/database/database.js';
+import { DatabaseService } from '../../src/platform/database/database.service.js';
 import { migrate } from '../../src/platform/database/schema.js';
-import { BoundedExpressAdapter } from '../../src/platform/http/express.adapter.js';
+import { BoundedExpressAdapter } from '../../src/platform/http/server/express.adapter.js';
 import { Caller } from './caller.js';
 
 /** What one test file works with: a database, a Redis database and a storage folder of its own. */
@@ -32,7 +33,7 @@ export interface Ground {
 export interface Service {
   app: NestExpressApplication;
   url: string;
-  database: Database;
+  database: DatabaseService;
   /** A new account with one key that holds every scope. Enterprise by default, so that limits are out of the way. */
   account(plan?: Plan): Promise<Caller>;
   /** A further key of the same account. */
@@ -51,7 +52,7 @@ async function migratedTemplate(admin: Client, url: URL): Promise<string> {
     if (rowCount) return template;
     await admin.query(`CREATE DATABASE ${template}_new`);
     const env = readEnv(environmentOf(new URL(`/${template}_new`, url), 'redis://unused', '/unused'));
-    const dataSource = await migrationDataSource(env, []).initialize();
+    const dataSource = await migrationDataSource(env, migrationsOf([])).initialize();
     await migrate(dataSource);
     await dataSource.destroy();
     await admin.query(`ALTER DATABASE ${template}_new RENAME TO ${template}`);
@@ -112,13 +113,13 @@ export async function startService(
     bodyParser: false,
     logger: false,
   });
-  await setUp(app).listen(0, '127.0.0.1');
+  await configureApp(app).listen(0, '127.0.0.1');
   const { port } = app.getHttpServer().address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   return {
     app,
     url,
-    database: app.get(Database),
+    database: app.get(DatabaseService),
     account: async (plan = 'enterprise') => {
       const limits = { rateLimit: null, burstLimit: null };
       const name = `Account ${randomUUID()}`;

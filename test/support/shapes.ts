@@ -2,7 +2,7 @@
  * What each response looks like, for `toStrictEqual`: exactly these keys, each value of its type and form. Spread one
  * and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
  */
-import { SCOPES } from '../../src/platform/access/scopes.js';
+import { SCOPES } from '../../src/access/scopes.js';
 
 /** The three forms of D2. */
 export const RESOURCE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/;

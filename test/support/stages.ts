@@ -1,4 +1,4 @@
-import { ProcessingService, type Outcome } from '../../src/modules/recordings/processing.service.js';
+import { RecordingLeasesService, type Outcome } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import { silenceWav } from './audio-bytes.js';
 import type { Caller } from './caller.js';
 import type { Service } from './service.js';
@@ -41,7 +41,7 @@ export async function fail(service: Service, id: string, reason = 'It cannot be 
 }
 
 async function finish(service: Service, id: string, outcome: Outcome): Promise<void> {
-  const processing = service.app.get(ProcessingService);
+  const processing = service.app.get(RecordingLeasesService);
   const lease = await processing.claim(id);
   if (!lease) throw new Error(`recording ${id} cannot be claimed`);
   if (!(await processing.finish(lease, outcome))) throw new Error(`recording ${id} could not be finished`);

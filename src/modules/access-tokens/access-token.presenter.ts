@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Scope } from '../../platform/access/scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { creationTime } from '../../platform/http/timestamps.js';
 
 export class CreatedAccessTokenView {

@@ -1,8 +1,8 @@
 import { Body, Controller, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal } from '../../platform/access/current-principal.js';
-import type { Principal } from '../../platform/access/principal.js';
-import { RequireScope } from '../../platform/access/require-scope.js';
+import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import type { Principal } from '../../access/principal.js';
+import { RequireScope } from '../../access/access.decorators.js';
 import { CreatedAccessTokenView, presentCreatedAccessToken } from './access-token.presenter.js';
 import { CreateAccessTokenDto, DEFAULT_LIFETIME } from './access-tokens.dto.js';
 import { AccessTokensService } from './access-tokens.service.js';

@@ -1,6 +1,6 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, Max, Min, ValidateIf } from 'class-validator';
-import { IsText } from '../../platform/http/rules.js';
+import { IsText } from '../../platform/http/input/rules.js';
 
 /** Seconds. */
 export const DEFAULT_LIFETIME = 3600;

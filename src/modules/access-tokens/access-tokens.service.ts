@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { jwtVerify, SignJWT } from 'jose';
-import { Secrets } from '../../platform/secrets/secrets.js';
+import { SecretsService } from '../../platform/secrets/secrets.service.js';
 
 const ISSUER = 'voice-note-transcription';
 const AUDIENCE = 'upload';
@@ -14,7 +14,7 @@ export interface EndUser {
 /** Lets a browser or phone upload for one end user without holding a key pair (D15). */
 @Injectable()
 export class AccessTokensService {
-  constructor(private readonly secrets: Secrets) {}
+  constructor(private readonly secrets: SecretsService) {}
 
   /** @param lifetime seconds. */
   async create(accountId: string, identity: string, lifetime: number): Promise<{ token: string; expiresAt: Date }> {

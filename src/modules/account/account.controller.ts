@@ -1,8 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal } from '../../platform/access/current-principal.js';
-import type { Principal } from '../../platform/access/principal.js';
-import { RequireScope } from '../../platform/access/require-scope.js';
+import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import type { Principal } from '../../access/principal.js';
+import { RequireScope } from '../../access/access.decorators.js';
 import { AccountView, presentAccount } from './account.presenter.js';
 import { AccountService } from './account.service.js';
 

@@ -2,18 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { Epochs } from '../../platform/access/epochs.js';
-import { type AtEpoch, Recollection } from '../../platform/access/recollection.js';
+import { CredentialVersionsService } from '../../access/credential-versions.service.js';
+import { type Versioned, CredentialCache } from '../../access/credential-cache.js';
 import type { RateLimit } from '../../platform/config/env.js';
-import { Database } from '../../platform/database/database.js';
-import { NotFoundError, ValidationError } from '../../platform/errors/errors.js';
-import { isResourceId } from '../../platform/http/resource-id.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
+import { NotFoundError, InvalidRequestError } from '../../platform/errors/errors.js';
+import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { RecordingsService, type UsagePeriod } from '../recordings/recordings.service.js';
 import { Account } from './account.entity.js';
 import { limitOf } from './plans.js';
 
 /** What every request has to know of its account. */
-export interface Standing extends AtEpoch {
+export interface AccountAccess extends Versioned {
   suspended: boolean;
   limit: RateLimit;
 }
@@ -22,13 +22,13 @@ export type AccountFields = Pick<Account, 'name' | 'email' | 'plan' | 'status' |
 
 @Injectable()
 export class AccountService {
-  private readonly standings = new Recollection<Standing>((accountId) => this.readStanding(accountId));
+  private readonly standings = new CredentialCache<AccountAccess>((accountId) => this.readStanding(accountId));
 
   constructor(
     @InjectRepository(Account) private readonly accounts: Repository<Account>,
     private readonly recordings: RecordingsService,
-    private readonly database: Database,
-    private readonly epochs: Epochs,
+    private readonly database: DatabaseService,
+    private readonly epochs: CredentialVersionsService,
   ) {}
 
   /** @throws NotFoundError */
@@ -44,7 +44,7 @@ export class AccountService {
   }
 
   /** As `standing`, from memory alone and at once. */
-  recallStanding(accountId: string): Standing | null {
+  peekAccess(accountId: string): AccountAccess | null {
     return this.standings.recall(accountId);
   }
 
@@ -52,7 +52,7 @@ export class AccountService {
    * Null when there is no such account any more.
    * @param fresh asks Postgres, also where the standing is remembered.
    */
-  async standing(accountId: string, fresh: boolean): Promise<Standing | null> {
+  async standing(accountId: string, fresh: boolean): Promise<AccountAccess | null> {
     return isResourceId(accountId) ? await this.standings.get(accountId, fresh) : null;
   }
 
@@ -68,7 +68,7 @@ export class AccountService {
     return account;
   }
 
-  /** What is undefined stays as it is. @throws NotFoundError, ValidationError */
+  /** What is undefined stays as it is. @throws NotFoundError, InvalidRequestError */
   async update(accountId: string, changes: Partial<AccountFields>): Promise<Account> {
     const account = await this.get(accountId);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
@@ -81,8 +81,10 @@ export class AccountService {
     return await this.get(accountId);
   }
 
-  private async readStanding(accountId: string): Promise<Standing | null> {
-    const [row] = await this.database.prepared<Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit'> & AtEpoch>(
+  private async readStanding(accountId: string): Promise<AccountAccess | null> {
+    const [row] = await this.database.prepared<
+      Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit'> & Versioned
+    >(
       `SELECT status, plan, rate_limit AS "rateLimit", burst_limit AS "burstLimit", epoch FROM accounts WHERE id = $1`,
       [accountId],
     );
@@ -95,5 +97,5 @@ export class AccountService {
 function refuseBurstBelowRate(fields: Pick<AccountFields, 'plan' | 'rateLimit' | 'burstLimit'>): void {
   const { rate, burst } = limitOf('enterprise', fields);
   if (burst < rate)
-    throw new ValidationError({ field: 'burst-limit', reason: `must not be below the rate limit of ${rate}` });
+    throw new InvalidRequestError({ field: 'burst-limit', reason: `must not be below the rate limit of ${rate}` });
 }

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type Scope, SCOPES } from '../../platform/access/scopes.js';
-import { type Found, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
+import { type Scope, SCOPES } from '../../access/scopes.js';
+import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
 import { API_KEY_STATUSES, type ApiKey, type ApiKeyStatus } from './api-key.entity.js';
 
@@ -124,6 +124,6 @@ export function presentCreatedApiKey(key: ApiKey, secret: string): CreatedApiKey
   };
 }
 
-export function presentApiKeyPage(query: PageQuery, found: Found<ApiKey>): ApiKeyPage {
+export function presentApiKeyPage(query: PageQuery, found: PageResult<ApiKey>): ApiKeyPage {
   return { api_keys: found.items.map(presentApiKey), ...pageFields('/v1/account/api-keys', query, found) };
 }

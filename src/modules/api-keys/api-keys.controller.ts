@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal } from '../../platform/access/current-principal.js';
-import type { Principal } from '../../platform/access/principal.js';
-import { RequireScope } from '../../platform/access/require-scope.js';
+import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import type { Principal } from '../../access/principal.js';
+import { RequireScope } from '../../access/access.decorators.js';
 import {
   ApiKeyPage,
   CreatedApiKeyView,

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsOptional, ValidateIf } from 'class-validator';
-import { type Scope, SCOPES } from '../../platform/access/scopes.js';
+import { type Scope, SCOPES } from '../../access/scopes.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IsFutureInstant, IsText } from '../../platform/http/rules.js';
+import { IsFutureInstant, IsText } from '../../platform/http/input/rules.js';
 import { API_KEY_STATUSES, type ApiKeyStatus } from './api-key.entity.js';
 
 const SCOPES_RULE = { message: `$property must be a list of at least one of ${SCOPES.join(', ')}, without repeats` };

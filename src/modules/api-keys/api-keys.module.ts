@@ -3,13 +3,13 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ApiKey } from './api-key.entity.js';
 import { ApiKeysController } from './api-keys.controller.js';
 import { ApiKeysService } from './api-keys.service.js';
-import { HashRenewal } from './hash-renewal.js';
-import { KeyUsage } from './key-usage.js';
+import { SecretRehashService } from './secret-rehash.service.js';
+import { ApiKeyUsageService } from './api-key-usage.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([ApiKey])],
   controllers: [ApiKeysController],
-  providers: [ApiKeysService, KeyUsage, HashRenewal],
+  providers: [ApiKeysService, ApiKeyUsageService, SecretRehashService],
   exports: [ApiKeysService],
 })
 export class ApiKeysModule {}

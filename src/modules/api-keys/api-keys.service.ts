@@ -2,19 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { Epochs } from '../../platform/access/epochs.js';
-import { type AtEpoch, Recollection } from '../../platform/access/recollection.js';
-import type { Scope } from '../../platform/access/scopes.js';
-import { Database } from '../../platform/database/database.js';
+import { CredentialVersionsService } from '../../access/credential-versions.service.js';
+import { type Versioned, CredentialCache } from '../../access/credential-cache.js';
+import type { Scope } from '../../access/scopes.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
 import { LimitExceededError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
-import type { Found } from '../../platform/http/page.js';
-import { isResourceId } from '../../platform/http/resource-id.js';
-import { Secrets } from '../../platform/secrets/secrets.js';
+import type { PageResult } from '../../platform/http/page.js';
+import { isResourceId } from '../../platform/http/input/resource-id.js';
+import { SecretsService } from '../../platform/secrets/secrets.service.js';
 import { ApiKey } from './api-key.entity.js';
 import { isWellFormed, makeKeyPair } from './api-key-secret.js';
 import type { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
-import { HashRenewal } from './hash-renewal.js';
-import { KeyUsage } from './key-usage.js';
+import { SecretRehashService } from './secret-rehash.service.js';
+import { ApiKeyUsageService } from './api-key-usage.service.js';
 
 /** Active keys of an account (D7). */
 const MAX_ACTIVE_KEYS = 100;
@@ -26,28 +26,29 @@ const STATUS_CONDITION = {
 };
 
 /** What a process remembers of a key that is not revoked. */
-export interface Credential extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'secretHash' | 'expiresAt'>, AtEpoch {
+export interface Credential
+  extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'secretHash' | 'expiresAt'>, Versioned {
   /** Of the secret, once that was shown and matched. */
   proof?: Buffer;
 }
 
 @Injectable()
 export class ApiKeysService {
-  private readonly credentials = new Recollection<Credential>((key) => this.readCredential(key));
+  private readonly credentials = new CredentialCache<Credential>((key) => this.readCredential(key));
 
   constructor(
     @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
-    private readonly database: Database,
-    private readonly secrets: Secrets,
-    private readonly usage: KeyUsage,
-    private readonly renewal: HashRenewal,
-    private readonly epochs: Epochs,
+    private readonly database: DatabaseService,
+    private readonly secrets: SecretsService,
+    private readonly usage: ApiKeyUsageService,
+    private readonly renewal: SecretRehashService,
+    private readonly epochs: CredentialVersionsService,
   ) {}
 
   /** As `authenticate`, from memory alone and at once. Null also where Postgres or the hash has to be asked. */
   recall(key: string, secret: string): Credential | null {
     const known = this.credentials.recall(key);
-    if (!known?.proof || isExpired(known) || !this.secrets.isProvenBy(secret, known.proof)) return null;
+    if (!known?.proof || isExpired(known) || !this.secrets.matchesDigest(secret, known.proof)) return null;
     return known;
   }
 
@@ -60,7 +61,7 @@ export class ApiKeysService {
     const found = await this.credentials.get(key, fresh);
     if (!found || !this.secrets.matches(secret, found.secretHash)) return null;
     if (isExpired(found)) return null;
-    if (this.secrets.madeUnder(found.secretHash) === 'current') found.proof = this.secrets.proofOf(secret);
+    if (this.secrets.madeUnder(found.secretHash) === 'current') found.proof = this.secrets.digestOf(secret);
     else this.renewal.renew(found, secret);
     return found;
   }
@@ -106,7 +107,7 @@ export class ApiKeysService {
     return key;
   }
 
-  async list(accountId: string, { page, limit, status }: ListApiKeysQuery): Promise<Found<ApiKey>> {
+  async list(accountId: string, { page, limit, status }: ListApiKeysQuery): Promise<PageResult<ApiKey>> {
     const [items, total] = await this.keys
       .createQueryBuilder('k')
       .where('k.account_id = :accountId', { accountId })

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { AudioFormat } from './audio-format.js';
+import type { AudioFormat } from './audio/formats/audio-format.js';
 
 export const RECORDING_STATUSES = ['processing', 'transcribed', 'failed'] as const;
 export type RecordingStatus = (typeof RECORDING_STATUSES)[number];

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type Found, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
+import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { AudioFormat } from './audio-format.js';
-import { orderedTags } from './custom-tags.js';
+import type { AudioFormat } from './audio/formats/audio-format.js';
+import { orderedTags } from './upload/custom-tags.js';
 import {
   type Recording,
   RECORDING_STATUSES,
@@ -161,6 +161,6 @@ export function presentCreatedRecording(recording: Recording): CreatedRecordingV
   return Object.assign(presentSingleRecording(recording), { code: 'RECORDING_CREATED' as const });
 }
 
-export function presentRecordingPage(query: PageQuery, found: Found<Recording>): RecordingPage {
+export function presentRecordingPage(query: PageQuery, found: PageResult<Recording>): RecordingPage {
   return { recordings: found.items.map(presentRecording), ...pageFields('/v1/recordings', query, found) };
 }

@@ -1,12 +1,12 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiCreatedResponse, ApiHeader, type ApiHeaderOptions, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { CurrentPrincipal } from '../../platform/access/current-principal.js';
-import type { Principal } from '../../platform/access/principal.js';
-import { AllowAccessToken, RequireScope } from '../../platform/access/require-scope.js';
+import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import type { Principal } from '../../access/principal.js';
+import { AllowAccessToken, RequireScope } from '../../access/access.decorators.js';
 import { Spool } from '../../platform/storage/spool.js';
-import { receiveUpload } from './audio-upload.js';
-import { IntakeService, type Origin } from './intake.service.js';
+import { readUploadForm } from './upload/upload-form.js';
+import { UploadService, type UploadContext } from './upload/upload.service.js';
 import {
   CreatedRecordingView,
   presentCreatedRecording,
@@ -61,7 +61,7 @@ const MAX_USER_AGENT = 512;
 export class RecordingsController {
   constructor(
     private readonly recordings: RecordingsService,
-    private readonly intake: IntakeService,
+    private readonly intake: UploadService,
     private readonly spool: Spool,
   ) {}
 
@@ -77,8 +77,8 @@ export class RecordingsController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<CreatedRecordingView> {
-    const origin = originOf(request, principal);
-    const form = await receiveUpload(request, this.spool, origin.idempotencyKey !== null);
+    const origin = uploadContextOf(request, principal);
+    const form = await readUploadForm(request, this.spool, origin.idempotencyKey !== null);
     try {
       const { recording, replayed } = await this.intake.accept(principal.accountId, form, origin);
       if (replayed) response.setHeader('Idempotent-Replayed', 'true');
@@ -130,7 +130,7 @@ export class RecordingsController {
   }
 }
 
-function originOf(request: Request, principal: Principal): Origin {
+function uploadContextOf(request: Request, principal: Principal): UploadContext {
   const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
   return {
     userId: principal.identity,

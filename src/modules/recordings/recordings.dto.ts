@@ -1,7 +1,7 @@
 import { IsIn, ValidateIf } from 'class-validator';
-import { ValidationError } from '../../platform/errors/errors.js';
+import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IsDay } from '../../platform/http/rules.js';
+import { IsDay } from '../../platform/http/input/rules.js';
 import { RECORDING_STATUSES, type RecordingStatus } from './recording.entity.js';
 
 export class ListRecordingsQuery extends PageQuery {
@@ -26,9 +26,9 @@ export class ListRecordingsQuery extends PageQuery {
   date_to?: string;
 }
 
-/** @throws ValidationError when the first day comes after the last. */
+/** @throws InvalidRequestError when the first day comes after the last. */
 export function checkDays({ date_from, date_to }: ListRecordingsQuery): void {
   if (date_from !== undefined && date_to !== undefined && date_from > date_to) {
-    throw new ValidationError({ field: 'date_from', reason: 'must not be after date_to' });
+    throw new InvalidRequestError({ field: 'date_from', reason: 'must not be after date_to' });
   }
 }

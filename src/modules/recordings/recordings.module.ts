@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { IntakeService } from './intake.service.js';
-import { ProcessingService } from './processing.service.js';
+import { UploadService } from './upload/upload.service.js';
+import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { Recording } from './recording.entity.js';
 import { RecordingsController } from './recordings.controller.js';
 import { RecordingsReconciler } from './recordings.reconciler.js';
@@ -10,7 +10,7 @@ import { RecordingsService } from './recordings.service.js';
 @Module({
   imports: [TypeOrmModule.forFeature([Recording])],
   controllers: [RecordingsController],
-  providers: [RecordingsService, IntakeService, ProcessingService, RecordingsReconciler],
-  exports: [RecordingsService, ProcessingService],
+  providers: [RecordingsService, UploadService, RecordingLeasesService, RecordingsReconciler],
+  exports: [RecordingsService, RecordingLeasesService],
 })
 export class RecordingsModule {}

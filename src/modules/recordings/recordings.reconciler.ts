@@ -1,23 +1,23 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Env } from '../../platform/config/env.js';
-import { Database } from '../../platform/database/database.js';
-import { Reconciler } from '../../platform/queue/reconciler.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
+import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { Spool } from '../../platform/storage/spool.js';
-import { IDEMPOTENCY_HOURS } from './intake.service.js';
-import { foldTallies } from './tally.js';
+import { IDEMPOTENCY_HOURS } from './upload/upload.service.js';
+import { compactUsageCounters } from './usage-counters/usage-counters.js';
 
 /** Keeps the tables and the spool of this room tidy. */
 @Injectable()
 export class RecordingsReconciler implements OnModuleInit {
   constructor(
-    private readonly database: Database,
+    private readonly database: DatabaseService,
     private readonly spool: Spool,
     private readonly env: Env,
-    private readonly reconciler: Reconciler,
+    private readonly reconciler: ReconcilerService,
   ) {}
 
   onModuleInit(): void {
-    this.reconciler.register('fold tallies', () => foldTallies(this.database));
+    this.reconciler.register('fold tallies', () => compactUsageCounters(this.database));
     this.reconciler.register('forget idempotency keys', () => this.forgetKeys());
     this.reconciler.register('sweep the spool', () => this.sweep(), { everyProcess: true });
   }

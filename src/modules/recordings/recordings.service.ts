@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
-import { Database } from '../../platform/database/database.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
 import { ConflictError, NotFoundError } from '../../platform/errors/errors.js';
 import { EventBus } from '../../platform/events/event-bus.js';
-import type { Found } from '../../platform/http/page.js';
-import { isResourceId } from '../../platform/http/resource-id.js';
-import { ObjectGc } from '../../platform/storage/object-gc.js';
+import type { PageResult } from '../../platform/http/page.js';
+import { isResourceId } from '../../platform/http/input/resource-id.js';
+import { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
 import { Recording } from './recording.entity.js';
-import { pageStatement } from './recording-list.js';
+import { pageStatement } from './recordings.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted } from './recordings.events.js';
-import { TALLIES_OF_ACCOUNT, tallyDeleted, tallyMoved } from './tally.js';
+import { COUNTERS_OF_ACCOUNT, countDeletion, countStatusChange } from './usage-counters/usage-counters.js';
 
 /** What an account used in one month. */
 export interface UsagePeriod {
@@ -38,8 +38,8 @@ export class RecordingsService {
   });
 
   constructor(
-    private readonly database: Database,
-    private readonly objects: ObjectGc,
+    private readonly database: DatabaseService,
+    private readonly objects: ObjectRemovalsService,
     private readonly bus: EventBus,
   ) {}
 
@@ -52,7 +52,7 @@ export class RecordingsService {
   }
 
   /** Page and total come from one statement, and so from one snapshot. */
-  async list(accountId: string, query: ListRecordingsQuery): Promise<Found<Recording>> {
+  async list(accountId: string, query: ListRecordingsQuery): Promise<PageResult<Recording>> {
     const { sql, parameters } = pageStatement(this.columns, accountId, query);
     const rows = await this.database.prepared<Recording & { total: number }>(sql, parameters);
     // Without recordings on the page there is still the row with the total.
@@ -66,7 +66,7 @@ export class RecordingsService {
     const rows = await this.database.query<UsagePeriod & { current: boolean }>(
       `SELECT day >= $2::date AS current, sum(accepted)::float8 AS recordings,
               sum(duration_ms)::float8 AS "durationMs", sum(bytes)::float8 AS bytes
-       FROM ${TALLIES_OF_ACCOUNT} AS tallies WHERE day >= $3::date AND day < $4::date GROUP BY 1`,
+       FROM ${COUNTERS_OF_ACCOUNT} AS tallies WHERE day >= $3::date AND day < $4::date GROUP BY 1`,
       [accountId, first(0), first(1), first(-1)],
     );
     const none = { recordings: 0, durationMs: 0, bytes: 0 };
@@ -84,7 +84,7 @@ export class RecordingsService {
         [accountId, id],
       );
       if (!recording) throw new ConflictError('Only a recording that has failed can be retried.');
-      await tallyMoved(tx, recording, 'failed', 'processing', 0);
+      await countStatusChange(tx, recording, 'failed', 'processing', 0);
       await this.bus.emit(new RecordingAccepted(recording), tx);
       return recording;
     });
@@ -99,7 +99,7 @@ export class RecordingsService {
         [accountId, id],
       );
       if (!recording) throw new NotFoundError('recording');
-      await tallyDeleted(tx, recording);
+      await countDeletion(tx, recording);
       await this.objects.discard(tx, recording.objectKey);
       await this.bus.emit(new RecordingDeleted(recording), tx);
     });

@@ -1,14 +1,14 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { EventBus } from '../../platform/events/event-bus.js';
 import { RecordingAccepted, RecordingTranscribed } from '../recordings/recordings.events.js';
-import { TranscriptionDoorbell } from './transcription-doorbell.js';
+import { TranscriptionJobsService } from './transcription-jobs.service.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 @Injectable()
 export class TranscriptionsListener implements OnModuleInit {
   constructor(
     private readonly bus: EventBus,
-    private readonly doorbell: TranscriptionDoorbell,
+    private readonly jobs: TranscriptionJobsService,
     private readonly transcriptions: TranscriptionsService,
   ) {}
 
@@ -17,7 +17,7 @@ export class TranscriptionsListener implements OnModuleInit {
     this.bus.on(
       RecordingAccepted,
       async ({ recording }, tx) => {
-        tx.afterCommit(() => void this.doorbell.ring({ recordingId: recording.id }, `run-${recording.run}`));
+        tx.afterCommit(() => void this.jobs.ring({ recordingId: recording.id }, `run-${recording.run}`));
       },
       core,
     );

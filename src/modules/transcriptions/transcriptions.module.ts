@@ -2,18 +2,18 @@ import { BullModule } from '@nestjs/bull';
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../../platform/config/env.js';
-import { Health } from '../../platform/observability/health.js';
+import { HealthService } from '../../platform/observability/health.service.js';
 import { RecordingsModule } from '../recordings/recordings.module.js';
 import { createEngine } from './engines/engine.factory.js';
 import { TRANSCRIPTION_ENGINE } from './engines/transcription-engine.js';
-import { Transcriber } from './transcriber.js';
-import { TRANSCRIPTION_QUEUE, TranscriptionDoorbell } from './transcription-doorbell.js';
-import { TranscriptionRun } from './transcription-run.js';
+import { TranscriberService } from './worker/transcriber.service.js';
+import { TRANSCRIPTION_QUEUE, TranscriptionJobsService } from './transcription-jobs.service.js';
+import { TranscriptionRunService } from './worker/transcription-run.service.js';
 import { Transcription } from './transcription.entity.js';
 import { TranscriptionsController } from './transcriptions.controller.js';
 import { TranscriptionsListener } from './transcriptions.listener.js';
-import { TranscriptionsProcessor } from './transcriptions.processor.js';
-import { TranscriptionsReconciler } from './transcriptions.reconciler.js';
+import { TranscriptionsProcessor } from './worker/transcriptions.processor.js';
+import { TranscriptionsReconciler } from './worker/transcriptions.reconciler.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 @Module({
@@ -23,8 +23,8 @@ import { TranscriptionsService } from './transcriptions.service.js';
     RecordingsModule,
   ],
   controllers: [TranscriptionsController],
-  providers: [TranscriptionsService, TranscriptionsListener, TranscriptionDoorbell],
-  exports: [TranscriptionDoorbell, BullModule],
+  providers: [TranscriptionsService, TranscriptionsListener, TranscriptionJobsService],
+  exports: [TranscriptionJobsService, BullModule],
 })
 export class TranscriptionsModule {}
 
@@ -33,15 +33,15 @@ export class TranscriptionsModule {}
   imports: [TranscriptionsModule, RecordingsModule],
   providers: [
     { provide: TRANSCRIPTION_ENGINE, inject: [Env], useFactory: createEngine },
-    Transcriber,
-    TranscriptionRun,
+    TranscriberService,
+    TranscriptionRunService,
     TranscriptionsProcessor,
     TranscriptionsReconciler,
   ],
 })
 export class TranscriptionWorkModule {
   /** A worker without an engine is not ready, and says what to install. */
-  constructor(health: Health, transcriber: Transcriber) {
+  constructor(health: HealthService, transcriber: TranscriberService) {
     health.require('engine', () => transcriber.problem());
   }
 }

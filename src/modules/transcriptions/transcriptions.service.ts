@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import type { Tx } from '../../platform/database/database.js';
+import type { Tx } from '../../platform/database/database.service.js';
 import { TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
 import type { RecordingTranscribed } from '../recordings/recordings.events.js';
 import { RecordingsService } from '../recordings/recordings.service.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/database.js';
-import { Secrets } from '../../platform/secrets/secrets.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
+import { SecretsService } from '../../platform/secrets/secrets.service.js';
 
 interface StoredSecret {
   id: string;
@@ -24,8 +24,8 @@ const NO_ID = '00000000-0000-0000-0000-000000000000';
 @Injectable()
 export class WebhookSecretsService {
   constructor(
-    private readonly database: Database,
-    private readonly secrets: Secrets,
+    private readonly database: DatabaseService,
+    private readonly secrets: SecretsService,
   ) {}
 
   /** May be broken off and begun anew at any time: what is under the current key already is passed over. */

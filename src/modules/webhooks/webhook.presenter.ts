@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type Found, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
+import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
-import { EVENT_KINDS, type EventKind } from './event.entity.js';
+import { EVENT_KINDS, type EventKind } from './events/webhook-event.entity.js';
 import { type Webhook, WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 
 const EXAMPLE_ID = '019aa5c2-3b4c-7d5e-9f60-718293a4b5c6';
@@ -87,6 +87,6 @@ export function presentCreatedWebhook(webhook: Webhook, secret: string): Created
   };
 }
 
-export function presentWebhookPage(query: PageQuery, found: Found<Webhook>): WebhookPage {
+export function presentWebhookPage(query: PageQuery, found: PageResult<Webhook>): WebhookPage {
   return { webhooks: found.items.map(presentWebhook), ...pageFields('/v1/webhooks', query, found) };
 }

@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsString, ValidateIf } from 'class-validator';
 import { PageQuery } from '../../platform/http/page.js';
-import { IsText } from '../../platform/http/rules.js';
-import { MAX_URL_CHARACTERS } from './deliveries/safe-address.js';
-import { EVENT_KINDS, type EventKind } from './event.entity.js';
+import { IsText } from '../../platform/http/input/rules.js';
+import { MAX_URL_CHARACTERS } from './sending/address-rules.js';
+import { EVENT_KINDS, type EventKind } from './events/webhook-event.entity.js';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 
 const EVENTS_RULE = {

@@ -4,13 +4,13 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../platform/config/env.js';
-import { Database } from '../../platform/database/database.js';
-import { LimitExceededError, NotFoundError, ValidationError } from '../../platform/errors/errors.js';
-import type { Found } from '../../platform/http/page.js';
-import { isResourceId } from '../../platform/http/resource-id.js';
-import { Secrets } from '../../platform/secrets/secrets.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
+import { LimitExceededError, NotFoundError, InvalidRequestError } from '../../platform/errors/errors.js';
+import type { PageResult } from '../../platform/http/page.js';
+import { isResourceId } from '../../platform/http/input/resource-id.js';
+import { SecretsService } from '../../platform/secrets/secrets.service.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
-import { AllowedNetworks, checkWebhookUrl } from './deliveries/safe-address.js';
+import { AllowedNetworks, checkWebhookUrl } from './sending/address-rules.js';
 import { Webhook } from './webhook.entity.js';
 import type { CreateWebhookDto, ListWebhooksQuery, UpdateWebhookDto } from './webhooks.dto.js';
 
@@ -24,15 +24,15 @@ export class WebhooksService {
 
   constructor(
     @InjectRepository(Webhook) private readonly webhooks: Repository<Webhook>,
-    private readonly database: Database,
+    private readonly database: DatabaseService,
     private readonly deliveries: DeliveriesService,
-    private readonly secrets: Secrets,
+    private readonly secrets: SecretsService,
     env: Env,
   ) {
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
   }
 
-  /** @returns the webhook, and its secret, which is only kept encrypted. @throws ValidationError, LimitExceededError */
+  /** @returns the webhook, and its secret, which is only kept encrypted. @throws InvalidRequestError, LimitExceededError */
   async create(accountId: string, { url, events, secret: given }: CreateWebhookDto) {
     this.checkUrl(url);
     const id = uuidv7();
@@ -61,7 +61,7 @@ export class WebhooksService {
     return webhook;
   }
 
-  async list(accountId: string, { page, limit, status }: ListWebhooksQuery): Promise<Found<Webhook>> {
+  async list(accountId: string, { page, limit, status }: ListWebhooksQuery): Promise<PageResult<Webhook>> {
     const [items, total] = await this.webhooks.findAndCount({
       where: { accountId, ...(status && { status }) },
       order: { createdAt: 'DESC', id: 'DESC' },
@@ -71,7 +71,7 @@ export class WebhooksService {
     return { items, total };
   }
 
-  /** Secret and status are kept when left out. @throws NotFoundError, ValidationError */
+  /** Secret and status are kept when left out. @throws NotFoundError, InvalidRequestError */
   async update(accountId: string, id: string, { url, events, secret, status }: UpdateWebhookDto): Promise<Webhook> {
     const before = await this.get(accountId, id);
     // An address that was allowed once, and is not changed now, may stay while the rest is changed.
@@ -103,7 +103,7 @@ export class WebhooksService {
 
   private checkUrl(url: string): void {
     const reason = checkWebhookUrl(url, this.allowed);
-    if (reason !== null) throw new ValidationError({ field: 'url', reason });
+    if (reason !== null) throw new InvalidRequestError({ field: 'url', reason });
   }
 
   /** Creations of one account take turns, so that the limit is exact however many ask at once. */

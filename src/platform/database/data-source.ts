@@ -1,13 +1,8 @@
 import { Client, type ClientConfig } from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type MigrationInterface } from 'typeorm';
 import type { Env } from '../config/env.js';
-import { Initial1763683200000 } from './migrations/0001-initial.js';
-import { AccountEpoch1763769600000 } from './migrations/0002-account-epoch.js';
 
 export type Migration = new () => MigrationInterface;
-
-/** In the order in which they run; those of extensions follow. */
-const MIGRATIONS: Migration[] = [Initial1763683200000, AccountEpoch1763769600000];
 
 /** Longer than any statement of ours needs; a lost connection must not hold a request longer. */
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -35,12 +30,12 @@ class SnakeCase extends DefaultNamingStrategy {
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-export function dataSourceOptions(env: Env, extensions: Migration[]): Extract<DataSourceOptions, { type: 'postgres' }> {
+export function dataSourceOptions(env: Env, migrations: Migration[]): Extract<DataSourceOptions, { type: 'postgres' }> {
   return {
     type: 'postgres',
     url: env.databaseUrl,
     namingStrategy: new SnakeCase(),
-    migrations: [...MIGRATIONS, ...extensions],
+    migrations,
     migrationsTransactionMode: 'each',
     logging: false,
     applicationName: 'voice-notes',
@@ -58,7 +53,7 @@ export function dataSourceOptions(env: Env, extensions: Migration[]): Extract<Da
 }
 
 /** A data source for commands that work on the schema itself: no entities, no time limit on statements. */
-export function migrationDataSource(env: Env, extensions: Migration[]): DataSource {
-  const options = dataSourceOptions(env, extensions);
+export function migrationDataSource(env: Env, migrations: Migration[]): DataSource {
+  const options = dataSourceOptions(env, migrations);
   return new DataSource({ ...options, extra: { Client: WatchedClient, connectionTimeoutMillis: 10_000, max: 2 } });
 }

@@ -3,14 +3,14 @@ import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Env } from '../config/env.js';
 import { dataSourceOptions, type Migration } from './data-source.js';
-import { Database } from './database.js';
+import { DatabaseService } from './database.service.js';
 import { assertSchema } from './schema.js';
 
 @Module({})
 export class DatabaseModule implements OnModuleInit {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
-  /** @param migrations those of extensions. */
+  /** @param migrations every migration of the core and the extensions, in order. */
   static for(migrations: Migration[]): DynamicModule {
     return {
       module: DatabaseModule,
@@ -26,8 +26,8 @@ export class DatabaseModule implements OnModuleInit {
           }),
         }),
       ],
-      providers: [Database],
-      exports: [Database],
+      providers: [DatabaseService],
+      exports: [DatabaseService],
     };
   }
 

@@ -18,7 +18,7 @@ const AGAIN_MS = 300;
  * @throws whatever else `work` throws, its last error when the time is over, and the reason of `signal` once that is
  *   aborted.
  */
-export async function outlastOutage<T>(
+export async function retryWhileUnavailable<T>(
   work: () => Promise<T>,
   { signal, ms = Number.POSITIVE_INFINITY }: { signal: AbortSignal; ms?: number },
 ): Promise<T> {

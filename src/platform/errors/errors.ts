@@ -51,7 +51,7 @@ export class AccountSuspendedError extends ApiError {
   }
 }
 
-export class ValidationError extends ApiError {
+export class InvalidRequestError extends ApiError {
   readonly status = 400;
   readonly code = 2001;
   readonly type = 'ValidationError';

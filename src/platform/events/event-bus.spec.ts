@@ -1,4 +1,4 @@
-import type { Tx } from '../database/database.js';
+import type { Tx } from '../database/database.service.js';
 import { EventBus } from './event-bus.js';
 
 class NoteArrived {

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Tx } from '../database/database.js';
+import type { Tx } from '../database/database.service.js';
 
 type EventClass<E> = abstract new (...args: never[]) => E;
 type Listener<E> = (event: E, tx: Tx) => Promise<void>;

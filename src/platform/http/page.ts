@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { AsInteger } from './rules.js';
+import { AsInteger } from './input/rules.js';
 
 const MAX_PAGE = 1_000_000_000;
 const MAX_LIMIT = 100;
@@ -27,7 +27,7 @@ export class PageQuery {
 }
 
 /** What a service answers to a list: the items of one page, and how many there are on all pages. */
-export interface Found<Item> {
+export interface PageResult<Item> {
   items: Item[];
   total: number;
 }
@@ -56,7 +56,7 @@ export class PageFields {
 }
 
 /** @param query page, limit and the filters in use: all of them go into the page URIs (D17). */
-export function pageFields(path: string, query: PageQuery, found: Found<unknown>): PageFields {
+export function pageFields(path: string, query: PageQuery, found: PageResult<unknown>): PageFields {
   const { page, limit, ...filters } = query;
   const uriOf = (number: number): string => {
     const used = Object.entries(filters).filter(([, value]) => value !== undefined) as [string, string][];

@@ -1,8 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Env } from '../config/env.js';
 import { createLogger, standardOutput } from './logger.js';
-import { RequestLog } from './request-log.js';
-import { StructuredLogger } from './structured-logger.js';
+import { RequestLogMiddleware } from './request-log.middleware.js';
+import { StructuredLoggerService } from './structured-logger.service.js';
 
 @Module({})
 export class LoggingModule {
@@ -14,10 +14,13 @@ export class LoggingModule {
       module: LoggingModule,
       global: true,
       providers: [
-        { provide: StructuredLogger, useValue: new StructuredLogger(logger) },
-        { provide: RequestLog, useValue: new RequestLog({ destination, logsAnswers, logsFailures }) },
+        { provide: StructuredLoggerService, useValue: new StructuredLoggerService(logger) },
+        {
+          provide: RequestLogMiddleware,
+          useValue: new RequestLogMiddleware({ destination, logsAnswers, logsFailures }),
+        },
       ],
-      exports: [RequestLog],
+      exports: [RequestLogMiddleware],
     };
   }
 }

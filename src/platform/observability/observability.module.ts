@@ -1,13 +1,10 @@
 import { Global, Module } from '@nestjs/common';
-import { Health } from './health.js';
-import { HealthController } from './health.controller.js';
-import { Metrics } from './metrics.js';
-import { MetricsController } from './metrics.controller.js';
+import { HealthService } from './health.service.js';
+import { MetricsMiddleware } from './metrics.middleware.js';
 
 @Global()
 @Module({
-  controllers: [HealthController, MetricsController],
-  providers: [Health, Metrics],
-  exports: [Health, Metrics],
+  providers: [HealthService, MetricsMiddleware],
+  exports: [HealthService, MetricsMiddleware],
 })
 export class ObservabilityModule {}

@@ -1,10 +1,10 @@
 import { BullModule } from '@nestjs/bull';
 import { Global, Module } from '@nestjs/common';
 import type { QueueOptions } from 'bull';
-import { BullConnections, BullConnectionsModule } from './bull-connections.js';
-import { Reconciler } from './reconciler.js';
-import { RedisConnection } from './redis.js';
-import { QueueWatchdog } from './watchdog.js';
+import { BullConnectionsService, BullConnectionsModule } from './bull-connections.service.js';
+import { ReconcilerService } from './reconciler.service.js';
+import { RedisService } from './redis.service.js';
+import { QueueWatchdogService } from './queue-watchdog.service.js';
 
 /**
  * What a process that froze or died has taken is noticed after at most twice this long; until then the same ring would
@@ -15,10 +15,10 @@ const STALLED_INTERVAL_MS = 5000;
 const DRAIN_DELAY_SECONDS = 1;
 
 /**
- * Bull is the doorbell and never the record: a job says only "look at this row", and losing it costs a few seconds.
+ * Bull is the jobs and never the record: a job says only "look at this row", and losing it costs a few seconds.
  * So its jobs are not kept when they are done, and a stalled one is not tried again: the reconciler will ring.
  */
-function bullOptions(connections: BullConnections): QueueOptions {
+function bullOptions(connections: BullConnectionsService): QueueOptions {
   return {
     createClient: connections.open,
     defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
@@ -31,11 +31,11 @@ function bullOptions(connections: BullConnections): QueueOptions {
   imports: [
     BullModule.forRootAsync({
       imports: [BullConnectionsModule],
-      inject: [BullConnections],
+      inject: [BullConnectionsService],
       useFactory: bullOptions,
     }),
   ],
-  providers: [RedisConnection, Reconciler, QueueWatchdog],
-  exports: [RedisConnection, Reconciler, QueueWatchdog],
+  providers: [RedisService, ReconcilerService, QueueWatchdogService],
+  exports: [RedisService, ReconcilerService, QueueWatchdogService],
 })
 export class QueueModule {}

@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
-import { Epochs } from '../access/epochs.js';
+import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import { TokenBucket } from './token-bucket.js';
 
 @Global()
-@Module({ providers: [Epochs, TokenBucket], exports: [Epochs, TokenBucket] })
+@Module({ providers: [CredentialVersionsService, TokenBucket], exports: [CredentialVersionsService, TokenBucket] })
 export class RateLimitModule {}

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Injectable } from '@nestjs/common';
-import { EPOCH_COPY_MS, epochKey } from '../access/epochs.js';
+import { VERSION_COPY_MS, versionKey } from '../../access/credential-versions.service.js';
 import type { RateLimit } from '../config/env.js';
-import { RedisConnection } from '../queue/redis.js';
+import { RedisService } from '../queue/redis.service.js';
 import { type BucketState, bucketState, LocalBuckets } from './bucket-state.js';
 
 const SCRIPT = readFileSync(fileURLToPath(new URL('./token-bucket.lua', import.meta.url)), 'utf8');
@@ -22,7 +22,7 @@ export interface AccountClaim {
 export class TokenBucket {
   private readonly local = new LocalBuckets();
 
-  constructor(private readonly redis: RedisConnection) {
+  constructor(private readonly redis: RedisService) {
     redis.client.defineCommand('takeToken', { numberOfKeys: 2, lua: SCRIPT });
   }
 
@@ -50,8 +50,8 @@ export class TokenBucket {
   }
 
   private ask(name: string, limit: RateLimit, cost: 0 | 1, claim?: AccountClaim): Promise<Answer | null> {
-    const keys: [string, string] = [`rate-limit:${name}`, epochKey(claim?.accountId ?? '')];
-    const epoch: [number | '', 0 | 1, number] = [claim?.epoch ?? '', claim?.isFresh ? 1 : 0, EPOCH_COPY_MS];
+    const keys: [string, string] = [`rate-limit:${name}`, versionKey(claim?.accountId ?? '')];
+    const epoch: [number | '', 0 | 1, number] = [claim?.epoch ?? '', claim?.isFresh ? 1 : 0, VERSION_COPY_MS];
     return this.redis.attempt((client) =>
       (client as unknown as TakesTokens).takeToken(...keys, limit.rate, limit.burst, cost, ...epoch),
     );

@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
-import { Secrets } from './secrets.js';
+import { SecretsService } from './secrets.service.js';
 
 @Global()
-@Module({ providers: [Secrets], exports: [Secrets] })
+@Module({ providers: [SecretsService], exports: [SecretsService] })
 export class SecretsModule {}

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DiskObjectStore } from './disk.object-store.js';
-import { ObjectMissing, StorageUnavailable } from './storage-errors.js';
+import { ObjectNotFoundError, StorageUnavailableError } from './storage-errors.js';
 import { Spool, type SpoolFile } from './spool.js';
 
 const KEY = 'tenant-1/2026/11/recording-1.webm';
@@ -54,13 +54,13 @@ describe('DiskObjectStore', () => {
   });
 
   it('tells a missing object', async () => {
-    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectMissing);
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
   });
 
   it('removes an object, and does not mind one that is not there', async () => {
     await store.put(KEY, await spoolFile());
     await store.remove(KEY);
-    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectMissing);
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
     await store.remove(KEY);
     await store.remove('never/seen/a/folder.wav');
   });
@@ -80,10 +80,10 @@ describe('DiskObjectStore', () => {
   it('takes a disk that is away for unavailable, never for empty', async () => {
     await store.put(KEY, await spoolFile());
     await rename(join(folder, 'objects'), join(folder, 'unmounted'));
-    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(StorageUnavailable);
-    await expect(store.remove(KEY)).rejects.toThrow(StorageUnavailable);
-    await expect(store.put(KEY, await spoolFile())).rejects.toThrow(StorageUnavailable);
-    await expect(store.check()).rejects.toThrow(StorageUnavailable);
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(StorageUnavailableError);
+    await expect(store.remove(KEY)).rejects.toThrow(StorageUnavailableError);
+    await expect(store.put(KEY, await spoolFile())).rejects.toThrow(StorageUnavailableError);
+    await expect(store.check()).rejects.toThrow(StorageUnavailableError);
     await rename(join(folder, 'unmounted'), join(folder, 'objects'));
     await store.check();
     expect(await store.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('sound');
@@ -92,7 +92,7 @@ describe('DiskObjectStore', () => {
   it('says so when the disk takes nothing', async () => {
     // A file where the folder should be fails for root too, unlike a folder without write permission.
     await writeFile(join(folder, 'objects/tenant-1'), '');
-    await expect(store.put(KEY, await spoolFile())).rejects.toThrow(StorageUnavailable);
+    await expect(store.put(KEY, await spoolFile())).rejects.toThrow(StorageUnavailableError);
   });
 
   it('reports a folder that may not be written to', async () => {
@@ -105,7 +105,7 @@ describe('DiskObjectStore', () => {
   it('makes a folder anew that was lost with its disk', async () => {
     await store.put(KEY, await spoolFile());
     await rm(join(folder, 'objects/tenant-1'), { recursive: true });
-    await expect(store.put(KEY, await spoolFile())).rejects.toThrow(StorageUnavailable);
+    await expect(store.put(KEY, await spoolFile())).rejects.toThrow(StorageUnavailableError);
     await store.put(KEY, await spoolFile('again'));
     expect(await store.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('again');
   });

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { asStorageFault, errorCode, FILE_MODE, makeFolder, syncFolder } from './file-system.js';
 import { assertObjectKey } from './object-key.js';
 import { ObjectStore } from './object-store.js';
-import { ObjectMissing, StorageUnavailable } from './storage-errors.js';
+import { ObjectNotFoundError, StorageUnavailableError } from './storage-errors.js';
 import type { SpoolFile } from './spool.js';
 
 /** Remembered at most, so that the set of folders known to be durable stays small. */
@@ -62,7 +62,7 @@ export class DiskObjectStore extends ObjectStore {
       } catch (error) {
         if (errorCode(error) !== 'ENOENT') throw error;
         await this.requireRoot();
-        throw new ObjectMissing(`There is no object ${key}`);
+        throw new ObjectNotFoundError(`There is no object ${key}`);
       }
     });
     return await use(path);
@@ -116,7 +116,7 @@ export class DiskObjectStore extends ObjectStore {
     } catch (error) {
       if (errorCode(error) === 'EXDEV') {
         const rule = 'STORAGE_DIR/spool and STORAGE_DIR/objects must lie on one file system';
-        throw new StorageUnavailable(`${doing}: ${rule}`, { cause: error });
+        throw new StorageUnavailableError(`${doing}: ${rule}`, { cause: error });
       }
       throw asStorageFault(error, doing);
     }

@@ -1,7 +1,7 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { inTurns } from '../in-turns.js';
-import { StorageUnavailable } from './storage-errors.js';
+import { coalesce } from '../queue/coalesce.js';
+import { StorageUnavailableError } from './storage-errors.js';
 
 /** Voice notes are private: only the user that runs the service may enter its folders and read its files. */
 const FOLDER_MODE = 0o700;
@@ -24,7 +24,7 @@ export async function makeFolder(folder: string, root: string): Promise<void> {
  * Makes what was created in, moved into or removed from a folder survive a power cut. Those who ask while a sync is under
  * way, which may have passed over what they did, share the next one.
  */
-export const syncFolder = inTurns<string, void>(async (folders) => {
+export const syncFolder = coalesce<string, void>(async (folders) => {
   const syncs = new Map([...new Set(folders)].map((folder) => [folder, syncOnce(folder)]));
   await Promise.allSettled(syncs.values());
   return folders.map((folder) => syncs.get(folder));
@@ -51,5 +51,5 @@ export function errorCode(error: unknown): string | undefined {
  */
 export function asStorageFault(error: unknown, doing: string): unknown {
   const code = errorCode(error);
-  return code === undefined ? error : new StorageUnavailable(`${doing}: ${code}`, { cause: error });
+  return code === undefined ? error : new StorageUnavailableError(`${doing}: ${code}`, { cause: error });
 }

@@ -12,19 +12,19 @@ export abstract class ObjectStore {
    * Takes over what was written to a file of the spool: when the promise resolves, the object is durable under `key`.
    * The caller discards the file in any case.
    * @param noted resolves once a crash would leave no orphan; before that nothing stands under `key`.
-   * @throws StorageUnavailable when the store cannot be reached or is full; then nothing is kept.
+   * @throws StorageUnavailableError when the store cannot be reached or is full; then nothing is kept.
    */
   abstract put(key: string, file: SpoolFile, noted?: Promise<void>): Promise<void>;
 
   /**
    * Runs `use` with a local, seekable copy of the object and clears it away afterwards.
-   * @throws ObjectMissing when there is no such object, StorageUnavailable when the store cannot be reached.
+   * @throws ObjectNotFoundError when there is no such object, StorageUnavailableError when the store cannot be reached.
    */
   abstract withFile<T>(key: string, use: (file: string) => Promise<T>): Promise<T>;
 
-  /** Removes the object; an object that is not there is no error. @throws StorageUnavailable */
+  /** Removes the object; an object that is not there is no error. @throws StorageUnavailableError */
   abstract remove(key: string): Promise<void>;
 
-  /** Resolves when the store can be written to; used by readiness. @throws StorageUnavailable */
+  /** Resolves when the store can be written to; used by readiness. @throws StorageUnavailableError */
   abstract check(): Promise<void>;
 }

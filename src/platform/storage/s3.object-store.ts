@@ -14,7 +14,7 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Env } from '../config/env.js';
 import { assertObjectKey } from './object-key.js';
 import { ObjectStore } from './object-store.js';
-import { ObjectMissing, StorageUnavailable } from './storage-errors.js';
+import { ObjectNotFoundError, StorageUnavailableError } from './storage-errors.js';
 import type { Spool, SpoolFile } from './spool.js';
 
 type S3Settings = Pick<Env, 's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'>;
@@ -132,7 +132,7 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
       }
       if (received !== expected) throw new Error(`${received} of ${expected} bytes arrived`);
     } catch (error) {
-      if (error instanceof NoSuchKey) throw new ObjectMissing(`There is no object ${key}`, { cause: error });
+      if (error instanceof NoSuchKey) throw new ObjectNotFoundError(`There is no object ${key}`, { cause: error });
       throw asUnavailable('fetching', error);
     }
   }
@@ -151,9 +151,9 @@ function mayPass(error: unknown): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-function asUnavailable(doing: string, error: unknown): StorageUnavailable {
-  if (error instanceof StorageUnavailable) return error;
+function asUnavailable(doing: string, error: unknown): StorageUnavailableError {
+  if (error instanceof StorageUnavailableError) return error;
   const status = error instanceof S3ServiceException ? `${error.$metadata.httpStatusCode ?? ''} ` : '';
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new StorageUnavailable(`S3, ${doing}: ${status}${what}`, { cause: error });
+  return new StorageUnavailableError(`S3, ${doing}: ${status}${what}`, { cause: error });
 }

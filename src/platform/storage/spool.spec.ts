@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { StorageUnavailable } from './storage-errors.js';
+import { StorageUnavailableError } from './storage-errors.js';
 import { Spool } from './spool.js';
 
 const DAY = 86_400;
@@ -72,8 +72,8 @@ describe('Spool', () => {
     await file.discard();
     await expect(file.write(Buffer.from('late'))).rejects.toThrow();
     await rm(join(folder, 'spool'), { recursive: true });
-    await expect(spool.create()).rejects.toThrow(StorageUnavailable);
-    await expect(spool.sweep(DAY)).rejects.toThrow(StorageUnavailable);
+    await expect(spool.create()).rejects.toThrow(StorageUnavailableError);
+    await expect(spool.sweep(DAY)).rejects.toThrow(StorageUnavailableError);
   });
 
   describe('sweep', () => {

@@ -27,12 +27,12 @@ export class Spool {
     this.folder = resolve(folder);
   }
 
-  /** @throws StorageUnavailable */
+  /** @throws StorageUnavailableError */
   async prepare(): Promise<void> {
     await guard('preparing the spool folder', () => makeFolder(this.folder, dirname(this.folder)));
   }
 
-  /** An empty file, readable and writable for this user only. @throws StorageUnavailable */
+  /** An empty file, readable and writable for this user only. @throws StorageUnavailableError */
   async create(): Promise<SpoolFile> {
     const path = join(this.folder, `${HOST}-${process.pid}-${randomUUID()}`);
     inUse.add(path);
@@ -48,7 +48,7 @@ export class Spool {
    * Removes what dead processes of this host left behind, and any file last written more than `olderThanSeconds` ago,
    * whichever host wrote it: that must be more than the longest upload and the longest transcription take. Files in use
    * by this process always stay. Returns how many files it removed.
-   * @throws StorageUnavailable
+   * @throws StorageUnavailableError
    */
   async sweep(olderThanSeconds: number): Promise<number> {
     return await guard('sweeping the spool folder', async () => {
@@ -80,13 +80,13 @@ export class SpoolFile {
     readonly handle: FileHandle,
   ) {}
 
-  /** Appends; resolves once the bytes are with the operating system. @throws StorageUnavailable */
+  /** Appends; resolves once the bytes are with the operating system. @throws StorageUnavailableError */
   async write(chunk: Uint8Array): Promise<void> {
     await guard('writing a spool file', () => this.handle.writeFile(chunk));
     this.sizeBytes += chunk.length;
   }
 
-  /** Makes what was written survive a power cut. @throws StorageUnavailable */
+  /** Makes what was written survive a power cut. @throws StorageUnavailableError */
   async sync(): Promise<void> {
     await guard('writing a spool file', () => this.handle.datasync());
   }

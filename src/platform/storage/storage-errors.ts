@@ -1,7 +1,7 @@
-export class StorageUnavailable extends Error {
-  override readonly name = 'StorageUnavailable';
+export class StorageUnavailableError extends Error {
+  override readonly name = 'StorageUnavailableError';
 }
 
-export class ObjectMissing extends Error {
-  override readonly name = 'ObjectMissing';
+export class ObjectNotFoundError extends Error {
+  override readonly name = 'ObjectNotFoundError';
 }

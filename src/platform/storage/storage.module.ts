@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Global, Module } from '@nestjs/common';
 import { Env } from '../config/env.js';
 import { DiskObjectStore } from './disk.object-store.js';
-import { ObjectGc } from './object-gc.js';
+import { ObjectRemovalsService } from './object-removals.service.js';
 import { ObjectStore } from './object-store.js';
 import { Spool } from './spool.js';
 
@@ -12,9 +12,9 @@ import { Spool } from './spool.js';
   providers: [
     { provide: Spool, inject: [Env], useFactory: openSpool },
     { provide: ObjectStore, inject: [Env, Spool], useFactory: openStore },
-    ObjectGc,
+    ObjectRemovalsService,
   ],
-  exports: [ObjectStore, Spool, ObjectGc],
+  exports: [ObjectStore, Spool, ObjectRemovalsService],
 })
 export class StorageModule {}
 

@@ -49,7 +49,7 @@ function startCore() {
 }
 
 async function hear() {
-  const { PocketSphinx } = await import(`${DIST}/engines/pocketsphinx.binding.js`);
+  const { PocketSphinx } = await import(`${DIST}/engines/pocketsphinx/pocketsphinx.binding.js`);
   const engine = new PocketSphinx();
   const perform = async (work) => {
     const pieces = typeof work === 'string' ? await piecesOf(work) : [work];
@@ -62,8 +62,8 @@ async function hear() {
 }
 
 async function piecesOf(file) {
-  const { PieceCutter } = await import(`${DIST}/decoding/piece-cutter.js`);
-  const cutter = new PieceCutter(PIECE_SECONDS);
+  const { ChunkCutter } = await import(`${DIST}/chunks/chunk-cutter.js`);
+  const cutter = new ChunkCutter(PIECE_SECONDS);
   const pcm = await decode(file);
   return [...cutter.push(pcm), ...cutter.end()].map((piece) => piece.pcm);
 }

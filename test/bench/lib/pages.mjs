@@ -25,7 +25,7 @@ export const PAGES = [
  * @param {string} spread such as `a year`
  */
 export async function explainPages(stage, account, count, spread) {
-  const { pageStatement } = await import(join(ROOT, 'dist/modules/recordings/recording-list.js'));
+  const { pageStatement } = await import(join(ROOT, 'dist/modules/recordings/recordings.queries.js'));
   const columns = COLUMNS.split(',').map((name) => `r.${name.trim()}`);
   const results = [];
   const plans = [];

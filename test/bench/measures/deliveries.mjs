@@ -5,7 +5,7 @@ import { ROOT } from '../../../scripts/lib/paths.mjs';
 
 const WEBHOOKS = 8;
 /** Deliveries under way to one webhook at a time. */
-const LANE_WIDTH = 4;
+const SEND_CONCURRENCY = 4;
 const WATCH_MS = 100;
 
 /** 10,000 due deliveries: how fast they are drained beside a bare loop, and in how much memory. */
@@ -23,7 +23,7 @@ export async function measureDeliveries(stage, { deliveries }) {
   await api.stop();
 
   await insertDue(stage, account.id, deliveries / WEBHOOKS);
-  const env = { ...stage.env, URL: `${sink.url}/bare`, WIDTH: `${WEBHOOKS * LANE_WIDTH}` };
+  const env = { ...stage.env, URL: `${sink.url}/bare`, WIDTH: `${WEBHOOKS * SEND_CONCURRENCY}` };
   const script = 'test/bench/baselines/bare-sender.mjs';
   const { stdout } = await promisify(execFile)(process.execPath, [script], { cwd: ROOT, env });
   const bare = deliveries / JSON.parse(stdout).seconds;

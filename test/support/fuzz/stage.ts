@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SCOPES } from '../../../src/platform/access/scopes.js';
+import { SCOPES } from '../../../src/access/scopes.js';
 import type { Caller } from '../caller.js';
 import type { Service } from '../service.js';
 import { fail, transcribe } from '../stages.js';

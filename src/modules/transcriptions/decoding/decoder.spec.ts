@@ -1,4 +1,4 @@
-import { AudioRefused } from '../engines/transcription-engine.js';
+import { AudioRejectedError } from '../engines/transcription-engine.js';
 import { type AudioSource, decode } from './decoder.js';
 
 const options = { maxSeconds: 60, signal: new AbortController().signal };
@@ -16,11 +16,11 @@ describe('decode', () => {
     const fault = await decode({ ...source, ...claims }, options)
       .next()
       .catch((error: unknown) => error);
-    expect(fault).toBeInstanceOf(AudioRefused);
+    expect(fault).toBeInstanceOf(AudioRejectedError);
   });
 
   it('does not blame the audio for a file that is not there', async () => {
-    await expect(decode(source, options).next()).rejects.toMatchObject({ name: 'EngineFault', suspectsAudio: false });
+    await expect(decode(source, options).next()).rejects.toMatchObject({ name: 'EngineError', audioSuspected: false });
   });
 
   it('starts nothing for a note that is no longer wanted', async () => {

@@ -4,8 +4,8 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { childEnvironment } from '../../../platform/config/child-environment.js';
-import { AudioRefused, EngineFault } from '../engines/transcription-engine.js';
-import { confined, couldNotStart, findProgram } from '../sandbox.js';
+import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
+import { sandboxed, failedToStart, findProgram } from './sandbox.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
 import { ProgressWatch } from './progress-watch.js';
 
@@ -56,7 +56,7 @@ export function decoderProblem(): string | null {
 /**
  * Decodes the first audio track to 16 kHz mono, in a child process that is held to its limits and waits while the
  * reader does. A file that breaks off in the middle is decoded as far as it goes.
- * @throws AudioRefused when nothing in the file can be decoded, or not in reasonable time; EngineFault when ffmpeg is
+ * @throws AudioRejectedError when nothing in the file can be decoded, or not in reasonable time; EngineError when ffmpeg is
  *   missing, crashes or hangs.
  */
 export async function* decode(source: AudioSource, { maxSeconds, signal }: DecodeOptions): AsyncGenerator<Buffer> {
@@ -80,9 +80,9 @@ export async function* decode(source: AudioSource, { maxSeconds, signal }: Decod
     }
     const [code, killedBy] = await ended;
     signal.throwIfAborted();
-    if (watch.verdict === 'hung') throw new EngineFault('ffmpeg hung', true, { cause: stderr() });
+    if (watch.verdict === 'hung') throw new EngineError('ffmpeg hung', true, { cause: stderr() });
     if (watch.verdict === 'barren' || watch.cpuSeconds > cpuLimit(maxSeconds) - NEAR_LIMIT_SECONDS) {
-      throw new AudioRefused('The file takes too long to decode', { cause: stderr() });
+      throw new AudioRejectedError('The file takes too long to decode', { cause: stderr() });
     }
     judge(killedBy ?? code, decoded, stderr());
   } finally {
@@ -95,10 +95,10 @@ export async function* decode(source: AudioSource, { maxSeconds, signal }: Decod
 
 function refuseImplausible({ sampleRate, channels }: AudioSource): void {
   if (sampleRate !== null && (sampleRate < SAMPLE_RATES_HZ.min || sampleRate > SAMPLE_RATES_HZ.max)) {
-    throw new AudioRefused(`The sample rate of ${sampleRate} Hz is outside 4–192 kHz`);
+    throw new AudioRejectedError(`The sample rate of ${sampleRate} Hz is outside 4–192 kHz`);
   }
   if (channels !== null && (channels < 1 || channels > MAX_CHANNELS)) {
-    throw new AudioRefused(`The file has ${channels} channels; 1 to ${MAX_CHANNELS} can be decoded`);
+    throw new AudioRejectedError(`The file has ${channels} channels; 1 to ${MAX_CHANNELS} can be decoded`);
   }
 }
 
@@ -106,16 +106,16 @@ type Decoder = ChildProcessByStdio<null, Readable, Readable>;
 
 async function start(source: AudioSource, maxSeconds: number): Promise<Decoder> {
   const ffmpeg = findProgram('ffmpeg');
-  if (!ffmpeg) throw new EngineFault(NO_FFMPEG, false);
+  if (!ffmpeg) throw new EngineError(NO_FFMPEG, false);
   await access(source.file, constants.R_OK).catch((error: unknown) => {
-    throw new EngineFault('The audio file cannot be read', false, { cause: error });
+    throw new EngineError('The audio file cannot be read', false, { cause: error });
   });
   const limits = { dataBytes: MEMORY_BYTES, openFiles: OPEN_FILES, cpuSeconds: cpuLimit(maxSeconds) };
   const command = { program: ffmpeg, args: ffmpegArguments(source, maxSeconds) };
-  const { program, args } = confined(command, limits, source.file);
+  const { program, args } = sandboxed(command, limits, source.file);
   const child = spawn(program, args, { env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
   await once(child, 'spawn').catch((error: unknown) => {
-    throw new EngineFault(NOT_STARTED, false, { cause: error });
+    throw new EngineError(NOT_STARTED, false, { cause: error });
   });
   return child;
 }
@@ -132,10 +132,10 @@ const cpuLimit = (maxSeconds: number): number => Math.ceil(CPU_SECONDS.base + ma
 
 /** What ffmpeg's end means. A failure after some output is a file that breaks off: what came is used. */
 function judge(outcome: number | string | null, decoded: boolean, stderr: string): void {
-  if (typeof outcome === 'string') throw new EngineFault(`ffmpeg was ended by ${outcome}`, true, { cause: stderr });
-  if (outcome === EXIT_SIGNALLED) throw new EngineFault('ffmpeg ran into its limit', true, { cause: stderr });
-  if (!decoded && couldNotStart(stderr)) throw new EngineFault(NOT_STARTED, false, { cause: stderr });
-  if (!decoded) throw new AudioRefused('The file contains no audio that can be decoded', { cause: stderr });
+  if (typeof outcome === 'string') throw new EngineError(`ffmpeg was ended by ${outcome}`, true, { cause: stderr });
+  if (outcome === EXIT_SIGNALLED) throw new EngineError('ffmpeg ran into its limit', true, { cause: stderr });
+  if (!decoded && failedToStart(stderr)) throw new EngineError(NOT_STARTED, false, { cause: stderr });
+  if (!decoded) throw new AudioRejectedError('The file contains no audio that can be decoded', { cause: stderr });
 }
 
 function keepTail(stream: Readable): () => string {

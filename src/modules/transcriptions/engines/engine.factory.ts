@@ -1,6 +1,6 @@
 import type { Env } from '../../../platform/config/env.js';
-import { OpenAiEngine } from './openai.engine.js';
-import { PocketSphinxEngine } from './pocketsphinx.engine.js';
+import { OpenAiEngine } from './openai/openai.engine.js';
+import { PocketSphinxEngine } from './pocketsphinx/pocketsphinx.engine.js';
 import type { TranscriptionEngine } from './transcription-engine.js';
 
 /** The engine that the environment names; `auto` takes a hosted one where it is configured. Starts nothing yet. */

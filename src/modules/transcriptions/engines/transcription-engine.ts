@@ -12,14 +12,14 @@ export interface TranscriptionEngine {
   /** The language that is assumed for a note without speech and, where the engine cannot detect one, for every note. */
   readonly defaultLanguage: string;
   /** Longest piece in seconds that one call takes. */
-  readonly maxPieceSeconds: number;
+  readonly maxChunkSeconds: number;
   /** Pieces that can be worked on at the same time in this process. */
   readonly concurrency: number;
 
   /**
-   * @throws AudioRefused when the engine will never take this audio; EngineFault when it may work another time.
+   * @throws AudioRejectedError when the engine will never take this audio; EngineError when it may work another time.
    */
-  transcribe(piece: AudioPiece, options: PieceOptions): Promise<PieceTranscript>;
+  transcribe(piece: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript>;
 
   /** Null when the engine can work; otherwise what is wrong and how to mend it, in one sentence for an operator. */
   problem(): Promise<string | null>;
@@ -31,19 +31,19 @@ export interface TranscriptionEngine {
 export const TRANSCRIPTION_ENGINE = Symbol('TranscriptionEngine');
 
 /** A run of decoded audio. `pcm`: 16 kHz, mono, signed 16-bit little-endian. `start`: seconds from the note's start. */
-export interface AudioPiece {
+export interface AudioChunk {
   pcm: Buffer;
   start: number;
 }
 
-export interface PieceOptions {
+export interface TranscribeOptions {
   /** Lower-case English name; null lets an engine that can detect the language do so. */
   language: string | null;
   signal: AbortSignal;
 }
 
 /** `confidence` 0–1, or null where the engine gives none. Word times: seconds from the start of the piece. */
-export interface PieceTranscript {
+export interface ChunkTranscript {
   text: string;
   confidence: number | null;
   language: string;
@@ -59,18 +59,18 @@ export interface TranscriptWord {
 }
 
 /** This audio will never be transcribed: not decodable, too long, a language nobody here speaks. Not tried again. */
-export class AudioRefused extends Error {
-  override readonly name = 'AudioRefused';
+export class AudioRejectedError extends Error {
+  override readonly name = 'AudioRejectedError';
 }
 
 /** The engine or the decoder crashed, hung or was out of reach: worth another try. */
-export class EngineFault extends Error {
-  override readonly name = 'EngineFault';
+export class EngineError extends Error {
+  override readonly name = 'EngineError';
 
   constructor(
     message: string,
     /** Whether this audio may be to blame: a crashed child may, a server that is down is not the note's fault. */
-    readonly suspectsAudio: boolean,
+    readonly audioSuspected: boolean,
     options?: ErrorOptions,
   ) {
     super(message, options);

@@ -1,22 +1,22 @@
 import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
 import type { Job, Queue } from 'bull';
-import { QueueWatchdog } from '../../../platform/queue/watchdog.js';
-import { DELIVERY_QUEUE, type DeliveryRing } from './delivery-doorbell.js';
-import { DeliveryLanes } from './delivery-lanes.js';
+import { QueueWatchdogService } from '../../../platform/queue/queue-watchdog.service.js';
+import { DELIVERY_QUEUE, type DeliveryJob } from './delivery-jobs.service.js';
+import { SendLoopsService } from './send-loops.service.js';
 
-/** Answers the doorbell: a ring only opens the webhook's lane, so that no job ever waits for an endpoint. */
+/** Answers the jobs: a ring only opens the webhook's lane, so that no job ever waits for an endpoint. */
 @Processor(DELIVERY_QUEUE)
 export class DeliveriesProcessor {
   constructor(
-    @InjectQueue(DELIVERY_QUEUE) queue: Queue<DeliveryRing>,
-    private readonly lanes: DeliveryLanes,
-    watchdog: QueueWatchdog,
+    @InjectQueue(DELIVERY_QUEUE) queue: Queue<DeliveryJob>,
+    private readonly lanes: SendLoopsService,
+    watchdog: QueueWatchdogService,
   ) {
     watchdog.watch(queue, () => false);
   }
 
   @Process()
-  answer(job: Job<DeliveryRing>): void {
+  answer(job: Job<DeliveryJob>): void {
     this.lanes.wake(job.data.webhookId);
   }
 

@@ -1,15 +1,15 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Reconciler } from '../../../platform/queue/reconciler.js';
+import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { DeliveriesService } from './deliveries.service.js';
-import { DeliveryDoorbell } from './delivery-doorbell.js';
+import { DeliveryJobsService } from './delivery-jobs.service.js';
 
 /** Rings again for deliveries that are due, and forgets events past their retention. */
 @Injectable()
 export class DeliveriesReconciler implements OnModuleInit {
   constructor(
-    private readonly reconciler: Reconciler,
+    private readonly reconciler: ReconcilerService,
     private readonly deliveries: DeliveriesService,
-    private readonly doorbell: DeliveryDoorbell,
+    private readonly jobs: DeliveryJobsService,
   ) {}
 
   onModuleInit(): void {
@@ -19,6 +19,6 @@ export class DeliveriesReconciler implements OnModuleInit {
   }
 
   private async ringAgain(): Promise<void> {
-    for (const webhookId of await this.deliveries.webhooksWithDue()) await this.doorbell.ring({ webhookId }, 'due');
+    for (const webhookId of await this.deliveries.webhooksWithDue()) await this.jobs.ring({ webhookId }, 'due');
   }
 }

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
-import { Database, type Tx } from '../../../platform/database/database.js';
-import type { Event } from '../event.entity.js';
-import { DeliveryDoorbell } from './delivery-doorbell.js';
+import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
+import type { WebhookEvent } from '../events/webhook-event.entity.js';
+import { DeliveryJobsService } from './delivery-jobs.service.js';
 import { Delivery } from './delivery.entity.js';
 import { nextAttempt } from './retry-schedule.js';
-import { SuccessWriter } from './success-writer.js';
-import { type DeliveryOutcome, isSuccess } from './sender.js';
+import { DeliverySuccessBatch } from './delivery-success-batch.js';
+import { type DeliveryOutcome, isSuccess } from '../sending/webhook-sender.service.js';
 
 /** A delivery in our hands, with all that sending it takes. */
 export interface ClaimedDelivery {
@@ -37,18 +37,18 @@ const NEAR_MS = 600_000;
 /** The life of a delivery: pending until it is delivered or failed, every step a conditional update. */
 @Injectable()
 export class DeliveriesService {
-  private readonly successes: SuccessWriter;
+  private readonly successes: DeliverySuccessBatch;
 
   constructor(
-    private readonly database: Database,
-    private readonly doorbell: DeliveryDoorbell,
+    private readonly database: DatabaseService,
+    private readonly jobs: DeliveryJobsService,
     private readonly env: Env,
   ) {
-    this.successes = new SuccessWriter(database);
+    this.successes = new DeliverySuccessBatch(database);
   }
 
   /** One delivery for each webhook that is active and subscribed now. */
-  async fanOut(tx: Tx, event: Pick<Event, 'id' | 'accountId' | 'kind' | 'createdAt'>): Promise<void> {
+  async fanOut(tx: Tx, event: Pick<WebhookEvent, 'id' | 'accountId' | 'kind' | 'createdAt'>): Promise<void> {
     // The lock keeps a webhook from being deleted between here and the commit, and hinders nothing else.
     const webhooks = await tx.query<{ id: string }>(
       `SELECT id FROM webhooks WHERE account_id = $1 AND status = 'active' AND $2 = ANY (events) FOR KEY SHARE`,
@@ -70,7 +70,7 @@ export class DeliveriesService {
       })),
     );
     tx.afterCommit(() => {
-      for (const { id: webhookId } of webhooks) void this.doorbell.ring({ webhookId }, eventId);
+      for (const { id: webhookId } of webhooks) void this.jobs.ring({ webhookId }, eventId);
     });
   }
 
@@ -103,7 +103,7 @@ export class DeliveriesService {
   }
 
   /** Gives a delivery back untried, as when the process stops. */
-  async handBack({ id, leaseToken }: ClaimedDelivery): Promise<void> {
+  async release({ id, leaseToken }: ClaimedDelivery): Promise<void> {
     await this.database.query(
       `UPDATE deliveries SET lease_token = NULL, lease_until = NULL, attempts = attempts - 1
        WHERE id = $1 AND lease_token = $2 AND status = 'pending'`,
@@ -202,7 +202,7 @@ export class DeliveriesService {
 
   private ringAt(webhookId: string, time: Date): void {
     const delay = time.getTime() - Date.now();
-    if (delay < NEAR_MS) void this.doorbell.ring({ webhookId }, time.getTime(), delay);
+    if (delay < NEAR_MS) void this.jobs.ring({ webhookId }, time.getTime(), delay);
   }
 }
 

@@ -1,0 +1,14 @@
+/** `npm run openapi`: writes the description of the API to standard output. Needs no database. */
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from '../app.module.js';
+import { readEnv } from '../platform/config/env.js';
+import { describeApi } from '../platform/http/output/openapi.js';
+
+const env = readEnv({
+  DATABASE_URL: 'postgres://unused',
+  REDIS_URL: 'redis://unused',
+  SECRET_KEY: 'not used for anything, but long enough',
+});
+// A preview only looks at the classes and makes no instance of them.
+const app = await NestFactory.create(AppModule.for(env, []), { preview: true, logger: false });
+process.stdout.write(`${JSON.stringify(describeApi(app), null, 2)}\n`);

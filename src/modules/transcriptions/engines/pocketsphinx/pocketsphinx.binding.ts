@@ -1,0 +1,154 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import koffi from 'koffi';
+import type { ChunkTranscript, TranscriptWord } from '../transcription-engine.js';
+
+/** Where Debian and Fedora, Homebrew on Apple and on Intel, and a local build keep libraries and models. */
+const PREFIXES = ['/usr', '/opt/homebrew', '/usr/local'];
+const MODEL = 'share/pocketsphinx/model/en-us';
+const FRAMES_PER_SECOND = 100;
+const INSTALL =
+  'Debian/Ubuntu: apt-get install libpocketsphinx3 libsphinxbase3 pocketsphinx-en-us; ' +
+  'Fedora: dnf install pocketsphinx pocketsphinx-models; macOS: brew install cmu-pocketsphinx';
+
+/** Measured: docs/decisions/0006-pocketsphinx-settings.md. */
+const SETTINGS: Settings = { fwdflat: false, bestpathlw: 12, lponlybeam: 1e-40, maxhmmpf: 6000 };
+
+type Settings = Record<string, string | number | boolean>;
+type Library = ReturnType<typeof koffi.load>;
+
+/** PocketSphinx is not installed, or without its model. */
+class PocketSphinxMissing extends Error {
+  override readonly name = 'PocketSphinxMissing';
+
+  constructor(what: string) {
+    super(`${what} (${INSTALL})`);
+  }
+}
+
+/**
+ * PocketSphinx by foreign function calls, for both lines of it: 0.8/5prealpha with its base library apart (Debian)
+ * and 5.x in one library (Fedora, Homebrew). Every call blocks: only for a process of its own.
+ */
+export class PocketSphinx {
+  private readonly calls;
+  private readonly decoder: unknown;
+  private readonly logmath: unknown;
+
+  /** @throws PocketSphinxMissing */
+  constructor(settings = SETTINGS) {
+    const model = findModel();
+    const { base, main } = loadLibraries();
+    this.calls = bind(main, base);
+    this.decoder = this.calls.init(configure(main, base, { ...model, ...settings }));
+    if (!this.decoder) throw new PocketSphinxMissing(`PocketSphinx cannot load its model in ${model.hmm}`);
+    this.logmath = this.calls.logmath(this.decoder);
+  }
+
+  /** One utterance: 16 kHz mono, signed 16-bit little-endian. */
+  recognise(bytes: Uint8Array): ChunkTranscript {
+    const { calls, decoder } = this;
+    // A copy, because the bytes may begin at an odd address.
+    const pcm = new Int16Array(bytes.length >> 1);
+    new Uint8Array(pcm.buffer).set(bytes.subarray(0, pcm.byteLength));
+    calls.startStream(decoder);
+    if (calls.startUtterance(decoder) < 0) throw new Error('PocketSphinx did not start the utterance');
+    calls.process(decoder, pcm, pcm.length, 0, 1);
+    if (calls.endUtterance(decoder) < 0) throw new Error('PocketSphinx did not end the utterance');
+    const words = this.words();
+    const total = words.reduce((sum, word) => sum + (word.confidence ?? 0), 0);
+    return {
+      text: words.map((word) => word.word).join(' '),
+      confidence: words.length > 0 ? total / words.length : null,
+      language: 'english',
+      words,
+    };
+  }
+
+  private words(): TranscriptWord[] {
+    const { calls, decoder } = this;
+    const words: TranscriptWord[] = [];
+    const from = [0];
+    const to = [0];
+    for (let segment = calls.segments(decoder); segment; segment = calls.nextSegment(segment)) {
+      const word = calls.word(segment);
+      // Fillers: <s>, <sil>, [NOISE], ++UH++.
+      if (/^(<|\[|\+\+)/.test(word)) continue;
+      calls.frames(segment, from, to);
+      words.push({
+        word: word.replace(/\(\d+\)$/, ''),
+        start: (from[0] ?? 0) / FRAMES_PER_SECOND,
+        end: ((to[0] ?? 0) + 1) / FRAMES_PER_SECOND,
+        // Its logarithms are whole numbers to the base 1.0001: what is certain may come out a step above 1.
+        confidence: Math.min(1, calls.exp(this.logmath, calls.posterior(segment, null, null, null))),
+      });
+    }
+    return words;
+  }
+}
+
+interface Libraries {
+  /** Holds what PocketSphinx shares with its sister projects: in 5.x the same as `main`. */
+  base: Library;
+  main: Library;
+}
+
+function loadLibraries(): Libraries {
+  const base = loadFirst('libsphinxbase.so.3', 'libsphinxbase.dylib');
+  const main = loadFirst('libpocketsphinx.so.3', 'libpocketsphinx.so.5', 'libpocketsphinx.so', 'libpocketsphinx.dylib');
+  if (!main) throw new PocketSphinxMissing('PocketSphinx is not installed');
+  return { base: base ?? main, main };
+}
+
+function loadFirst(...names: string[]): Library | null {
+  // By its name the system's own search finds it, wherever that looks (/usr/lib/x86_64-linux-gnu on Debian).
+  for (const file of names.flatMap((name) => [name, ...PREFIXES.map((prefix) => path.join(prefix, 'lib', name))])) {
+    try {
+      return koffi.load(file);
+    } catch {
+      // Not here.
+    }
+  }
+  return null;
+}
+
+function findModel(): { hmm: string; lm: string; dict: string } {
+  const folder = PREFIXES.map((prefix) => path.join(prefix, MODEL)).find((candidate) => existsSync(candidate));
+  if (!folder) throw new PocketSphinxMissing("PocketSphinx's US English model is not installed");
+  const inFolder = (name: string): string => path.join(folder, name);
+  return { hmm: inFolder('en-us'), lm: inFolder('en-us.lm.bin'), dict: inFolder('cmudict-en-us.dict') };
+}
+
+function configure(main: Library, base: Library, settings: Settings): unknown {
+  if (base === main) {
+    main.func('const char *err_set_loglevel_str(const char *level)')('FATAL');
+    return main.func('void *ps_config_parse_json(void *config, const char *json)')(null, JSON.stringify(settings));
+  }
+  base.func('int err_set_logfile(const char *path)')('/dev/null');
+  const definitions: unknown = main.func('void *ps_args()')();
+  const argv = ['pocketsphinx', ...Object.entries(settings).flatMap(([name, value]) => [`-${name}`, flagText(value)])];
+  const parse = base.func('void *cmd_ln_parse_r(void *old, void *defn, int argc, const char **argv, int strict)');
+  return parse(null, definitions, argv.length, argv, 1);
+}
+
+function flagText(value: string | number | boolean): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return String(value);
+}
+
+function bind(main: Library, base: Library) {
+  return {
+    init: main.func('void *ps_init(void *config)'),
+    startStream: main.func('int ps_start_stream(void *ps)'),
+    startUtterance: main.func('int ps_start_utt(void *ps)'),
+    process: main.func('int ps_process_raw(void *ps, const int16_t *pcm, size_t samples, int no_search, int full_utt)'),
+    endUtterance: main.func('int ps_end_utt(void *ps)'),
+    segments: main.func('void *ps_seg_iter(void *ps)'),
+    nextSegment: main.func('void *ps_seg_next(void *seg)'),
+    word: main.func('const char *ps_seg_word(void *seg)'),
+    frames: main.func('void ps_seg_frames(void *seg, _Out_ int *from, _Out_ int *to)'),
+    posterior: main.func('int32_t ps_seg_prob(void *seg, void *acoustic, void *lm, void *backoff)'),
+    logmath: main.func('void *ps_get_logmath(void *ps)'),
+    exp: base.func('double logmath_exp(void *logmath, int logp)'),
+  };
+}

@@ -1,0 +1,78 @@
+import { eventTime } from '../../../platform/http/timestamps.js';
+
+/** What both kinds of event say about a recording. */
+interface EventFacts {
+  occurredAt: Date;
+  recordingId: string;
+  /** The end user the recording belongs to, null when it was uploaded without one. */
+  identity: string | null;
+  createdAt: Date;
+  /** The tags as compact JSON text in the order they were sent; null when the recording has none. */
+  customTags: string | null;
+}
+
+export interface TranscribedFacts extends EventFacts {
+  durationSeconds: number;
+  format: string;
+  completedAt: Date;
+}
+
+export interface FailedFacts extends EventFacts {
+  /** Why there is no transcription, in words for the customer. */
+  reason: string;
+}
+
+/** Members of a JSON object in the order they are written; each value is JSON text already. */
+type Members = Record<string, string>;
+
+/** The body of a `recording.transcribed` event, keys in the order of the interface (D29). */
+export function transcribedPayload(facts: TranscribedFacts): string {
+  const recording: Members = {
+    id: text(facts.recordingId),
+    status: text('transcribed'),
+    duration: String(facts.durationSeconds),
+    format: text(facts.format),
+    identity: text(facts.identity),
+    created_at: text(eventTime(facts.createdAt)),
+    completed_at: text(eventTime(facts.completedAt)),
+  };
+  return object({
+    event: text('recording.transcribed'),
+    timestamp: text(eventTime(facts.occurredAt)),
+    recording: object(withTags(recording, facts)),
+  });
+}
+
+/** The body of a `recording.failed` event, keys in the order of the interface (D29). */
+export function failedPayload(facts: FailedFacts): string {
+  const recording: Members = {
+    id: text(facts.recordingId),
+    status: text('failed'),
+    identity: text(facts.identity),
+    created_at: text(eventTime(facts.createdAt)),
+  };
+  return object({
+    event: text('recording.failed'),
+    timestamp: text(eventTime(facts.occurredAt)),
+    recording: object(withTags(recording, facts)),
+    error: object({ code: text('TRANSCRIPTION_FAILED'), message: text(facts.reason) }),
+  });
+}
+
+/**
+ * The tags go in as the text they are stored as: parsing them into an object would move keys that look like numbers
+ * to the front and lose `__proto__`.
+ */
+function withTags(recording: Members, { customTags }: EventFacts): Members {
+  return customTags === null ? recording : { ...recording, custom_tags: customTags };
+}
+
+function text(value: string | null): string {
+  return JSON.stringify(value);
+}
+
+function object(members: Members): string {
+  return `{${Object.entries(members)
+    .map(([key, value]) => `${text(key)}:${value}`)
+    .join(',')}}`;
+}

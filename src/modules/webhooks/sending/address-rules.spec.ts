@@ -1,0 +1,137 @@
+import {
+  AllowedNetworks,
+  checkWebhookUrl,
+  isForbiddenAddress,
+  loopbackAddresses,
+  mayConnect,
+} from './address-rules.js';
+
+const nobody = new AllowedNetworks([]);
+const loopback = new AllowedNetworks(['127.0.0.0/8', '::1/128']);
+const office = new AllowedNetworks(['10.0.0.0/8', 'fd00::/8']);
+
+/** First and last of each range, and members that have caused trouble elsewhere. */
+const FORBIDDEN = `
+  0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.1 168.63.129.16 169.254.0.0
+  169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.192 192.0.2.1 192.88.99.1 192.168.255.255
+  198.18.0.0 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.0 239.255.255.255 240.0.0.0 255.255.255.255 ::
+  ::1 ::7f00:1 ::ffff:8.8.8.8 ::ffff:0:127.0.0.1 64:ff9b::808:808 64:ff9b:1::1 100::1 2001::1 2001:1ff:ffff::1
+  2001:db8::1 2002:808:808::1 2620:4f:8000::1 3fff:fff::1 4000::1 5f00::1 fc00::1 fdff::1 fe80::1 fe80::1%eth0
+  febf::1 fec0::1 ff02::1 localhost 1.2.3
+`;
+
+/** Neighbours of those ranges. */
+const PUBLIC = `
+  1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 168.63.129.15
+  169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 192.169.0.0 198.17.255.255
+  198.20.0.0 223.255.255.255 2000::1 2001:200::1 2001:4860:4860::8888 2003::1 2606:4700::1111 3ffe::1
+  3fff:1000::1
+`;
+
+const addresses = (list: string) => list.trim().split(/\s+/);
+
+// The long list of hostile URLs is in test/e2e/webhook-addresses.e2e.ts.
+describe('checkWebhookUrl', () => {
+  it.each([
+    ['https://hooks.example.com/ x', 'must not contain white space, control characters or backslashes'],
+    ['https://hooks.example.com/\u0085', 'must not contain white space, control characters or backslashes'],
+    ['https://hooks.example.com/\ud800', 'must not contain white space, control characters or backslashes'],
+    ['ftp://hooks.example.com/', 'must be an absolute http or https URL'],
+    ['https:///hooks.example.com/', 'must be an absolute http or https URL'],
+    ['https://hooks.example.com:65536/', 'must be an absolute http or https URL'],
+    ['https://@hooks.example.com/', 'must not contain credentials'],
+    ['https://hooks.example.com/#', 'must not have a fragment'],
+    ['https://10.0.0.1/', 'must not point to a private or special address'],
+    ['https://under_score.example.com/', 'must have a valid host name'],
+    [`https://${'a'.repeat(64)}.example.com/`, 'must have a valid host name'],
+    [`https://${'a.'.repeat(125)}example.com/`, 'must have a valid host name'],
+    ['https://hooks.example.com./', 'must not have a dot at the end of the host name'],
+    ['https://redis/', 'must not point to a private name; give a public host name'],
+    ['https://hooks.example.com:6379/', 'must not use port 6379'],
+  ])('refuses %j: %s', (url, reason) => {
+    expect(checkWebhookUrl(url, nobody)).toBe(reason);
+  });
+
+  it('counts characters, not bytes, up to 2048', () => {
+    const url = (length: number) => 'https://hooks.example.com/'.padEnd(length, 'é');
+    expect(checkWebhookUrl(url(2048), nobody)).toBeNull();
+    expect(checkWebhookUrl(url(2049), nobody)).toBe('must be at most 2048 characters long');
+    expect(checkWebhookUrl(`https://hooks.example.com/${'😀'.repeat(2022)}`, nobody)).toBeNull();
+  });
+
+  it('takes an @ or a port-like text behind the host for what it is', () => {
+    expect(checkWebhookUrl('https://hooks.example.com/@user:22?to=a@b.example', nobody)).toBeNull();
+  });
+
+  it.each([
+    'http://127.0.0.1:22/',
+    'http://localhost:5432',
+    'http://LocalHost:5432/',
+    'http://app.localhost:3000/',
+    'http://[::1]:6379/',
+    'http://0x7f000001:25/',
+    'http://0177.0.0.1:25/',
+    'http://127.1:25/',
+    'http://127.0.0.1.:25/',
+    'http://[::ffff:127.0.0.1]:25/',
+  ])('sets aside the rules about ports and names inside an allowed network: %s', (url) => {
+    expect(checkWebhookUrl(url, loopback)).toBeNull();
+    expect(checkWebhookUrl(url, nobody)).not.toBeNull();
+    expect(checkWebhookUrl(url, office)).not.toBeNull();
+  });
+
+  it.each(['http://10.0.0.1/', 'http://redis/', 'http://printer.local/', 'https://hooks.example.com:22/'])(
+    'sets nothing aside outside the allowed networks: %s',
+    (url) => {
+      expect(checkWebhookUrl(url, loopback)).not.toBeNull();
+    },
+  );
+
+  it.each(['http://user@127.0.0.1/', 'ftp://127.0.0.1/', 'http://127.0.0.1/#x', 'http:\\\\127.0.0.1/'])(
+    'keeps the rules about the form of the URL everywhere: %s',
+    (url) => {
+      expect(checkWebhookUrl(url, loopback)).not.toBeNull();
+    },
+  );
+
+  it('accepts localhost as soon as one of its addresses is allowed', () => {
+    expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['::1/128']))).toBeNull();
+    expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['127.0.0.1/32']))).toBeNull();
+    expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['127.0.0.2/32']))).not.toBeNull();
+  });
+});
+
+describe('isForbiddenAddress', () => {
+  it.each([...addresses(FORBIDDEN), '', 'no address', '127.1', '2130706433'])('forbids %s', (ip) => {
+    expect(isForbiddenAddress(ip)).toBe(true);
+  });
+
+  it.each(addresses(PUBLIC))('lets %s pass', (ip) => {
+    expect(isForbiddenAddress(ip)).toBe(false);
+  });
+});
+
+describe('allowed networks', () => {
+  it('cover what lies inside them, also IPv4 written as IPv6, and nothing else', () => {
+    const allowed = (ip: string) => mayConnect(ip, office);
+    expect(['10.1.2.3', '::ffff:10.1.2.3', 'fd12::1', '8.8.8.8'].map(allowed)).toEqual([true, true, true, true]);
+    expect(['127.0.0.1', '::ffff:127.0.0.1', 'fc00::1', ''].map(allowed)).toEqual([false, false, false, false]);
+  });
+
+  it('take an IPv6 network that reaches over the mapped addresses at its word', () => {
+    expect(new AllowedNetworks(['::ffff:10.0.0.0/104']).includes('::ffff:10.9.9.9')).toBe(true);
+    expect(new AllowedNetworks(['::/0']).includes('10.9.9.9')).toBe(false);
+    expect(new AllowedNetworks(['0.0.0.0/0']).includes('::1')).toBe(false);
+  });
+
+  it.each(['10.0.0.0/33', '10.1/16', '::1/129', 'fd00::/', '10.0.0.1'])('refuse %s and name the variable', (cidr) => {
+    expect(() => new AllowedNetworks([cidr])).toThrow(`WEBHOOK_ALLOWED_CIDRS: ${cidr}`);
+  });
+
+  it('decide which addresses localhost has', () => {
+    expect(loopbackAddresses('localhost', loopback)).toEqual(['127.0.0.1', '::1']);
+    expect(loopbackAddresses('app.localhost', new AllowedNetworks(['127.0.0.0/8']))).toEqual(['127.0.0.1']);
+    expect(loopbackAddresses('localhost', office)).toEqual([]);
+    expect(loopbackAddresses('localhost.example.com', loopback)).toBeNull();
+  });
+});

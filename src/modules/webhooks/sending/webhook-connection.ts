@@ -1,0 +1,103 @@
+import { type buildConnector, Client, type Dispatcher } from 'undici';
+import type { DeliveryAttempt } from './delivery-attempt.js';
+import { checkedConnector, type CheckedConnectorOptions } from './checked-connector.js';
+
+type Rules = Omit<CheckedConnectorOptions, 'signal'>;
+
+/** Bytes of headers that an answer may have. */
+export const MAX_HEADER_BYTES = 16_384;
+/** A connection is kept so long after an answer: while deliveries to one receiver follow each other, and not for more. */
+const IDLE_MS = 1000;
+/** After so long the addresses of a name are looked up and checked anew, however busy the connection is. */
+const MAX_AGE_MS = 10_000;
+/** Bounds the sockets that are kept for nothing. */
+const MAX_IDLE = 200;
+
+/** A connection to one origin, for one attempt at a time; what it connects to is checked then, and pinned. */
+export class WebhookConnection {
+  private readonly client: Client;
+  private readonly madeAt = Date.now();
+  private attempt: DeliveryAttempt | null = null;
+  private isConnected = false;
+
+  constructor(
+    readonly origin: string,
+    private readonly rules: Rules,
+  ) {
+    this.client = new Client(origin, {
+      connect: (options, callback) => this.connect(options, callback),
+      keepAliveTimeout: IDLE_MS,
+      keepAliveMaxTimeout: IDLE_MS,
+      // The attempt's clocks cover every phase, undici's own only some.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    this.client.on('connect', () => (this.isConnected = true));
+    this.client.on('disconnect', () => (this.isConnected = false));
+  }
+
+  /** Open, and good for another attempt. */
+  get isReusable(): boolean {
+    return this.isConnected && !this.client.destroyed && Date.now() - this.madeAt < MAX_AGE_MS;
+  }
+
+  async post(
+    attempt: DeliveryAttempt,
+    options: Omit<Dispatcher.RequestOptions, 'method'>,
+  ): Promise<Dispatcher.ResponseData> {
+    this.attempt = attempt;
+    return await this.client.request({ ...options, method: 'POST', signal: attempt.signal });
+  }
+
+  async destroy(): Promise<void> {
+    await this.client.destroy();
+  }
+
+  private connect(options: buildConnector.Options, callback: buildConnector.Callback): void {
+    const attempt = this.attempt as DeliveryAttempt;
+    attempt.connecting();
+    const connect = checkedConnector({ ...this.rules, signal: attempt.signal });
+    connect(options, (...result: Parameters<buildConnector.Callback>) => {
+      attempt.connected();
+      callback(...result);
+    });
+  }
+}
+
+/** Connections that have given an answer, for the next delivery to the same origin. */
+export class IdleConnections {
+  private readonly idle = new Map<WebhookConnection, NodeJS.Timeout>();
+
+  take(origin: string): WebhookConnection | null {
+    for (const connection of this.idle.keys()) {
+      if (connection.origin !== origin) continue;
+      this.remove(connection);
+      if (connection.isReusable) return connection;
+      void connection.destroy();
+    }
+    return null;
+  }
+
+  /** Keeps it, or closes it. */
+  async give(connection: WebhookConnection): Promise<void> {
+    if (!connection.isReusable || this.idle.size >= MAX_IDLE) return await connection.destroy();
+    const close = (): void => {
+      this.remove(connection);
+      void connection.destroy();
+    };
+    this.idle.set(connection, setTimeout(close, IDLE_MS).unref());
+  }
+
+  closeAll(): void {
+    for (const connection of this.idle.keys()) {
+      this.remove(connection);
+      void connection.destroy();
+    }
+  }
+
+  private remove(connection: WebhookConnection): void {
+    clearTimeout(this.idle.get(connection));
+    this.idle.delete(connection);
+  }
+}

@@ -1,0 +1,162 @@
+import { Inject, Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import { type Dispatcher, errors } from 'undici';
+import { Env } from '../../../platform/config/env.js';
+import { DeliveryAttempt, DeliveryAttemptError } from './delivery-attempt.js';
+import { WebhookConnection, IdleConnections, MAX_HEADER_BYTES } from './webhook-connection.js';
+import { resolveHost } from './host-resolver.js';
+import { AllowedNetworks, checkWebhookUrl } from './address-rules.js';
+
+export interface OutgoingDelivery {
+  url: string;
+  headers: Record<string, string>;
+  body: Buffer;
+  /** Ends the attempt early, with an error in its outcome. */
+  signal?: AbortSignal;
+}
+
+/** What came of one attempt; any `status` from 200 to 299 is a success. */
+export interface DeliveryOutcome {
+  /** Null when no answer arrived; then `error` says why, in words for the webhook's owner. */
+  status: number | null;
+  error: string | null;
+  /** The answer's `Retry-After` where it is one to heed: on 429 and 503 (RFC 6585 §4, RFC 9110 §15.6.4). */
+  retryAfter: string | null;
+  /** From the start of the attempt to the answer's headers or the error. */
+  durationMs: number;
+}
+
+type Answer = Omit<DeliveryOutcome, 'durationMs'>;
+
+export interface SenderOptions {
+  resolve: (name: string) => Promise<string[]>;
+  /** For look-up, connection and TLS handshake together. */
+  connectMs: number;
+  /** From the start of the attempt to the last of the answer's headers. */
+  headersMs: number;
+}
+
+export const SENDER_OPTIONS = Symbol('SENDER_OPTIONS');
+
+const USER_AGENT = 'VoiceNoteTranscription-Webhooks/1';
+const DEFAULTS: SenderOptions = { resolve: resolveHost, connectMs: 5000, headersMs: 15_000 };
+/** The body of an answer is of no interest; a little of it is read so that an ordinary receiver sees no reset. */
+const MAX_BODY_BYTES = 4096;
+const MAX_BODY_MS = 1000;
+
+/**
+ * Sends one delivery to an address that a customer chose and nobody should trust. The URL is checked before every
+ * attempt and each address it leads to before the connection is made; redirects are answers like any other, and
+ * proxies of the environment are ignored. A connection is kept only from one delivery to the next: a backlog costs one
+ * TLS handshake for each that is under way, and not one for each delivery.
+ */
+@Injectable()
+export class WebhookSenderService implements OnApplicationShutdown {
+  private readonly options: SenderOptions;
+  private readonly allowed: AllowedNetworks;
+  private readonly underWay = new Set<DeliveryAttempt>();
+  private readonly idle = new IdleConnections();
+
+  constructor(env: Env, @Optional() @Inject(SENDER_OPTIONS) options?: Partial<SenderOptions>) {
+    this.options = { ...DEFAULTS, ...options };
+    this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
+  }
+
+  /** Never throws: whatever goes wrong is the outcome's `error`. */
+  async send(delivery: OutgoingDelivery): Promise<DeliveryOutcome> {
+    const refusal = checkWebhookUrl(delivery.url, this.allowed);
+    if (refusal !== null) return { ...failure(`the URL ${refusal}`), durationMs: 0 };
+
+    const attempt = new DeliveryAttempt(this.options, delivery.signal);
+    this.underWay.add(attempt);
+    try {
+      const answer = await this.exchange(delivery, attempt);
+      return { ...answer, durationMs: attempt.durationMs };
+    } catch (error) {
+      attempt.settle();
+      const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+      return { ...failure(describe(reason)), durationMs: attempt.durationMs };
+    } finally {
+      this.underWay.delete(attempt);
+    }
+  }
+
+  /** The last hook of a stop: whoever wants its deliveries to end well has waited for them by now. */
+  onApplicationShutdown(): void {
+    for (const attempt of this.underWay) attempt.fail('the service was stopped');
+    this.idle.closeAll();
+  }
+
+  /** On a connection that is open already, if there is one. */
+  private async exchange(delivery: OutgoingDelivery, attempt: DeliveryAttempt): Promise<Answer> {
+    const { origin } = new URL(delivery.url);
+    const kept = this.idle.take(origin);
+    try {
+      if (kept) return await this.post(delivery, attempt, kept);
+    } catch (error) {
+      // Closed by the receiver because it was idle, as it has every right to: that is no failed attempt.
+      if (!isClosure(error) || attempt.signal.aborted) throw error;
+    }
+    const rules = { allowed: this.allowed, resolve: this.options.resolve };
+    return await this.post(delivery, attempt, new WebhookConnection(origin, rules));
+  }
+
+  private async post(
+    { url, headers, body }: OutgoingDelivery,
+    attempt: DeliveryAttempt,
+    connection: WebhookConnection,
+  ): Promise<Answer> {
+    try {
+      const { pathname, search } = new URL(url);
+      const sent = { ...headers, 'User-Agent': USER_AGENT };
+      const answer = await connection.post(attempt, { path: pathname + search, headers: sent, body });
+      attempt.settle();
+      await discard(answer.body);
+      // Whoever did not take the delivery gets the next one on a connection that is checked anew.
+      await (isSuccess(answer.statusCode) ? this.idle.give(connection) : connection.destroy());
+      return answered(answer);
+    } catch (error) {
+      await connection.destroy();
+      throw error;
+    }
+  }
+}
+
+export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+/** What becomes of the body changes nothing any more: the attempt was decided by its status. */
+async function discard(body: Dispatcher.ResponseData['body']): Promise<void> {
+  await body.dump({ limit: MAX_BODY_BYTES, signal: AbortSignal.timeout(MAX_BODY_MS) }).catch(() => undefined);
+}
+
+function answered({ statusCode, headers }: Dispatcher.ResponseData): Answer {
+  const retryAfter = statusCode === 429 || statusCode === 503 ? [headers['retry-after']].flat()[0] : null;
+  return { status: statusCode, error: null, retryAfter: retryAfter ?? null };
+}
+
+function failure(error: string): Answer {
+  return { status: null, error, retryAfter: null };
+}
+
+const CLOSED = 'the connection was closed before an answer';
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  UND_ERR_SOCKET: CLOSED,
+  UND_ERR_HEADERS_OVERFLOW: `the answer's headers are longer than ${MAX_HEADER_BYTES} bytes`,
+  CERT_HAS_EXPIRED: 'the TLS certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the TLS certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the TLS certificate is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the TLS certificate cannot be verified (an intermediate one may be missing)',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the TLS certificate is for another host name',
+};
+
+const isClosure = (error: unknown): boolean => REASONS[(error as NodeJS.ErrnoException).code ?? ''] === CLOSED;
+
+/** Never an error's own message, which would tell a customer about addresses inside the operator's network. */
+function describe(error: unknown): string {
+  if (error instanceof DeliveryAttemptError) return error.message;
+  if (error instanceof errors.HTTPParserError) return 'the answer is not valid HTTP';
+  const code = (error as NodeJS.ErrnoException | null)?.code ?? 'unknown error';
+  return REASONS[code] ?? `the connection failed (${code})`;
+}

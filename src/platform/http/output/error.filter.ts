@@ -1,0 +1,62 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { isDatabaseUnavailable } from '../../database/unavailable.js';
+import {
+  ApiError,
+  InternalError,
+  MalformedRequestError,
+  NotFoundError,
+  PayloadTooLargeError,
+  ServiceUnavailableError,
+} from '../../errors/errors.js';
+import { StorageUnavailableError } from '../../storage/storage-errors.js';
+import { discardRemainingBody } from '../server/drop-body.js';
+import { JSON_BODY_BYTES } from '../input/json-body.guard.js';
+import { requestIdOf } from '../server/request-id.js';
+
+/** Renders every error there is, ours and those of Nest, Express and its parsers, in the one envelope. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  private readonly logger = new Logger(ErrorFilter.name);
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<Request>();
+    const response = host.switchToHttp().getResponse<Response>();
+    const error = translate(thrown, requestIdOf(request));
+    if (error.status >= 500) this.logger.error({ err: thrown, request_id: requestIdOf(request) }, error.message);
+    if (response.headersSent || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    discardRemainingBody(request, response);
+    if (error.retryAfter !== undefined) response.setHeader('Retry-After', error.retryAfter);
+    response.status(error.status).json(errorBody(error));
+  }
+}
+
+/** The envelope of every error; a refused rate limit also says `success: false`. */
+export function errorBody({ code, message, type, details, status }: ApiError): object {
+  const error = { code, message, type, details };
+  return status === 429 ? { success: false, error } : { error };
+}
+
+function translate(thrown: unknown, requestId: string): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof StorageUnavailableError || isDatabaseUnavailable(thrown)) return new ServiceUnavailableError();
+  const status = statusOf(thrown);
+  if (status === 404) return new NotFoundError('path');
+  if (status === 413) return new PayloadTooLargeError('The body', JSON_BODY_BYTES);
+  if (status !== null && status >= 400 && status < 500) {
+    return new MalformedRequestError(
+      thrown instanceof URIError ? 'The URL is malformed.' : 'The request is malformed.',
+    );
+  }
+  return new InternalError(requestId);
+}
+
+/** Nest's exceptions have a method, those of Express and its parsers (http-errors) a property. */
+function statusOf(thrown: unknown): number | null {
+  if (thrown instanceof HttpException) return thrown.getStatus();
+  const status = (thrown as { status?: unknown } | null)?.status;
+  return typeof status === 'number' ? status : null;
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import express, { type Express, type Request, type Response } from 'express';
+import type { Env } from '../../config/env.js';
+import { GRACE_MS } from './drop-body.js';
+import { preparedClasses } from './prepared-express.js';
+import { originForm } from './request-line.js';
+
+const SWEEP_MS = 50;
+/** A stop gives requests under way so long to end: one slow client must not keep a process from writing down its counts. */
+const CLOSE_MS = 4000;
+
+/** Nest's Express adapter with limits that are set on purpose instead of inherited from Node. */
+export class BoundedExpressAdapter extends ExpressAdapter {
+  constructor(private readonly env: Env) {
+    super(strictExpress(env));
+  }
+
+  override initHttpServer(): void {
+    const app = this.getInstance<Express>();
+    const handle = (request: IncomingMessage, response: ServerResponse): void => {
+      request.url = originForm(request.url ?? '/');
+      app(request as Request, response as Response);
+    };
+    const server = createServer({ ...this.limits(), ...preparedClasses(app) }, handle);
+    // An expectation that is unknown to us may be ignored (RFC 9110 §10.1.1); Node's own 417 has neither body nor headers.
+    server.on('checkExpectation', handle);
+    server.maxConnections = 10_000;
+    server.on('clientError', answerUnparsable);
+    this.httpServer = server;
+  }
+
+  /**
+   * What handlers answer with is nearly always a plain object, and needs none of what Express looks into besides: its
+   * settings, ETags, conditional requests, the parts of a content type.
+   */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (!isPlain(body) || response.hasHeader('Content-Type')) return super.reply(response, body, statusCode);
+    if (statusCode !== undefined) response.statusCode = statusCode;
+    const text = JSON.stringify(body);
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    response.setHeader('Content-Length', Buffer.byteLength(text));
+    return response.end(text);
+  }
+
+  /** A connection that is busy when the stop begins falls idle later, and would then be kept alive for a minute. */
+  override async close(): Promise<void> {
+    const sweep = setInterval(() => this.httpServer.closeIdleConnections(), SWEEP_MS);
+    const cut = setTimeout(() => this.httpServer.closeAllConnections(), CLOSE_MS);
+    try {
+      await super.close();
+    } finally {
+      clearInterval(sweep);
+      clearTimeout(cut);
+    }
+  }
+
+  private limits(): ServerOptions {
+    const requestTimeout = this.env.uploadTimeoutSeconds * 1000;
+    return {
+      maxHeaderSize: 8192,
+      // Node refuses to wait longer for the headers than for the whole request.
+      headersTimeout: Math.min(10_000, requestTimeout),
+      requestTimeout,
+      keepAliveTimeout: 65_000,
+      // Node's own refusal has no body: `requireSoundness` stands in for it.
+      requireHostHeader: false,
+      connectionsCheckingInterval: 1000,
+    };
+  }
+}
+
+function isPlain(body: unknown): body is object {
+  return typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
+}
+
+/** Set up before Nest adds its first layer: that makes Express's router, which reads its settings only once. */
+function strictExpress(env: Env): Express {
+  const app = express();
+  app.set('trust proxy', env.trustProxy);
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+  app.set('query parser', 'simple');
+  app.disable('x-powered-by');
+  app.disable('etag');
+  return app;
+}
+
+const STATUS_OF_PARSER_ERROR: Record<string, [number, string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+};
+
+/**
+ * What Node's parser refuses never becomes a request: it gets the error envelope, and the connection is closed (D6), for
+ * good after a second, also where the client keeps its own half open.
+ */
+function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
+  // Answered already: what still arrives is no more parsable, and an end at once would take the answer from the client.
+  if (socket.writableEnded) return;
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, reason] = STATUS_OF_PARSER_ERROR[error.code ?? ''] ?? [400, 'Bad Request'];
+  const body = JSON.stringify({
+    error: { code: 2002, message: `${reason}.`, type: 'MalformedRequestError', details: {} },
+  });
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nX-Request-Id: ${randomUUID()}\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+  setTimeout(() => socket.destroy(), GRACE_MS).unref();
+}

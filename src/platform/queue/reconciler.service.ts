@@ -1,0 +1,100 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Env } from '../config/env.js';
+import { DatabaseService } from '../database/database.service.js';
+
+interface ReconcilerTask {
+  name: string;
+  run: () => Promise<void>;
+  everyProcess: boolean;
+}
+
+/** Any number that all our processes share. */
+const RECONCILER_LOCK = 7_305_119;
+
+/**
+ * A process that freezes, or whose machine drops off the network, keeps its session and with it the lock. Postgres ends
+ * the session once it has been silent for so many rounds.
+ */
+const SILENT_ROUNDS = 6;
+
+/**
+ * Sees to it that whatever the tables say is owed gets done, whoever crashed and whichever ring was lost.
+ * Duties run one after another every RECONCILE_SECONDS, in one worker process at a time.
+ */
+@Injectable()
+export class ReconcilerService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(ReconcilerService.name);
+  private readonly tasks: ReconcilerTask[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private round: Promise<void> = Promise.resolve();
+  private stopped = false;
+
+  constructor(
+    private readonly env: Env,
+    private readonly database: DatabaseService,
+  ) {}
+
+  /** @param options.everyProcess for what lies in one machine's files: runs everywhere, without the lock. */
+  register(name: string, run: () => Promise<void>, options = { everyProcess: false }): void {
+    this.tasks.push({ name, run, ...options });
+  }
+
+  onApplicationBootstrap(): void {
+    // A process without a role, such as a command, does not stay long enough.
+    if (this.env.roles.length > 0 && this.env.reconcileSeconds > 0) this.schedule(0);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.round;
+  }
+
+  private schedule(delayMs: number): void {
+    if (this.stopped) return;
+    this.timer = setTimeout(() => {
+      this.round = this.runAll().finally(() => this.schedule(this.env.reconcileSeconds * 1000));
+    }, delayMs);
+  }
+
+  private async runAll(): Promise<void> {
+    await this.run(this.tasks.filter((task) => task.everyProcess));
+    if (!this.env.roles.includes('worker')) return;
+    try {
+      await this.underLock(() => this.run(this.tasks.filter((task) => !task.everyProcess)));
+    } catch (error) {
+      this.logger.warn({ err: error }, 'the reconciler could not reach the database');
+    }
+  }
+
+  /** A task that fails does not keep the others from running; it is tried again in the next round. */
+  private async run(tasks: ReconcilerTask[]): Promise<void> {
+    for (const task of tasks) {
+      if (this.stopped) return;
+      await task.run().catch((error: unknown) => {
+        this.logger.warn({ err: error, task: task.name }, 'a task of the reconciler failed');
+      });
+    }
+  }
+
+  private async underLock(work: () => Promise<void>): Promise<void> {
+    const holder = this.database.dataSource.createQueryRunner();
+    try {
+      const [answer] = (await holder.query('SELECT pg_try_advisory_lock($1) AS held', [RECONCILER_LOCK])) as [
+        { held: boolean },
+      ];
+      if (!answer.held) return;
+      try {
+        const silence = `${SILENT_ROUNDS * this.env.reconcileSeconds}s`;
+        await holder.query(`SELECT set_config('idle_session_timeout', $1, false)`, [silence]);
+        await work();
+      } finally {
+        await holder.query(`SELECT set_config('idle_session_timeout', '0', false), pg_advisory_unlock($1)`, [
+          RECONCILER_LOCK,
+        ]);
+      }
+    } finally {
+      await holder.release();
+    }
+  }
+}

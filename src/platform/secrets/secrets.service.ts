@@ -1,0 +1,108 @@
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Env } from '../config/env.js';
+import { DerivedKeys } from './derived-keys.js';
+
+const GCM_IV_BYTES = 12;
+const GCM_TAG_BYTES = 16;
+
+/** Which SECRET_KEY something was made under; null for one that this process has not got. */
+type MadeUnder = 'current' | 'previous' | null;
+
+/**
+ * Everything that needs SECRET_KEY. Each hash, ciphertext and token names its key, so that what was made under
+ * SECRET_KEY_PREVIOUS can still be read; whatever is made is made under SECRET_KEY.
+ */
+@Injectable()
+export class SecretsService {
+  private readonly current: DerivedKeys;
+  private readonly previous: DerivedKeys | null;
+
+  constructor(env: Env) {
+    this.current = new DerivedKeys(env.secretKey);
+    this.previous = env.secretKeyPrevious === null ? null : new DerivedKeys(env.secretKeyPrevious);
+  }
+
+  /** Identifies SECRET_KEY: what hashes and ciphertexts made now begin with, up to the first dot. */
+  get keyId(): string {
+    return this.current.id;
+  }
+
+  get hasPrevious(): boolean {
+    return this.previous !== null;
+  }
+
+  /** Key for signing access tokens. */
+  get tokenKey(): Buffer {
+    return this.current.tokens;
+  }
+
+  /** Key for verifying an access token that names this key, or none at all. */
+  tokenKeyOf(keyId: string | undefined): Buffer {
+    return (this.keysOf(keyId) ?? this.current).tokens;
+  }
+
+  /** Of a hash or a ciphertext. */
+  madeUnder(text: string): MadeUnder {
+    const keys = this.keysOf(text.split('.')[0]);
+    if (keys === null) return null;
+    return keys === this.current ? 'current' : 'previous';
+  }
+
+  /** A keyed hash (HMAC-SHA-256): useless to whoever has the database but not SECRET_KEY. */
+  hash(secret: string): string {
+    return `${this.keyId}.${hmac(secret, this.current).toString('base64url')}`;
+  }
+
+  /** Compares in constant time. */
+  matches(secret: string, sealed: string): boolean {
+    const [keyId, text = ''] = sealed.split('.');
+    const keys = this.keysOf(keyId);
+    if (keys === null) return false;
+    const stored = Buffer.from(text, 'base64url');
+    const given = hmac(secret, keys);
+    return stored.length === given.length && timingSafeEqual(stored, given);
+  }
+
+  /**
+   * What this process can keep of a secret, to know it again faster than by its hash. It is good for secrets that we
+   * made: of 256 random bits nothing can be guessed.
+   */
+  digestOf(secret: string): Buffer {
+    return hash('sha256', secret, 'buffer');
+  }
+
+  /** Compares in constant time. */
+  matchesDigest(secret: string, proof: Buffer): boolean {
+    return timingSafeEqual(this.digestOf(secret), proof);
+  }
+
+  /** AES-256-GCM; `context` (an id) binds the text to its row, so that ciphertexts cannot be swapped. */
+  encrypt(plain: string, context: string): string {
+    const iv = randomBytes(GCM_IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.current.encryption, iv).setAAD(Buffer.from(context));
+    const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+    return [this.keyId, ...[iv, cipher.getAuthTag(), sealed].map((part) => part.toString('base64url'))].join('.');
+  }
+
+  /** @throws Error when the text was made under a key that is not here, for another context, or was changed. */
+  decrypt(text: string, context: string): string {
+    const [keyId, ...parts] = text.split('.');
+    const [iv, tag, sealed] = parts.map((part) => Buffer.from(part, 'base64url'));
+    const keys = this.keysOf(keyId);
+    if (keys === null || !iv || !tag || !sealed) throw new Error('encrypted under another SECRET_KEY');
+    const options = { authTagLength: GCM_TAG_BYTES };
+    const decipher = createDecipheriv('aes-256-gcm', keys.encryption, iv, options).setAAD(Buffer.from(context));
+    decipher.setAuthTag(tag);
+    return Buffer.concat([decipher.update(sealed), decipher.final()]).toString('utf8');
+  }
+
+  private keysOf(keyId: string | undefined): DerivedKeys | null {
+    if (keyId === this.current.id) return this.current;
+    return keyId === this.previous?.id ? this.previous : null;
+  }
+}
+
+function hmac(secret: string, keys: DerivedKeys): Buffer {
+  return createHmac('sha256', keys.hashes).update(secret).digest();
+}
