@@ -13,7 +13,7 @@ if tonumber(ARGV[1]) > copy then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[
 return copy`;
 
 /**
- * `accounts.epoch` is a number that triggers move in the transaction of every change of what an account's credentials are
+ * `accounts.credential_version` is a number that triggers move in the transaction of every change of what an account's credentials are
  * worth: a key revoked, the account suspended, its plan or limits changed. Processes remember credentials together with the
  * epoch at which they read them, and the rate limiter's script, which every request asks anyway, compares that with a
  * copy in Redis. So a request needs no SQL for its credentials, and a change is heeded at once by every process.
@@ -26,7 +26,9 @@ export class CredentialVersionsService {
 
   /** To be asked in the transaction of a change, after it. @returns the new epoch, for `announce` after the commit. */
   async after(tx: Tx, accountId: string): Promise<number> {
-    const [row] = await tx.query<{ epoch: number }>('SELECT epoch FROM accounts WHERE id = $1', [accountId]);
+    const [row] = await tx.query<{ epoch: number }>('SELECT credential_version AS epoch FROM accounts WHERE id = $1', [
+      accountId,
+    ]);
     return row?.epoch ?? 0;
   }
 

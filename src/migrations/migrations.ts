@@ -2,8 +2,9 @@ import type { Extension } from '../extension.js';
 import type { Migration } from '../platform/database/data-source.js';
 import { Initial1763683200000 } from './0001-initial.js';
 import { AccountEpoch1763769600000 } from './0002-account-epoch.js';
+import { UsageCountersAndOpenKinds1763856000000 } from './0003-usage-counters-and-open-kinds.js';
 
-const CORE: Migration[] = [Initial1763683200000, AccountEpoch1763769600000];
+const CORE: Migration[] = [Initial1763683200000, AccountEpoch1763769600000, UsageCountersAndOpenKinds1763856000000];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */
 export function migrationsOf(extensions: Extension[]): Migration[] {

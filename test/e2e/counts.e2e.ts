@@ -43,9 +43,9 @@ const disagreements = (): Promise<unknown[]> =>
   service.database.query(
     `WITH counted AS (
        SELECT account_id, day, status, sum(listed)::int AS listed, sum(bytes)::int AS bytes, sum(accepted)::int AS accepted
-       FROM (SELECT account_id, day, status, listed, bytes, accepted FROM recording_tallies
+       FROM (SELECT account_id, day, status, listed, bytes, accepted FROM usage_counters
              UNION ALL
-             SELECT account_id, day, status, listed, bytes, accepted FROM recording_tally_deltas) both_kinds
+             SELECT account_id, day, status, listed, bytes, accepted FROM usage_counter_deltas) both_kinds
        GROUP BY account_id, day, status),
      there AS (
        SELECT account_id, (created_at AT TIME ZONE 'UTC')::date AS day, status, count(*)::int AS listed,
@@ -65,7 +65,7 @@ const disagreements = (): Promise<unknown[]> =>
 
 const deltas = async (caller: Caller): Promise<number> => {
   const [row] = await service.database.query<{ count: number }>(
-    'SELECT count(*)::int AS count FROM recording_tally_deltas WHERE account_id = $1',
+    'SELECT count(*)::int AS count FROM usage_counter_deltas WHERE account_id = $1',
     [caller.accountId],
   );
   return row?.count ?? 0;
@@ -174,7 +174,7 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
     const caller = await service.account();
     const book = (listed: number, bytes: number) =>
       service.database.query(
-        `INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+        `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
          VALUES ($1, '2026-01-01', 'failed', $2, 0, 0, $3)`,
         [caller.accountId, listed, bytes],
       );
@@ -262,7 +262,7 @@ describe('D8: calendar months in UTC; D18: days in UTC', () => {
   async function moveTo(id: string, instant: Date): Promise<void> {
     await service.database.transact(async (tx) => {
       await tx.query(
-        `INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+        `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
          SELECT account_id, unnest(ARRAY[(created_at AT TIME ZONE 'UTC')::date, ($2::timestamptz AT TIME ZONE 'UTC')::date]),
            status, unnest(ARRAY[-1, 1]), unnest(ARRAY[-1, 1]), duration_ms * unnest(ARRAY[-1, 1]),
            file_size_bytes * unnest(ARRAY[-1, 1])

@@ -424,7 +424,7 @@ describe('D29: one event for each run, in a sequence without gaps', () => {
     const again = { ...snapshotOf(caller.accountId, body.id), run: 2 };
     const bus = service.app.get(EventBus);
     const emitted = service.database.transact((tx) => bus.emit(new RecordingFailed(again, 'again'), tx));
-    await expect(emitted).rejects.toThrow('events_recording_run_key');
+    await expect(emitted).rejects.toThrow('events_recording_terminal_key');
     expect(await eventsOf(caller)).toHaveLength(2);
   });
 

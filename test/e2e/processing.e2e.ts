@@ -235,7 +235,7 @@ describe('the table itself refuses what may never happen, whoever writes', () =>
   ])('%s', async (_, outcome, change) => {
     const id = await uploaded();
     await processing.finish(await claimed(id), outcome);
-    await expect(set(id, change)).rejects.toThrow(`is ${outcome.status} and stays so`);
+    await expect(set(id, change)).rejects.toThrow(`is ${outcome.status}: its status cannot become`);
   });
 
   it('failed → processing as the next run is the one way back', async () => {

@@ -20,7 +20,7 @@ const CHANGES = {
       INSERT INTO recordings (id, account_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
         audio_format, upload_source, status, created_at, updated_at)
       VALUES ($2::uuid, $1, 'a.wav', $2::uuid::text, 'b', 1, 1, 'wav', 'api', 'processing', $3, $3) RETURNING *)
-    INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+    INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
     SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, 1, 1 FROM row`,
   finish: `
     WITH row AS (
@@ -28,14 +28,14 @@ const CHANGES = {
         failure_reason = CASE WHEN $2::text = 'failed' THEN 'x' END
       WHERE id = (SELECT id FROM recordings WHERE account_id = $1 AND status = 'processing' LIMIT 1 FOR UPDATE SKIP LOCKED)
       RETURNING *)
-    INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+    INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
     SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, s.status, s.listed, 0, 0, 0
     FROM row, (VALUES ('processing', -1), ($2::text, 1)) AS s (status, listed)`,
   delete: `
     WITH row AS (
       DELETE FROM recordings WHERE id = (SELECT id FROM recordings WHERE account_id = $1 ORDER BY random() LIMIT 1
         FOR UPDATE SKIP LOCKED) RETURNING *)
-    INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+    INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
     SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, -1, 0, 0, 0 FROM row`,
 };
 

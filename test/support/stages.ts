@@ -54,7 +54,7 @@ async function finish(service: Service, id: string, outcome: Outcome): Promise<v
 export async function backdate(service: Service, id: string, createdAt: string): Promise<void> {
   await service.database.query(
     `WITH moved AS (UPDATE recordings SET created_at = $2 WHERE id = $1 RETURNING account_id, $2::timestamptz AS at)
-     UPDATE recording_tally_deltas d SET day = (moved.at AT TIME ZONE 'UTC')::date
+     UPDATE usage_counter_deltas d SET day = (moved.at AT TIME ZONE 'UTC')::date
      FROM moved WHERE d.account_id = moved.account_id AND d.day = (now() AT TIME ZONE 'UTC')::date`,
     [id, createdAt],
   );

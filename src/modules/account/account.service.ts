@@ -85,7 +85,8 @@ export class AccountService {
     const [row] = await this.database.prepared<
       Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit'> & Versioned
     >(
-      `SELECT status, plan, rate_limit AS "rateLimit", burst_limit AS "burstLimit", epoch FROM accounts WHERE id = $1`,
+      `SELECT status, plan, rate_limit AS "rateLimit", burst_limit AS "burstLimit", credential_version AS epoch
+       FROM accounts WHERE id = $1`,
       [accountId],
     );
     if (!row) return null;

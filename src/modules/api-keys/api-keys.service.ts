@@ -163,7 +163,7 @@ export class ApiKeysService {
   private async readCredential(key: string): Promise<Credential | null> {
     const [found] = await this.database.prepared<Credential>(
       `SELECT k.id, k.account_id AS "accountId", k.scopes, k.secret_hash AS "secretHash", k.expires_at AS "expiresAt",
-         a.epoch FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key = $1 AND k.revoked_at IS NULL`,
+         a.credential_version AS epoch FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key = $1 AND k.revoked_at IS NULL`,
       [key],
     );
     return found ?? null;

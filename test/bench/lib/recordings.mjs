@@ -15,13 +15,13 @@ export async function insertRecordings(stage, accountId, count, days) {
     [accountId, count, days],
   );
   await stage.sql(
-    `INSERT INTO recording_tallies (account_id, day, status, listed, accepted, duration_ms, bytes)
+    `INSERT INTO usage_counters (account_id, day, status, listed, accepted, duration_ms, bytes)
      SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, count(*), count(*), sum(duration_ms), sum(file_size_bytes)
      FROM recordings WHERE account_id = $1 GROUP BY 1, 2, 3`,
     [accountId],
   );
   await stage.sql('VACUUM ANALYZE recordings');
-  await stage.sql('VACUUM ANALYZE recording_tallies');
+  await stage.sql('VACUUM ANALYZE usage_counters');
 }
 
 /** The columns of the service's own statements, in their order. */

@@ -20,7 +20,7 @@ type Booked = Pick<Recording, 'accountId' | 'createdAt' | 'fileSizeBytes' | 'dur
 
 /** Books new recordings, the rows of `accepted`: for the statement that inserts them. */
 export const COUNT_ACCEPTED = `
-  INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+  INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
   SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, duration_ms, file_size_bytes FROM accepted
   RETURNING account_id`;
 
@@ -44,7 +44,7 @@ export async function countDeletion(tx: Tx, recording: Booked & Pick<Recording, 
 
 async function book(tx: Tx, recording: Booked, status: RecordingStatus, change: CounterDelta): Promise<void> {
   await tx.prepared(
-    `INSERT INTO recording_tally_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+    `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
      VALUES ($1, ($2::timestamptz AT TIME ZONE 'UTC')::date, $3, $4, $5, $6, $7)`,
     [recording.accountId, recording.createdAt, status, change.listed, change.accepted, change.durationMs, change.bytes],
   );
@@ -52,9 +52,9 @@ async function book(tx: Tx, recording: Booked, status: RecordingStatus, change: 
 
 /** A sub-select over folded rows and deltas of account $1; the caller adds conditions on `day` and `status`. */
 export const COUNTERS_OF_ACCOUNT = `(
-  SELECT day, status, listed, accepted, duration_ms, bytes FROM recording_tallies WHERE account_id = $1
+  SELECT day, status, listed, accepted, duration_ms, bytes FROM usage_counters WHERE account_id = $1
   UNION ALL
-  SELECT day, status, listed, accepted, duration_ms, bytes FROM recording_tally_deltas WHERE account_id = $1
+  SELECT day, status, listed, accepted, duration_ms, bytes FROM usage_counter_deltas WHERE account_id = $1
 )`;
 
 /** Deltas that one round folds: bounds the transaction. */
@@ -64,14 +64,14 @@ const COMPACT_BATCH = 20_000;
 export async function compactUsageCounters(database: DatabaseService): Promise<void> {
   await database.query(
     `WITH gone AS (
-       DELETE FROM recording_tally_deltas
-       WHERE id IN (SELECT id FROM recording_tally_deltas ORDER BY id LIMIT ${COMPACT_BATCH})
+       DELETE FROM usage_counter_deltas
+       WHERE id IN (SELECT id FROM usage_counter_deltas ORDER BY id LIMIT ${COMPACT_BATCH})
        RETURNING *
      )
-     INSERT INTO recording_tallies AS t (account_id, day, status, listed, accepted, duration_ms, bytes)
+     INSERT INTO usage_counters AS t (account_id, day, status, listed, accepted, duration_ms, bytes)
      SELECT account_id, day, status, sum(listed), sum(accepted), sum(duration_ms), sum(bytes)
      FROM gone GROUP BY account_id, day, status
-     ON CONFLICT ON CONSTRAINT recording_tallies_pkey DO UPDATE SET
+     ON CONFLICT ON CONSTRAINT usage_counters_pkey DO UPDATE SET
        listed = t.listed + excluded.listed,
        accepted = t.accepted + excluded.accepted,
        duration_ms = t.duration_ms + excluded.duration_ms,

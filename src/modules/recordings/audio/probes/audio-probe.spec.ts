@@ -8,7 +8,8 @@ import { type AudioFacts, probeAudio } from './audio-probe.js';
 
 const FORMATS: AudioFormat[] = ['webm', 'mp3', 'ogg', 'wav'];
 
-const speech = (name: string): Buffer => readFileSync(path.join(__dirname, '../../../../../test/fixtures/speech', name));
+const speech = (name: string): Buffer =>
+  readFileSync(path.join(__dirname, '../../../../../test/fixtures/speech', name));
 const probe = (bytes: Buffer, format: AudioFormat): Promise<AudioFacts> =>
   probeAudio(new FileWindow(inMemory(bytes), bytes.length), format);
 

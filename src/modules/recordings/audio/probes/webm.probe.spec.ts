@@ -4,7 +4,8 @@ import { inMemory, silentWebm, webmWithoutAudio } from '../../../../../test/supp
 import { type AudioFacts, probeAudio } from './audio-probe.js';
 import { FileWindow } from '../formats/file-window.js';
 
-const speech = (name: string): Buffer => readFileSync(path.join(__dirname, '../../../../../test/fixtures/speech', name));
+const speech = (name: string): Buffer =>
+  readFileSync(path.join(__dirname, '../../../../../test/fixtures/speech', name));
 const probe = (bytes: Buffer): Promise<AudioFacts> => probeAudio(new FileWindow(inMemory(bytes), bytes.length), 'webm');
 
 describe('probeAudio of WebM', () => {
