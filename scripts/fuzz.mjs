@@ -21,7 +21,7 @@ try {
 }
 
 function fuzz({ seed, requests }) {
-  const file = join(ROOT, 'test', 'e2e', 'fuzz.e2e.ts');
+  const file = join(ROOT, 'test', 'http', 'input', 'fuzz.e2e.ts');
   const jest = localBin('jest', '--selectProjects', 'e2e', '--runTestsByPath', file);
   const args = [join(ROOT, 'scripts', 'services.mjs'), '--temporary', '--', ...jest];
   const env = { ...cleanEnvironment(), FUZZ_SEED: String(seed), FUZZ_REQUESTS: String(requests) };

@@ -1,4 +1,4 @@
-// `npm test`: all checks and tests, with services of its own. `npm test -- test/e2e/main-job.e2e.ts` runs only those
+// `npm test`: all checks and tests, with services of its own. `npm test -- test/http/main-job.e2e.ts` runs only those
 // e2e tests; whatever follows `--` goes to jest.
 import { check, localBin, report, runFastChecks, runJest } from './lib/checks.mjs';
 import { cleanEnvironment } from './lib/environment.mjs';

@@ -2,8 +2,8 @@ import { migrationsOf } from '../../src/migrations/migrations.js';
 import { migrationDataSource } from '../../src/platform/database/data-source.js';
 import { migrate } from '../../src/platform/database/schema.js';
 import { readEnv } from '../../src/platform/config/env.js';
-import { type Ground, prepareGround, type Service, startService } from '../../test/support/service.js';
-import { SERVICE_TIMEOUT } from '../../test/support/timeouts.js';
+import { type Ground, prepareGround, type Service, startService } from '../../test/support/service/service.js';
+import { SERVICE_TIMEOUT } from '../../test/support/service/timeouts.js';
 import { keywordAlerts } from './keyword-alerts.module.js';
 
 jest.setTimeout(SERVICE_TIMEOUT);

@@ -1,5 +1,5 @@
 import type { DescribedOperation } from './description.js';
-import { ERRORS } from '../refusals.js';
+import { ERRORS } from '../http/expect-errors.js';
 import { violations } from './schema-check.js';
 
 export interface FuzzAnswer {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROOT } from '../paths.js';
 
 /** As much of a schema object of OpenAPI 3.0 as this service's document uses. */
 export interface Schema {
@@ -67,7 +68,7 @@ export interface ApiDocument {
 }
 
 export function readDocument(): ApiDocument {
-  return JSON.parse(readFileSync(join(__dirname, '..', '..', '..', 'openapi.json'), 'utf8')) as ApiDocument;
+  return JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as ApiDocument;
 }
 
 /** Whatever the document holds is fuzzed: an operation that is added needs no line here. */

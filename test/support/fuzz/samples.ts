@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { silenceWav, wav } from '../audio-bytes.js';
+import { silenceWav, wav } from '../audio/audio-bytes.js';
+import { SPEECH } from '../paths.js';
 
-const fixture = (name: string): Buffer => readFileSync(join(__dirname, '..', '..', 'fixtures', 'speech', name));
+const fixture = (name: string): Buffer => readFileSync(join(SPEECH, name));
 
 /** Files that an upload may hold. */
 const AUDIO: Record<string, () => Buffer> = {

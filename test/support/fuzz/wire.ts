@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { FORM_TYPE, filePart, form, textPart } from '../multipart.js';
+import { FORM_TYPE, filePart, form, textPart } from '../http/multipart.js';
 import type { FuzzAnswer } from './answer-check.js';
 import type { Form, FormPart, Plan } from './plan.js';
 import { sample } from './samples.js';

@@ -30,7 +30,7 @@ const PUBLIC = `
 
 const addresses = (list: string) => list.trim().split(/\s+/);
 
-// The long list of hostile URLs is in test/e2e/webhook-addresses.e2e.ts.
+// The long list of hostile URLs is in test/components/webhook-addresses.e2e.ts.
 describe('checkWebhookUrl', () => {
   it.each([
     ['https://hooks.example.com/ x', 'must not contain white space, control characters or backslashes'],

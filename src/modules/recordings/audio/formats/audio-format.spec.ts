@@ -9,7 +9,7 @@ import {
   silentMp3,
   silentWebm,
   wav,
-} from '../../../../../test/support/audio-bytes.js';
+} from '../../../../../test/support/audio/audio-bytes.js';
 import { type AudioFormat, detectFormat } from './audio-format.js';
 import { FileWindow } from './file-window.js';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { garbage, inMemory, MAGIC, silentWebm } from '../../../../../test/support/audio-bytes.js';
+import { garbage, inMemory, MAGIC, silentWebm } from '../../../../../test/support/audio/audio-bytes.js';
 import type { AudioFormat } from '../formats/audio-format.js';
 import { FileWindow } from '../formats/file-window.js';
 import { type AudioFacts, probeAudio } from './audio-probe.js';

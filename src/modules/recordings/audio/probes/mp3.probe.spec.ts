@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { inMemory, mp3WithTag, silentMp3 } from '../../../../../test/support/audio-bytes.js';
+import { inMemory, mp3WithTag, silentMp3 } from '../../../../../test/support/audio/audio-bytes.js';
 import { type AudioFacts, probeAudio } from './audio-probe.js';
 import { FileWindow } from '../formats/file-window.js';
 

@@ -7,7 +7,7 @@ import {
   silentMp3,
   wav,
   type WavClaims,
-} from '../../../../../test/support/audio-bytes.js';
+} from '../../../../../test/support/audio/audio-bytes.js';
 import { type AudioFacts, probeAudio } from './audio-probe.js';
 import { FileWindow } from '../formats/file-window.js';
 

@@ -1,0 +1,457 @@
+import { getQueueToken } from '@nestjs/bull';
+import type { Queue } from 'bull';
+import { Redis } from 'ioredis';
+import {
+  type Lease,
+  type Outcome,
+  RecordingLeasesService,
+} from '../../src/modules/recordings/leases/recording-leases.service.js';
+import { AudioRejectedError, EngineError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
+import type { TranscriberService } from '../../src/modules/transcriptions/worker/transcriber.service.js';
+import {
+  TRANSCRIPTION_QUEUE,
+  TranscriptionJobsService,
+} from '../../src/modules/transcriptions/transcription-jobs.service.js';
+import {
+  TranscriptionRunService,
+  WorkerStoppingError,
+} from '../../src/modules/transcriptions/worker/transcription-run.service.js';
+import { Env } from '../../src/platform/config/env.js';
+import { ObjectStore } from '../../src/platform/storage/object-store.js';
+import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
+import { garbage, silenceWav } from '../support/audio/audio-bytes.js';
+import type { Caller } from '../support/http/api-client.js';
+import { cpuTime, engineProcesses } from '../support/service/engine-processes.js';
+import { eventually } from '../support/service/eventually.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { traces } from '../support/state/upload-traces.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+/** Claims of one run, after which nobody is to blame and nobody tries again. */
+const MAX_ATTEMPTS = 20;
+const MAX_FAULTS = 5;
+
+const TRANSCRIBED: Outcome = {
+  status: 'transcribed',
+  transcript: {
+    text: 'hello',
+    confidence: 0.9,
+    language: 'english',
+    provider: 'test',
+    model: 'test',
+    processingDurationMs: 1,
+    words: [],
+  },
+  features: { speech_seconds: 0.1, no_speech: false },
+  durationMs: 100,
+};
+const FAILED: Outcome = { status: 'failed', reason: 'a test' };
+
+let ground: Ground;
+/** Takes uploads and does no work: only the test does. */
+let desk: Service;
+let processing: RecordingLeasesService;
+let caller: Caller;
+
+beforeAll(async () => {
+  ground = await prepareGround();
+  desk = await startService(ground, { ROLES: 'api' });
+  processing = desk.app.get(RecordingLeasesService);
+});
+
+beforeEach(async () => {
+  caller = await desk.account();
+});
+
+afterAll(async () => {
+  await desk.close();
+  await ground.clear();
+});
+
+interface Row {
+  status: string;
+  attempt: number;
+  faults: number;
+  leaseToken: string | null;
+  /** Seconds from now. */
+  lease: number | null;
+  reason: string | null;
+}
+
+async function rowOf(id: string): Promise<Row> {
+  const [row] = await desk.database.query<Row>(
+    `SELECT status, attempt, faults, lease_token AS "leaseToken", failure_reason AS reason,
+       extract(epoch FROM lease_until - now())::float8 AS lease FROM recordings WHERE id = $1`,
+    [id],
+  );
+  if (!row) throw new Error(`recording ${id} is gone`);
+  return row;
+}
+
+const count = async (table: string, id: string): Promise<number> => {
+  const [row] = await desk.database.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM ${table} WHERE recording_id = $1`,
+    [id],
+  );
+  return row?.count ?? -1;
+};
+
+const set = (id: string, assignments: string): Promise<unknown[]> =>
+  desk.database.query(`UPDATE recordings SET ${assignments} WHERE id = $1`, [id]);
+
+/** As if whoever holds the recording had not been heard of for too long, or its waiting time were over. */
+const expire = (id: string) => set(id, `lease_until = now() - interval '1 second'`);
+
+async function uploaded(audio: string | Buffer = silenceWav(0.1), fields = {}): Promise<string> {
+  const { body } = await caller.upload(audio, fields).expect(201);
+  return body.id;
+}
+
+async function claimed(id: string): Promise<Lease> {
+  const lease = await processing.claim(id);
+  if (!lease) throw new Error('there was nothing to claim');
+  return lease;
+}
+
+describe('a claim', () => {
+  it('is given to one of any number of workers at the same time', async () => {
+    const id = await uploaded();
+    const claims = await Promise.all(Array.from({ length: 20 }, () => processing.claim(id)));
+    expect(claims.filter(Boolean)).toHaveLength(1);
+    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+  });
+
+  it('holds for LEASE_SECONDS and is renewed only by its holder', async () => {
+    const id = await uploaded();
+    const lease = await claimed(id);
+    expect((await rowOf(id)).lease).toBeGreaterThan(desk.app.get(Env).leaseSeconds - 5);
+    await set(id, `lease_until = now() + interval '1 second'`);
+    expect(await processing.renew({ ...lease, leaseToken: '00000000-0000-4000-8000-000000000000' })).toBe(false);
+    expect((await rowOf(id)).lease).toBeLessThan(1);
+    expect(await processing.renew(lease)).toBe(true);
+    expect((await rowOf(id)).lease).toBeGreaterThan(desk.app.get(Env).leaseSeconds - 5);
+  });
+
+  it('is taken over when its lease has run out; the first holder can then neither renew, hand back nor finish', async () => {
+    const id = await uploaded();
+    const first = await claimed(id);
+    await expire(id);
+    const second = await claimed(id);
+    expect(second).toMatchObject({ attempt: 2 });
+    expect(second.leaseToken).not.toBe(first.leaseToken);
+    expect(await processing.renew(first)).toBe(false);
+    await processing.release(first, 0, 0, 1);
+    expect(await rowOf(id)).toMatchObject({ attempt: 2, faults: 0, leaseToken: second.leaseToken });
+    expect(await processing.finish(first, FAILED)).toBe(false);
+    expect([await count('events', id), await count('transcriptions', id)]).toEqual([0, 0]);
+    expect(await processing.finish(second, TRANSCRIBED)).toBe(true);
+    expect(await rowOf(id)).toMatchObject({ status: 'transcribed', leaseToken: null });
+    expect([await count('events', id), await count('transcriptions', id)]).toEqual([1, 1]);
+  });
+
+  it('is not given before the waiting time of a recording that was handed back is over', async () => {
+    const id = await uploaded();
+    await processing.release(await claimed(id), 60, 1, 1);
+    expect(await rowOf(id)).toMatchObject({ attempt: 1, faults: 1, leaseToken: null });
+    expect(await processing.claim(id)).toBeNull();
+    await expire(id);
+    expect(await processing.claim(id)).toMatchObject({ attempt: 2 });
+  });
+
+  it.each([TRANSCRIBED, FAILED])('is not given for what is $status, or deleted', async (outcome) => {
+    const id = await uploaded();
+    await processing.finish(await claimed(id), outcome);
+    expect(await processing.claim(id)).toBeNull();
+    await caller.delete(`/v1/recordings/${id}`).expect(204);
+    expect(await processing.claim(id)).toBeNull();
+  });
+
+  it('is given for a new run after a retry, with attempts and faults at 0 (D23)', async () => {
+    const id = await uploaded();
+    const lease = await claimed(id);
+    await set(id, 'faults = 4');
+    await processing.finish(lease, FAILED);
+    await caller.post(`/v1/recordings/${id}/retry`).expect(202);
+    expect(await claimed(id)).toMatchObject({ attempt: 1, faults: 0 });
+  });
+});
+
+describe('the end of a run', () => {
+  it('is written once: a repeated finish, as after an unknown COMMIT, changes nothing', async () => {
+    const id = await uploaded();
+    const lease = await claimed(id);
+    const finishes = await Promise.all(Array.from({ length: 8 }, () => processing.finish(lease, TRANSCRIBED)));
+    expect(finishes.filter(Boolean)).toHaveLength(1);
+    expect(await processing.finish(lease, FAILED)).toBe(false);
+    expect([await count('events', id), await count('transcriptions', id)]).toEqual([1, 1]);
+    expect(await rowOf(id)).toMatchObject({ status: 'transcribed' });
+  });
+
+  it('is all or nothing: when a part of it cannot be written, the recording is still held', async () => {
+    const id = await uploaded();
+    const lease = await claimed(id);
+    const impossible = { ...TRANSCRIBED, transcript: { ...TRANSCRIBED.transcript, confidence: 7 } } as Outcome;
+    await expect(processing.finish(lease, impossible)).rejects.toThrow('transcriptions_confidence_check');
+    expect(await rowOf(id)).toMatchObject({ status: 'processing', leaseToken: lease.leaseToken });
+    expect([await count('events', id), await count('transcriptions', id)]).toEqual([0, 0]);
+    expect(await processing.finish(lease, TRANSCRIBED)).toBe(true);
+  });
+
+  it('races a delete: an event or none, and nothing else stays behind (D24)', async () => {
+    const before = await traces(desk, ground);
+    const outcomes: number[] = [];
+    for (let round = 0; round < 12; round++) {
+      const id = await uploaded();
+      const lease = await claimed(id);
+      const [finished] = await Promise.all([
+        processing.finish(lease, round % 2 === 0 ? TRANSCRIBED : FAILED),
+        caller.delete(`/v1/recordings/${id}`).expect(204),
+      ]);
+      expect(await count('events', id)).toBe(finished ? 1 : 0);
+      expect(await count('transcriptions', id)).toBe(0);
+      outcomes.push(finished ? 1 : 0);
+    }
+    await eventually(async () => (await traces(desk, ground)).objects.length === before.objects.length);
+    expect(await traces(desk, ground)).toEqual(before);
+    const { body } = await caller.get('/v1/recordings').expect(200);
+    expect(body.total).toBe(0);
+  });
+});
+
+describe('the table itself refuses what may never happen, whoever writes', () => {
+  const TO_TRANSCRIBED = `status = 'transcribed', processed_at = now(), failure_reason = NULL, features = '{}'`;
+  const TO_FAILED = `status = 'failed', processed_at = now(), failure_reason = 'x', features = NULL`;
+  const TO_PROCESSING = `status = 'processing', processed_at = NULL, failure_reason = NULL, features = NULL`;
+
+  it.each<[string, Outcome, string]>([
+    ['transcribed → processing', TRANSCRIBED, TO_PROCESSING],
+    ['transcribed → processing, as a new run', TRANSCRIBED, `${TO_PROCESSING}, run = run + 1`],
+    ['transcribed → failed', TRANSCRIBED, TO_FAILED],
+    ['failed → transcribed', FAILED, TO_TRANSCRIBED],
+    ['failed → processing in the same run', FAILED, TO_PROCESSING],
+    ['failed → processing two runs on', FAILED, `${TO_PROCESSING}, run = run + 2`],
+  ])('%s', async (_, outcome, change) => {
+    const id = await uploaded();
+    await processing.finish(await claimed(id), outcome);
+    await expect(set(id, change)).rejects.toThrow(`is ${outcome.status}: its status cannot become`);
+  });
+
+  it('failed → processing as the next run is the one way back', async () => {
+    const id = await uploaded();
+    await processing.finish(await claimed(id), FAILED);
+    await set(id, `${TO_PROCESSING}, run = run + 1`);
+    expect(await rowOf(id)).toMatchObject({ status: 'processing' });
+  });
+
+  it.each([
+    ['transcribed without features', `status = 'transcribed', processed_at = now()`],
+    ['failed without a reason', `status = 'failed', processed_at = now()`],
+    ['a terminal state without its time', `status = 'failed', failure_reason = 'x'`],
+    ['processing with a reason', `failure_reason = 'x'`],
+    ['a terminal state that is still held', `${TO_FAILED}, lease_token = gen_random_uuid()`],
+    ['another status', `status = 'queued'`],
+  ])('%s', async (_, change) => {
+    const id = await uploaded();
+    await expect(set(id, change)).rejects.toThrow(/recordings_(state|status)_check/);
+  });
+});
+
+describe('an attempt that fails', () => {
+  /** The run of a worker whose transcriber does as it is told. */
+  function runWith(transcribe: () => Promise<never>): TranscriptionRunService {
+    const transcriber = { transcribe, engine: { name: 'fake', model: 'fake' } } as unknown as TranscriberService;
+    const { app } = desk;
+    return new TranscriptionRunService(
+      processing,
+      transcriber,
+      app.get(ObjectStore),
+      app.get(TranscriptionJobsService),
+      app.get(Env),
+    );
+  }
+
+  const throwing = (error: Error) => runWith(() => Promise.reject(error));
+  const going = new AbortController().signal;
+
+  it('by a crash is repeated after 2, 4, 8 and 16 s; the 5th crash fails the recording, with one event', async () => {
+    const id = await uploaded();
+    const run = throwing(new EngineError('The engine process was lost', true));
+    const waits: number[] = [];
+    for (let attempt = 1; attempt < MAX_FAULTS; attempt++) {
+      await run.perform(await claimed(id), going);
+      const row = await rowOf(id);
+      expect(row).toMatchObject({ status: 'processing', attempt, faults: attempt, leaseToken: null });
+      waits.push(Math.round(row.lease ?? 0));
+      expect(await count('events', id)).toBe(0);
+      await expire(id);
+    }
+    expect(waits).toEqual([2, 4, 8, 16]);
+    await run.perform(await claimed(id), going);
+    expect(await rowOf(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/broke down .* 5 times/) });
+    expect(await count('events', id)).toBe(1);
+  });
+
+  it.each([
+    ['an engine that is out of reach', new EngineError('no answer', false)],
+    ['a store that is out of reach', new StorageUnavailableError('no disk')],
+  ])('by %s is not the recording’s fault: repeated, up to 20 attempts', async (_, error) => {
+    const id = await uploaded();
+    const run = throwing(error);
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      await run.perform(await claimed(id), going);
+      expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt, faults: 0 });
+      await processing.failExhausted();
+      await expire(id);
+    }
+    expect(await processing.claim(id)).toBeNull();
+    await processing.failExhausted();
+    expect(await rowOf(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/20 attempts/) });
+    expect(await count('events', id)).toBe(1);
+  });
+
+  it('by audio that is refused fails the recording at once, with the reason', async () => {
+    const id = await uploaded();
+    await throwing(new AudioRejectedError('The sample rate is absurd')).perform(await claimed(id), going);
+    expect(await rowOf(id)).toMatchObject({ status: 'failed', attempt: 1, reason: 'The sample rate is absurd' });
+  });
+
+  it('by a stop of the worker is handed back at once and does not count', async () => {
+    const id = await uploaded();
+    const stopping = new AbortController();
+    stopping.abort(new WorkerStoppingError());
+    await throwing(new Error('whatever')).perform(await claimed(id), stopping.signal);
+    expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: 0, faults: 0, leaseToken: null });
+    expect(await claimed(id)).toMatchObject({ attempt: 1 });
+  });
+});
+
+describe('what is owed', () => {
+  const owes = async (id: string) => (await processing.owed()).some((owed) => owed.id === id);
+
+  it('a recording that nobody claimed for 10 s was forgotten; one in somebody’s hands was not', async () => {
+    const id = await uploaded();
+    expect(await owes(id)).toBe(false);
+    await set(id, `updated_at = now() - interval '9 seconds'`);
+    expect(await owes(id)).toBe(false);
+    await set(id, `updated_at = now() - interval '11 seconds'`);
+    expect(await owes(id)).toBe(true);
+    await claimed(id);
+    expect(await owes(id)).toBe(false);
+    await expire(id);
+    expect(await owes(id)).toBe(true);
+  });
+
+  it('after 20 attempts it is hopeless, but never while somebody is still at the last one', async () => {
+    const id = await uploaded();
+    await set(id, `attempt = ${MAX_ATTEMPTS - 1}, lease_until = now() - interval '1 second'`);
+    const last = await claimed(id);
+    await processing.failExhausted();
+    expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: MAX_ATTEMPTS });
+    await expire(id);
+    expect(await processing.claim(id)).toBeNull();
+    await Promise.all([processing.failExhausted(), processing.failExhausted()]);
+    expect(await rowOf(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/20 attempts/) });
+    expect(await count('events', id)).toBe(1);
+    expect(await processing.finish(last, TRANSCRIBED)).toBe(false);
+  });
+});
+
+describe('with a worker and the real engine', () => {
+  let worker: Service;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    // A heartbeat every second.
+    worker = await startService(ground, { ROLES: 'worker', LEASE_SECONDS: '4' });
+    redis = new Redis(ground.environment.REDIS_URL as string);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await worker.close();
+  });
+
+  /** The engine gives way to everything else on the machine. */
+  const finished = (id: string) =>
+    eventually(async () => (await rowOf(id)).status !== 'processing' && (await rowOf(id)), 90_000);
+  /** A process of the engine that is ready and has nothing to do, and the CPU time that it has used so far. */
+  async function warmEngine(): Promise<{ child: number; idle: number }> {
+    await finished(await uploaded('cards-001.wav'));
+    const [child] = engineProcesses() as [number];
+    return { child, idle: cpuTime(child) };
+  }
+
+  const queue = (): Queue => worker.app.get<Queue>(getQueueToken(TRANSCRIPTION_QUEUE));
+  const underWay = (id: string) => eventually(async () => (await rowOf(id)).leaseToken !== null);
+
+  it('a note whose engine process is killed is transcribed by another one, and has one fault', async () => {
+    const { child, idle } = await warmEngine();
+    const id = await uploaded('jfk.wav');
+    await eventually(() => cpuTime(child) > idle + 10);
+    process.kill(child, 'SIGKILL');
+    expect(await finished(id)).toMatchObject({ status: 'transcribed' });
+    expect(await rowOf(id)).toMatchObject({ attempt: 2, faults: 1 });
+    expect(await count('events', id)).toBe(1);
+    const { body } = await caller.get(`/v1/recordings/${id}/transcription`).expect(200);
+    expect(body.text).toMatch(/what your country can do for you/);
+  });
+
+  it('FLUSHALL in the middle of a note does not keep it from being transcribed, once', async () => {
+    const id = await uploaded('jfk.wav');
+    await underWay(id);
+    await redis.flushdb();
+    expect(await finished(id)).toMatchObject({ status: 'transcribed' });
+    expect(await count('events', id)).toBe(1);
+  });
+
+  it('a ring that Redis lost is made up for: FLUSHALL right after the upload', async () => {
+    await queue().pause(true);
+    const id = await uploaded();
+    await redis.flushdb();
+    await queue().resume(true);
+    // Ten seconds are what an upload is given before it counts as forgotten.
+    await set(id, `updated_at = now() - interval '10 seconds'`);
+    expect(await finished(id)).toMatchObject({ status: 'transcribed' });
+    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+  });
+
+  it('a recording whose worker was never heard of again is taken up when its lease is over', async () => {
+    await queue().pause(true);
+    const id = await uploaded();
+    await claimed(id);
+    await queue().resume(true);
+    await set(id, `lease_until = now() + interval '2 seconds'`);
+    expect(await finished(id)).toMatchObject({ status: 'transcribed' });
+    expect(await rowOf(id)).toMatchObject({ attempt: 2 });
+  });
+
+  it('a language that the engine does not speak ends as failed, and the reason names it (D20)', async () => {
+    const id = await uploaded('cards-001.wav', { language: 'german' });
+    expect(await finished(id)).toMatchObject({ status: 'failed' });
+    const { body } = await caller.get(`/v1/recordings/${id}/transcription`).expect(404);
+    expect(body.error.code).toBe('TRANSCRIPTION_FAILED');
+    expect(body.error.details.reason).toMatch(/does not speak german/);
+    expect(await count('events', id)).toBe(1);
+  });
+
+  it('a file that cannot be decoded ends as failed at the first attempt', async () => {
+    const id = await uploaded(garbage('mp3', 11));
+    expect(await finished(id)).toMatchObject({ status: 'failed' });
+    expect(await rowOf(id)).toMatchObject({ attempt: 1, faults: 0 });
+  });
+
+  it('a recording that is deleted while it is transcribed leaves nothing and says nothing (D24)', async () => {
+    const { child, idle } = await warmEngine();
+    const before = await traces(desk, ground);
+    const id = await uploaded('jfk.wav');
+    await eventually(() => cpuTime(child) > idle + 10);
+    await caller.delete(`/v1/recordings/${id}`).expect(204);
+    // The next heartbeat finds no recording: what was heard is thrown away, what was not is not heard any more.
+    await eventually(async () => (await queue().getActiveCount()) === 0, 20_000);
+    expect([await count('events', id), await count('transcriptions', id)]).toEqual([0, 0]);
+    await eventually(async () => (await traces(desk, ground)).removals.length === 0);
+    expect(await traces(desk, ground)).toEqual(before);
+  });
+});

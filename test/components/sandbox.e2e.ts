@@ -1,0 +1,140 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { type BuiltService, startBuilt } from '../support/service/built-service.js';
+import type { Caller } from '../support/http/api-client.js';
+import { engineProcesses, isRunning } from '../support/service/engine-processes.js';
+import { eventually } from '../support/service/eventually.js';
+import { figure } from '../support/service/measurements.js';
+import { longNote } from '../support/audio/long-recording.js';
+import { childrenOf, memoryOf } from '../support/service/process-stats.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+const SECRETS = {
+  S3_ACCESS_KEY_ID: 'an-access-key-id-of-s3',
+  S3_SECRET_ACCESS_KEY: 'a-secret-access-key-of-s3',
+  OPENAI_API_KEY: 'sk-a-key-of-openai',
+  METRICS_TOKEN: 'a-token-for-the-metrics',
+  SOMETHING_UNKNOWN: 'that-the-service-never-heard-of',
+};
+const MIB = 1 << 20;
+const KINDS = ['ffmpeg', 'engine'] as const;
+
+/** The processes that touch strangers' audio, while they do: what the system says of them. Linux only. */
+describe('a child process of a worker', () => {
+  let ground: Ground;
+  let service: Service;
+  let built: BuiltService;
+  let caller: Caller;
+  const pids = { ffmpeg: 0, engine: 0 };
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api' });
+    built = await startBuilt(ground, { ...SECRETS, MAX_AUDIO_SECONDS: '600' });
+    caller = (await service.account()).at(built.url);
+    await caller.upload(await longNote(20)).expect(201);
+    pids.ffmpeg = await eventually(() => childrenOf(built.pid, 'ffmpeg')[0]);
+    // It stays as it is until the service ends it.
+    process.kill(pids.ffmpeg, 'SIGSTOP');
+    pids.engine = await eventually(() => engineProcesses(built.pid)[0]);
+  });
+
+  afterAll(async () => {
+    await built.stop();
+    await service.close();
+    await ground.clear();
+  });
+
+  it.each([
+    ['ffmpeg', { data: 128 * MIB, files: 32, cpu: 37 }],
+    ['engine', { data: 512 * MIB, files: 64, cpu: 'unlimited' }],
+  ] as const)('has limits that fit it: %s', (kind, { data, files, cpu }) => {
+    const limits = limitsOf(pids[kind]);
+    expect(limits).toMatchObject({
+      'Max data size': String(data),
+      'Max open files': String(files),
+      'Max file size': '0',
+      'Max core file size': '0',
+      'Max cpu time': String(cpu),
+    });
+    const open = readdirSync(`/proc/${pids[kind]}/fd`).length;
+    const { peak } = memoryOf(pids[kind]);
+    figure(
+      `${kind}: ${Math.round(privateMemoryOf(pids[kind]) / 1e6)} MB private, ${Math.round(peak / 1e6)} MB resident at most, ${open} files open`,
+    );
+    expect(open).toBeLessThan(files / 2);
+    expect(privateMemoryOf(pids[kind])).toBeLessThan(data * 0.7);
+  });
+
+  it.each(KINDS)('sees no secret: %s', (kind) => {
+    const environment = (pid: number): string => readFileSync(`/proc/${pid}/environ`, 'utf8');
+    const names = environment(pids[kind])
+      .split('\0')
+      .map((line) => line.split('=')[0]);
+    expect(names).toContain('PATH');
+    expect(names.join()).not.toMatch(/DATABASE|REDIS|SECRET|S3|OPENAI|TOKEN|UNKNOWN/);
+    const secrets = [...Object.values(SECRETS), ...secretsOf(ground)];
+    // So that a value that is nowhere cannot pass for one that is kept away.
+    for (const secret of secrets) expect(environment(built.pid)).toContain(secret);
+    for (const secret of secrets) expect(environment(pids[kind])).not.toContain(secret);
+  });
+
+  it('reads files and pipes only: ffmpeg', () => {
+    const args = readFileSync(`/proc/${pids.ffmpeg}/cmdline`, 'utf8').split('\0');
+    expect(args[args.indexOf('-protocol_whitelist') + 1]).toBe('file,pipe');
+    expect(args.indexOf('-protocol_whitelist')).toBeLessThan(args.indexOf('-i'));
+  });
+
+  it.each(KINDS)('has no network, where a process may be given one of its own: %s', (kind) => {
+    const networkOf = (pid: number): string => readlinkSync(`/proc/${pid}/ns/net`);
+    const isApart = networkOf(pids[kind]) !== networkOf(built.pid);
+    expect(isApart).toBe(mayLeaveTheNet());
+    if (!isApart) return;
+    const interfaces = readFileSync(`/proc/${pids[kind]}/net/dev`, 'utf8').split('\n').slice(2, -1);
+    expect(interfaces.every((line) => /^\s*(lo|\w*tunl\w*|sit\w*|gre\w*|erspan\w*|ip_\w+|ip6\w+):/.test(line))).toBe(
+      true,
+    );
+    expect(readFileSync(`/proc/${pids[kind]}/net/route`, 'utf8').trim().split('\n')).toHaveLength(1);
+  });
+
+  it('is gone once the service has stopped, also when it did nothing any more', async () => {
+    const all = [...childrenOf(built.pid, 'ffmpeg'), ...engineProcesses(built.pid)];
+    expect(all).toEqual(expect.arrayContaining(Object.values(pids)));
+    await built.stop();
+    expect(built.exit()).toBe(0);
+    await eventually(() => !all.some((pid) => isRunning(pid)), 5_000);
+  });
+
+  it('is gone when the service is killed: its engine', async () => {
+    const other = await startBuilt(ground, SECRETS);
+    const [engine] = await eventually(() => {
+      const found = engineProcesses(other.pid);
+      return found.length > 0 && found;
+    });
+    process.kill(other.pid, 'SIGKILL');
+    await eventually(() => !isRunning(engine as number), 30_000);
+  });
+});
+
+function limitsOf(pid: number): Record<string, string> {
+  const lines = readFileSync(`/proc/${pid}/limits`, 'utf8').split('\n').slice(1, -1);
+  return Object.fromEntries(lines.map((line) => line.split(/\s{2,}/) as [string, string]));
+}
+
+/** What RLIMIT_DATA counts. */
+function privateMemoryOf(pid: number): number {
+  return Number(/^VmData:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+}
+
+function secretsOf({ environment }: Ground): string[] {
+  return ['DATABASE_URL', 'REDIS_URL', 'SECRET_KEY'].map((name) => environment[name] as string);
+}
+
+function mayLeaveTheNet(): boolean {
+  return [['--net', '--map-current-user'], ['--net']].some(
+    (options) => spawnSync('unshare', [...options, 'true']).status === 0,
+  );
+}

@@ -1,0 +1,143 @@
+import { Redis } from 'ioredis';
+import type { Caller } from '../support/http/api-client.js';
+import { Line } from '../support/servers/tcp-proxy.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+/** As long as a copy of an epoch lives in Redis. */
+const COPY_MS = 2000;
+
+describe('what a process remembers of credentials', () => {
+  let ground: Ground;
+  let line: Line;
+  let near: Service;
+  let far: Service;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    line = await Line.to(ground.environment.REDIS_URL as string);
+    near = await startService(ground, { ROLES: 'api' });
+    far = await startService(ground, { ROLES: 'api', REDIS_URL: line.url });
+    redis = new Redis(ground.environment.REDIS_URL as string);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await near.close();
+    await far.close();
+    await line.close();
+    await ground.clear();
+  });
+
+  /** A key that both processes have used, so that both remember it, and its account's first key. */
+  async function knownKey(): Promise<{ owner: Caller; guest: Caller; there: Caller }> {
+    const owner = await near.account();
+    const guest = await near.key(owner, ['account:read']);
+    const there = guest.at(far.url);
+    for (const caller of [guest, there, guest, there]) await caller.get('/v1/account').expect(200);
+    return { owner, guest, there };
+  }
+
+  const revoke = (owner: Caller, { credentials }: Caller) =>
+    owner.delete(`/v1/account/api-keys/${credentials.id}`).expect(204);
+
+  async function statementsOf(work: () => Promise<unknown>): Promise<number> {
+    const { master } = near.database.dataSource.driver as unknown as {
+      master: { query: (...args: unknown[]) => unknown };
+    };
+    const asked = jest.spyOn(master, 'query');
+    try {
+      await work();
+      return asked.mock.calls.length;
+    } finally {
+      asked.mockRestore();
+    }
+  }
+
+  it('spares Postgres: a request for one recording is one statement, and one for a list, too', async () => {
+    const caller = await near.account();
+    const get = () => caller.get('/v1/recordings/019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60').expect(404);
+    const list = () => caller.get('/v1/recordings').expect(200);
+    for (const request of [get, list]) {
+      await request();
+      expect(await statementsOf(request)).toBe(1);
+    }
+  });
+
+  it('is worth nothing at the very next request after the key was revoked elsewhere', async () => {
+    for (let i = 0; i < 20; i++) {
+      const { owner, guest, there } = await knownKey();
+      await revoke(owner, guest);
+      await there.get('/v1/account').expect(401);
+      await guest.get('/v1/account').expect(401);
+    }
+  });
+
+  it('is read again once Redis was emptied, and no stale key comes in by that', async () => {
+    const { owner, guest, there } = await knownKey();
+    await redis.flushdb();
+    await there.get('/v1/account').expect(200);
+    await revoke(owner, guest);
+    await redis.flushdb();
+    await there.get('/v1/account').expect(401);
+  });
+
+  it('does not last longer than the copy when Postgres was changed by hand', async () => {
+    const { guest, there } = await knownKey();
+    await near.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [guest.credentials.id]);
+    await new Promise((resolve) => setTimeout(resolve, COPY_MS + 100));
+    await there.get('/v1/account').expect(401);
+    await guest.get('/v1/account').expect(401);
+  });
+
+  it('does not count while Redis is away: each request asks Postgres', async () => {
+    const { owner, guest, there } = await knownKey();
+    await line.cut();
+    try {
+      await there.get('/v1/account').expect(200);
+      await revoke(owner, guest);
+      await there.get('/v1/account').expect(401);
+    } finally {
+      await line.mend();
+    }
+  });
+
+  it('is out of date everywhere by the time a change is answered that could not be told to Redis', async () => {
+    const { owner, guest } = await knownKey();
+    await line.cut();
+    try {
+      const started = Date.now();
+      await revoke(owner.at(far.url), guest);
+      expect(Date.now() - started).toBeGreaterThanOrEqual(COPY_MS);
+      await guest.get('/v1/account').expect(401);
+    } finally {
+      await line.mend();
+    }
+  });
+
+  it('follows changes of the account as fast: suspension and limits', async () => {
+    const { guest, there } = await knownKey();
+    await near.database.query(`UPDATE accounts SET status = 'suspended', plan = 'free' WHERE id = $1`, [
+      guest.accountId,
+    ]);
+    await redis.flushdb();
+    const { headers } = await there.get('/v1/account').expect(403);
+    expect(headers['x-ratelimit-limit']).toBe('10');
+  });
+
+  it('is the same for an access token', async () => {
+    const owner = await near.account();
+    const { body } = await owner.post('/v1/account/access-tokens', { identity: 'user-1' }).expect(201);
+    const ask = (url: string) =>
+      fetch(`${url}/v1/recordings`, { headers: { Authorization: `Bearer ${body.token}` } }).then(
+        ({ status }) => status,
+      );
+    expect([await ask(near.url), await ask(far.url)]).toEqual([403, 403]);
+    await near.database.query('DELETE FROM accounts WHERE id = $1', [owner.accountId]);
+    await redis.flushdb();
+    expect([await ask(near.url), await ask(far.url)]).toEqual([401, 401]);
+  });
+});

@@ -1,0 +1,223 @@
+import { Redis } from 'ioredis';
+import { countAllowed } from '../support/http/rate-limit-load.js';
+import { silenceWav } from '../support/audio/audio-bytes.js';
+import type { Caller } from '../support/http/api-client.js';
+import { eventually } from '../support/service/eventually.js';
+import { figure } from '../support/service/measurements.js';
+import { admin, Member, newAccount } from '../support/service/service-process.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { traces } from '../support/state/upload-traces.js';
+import { signatureProblems, WebhookReceiver } from '../support/servers/webhook-receiver.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+const SECRET = 'a secret that signs deliveries';
+const NOTES = ['ss-0880.wav', 'go-forward-ten-meters.webm', 'go-forward-ten-meters.ogg'];
+const SETTINGS = { LEASE_SECONDS: '3' };
+
+describe('two API processes and two workers on one Postgres, Redis and storage', () => {
+  let ground: Ground;
+  let apis: [Member, Member];
+  let workers: Member[];
+  /** Not part of the fleet: looks into the tables. */
+  let observer: Service;
+  let redis: Redis;
+
+  const start = (roles: string): Promise<Member> => Member.start(ground, roles, SETTINGS);
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    observer = await startService(ground, { ROLES: 'api' });
+    redis = new Redis(ground.environment.REDIS_URL as string);
+    const [first, second, worker] = await Promise.all([start('api'), start('api'), start('worker')]);
+    apis = [first, second];
+    workers = [worker];
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await Promise.all([...apis, ...workers].map((member) => member.end('SIGTERM')));
+    await observer.close();
+    await ground.clear();
+  });
+
+  const callerOf = (...options: string[]) => newAccount(ground, apis[0].url, '--plan', 'enterprise', ...options);
+
+  interface Row {
+    id: string;
+    status: string;
+    attempt: number;
+    held: boolean;
+  }
+
+  const rowsOf = ({ accountId }: Caller): Promise<Row[]> =>
+    observer.database.query<Row>(
+      'SELECT id, status, attempt, lease_token IS NOT NULL AS held FROM recordings WHERE account_id = $1',
+      [accountId],
+    );
+
+  /** The engine gives way to everything else on the machine. */
+  const allTranscribed = (caller: Caller): Promise<Row[]> =>
+    eventually(async () => {
+      const rows = await rowsOf(caller);
+      return rows.every(({ status }) => status === 'transcribed') && rows;
+    }, 90_000);
+
+  async function expectOneEventEach(caller: Caller, ids: string[]): Promise<void> {
+    const events = await observer.database.query<{ recording_id: string; sequence: string }>(
+      'SELECT recording_id, sequence FROM events WHERE account_id = $1 ORDER BY sequence',
+      [caller.accountId],
+    );
+    expect(events.map(({ recording_id: id }) => id).toSorted()).toEqual(ids.toSorted());
+    expect(events.map(({ sequence }) => Number(sequence))).toEqual(ids.map((_, i) => i + 1));
+  }
+
+  it('finish what a killed worker held, after its lease: uploads through both, one event for each', async () => {
+    const receiver = await WebhookReceiver.listen();
+    const first = await callerOf();
+    const second = first.at(apis[1].url);
+    const subscription = { url: receiver.url(), events: ['recording.transcribed'], secret: SECRET };
+    await first.post('/v1/webhooks', subscription).expect(201);
+
+    const ids: string[] = [];
+    for (let i = 0; i < 9; i++) {
+      const { body } = await (i % 2 ? first : second).upload(NOTES[i % NOTES.length] as string).expect(201);
+      ids.push(body.id as string);
+    }
+    await eventually(async () => (await rowsOf(first)).filter(({ held }) => held).length > 1);
+    await workers[0]?.end('SIGKILL');
+    const orphans = (await rowsOf(first)).filter(({ held }) => held);
+    expect(orphans.length).toBeGreaterThan(0);
+    workers = await Promise.all([start('worker'), start('worker')]);
+
+    const rows = await allTranscribed(second);
+    const again = rows.filter(({ attempt }) => attempt > 1).map(({ id }) => id);
+    expect(again.toSorted()).toEqual(orphans.map(({ id }) => id).toSorted());
+    for (const url of apis.map((api) => api.url)) {
+      const { body } = await first.at(url).get('/v1/recordings?status=transcribed').expect(200);
+      expect(body.total).toBe(ids.length);
+    }
+
+    await expectOneEventEach(first, ids);
+    const arrived = await receiver.waitFor((seen) => ids.every((id) => seen.some((s) => s.body.includes(id))), 20_000);
+    const eventIds = (id: string): Set<unknown> =>
+      new Set(arrived.filter((seen) => seen.body.includes(id)).map((seen) => seen.headers['x-service-event-id']));
+    for (const id of ids) expect(eventIds(id).size).toBe(1);
+    expect(arrived.flatMap((seen) => signatureProblems(seen, SECRET))).toEqual([]);
+    await receiver.close();
+  });
+
+  it('do not wait for a worker that is frozen for longer than its lease; what it wakes up with is thrown away', async () => {
+    const caller = await callerOf();
+    const [frozen, leaving] = workers as [Member, Member];
+    await leaving.end('SIGTERM');
+    const { body } = await caller.upload('ss-0880.wav').expect(201);
+    await eventually(async () => (await rowsOf(caller))[0]?.held);
+    frozen.signal('SIGSTOP');
+    const thrown = performance.now();
+    const other = await start('worker');
+    expect(await allTranscribed(caller)).toMatchObject([{ attempt: 2 }]);
+    figure(`a note whose worker froze was finished by another after ${Math.round(performance.now() - thrown)} ms`);
+
+    frozen.signal('SIGCONT');
+    await other.end('SIGTERM');
+    const { body: next } = await caller.upload(silenceWav(0.1)).expect(201);
+    expect(await allTranscribed(caller)).toHaveLength(2);
+    workers = [frozen, await start('worker')];
+    await expectOneEventEach(caller, [body.id, next.id]);
+  });
+
+  it('make one recording of uploads with the same Idempotency-Key through both at the same time (D20)', async () => {
+    const caller = await callerOf();
+    const before = (await traces(observer, ground)).objects.length;
+    const upload = (i: number) =>
+      caller
+        .at((apis[i % 2] as Member).url)
+        .upload(silenceWav(0.1))
+        .set('Idempotency-Key', 'the same');
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => upload(i)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers['idempotent-replayed'] === 'true')).toHaveLength(9);
+    expect(await rowsOf(caller)).toHaveLength(1);
+    await eventually(async () => (await traces(observer, ground)).objects.length === before + 1);
+  });
+
+  it('refuse a key at the very next request after it was revoked at the other (D12)', async () => {
+    const owner = await callerOf();
+    for (let i = 0; i < 10; i++) {
+      const [here, there] = (i % 2 ? apis : apis.toReversed()) as [Member, Member];
+      const { body: key } = await owner.post('/v1/account/api-keys', { name: 'short-lived' }).expect(201);
+      const headers = { 'X-Service-API-Key': key.api_key, 'X-Service-API-Secret': key.api_secret };
+      const ask = async (): Promise<number> => (await fetch(`${there.url}/v1/account`, { headers })).status;
+      expect(await ask()).toBe(200);
+      await owner.at(here.url).delete(`/v1/account/api-keys/${key.id}`).expect(204);
+      expect(await ask()).toBe(401);
+    }
+  });
+
+  it('refuse an account at once after the operator suspended it, and serve it again after (D4, D30)', async () => {
+    const caller = await newAccount(ground, apis[0].url);
+    const status = (value: string) => admin(ground, 'account:update', '--account', caller.accountId, '--status', value);
+    await status('suspended');
+    for (const { url } of apis) {
+      const { body } = await caller.at(url).get('/v1/account').expect(403);
+      expect(body.error.type).toBe('AccountSuspendedError');
+    }
+    await status('active');
+    for (const { url } of apis) await caller.at(url).get('/v1/account').expect(200);
+  });
+
+  it('refuse a key at once after the operator revoked it, and know at once the one that he made (D30)', async () => {
+    const caller = await callerOf();
+    const made = await admin(ground, 'key:create', '--account', caller.accountId, '--scopes', 'account:read');
+    const headers = { 'X-Service-API-Key': String(made.api_key), 'X-Service-API-Secret': String(made.api_secret) };
+    const statuses = (): Promise<number[]> =>
+      Promise.all(apis.map(async ({ url }) => (await fetch(`${url}/v1/account`, { headers })).status));
+    expect(await statuses()).toEqual([200, 200]);
+    await admin(ground, 'key:revoke', '--key', String(made.id));
+    expect(await statuses()).toEqual([401, 401]);
+  });
+
+  it.each<[string, string[], number, number]>([
+    ['free', [], 10, 20],
+    ['pro', [], 100, 200],
+    ['enterprise', ['--rate-limit', '300', '--burst-limit', '500'], 300, 500],
+  ])(
+    'share the bucket of a %s account: burst + floor(elapsed × rate / 60), and not one more (D6)',
+    async (plan, own, rate, burst) => {
+      const caller = await newAccount(ground, apis[0].url, '--plan', plan, ...own);
+      const both = apis.map(({ url }) => caller.at(url));
+      const { count, atLeast, atMost } = await countAllowed(redis, both, { rate, burst }, 1500);
+      expect(count).toBeLessThanOrEqual(atMost);
+      expect(count).toBeGreaterThanOrEqual(atLeast);
+    },
+  );
+
+  it('share the bucket of an address (D6)', async () => {
+    const limited = { ...SETTINGS, ADDRESS_RATE_LIMIT: '5/8' };
+    const doors = await Promise.all([Member.start(ground, 'api', limited), Member.start(ground, 'api', limited)]);
+    const statuses: number[] = [];
+    for (let i = 0; i < 12; i++) statuses.push((await fetch(`${doors[i % 2]?.url}/v1/account`)).status);
+    expect(statuses).toEqual([...Array.from({ length: 8 }, () => 401), 429, 429, 429, 429]);
+    await Promise.all(doors.map((door) => door.end('SIGTERM')));
+  });
+
+  it.each([
+    ['/health/live', 200],
+    ['/health/ready', 200],
+    ['/metrics', 200],
+    ['/', 404],
+    ['/docs', 404],
+    ['/openapi.json', 404],
+    ['/v1', 404],
+    ['/v1/account', 404],
+    ['/v1/recordings', 404],
+    ['/health', 404],
+    ['/metrics/', 404],
+  ])('a worker serves only its health and its figures (D31): %s is %i', async (path, status) => {
+    const { status: given } = await fetch((workers[0] as Member).url + path);
+    expect(given).toBe(status);
+  });
+});

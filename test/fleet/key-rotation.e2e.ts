@@ -1,0 +1,291 @@
+import request from 'supertest';
+import { readEnv } from '../../src/platform/config/env.js';
+import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
+import { silenceWav } from '../support/audio/audio-bytes.js';
+import type { Caller } from '../support/http/api-client.js';
+import { runCli } from '../support/service/cli.js';
+import { eventually } from '../support/service/eventually.js';
+import { failRecordings } from '../support/state/recording-events.js';
+import { figure } from '../support/service/measurements.js';
+import { addWebhooks } from '../support/state/filler-rows.js';
+import { expectRefusal } from '../support/http/expect-errors.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { RESOURCE_TIME } from '../support/http/response-shapes.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { signatureProblems, WebhookReceiver } from '../support/servers/webhook-receiver.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+const OLD = { SECRET_KEY: 'the old secret key of at least 32 characters' };
+const NEW = { SECRET_KEY: 'the new secret key of at least 32 characters' };
+const BOTH = { ...NEW, SECRET_KEY_PREVIOUS: OLD.SECRET_KEY };
+/** Three attempts, far enough apart to see that each waits for its time. */
+const WEBHOOK_RETRY_SCHEDULE = '1,1';
+const TIME = expect.stringMatching(RESOURCE_TIME);
+const UNREADABLE = "the webhook's secret cannot be read: set a new one";
+const USED_HOOK = '/used';
+const LOST_HOOK = '/lost';
+const LOST_KEY = '00000000.AAAA.AAAA.AAAA';
+/** More than the command reads at once. */
+const MANY = 1100;
+
+interface Hook {
+  id: string;
+  secret: string;
+}
+
+describe('rotating SECRET_KEY', () => {
+  let ground: Ground;
+  let service: Service;
+  let receiver: WebhookReceiver;
+  let oldKeyId: string;
+  let used: Caller;
+  let unused: Caller;
+  let token: string;
+  let hook: Hook;
+  let lost: { caller: Caller; hook: Hook };
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    receiver = await WebhookReceiver.listen();
+    service = await startService(ground, { ...OLD, WEBHOOK_RETRY_SCHEDULE });
+    oldKeyId = service.app.get(SecretsService).keyId;
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await receiver.close();
+    await ground.clear();
+  });
+
+  const keyId = () => service.app.get(SecretsService).keyId;
+  /** The same client, at the service as it runs now. */
+  const now = (caller: Caller) => caller.at(service.url);
+  const ask = (caller: Caller) => now(caller).get('/v1/account');
+
+  async function restart(keys: Record<string, string>): Promise<void> {
+    await service.close();
+    service = await startService(ground, { ...keys, WEBHOOK_RETRY_SCHEDULE });
+  }
+
+  async function createHook(caller: Caller, path: string): Promise<Hook> {
+    const body = { url: receiver.url(path), events: ['recording.failed'] };
+    return (await now(caller).post('/v1/webhooks', body).expect(201)).body;
+  }
+
+  async function rowOf<Row>(table: string, id: string): Promise<Row> {
+    const [row] = await service.database.query<Row>(`SELECT * FROM ${table} WHERE id = $1`, [id]);
+    if (!row) throw new Error(`there is no ${id} in ${table}`);
+    return row;
+  }
+  const hashOf = async (caller: Caller) =>
+    (await rowOf<{ secret_hash: string }>('api_keys', caller.credentials.id)).secret_hash;
+  const sealedOf = async (id: string) => (await rowOf<{ encrypted_secret: string }>('webhooks', id)).encrypted_secret;
+  const setSealed = (id: string, sealed: string) =>
+    service.database.query('UPDATE webhooks SET encrypted_secret = $2 WHERE id = $1', [id, sealed]);
+
+  const requestsTo = (path: string) => receiver.requests.filter((received) => received.path === path);
+
+  /** Of what the account's other webhooks get, nothing counts here. */
+  async function expectSignedDelivery(): Promise<void> {
+    const [recordingId] = (await failRecordings(service, used.accountId, 1)) as [string];
+    const delivery = await eventually(async () => requestsTo(USED_HOOK).find(({ body }) => body.includes(recordingId)));
+    expect(signatureProblems(delivery, hook.secret)).toEqual([]);
+  }
+
+  const upload = () =>
+    request(service.url)
+      .post('/v1/recordings')
+      .set('Authorization', `Bearer ${token}`)
+      .attach('file', silenceWav(0.1), 'note.wav');
+
+  async function rotate(keys: Record<string, string>) {
+    const { code, stdout, stderr } = await runCli(
+      { ...ground, environment: { ...ground.environment, ...keys } },
+      ...['secrets:rotate', '--json'],
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout);
+  }
+
+  const shown = ({ accountId, credentials }: Caller, lastUsedAt: unknown = null) => ({
+    id: credentials.id,
+    account_id: accountId,
+    name: 'Test key',
+    last_used_at: lastUsedAt,
+  });
+
+  it('begins with credentials made under the old key', async () => {
+    used = await service.account();
+    unused = await service.key(used, ['account:read']);
+    const revoked = await service.key(used, ['account:read']);
+    await used.delete(`/v1/account/api-keys/${revoked.credentials.id}`).expect(204);
+    hook = await createHook(used, USED_HOOK);
+    token = (await used.post('/v1/account/access-tokens', { identity: 'user-42' }).expect(201)).body.token;
+    const caller = await service.account();
+    lost = { caller, hook: await createHook(caller, LOST_HOOK) };
+    await service.database.query('UPDATE api_keys SET secret_hash = $2 WHERE id = $1', [
+      caller.credentials.id,
+      LOST_KEY,
+    ]);
+    await setSealed(lost.hook.id, LOST_KEY);
+
+    await expectSignedDelivery();
+    await upload().expect(201);
+    expect(await hashOf(used)).toMatch(`${oldKeyId}.`);
+  });
+
+  describe('with the new key and SECRET_KEY_PREVIOUS', () => {
+    beforeAll(() => restart(BOTH));
+
+    it('access tokens issued before verify, and deliveries are signed as before', async () => {
+      await upload().expect(201);
+      await expectSignedDelivery();
+      expect(await sealedOf(hook.id)).toMatch(`${oldKeyId}.`);
+    });
+
+    it("a key's hash is renewed when the key is used, and by nothing less", async () => {
+      const before = await rowOf<{ secret_hash: string; updated_at: Date }>('api_keys', used.credentials.id);
+      const wrong = { ...now(used).headers, 'X-Service-API-Secret': unused.credentials.secret };
+      expectRefusal(await request(service.url).get('/v1/account').set(wrong), 'AuthenticationError');
+      expect(await hashOf(used)).toBe(before.secret_hash);
+
+      const answers = await Promise.all(Array.from({ length: 20 }, () => ask(used)));
+      expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+      await eventually(async () => (await hashOf(used)).startsWith(`${keyId()}.`));
+      await ask(used).expect(200);
+      const after = await rowOf<{ secret_hash: string; updated_at: Date }>('api_keys', used.credentials.id);
+      expect(after).toMatchObject({ updated_at: before.updated_at });
+      expect(await hashOf(unused)).toMatch(`${oldKeyId}.`);
+    });
+
+    it('secrets:rotate puts every secret it can read under the new key, and names what is left', async () => {
+      const disabled = await createHook(used, '/disabled');
+      await now(used)
+        .put(`/v1/webhooks/${disabled.id}`, {
+          url: receiver.url('/disabled'),
+          events: ['recording.failed'],
+          status: 'disabled',
+        })
+        .expect(200);
+      // Made under the new key already: nothing to do.
+      const made = await sealedOf(disabled.id);
+
+      const report = await rotate(BOTH);
+      expect(report).toEqual({
+        webhook_secrets: { reencrypted: 1, left: 0, unreadable: 1 },
+        api_keys: { waiting_for_use: 1, unreadable: 1 },
+        keys_waiting_for_use: [shown(unused)],
+        unreadable_keys: [shown(lost.caller, TIME)],
+        unreadable_webhooks: [{ id: lost.hook.id, account_id: lost.caller.accountId }],
+        advice: expect.stringMatching(/^Keep SECRET_KEY_PREVIOUS for now\. .*without it: 1\./),
+      });
+      expect(await sealedOf(hook.id)).toMatch(`${keyId()}.`);
+      expect(await sealedOf(disabled.id)).toBe(made);
+      expect(await sealedOf(lost.hook.id)).toBe(LOST_KEY);
+      await expectSignedDelivery();
+      expect((await rotate(BOTH)).webhook_secrets).toEqual({ reencrypted: 0, left: 0, unreadable: 1 });
+    });
+
+    it('secrets:rotate does not overwrite a secret that is changed while it runs', async () => {
+      const [old, current] = [
+        new SecretsService(readEnv({ ...ground.environment, ...OLD })),
+        service.app.get(SecretsService),
+      ];
+      const contested = await createHook(used, '/contested');
+      await setSealed(contested.id, old.encrypt('the secret before', contested.id));
+
+      let running: Promise<{ webhook_secrets: object }> | undefined;
+      await service.database.transact(async (tx) => {
+        const changed = current.encrypt('the secret afterwards', contested.id);
+        await tx.query('UPDATE webhooks SET encrypted_secret = $2 WHERE id = $1', [contested.id, changed]);
+        running = rotate(BOTH);
+        await eventually(async () => {
+          const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE webhooks%'
+            AND datname = current_database()`;
+          return (await service.database.query(sql)).length > 0;
+        });
+      });
+      expect((await running)?.webhook_secrets).toEqual({ reencrypted: 0, left: 0, unreadable: 1 });
+      expect(current.decrypt(await sealedOf(contested.id), contested.id)).toBe('the secret afterwards');
+    });
+
+    it(`secrets:rotate goes through ${MANY} webhooks, those it cannot read among them`, async () => {
+      const caller = await service.account();
+      const [old, current] = [
+        new SecretsService(readEnv({ ...ground.environment, ...OLD })),
+        service.app.get(SecretsService),
+      ];
+      const ids = await addWebhooks(service, caller, MANY);
+      const sealed = ids.map((id, index) => (index % 10 === 0 ? 'damaged' : old.encrypt(`secret of ${id}`, id)));
+      await service.database.query(
+        `UPDATE webhooks w SET encrypted_secret = s.sealed FROM unnest($1::uuid[], $2::text[]) AS s (id, sealed)
+         WHERE w.id = s.id`,
+        [ids, sealed],
+      );
+
+      const started = performance.now();
+      const report = await rotate(BOTH);
+      figure(`secrets:rotate of ${MANY} webhooks: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+      expect(report.webhook_secrets).toEqual({ reencrypted: MANY * 0.9, left: 0, unreadable: MANY * 0.1 + 1 });
+      const rows = await service.database.query<{ id: string; sealed: string }>(
+        `SELECT id, encrypted_secret AS sealed FROM webhooks WHERE account_id = $1 AND encrypted_secret <> 'damaged'`,
+        [caller.accountId],
+      );
+      expect(rows).toHaveLength(MANY * 0.9);
+      for (const { id, sealed: text } of rows) expect(current.decrypt(text, id)).toBe(`secret of ${id}`);
+      await service.database.query('DELETE FROM webhooks WHERE account_id = $1', [caller.accountId]);
+    });
+  });
+
+  describe('with the new key alone', () => {
+    beforeAll(() => restart(NEW));
+
+    it('keys used since are good, deliveries are signed as before, and the rest is 401', async () => {
+      await ask(used).expect(200);
+      await expectSignedDelivery();
+      expectRefusal(await ask(unused), 'AuthenticationError');
+      expectRefusal(await ask(lost.caller), 'AuthenticationError');
+      expectRefusal(await upload(), 'AuthenticationError');
+    });
+
+    it('a secret that cannot be read fails each attempt of the schedule, with its reason, and nothing else', async () => {
+      const started = Date.now();
+      await failRecordings(service, lost.caller.accountId, 1);
+      const rows = () =>
+        service.database.query<{ status: string; attempts: number; last_error: string | null }>(
+          'SELECT status, attempts, last_error FROM deliveries WHERE webhook_id = $1',
+          [lost.hook.id],
+        );
+      const first = await eventually(async () => (await rows()).find(({ last_error: error }) => error !== null));
+      expect(first).toEqual({ status: 'pending', attempts: 1, last_error: UNREADABLE });
+      const ended = await eventually(async () => (await rows()).find(({ status }) => status !== 'pending'));
+      expect(ended).toEqual({ status: 'failed', attempts: 3, last_error: UNREADABLE });
+      // Two gaps of a second, each shortened by a fifth at most.
+      expect(Date.now() - started).toBeGreaterThanOrEqual(1600);
+      expect(requestsTo(LOST_HOOK)).toEqual([]);
+      await request(service.url).get('/health/ready').expect(200);
+      await expectSignedDelivery();
+    });
+
+    it('secrets:rotate says that there is no previous key, and names who is locked out', async () => {
+      expect(await rotate(NEW)).toMatchObject({
+        webhook_secrets: { reencrypted: 0, left: 0, unreadable: 1 },
+        api_keys: { waiting_for_use: 0, unreadable: 2 },
+        unreadable_keys: [shown(unused), shown(lost.caller, TIME)],
+        advice: expect.stringMatching(/^SECRET_KEY_PREVIOUS is not set\./),
+      });
+    });
+  });
+
+  it('with SECRET_KEY_PREVIOUS back, a key that was locked out is good again, and the old one can go', async () => {
+    await restart(BOTH);
+    await ask(unused).expect(200);
+    await eventually(async () => (await hashOf(unused)).startsWith(`${keyId()}.`));
+
+    expect(await rotate(BOTH)).toMatchObject({
+      api_keys: { waiting_for_use: 0, unreadable: 1 },
+      advice: expect.stringMatching(/^SECRET_KEY_PREVIOUS can be removed as soon as/),
+    });
+  });
+});

@@ -1,0 +1,265 @@
+import { Client } from 'pg';
+import { type BuiltService, startBuilt } from '../support/service/built-service.js';
+import { speech } from '../support/http/api-client.js';
+import { runCli } from '../support/service/cli.js';
+import { eventually } from '../support/service/eventually.js';
+import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
+import { NotingClient } from '../support/http/capturing-client.js';
+import { hostedStage, plainStage, type Stage, unheardOf } from '../support/servers/external-services.js';
+import { head } from '../support/http/raw-http.js';
+import { type Ground, prepareGround } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
+
+jest.setTimeout(2 * SERVICE_TIMEOUT);
+
+describe.each<[string, (openaiKey: string) => Promise<Stage>]>([
+  ['on a disk, with PocketSphinx', plainStage],
+  ['on S3, with a transcription server', hostedStage],
+])('nothing secret gets out of a service: %s', (_, prepareStage) => {
+  /** What must not get out, by what it is. */
+  const secrets: Record<string, string> = {
+    SECRET_KEY: unheardOf('the-secret-key-of-this-service'),
+    METRICS_TOKEN: unheardOf('metrics'),
+    S3_ACCESS_KEY_ID: unheardOf('s3-id'),
+    S3_SECRET_ACCESS_KEY: unheardOf('s3-secret'),
+    OPENAI_API_KEY: unheardOf('sk'),
+    'an email': `${unheardOf('somebody')}@private.example`,
+    'another email': `${unheardOf('else')}@private.example`,
+    'an identity': unheardOf('user'),
+    'a file name': unheardOf('diary-of'),
+    'the value of a tag': unheardOf('diagnosis'),
+    'a secret of a webhook': unheardOf('a-webhook-secret-of-my-own'),
+    'a token in the URL of a webhook': unheardOf('hook-token'),
+    'a wrong secret': `vns_${unheardOf('wrong')}`,
+    'a wrong token': unheardOf('eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ'),
+  };
+  const secret = (name: string): string => secrets[name] as string;
+  const tags = JSON.stringify({ order: secret('the value of a tag') });
+  const wav = { name: `${secret('a file name')}.wav`, type: 'audio/wav' };
+
+  let ground: Ground;
+  let stage: Stage;
+  let built: BuiltService;
+  let client: NotingClient;
+  let database: Client;
+  let receiver: WebhookReceiver;
+  let credentials: Record<string, string>;
+  let note: Buffer;
+  /** Also what the command line says when it fails. */
+  let complaints = '';
+  let metrics = '';
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    stage = await prepareStage(secret('OPENAI_API_KEY'));
+    note = await speech('go-forward-ten-meters.wav');
+    receiver = await WebhookReceiver.listen();
+    for (const name of ['DATABASE_URL', 'REDIS_URL']) {
+      secrets[`the password in ${name}`] = new URL(ground.environment[name] as string).password;
+    }
+    database = new Client({ connectionString: ground.environment.DATABASE_URL });
+    await database.connect();
+    const given = Object.entries(secrets).filter(([name]) => /^[A-Z_0-9]+$/.test(name));
+    Object.assign(ground.environment, Object.fromEntries(given));
+    built = await startBuilt(ground, { LOG_LEVEL: 'trace', WEBHOOK_RETRY_SCHEDULE: '1', ...stage.environment });
+    client = new NotingClient(built.url);
+  });
+
+  afterAll(async () => {
+    await built.stop();
+    await stage.close();
+    await receiver.close();
+    await database.end();
+    await ground.clear();
+  });
+
+  const call = (path: string, method = 'GET', body?: object | string, headers = credentials) =>
+    client.call(path, { method, body, headers });
+
+  function upload(audio: Buffer, fields: Record<string, string> = {}, headers = credentials) {
+    const body = new FormData();
+    for (const [name, value] of Object.entries(fields)) body.append(name, value);
+    body.append('file', new Blob([new Uint8Array(audio)], { type: wav.type }), wav.name);
+    return client.call('/v1/recordings', { method: 'POST', body, headers });
+  }
+
+  const ended = (id: string) =>
+    eventually(async () => {
+      const { body } = await call(`/v1/recordings/${id}`);
+      return body.status !== 'processing' && (body as { status: string });
+    }, 60_000);
+
+  /** While the table takes no row, Postgres says of each what stands in it. */
+  async function refusing<T>(table: string, work: () => Promise<T>): Promise<T> {
+    await database.query(`ALTER TABLE ${table} ADD CONSTRAINT no_more CHECK (false) NOT VALID`);
+    try {
+      return await work();
+    } finally {
+      await database.query(`ALTER TABLE ${table} DROP CONSTRAINT no_more`);
+    }
+  }
+
+  it('when accounts and keys are made', async () => {
+    const run = async (...args: string[]) => {
+      const said = await runCli(ground, ...args);
+      complaints += said.stderr;
+      return said;
+    };
+    const email = secret('an email');
+    const options = ['--name', 'Walker', '--email', email, '--plan', 'enterprise', '--json'];
+    const { account, api_key: key, api_secret } = JSON.parse((await run('account:create', ...options)).stdout);
+    secrets['a secret of the command line'] = api_secret;
+    credentials = { 'X-Service-API-Key': key, 'X-Service-API-Secret': api_secret };
+    await run('account:update', '--account', account.id, '--email', secret('another email'));
+    expect((await run('account:create', '--name', 'X', '--email', `${email} and more`)).code).toBe(1);
+    const made = JSON.parse((await run('key:create', '--account', account.id, '--json')).stdout);
+    secrets['another secret of the command line'] = made.api_secret;
+    await refusing('api_keys', () => run('key:create', '--account', account.id));
+
+    const { body } = await call('/v1/account/api-keys', 'POST', { name: 'A key' });
+    secrets['a secret of the API'] = body.api_secret;
+    expect((await call('/v1/account/api-keys', 'POST', { name: ['x', api_secret] })).status).toBe(400);
+    expect((await refusing('api_keys', () => call('/v1/account/api-keys', 'POST', { name: 'X' }))).status).toBe(500);
+    const identity = secret('an identity');
+    const token = await call('/v1/account/access-tokens', 'POST', { identity });
+    secrets['an access token'] = token.body.token;
+    expect((await call('/v1/account/access-tokens', 'POST', { identity, expires_in: identity })).status).toBe(400);
+    expect((await call('/v1/account')).body.email).toBe(secret('another email'));
+  });
+
+  it('when webhooks are made', async () => {
+    const url = receiver.url(`/hook?token=${secret('a token in the URL of a webhook')}`);
+    const events = ['recording.transcribed', 'recording.failed'];
+    const own = { url, events, secret: secret('a secret of a webhook') };
+    expect((await call('/v1/webhooks', 'POST', own)).status).toBe(201);
+    const made = await call('/v1/webhooks', 'POST', { url, events });
+    secrets['a made up secret of a webhook'] = made.body.secret;
+    expect((await call('/v1/webhooks', 'POST', { ...own, url: `ftp://${url}` })).status).toBe(400);
+    expect((await call('/v1/webhooks', 'POST', { ...own, secret: `${own.secret}\u0000` })).status).toBe(400);
+    expect((await refusing('webhooks', () => call('/v1/webhooks', 'POST', own))).status).toBe(500);
+    const nowhere = { url: 'http://nobody.invalid./x', events };
+    expect((await call('/v1/webhooks', 'POST', nowhere)).status).toBe(400);
+    const dead = `http://127.0.0.1:1/${secret('a token in the URL of a webhook')}`;
+    expect((await call('/v1/webhooks', 'POST', { url: dead, events })).status).toBe(201);
+  });
+
+  it('when notes are uploaded, heard and told of', async () => {
+    receiver.answerNext({ status: 500 }, { drop: true });
+    const bearer = { ...credentials, Authorization: `Bearer ${secret('an access token')}` };
+    const good = await upload(note, { custom_tags: tags }, bearer);
+    expect(good).toMatchObject({ status: 201, body: { original_filename: wav.name } });
+    expect(await ended(good.body.id)).toMatchObject({ status: 'transcribed', user_id: secret('an identity') });
+    const { body } = await call(`/v1/recordings/${good.body.id}/transcription`);
+    secrets['a transcript'] = body.text;
+    expect(body.text).toBe(stage.text ?? 'go forward ten meters');
+    const bad = await upload(Buffer.concat([note.subarray(0, 44), Buffer.from('x')]), { custom_tags: tags });
+    if (bad.status === 201) await ended(bad.body.id);
+    await receiver.waitFor((requests) => requests.length >= 4);
+    await call('/v1/recordings?per_page=5');
+    await call(`/v1/recordings/${good.body.id}`, 'DELETE');
+  });
+
+  it('when uploads are refused', async () => {
+    const broken = [{ custom_tags: `{"order":"${secret('the value of a tag')}"` }, { custom_tags: `${tags}x` }];
+    for (const fields of [...broken, { language: secret('the value of a tag') }]) {
+      await upload(note, fields);
+    }
+    const nested = JSON.stringify({ order: { is: secret('the value of a tag') } });
+    expect((await upload(note, { custom_tags: nested })).status).toBe(400);
+    expect((await upload(Buffer.from(`no audio, but ${secret('the value of a tag')}`))).status).toBe(400);
+    expect((await upload(Buffer.alloc(26_300_000, 'RIFF'))).status).toBe(413);
+    const cut = form(filePart(note, wav.name)).subarray(0, 3000);
+    const size = ['Content-Length', cut.length] as const;
+    const lines = [...Object.entries(credentials), ['Content-Type', FORM_TYPE] as const, size];
+    expect((await client.raw(head('POST', '/v1/recordings', lines as [string, string][]), cut)).status).toBe(400);
+  });
+
+  it('when the credentials are wrong, or in the wrong place', async () => {
+    const key = credentials['X-Service-API-Key'] as string;
+    const wrong = secret('a wrong secret');
+    const attempts: Record<string, string>[] = [
+      { 'X-Service-API-Key': key, 'X-Service-API-Secret': wrong },
+      { 'X-Service-API-Key': wrong, 'X-Service-API-Secret': secret('a secret of the API') },
+      { Authorization: `Bearer ${secret('a wrong token')}` },
+      { Authorization: `Bearer ${secret('an access token')}x` },
+      { Authorization: `Basic ${Buffer.from(`${key}:${wrong}`).toString('base64')}` },
+      { Cookie: `session=${wrong}` },
+    ];
+    for (const headers of attempts) {
+      expect((await call('/v1/account', 'GET', undefined, headers)).status).toBe(401);
+    }
+    const own = secret('a secret of the API');
+    await call(`/v1/account?api_secret=${own}&email=${encodeURIComponent(secret('an email'))}`);
+    await call(`/v1/recordings?status=${secret('an identity')}&limit=${own}`);
+    for (const path of [`/v1/webhooks/${own}`, `/v1/${secret('an access token')}`, `/v1/x/${own}/%zz`])
+      await call(path);
+    await call(`/v1/webhooks/${secret('a made up secret of a webhook')}`);
+    await call('/metrics', 'GET', undefined, { Authorization: `Bearer ${wrong}` });
+  });
+
+  it('when requests are malformed', async () => {
+    const own = secret('a secret of a webhook');
+    for (const body of [`{"secret":"${own}"`, `"${own}"`, JSON.stringify({ url: own, events: [own] })]) {
+      expect((await call('/v1/webhooks', 'POST', body)).status).toBe(400);
+    }
+    const credentialLines = Object.entries(credentials);
+    await client.raw(head('GET', `http://user:${own}@host/v1/account`, credentialLines));
+    await client.raw(head('DELETE', '/v1/account', [...credentialLines, ['X-Request-Id', `${own} and more`]]));
+    await client.unparsable(`GET /v1/account HTTP/1.1\r\nX-Service-API-Secret: ${own}\r\n${own}\r\n\r\n`);
+  });
+
+  it('when its servers fail', async () => {
+    stage.upset();
+    await upload(note, { custom_tags: tags });
+    await upload(note, { custom_tags: tags });
+    const refused = await refusing('recordings', () => upload(note, { custom_tags: tags }));
+    expect(refused.status).toBe(500);
+    const heard = await refusing('transcriptions', async () => {
+      const { body } = await upload(note, { custom_tags: tags });
+      await eventually(() => built.log().includes(body.id) && /violates check.*no_more/.test(built.log()));
+      return body.id as string;
+    });
+    await database.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    await Promise.all(Array.from({ length: 5 }, () => call('/v1/account')));
+    expect(await ended(heard)).toMatchObject({ status: 'transcribed' });
+  });
+
+  it('to its log, its errors, its URLs or its figures', async () => {
+    const headers = { Authorization: `Bearer ${secret('METRICS_TOKEN')}` };
+    metrics = (await call('/metrics', 'GET', undefined, headers)).body;
+    await built.stop();
+    const log = built.log();
+    // What is looked through is what there is: every request, and the failures, too.
+    expect(client.requestIds.length).toBeGreaterThan(50);
+    expect(client.requestIds.filter((id) => id === '' || !log.includes(id))).toEqual([]);
+    expect([...client.statuses]).toEqual(expect.arrayContaining([200, 201, 204, 400, 401, 404, 413, 500]));
+    expect(log).toMatch(/violates check constraint/);
+    expect(metrics).toMatch(/\/v1\/recordings/);
+    expect(complaints).not.toBe('');
+    expect(Object.values(secrets).every((value) => value.length >= 12)).toBe(true);
+
+    const places = { log, shown: client.shown, metrics, complaints };
+    const found = Object.entries(places).flatMap(([place, text]) =>
+      Object.entries(secrets).flatMap(([name, value]) =>
+        spellings(value).some((spelling) => text.includes(spelling))
+          ? [`${name} in ${place}: ${around(text, value)}`]
+          : [],
+      ),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+function spellings(value: string): string[] {
+  const bytes = Buffer.from(value);
+  // The last characters of base64 depend on what follows.
+  return [value, encodeURIComponent(value), bytes.toString('hex'), bytes.toString('base64').replace(/.{4}=*$/, '')];
+}
+
+function around(text: string, value: string): string {
+  const at = text.indexOf(value);
+  return text.slice(Math.max(0, at - 300), at + value.length);
+}

@@ -1,0 +1,375 @@
+import { rename } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import request, { type Response } from 'supertest';
+import { ObjectRemovalsService } from '../../src/platform/storage/object-removals.service.js';
+import { ObjectStore } from '../../src/platform/storage/object-store.js';
+import { Spool } from '../../src/platform/storage/spool.js';
+import { silenceWav } from '../support/audio/audio-bytes.js';
+import type { Caller } from '../support/http/api-client.js';
+import { failRecordings } from '../support/state/recording-events.js';
+import { eventually } from '../support/service/eventually.js';
+import { figure } from '../support/service/measurements.js';
+import { Member, newAccount } from '../support/service/service-process.js';
+import { Line } from '../support/servers/tcp-proxy.js';
+import { PrivateRedis } from '../support/servers/private-redis.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { traces } from '../support/state/upload-traces.js';
+import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+/** As the reconciler's advisory lock. */
+const RECONCILER_LOCK = 7_305_119;
+/** A forgotten upload is looked for after ten seconds. */
+const FORGOTTEN = `updated_at = updated_at - interval '10 seconds'`;
+
+let ground: Ground;
+const undo: (() => Promise<unknown> | void)[] = [];
+
+beforeAll(async () => {
+  ground = await prepareGround();
+});
+
+afterEach(async () => {
+  for (const step of undo.splice(0).toReversed()) await step();
+});
+
+afterAll(async () => {
+  await ground.clear();
+});
+
+async function start(overrides: Record<string, string> = {}): Promise<Service> {
+  const service = await startService(ground, overrides);
+  undo.push(() => service.close());
+  return service;
+}
+
+async function startMember(roles: string, overrides: Record<string, string> = {}): Promise<Member> {
+  const member = await Member.start(ground, roles, overrides);
+  undo.push(() => member.end('SIGKILL'));
+  return member;
+}
+
+async function lineTo(server: 'REDIS_URL' | 'DATABASE_URL'): Promise<Line> {
+  const line = await Line.to(ground.environment[server] as string);
+  undo.push(() => line.close());
+  return line;
+}
+
+/** A connection of the test's own. */
+async function postgres(): Promise<Client> {
+  const client = new Client({ connectionString: ground.environment.DATABASE_URL as string });
+  await client.connect();
+  undo.push(() => client.end());
+  return client;
+}
+
+async function timed<T>(work: PromiseLike<T>): Promise<[T, number]> {
+  const started = performance.now();
+  const result = await work;
+  return [result, performance.now() - started];
+}
+
+describe('Redis goes, and comes back', () => {
+  it('uploads, lists, texts and webhooks are served meanwhile; what was owed is done when it is back', async () => {
+    const line = await lineTo('REDIS_URL');
+    const service = await start({ REDIS_URL: line.url });
+    const caller = await service.account();
+    const receiver = await WebhookReceiver.listen();
+    undo.push(() => receiver.close());
+    const { body: done } = await caller.upload(silenceWav(0.1)).expect(201);
+    await caller.finished(done.id);
+    await line.cut();
+
+    await caller.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'] }).expect(201);
+    const [{ body: owed }, uploadMs] = await timed(caller.upload(silenceWav(0.1)).expect(201));
+    const [, listMs] = await timed(caller.get('/v1/recordings').expect(200));
+    const [, textMs] = await timed(caller.get(`/v1/recordings/${done.id}/transcription`).expect(200));
+    figure(`without Redis: upload ${uploadMs.toFixed()} ms, list ${listMs.toFixed()} ms, text ${textMs.toFixed()} ms`);
+    for (const ms of [uploadMs, listMs, textMs]) expect(ms).toBeLessThan(1000);
+    const { body: ready } = await request(service.url).get('/health/ready').expect(200);
+    expect(ready).toMatchObject({ status: 'degraded', checks: { redis: expect.stringMatching(/out of reach/) } });
+
+    await service.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [owed.id]);
+    await line.mend();
+    expect(await caller.finished(owed.id)).toMatchObject({ status: 'transcribed' });
+    await receiver.waitFor(({ length }) => length === 1);
+    await eventually(async () => (await request(service.url).get('/health/ready')).body.status === 'ok');
+  });
+
+  it('a service that is started without Redis works off what it accepted as soon as there is one', async () => {
+    const line = await lineTo('REDIS_URL');
+    await line.cut();
+    const service = await start({ REDIS_URL: line.url });
+    const caller = await service.account();
+    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
+    await service.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [body.id]);
+    await line.mend();
+    expect(await caller.finished(body.id)).toMatchObject({ status: 'transcribed' });
+    const { body: next } = await caller.upload(silenceWav(0.1)).expect(201);
+    expect(await caller.finished(next.id)).toMatchObject({ status: 'transcribed' });
+  });
+
+  it('killed and started again, empty: rings are heard and limits are shared as before', async () => {
+    const redis = await PrivateRedis.start();
+    undo.push(() => redis.kill());
+    const service = await start({ REDIS_URL: redis.url });
+    const caller = await service.account('free');
+    const { body: first } = await caller.upload(silenceWav(0.1)).expect(201);
+    await caller.finished(first.id);
+    await redis.kill();
+    await caller.get('/v1/account').expect(200);
+    await redis.start();
+
+    const client = new Redis(redis.url);
+    undo.push(() => client.disconnect());
+    await eventually(async () => {
+      await caller.get('/v1/account');
+      return (await client.exists(`rate-limit:account:${caller.accountId}`)) === 1;
+    });
+    const owner = await service.account();
+    const { body: second } = await owner.upload(silenceWav(0.1)).expect(201);
+    const [, ms] = await timed(owner.finished(second.id));
+    // By its ring: the reconciler would have left it alone for ten seconds.
+    expect(ms).toBeLessThan(8000);
+  });
+});
+
+describe('Postgres goes, and comes back', () => {
+  function expectUnavailable(response: Response): void {
+    expect(response.status).toBe(503);
+    expect(response.body).toEqual({
+      error: { code: 5003, type: 'ServiceUnavailableError', message: expect.any(String), details: {} },
+    });
+    expect(Number(response.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+  }
+
+  it('503 with Retry-After within 2 s and never 401, showing the address’s bucket and taking nothing (D6, D14)', async () => {
+    const line = await lineTo('DATABASE_URL');
+    const service = await start({ ROLES: 'api', DATABASE_URL: line.url, ADDRESS_RATE_LIMIT: '5/8' });
+    const caller = await service.account('free');
+    await caller.get('/v1/account').expect(200);
+    await line.cut();
+    // What is remembered of the credentials counts for as long as Redis keeps its copy of their epoch.
+    expectUnavailable(await caller.get('/v1/account'));
+    const redis = new Redis(ground.environment.REDIS_URL as string);
+    await redis.flushdb();
+    redis.disconnect();
+    for (let i = 0; i < 12; i++) {
+      const wrong = { ...caller.headers, 'X-Service-API-Secret': caller.headers['X-Service-API-Secret'] as string };
+      const [response, ms] = await timed(request(service.url).get('/v1/account').set(wrong));
+      expectUnavailable(response);
+      expect(ms).toBeLessThan(2000);
+      expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '5' });
+    }
+    expectUnavailable(await caller.upload(silenceWav(0.1)));
+    // Who shows no credentials need not be looked up.
+    expect((await request(service.url).get('/v1/account')).status).toBe(401);
+    expect((await request(service.url).get('/v1/nothing').set(caller.headers)).status).toBe(404);
+    const { body } = await request(service.url).get('/health/ready').expect(503);
+    expect(body.status).toBe('unavailable');
+    await request(service.url).get('/health/live').expect(200);
+
+    await line.mend();
+    const response = await eventually(async () => {
+      const answer = await caller.get('/v1/account');
+      return answer.status === 200 && answer;
+    });
+    expect(response.headers['x-ratelimit-remaining']).toBe('9');
+    await request(service.url).get('/health/ready').expect(200);
+  });
+
+  it('a process whose every session is ended, also in the middle of requests, lives on and answers 200 or 503', async () => {
+    const both = await startMember('api,worker');
+    const admin = await postgres();
+    const caller = await newAccount(ground, both.url, '--plan', 'enterprise');
+    let ending = true;
+    const statuses: number[] = [];
+    const ask = async (): Promise<void> => {
+      while (ending) statuses.push((await fetch(`${both.url}/v1/recordings`, { headers: caller.headers })).status);
+    };
+    const asking = Promise.all([ask(), ask(), ask(), ask()]);
+    for (let round = 0; round < 12; round++) {
+      const before = statuses.length;
+      await admin.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      );
+      await eventually(() => statuses.length > before + 8);
+    }
+    ending = false;
+    await asking;
+    expect([...new Set(statuses)].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    await caller.get('/v1/account').expect(200);
+    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
+    expect(await caller.finished(body.id)).toMatchObject({ status: 'transcribed' });
+    expect((await both.end('SIGTERM')).code).toBe(0);
+  });
+
+  it('a note that is being transcribed is not begun anew: its result is written down when Postgres is back', async () => {
+    const line = await lineTo('DATABASE_URL');
+    const desk = await start({ ROLES: 'api' });
+    await startMember('worker', { DATABASE_URL: line.url });
+    const caller = await desk.account();
+    const { body } = await caller.upload('ss-0880.wav').expect(201);
+    const rowOf = async () => {
+      const [row] = await desk.database.query<{ status: string; attempt: number; held: boolean }>(
+        'SELECT status, attempt, lease_token IS NOT NULL AS held FROM recordings WHERE id = $1',
+        [body.id],
+      );
+      return row;
+    };
+    await eventually(async () => (await rowOf())?.held);
+    await line.cut();
+    expect((await rowOf())?.status).toBe('processing');
+    await line.mend();
+    const done = await eventually(async () => {
+      const row = await rowOf();
+      return row?.status === 'transcribed' && row;
+    }, 90_000);
+    expect(done.attempt).toBe(1);
+  });
+});
+
+describe('a process that holds the reconciler’s lock', () => {
+  it('and freezes, loses it: another one takes over', async () => {
+    const desk = await start({ ROLES: 'api' });
+    const caller = await desk.account();
+    const admin = await postgres();
+    const held = async (): Promise<number | null> => {
+      const { rows } = await admin.query(
+        `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND granted AND database =
+           (SELECT oid FROM pg_database WHERE datname = current_database())`,
+        [RECONCILER_LOCK],
+      );
+      return rows[0]?.pid ?? null;
+    };
+    // A task that cannot get on keeps the lock for as long as is needed to freeze its process.
+    await admin.query('BEGIN; LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE');
+    const frozen = await startMember('worker');
+    const session = await eventually(held);
+    frozen.signal('SIGSTOP');
+    await admin.query('ROLLBACK');
+    await startMember('worker');
+    expect(await held()).toBe(session);
+
+    const [, ms] = await timed(eventually(async () => (await held()) !== session));
+    figure(`the lock of a frozen reconciler was free again after ${Math.round(ms)} ms`);
+    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
+    await desk.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [body.id]);
+    expect(await caller.finished(body.id)).toMatchObject({ status: 'transcribed' });
+  });
+});
+
+describe('a crash between storage and Postgres leaves no orphan', () => {
+  let service: Service;
+  let caller: Caller;
+
+  beforeEach(async () => {
+    service = await start();
+    caller = await service.account();
+  });
+
+  const keyOf = (name: string): string => `${caller.accountId}/2026/11/${name}.wav`;
+
+  async function store(key: string): Promise<void> {
+    const file = await service.app.get(Spool).create();
+    await file.write(Buffer.from('audio'));
+    await service.app.get(ObjectStore).put(key, file);
+    await file.discard();
+  }
+
+  const setDue = (key: string) =>
+    service.database.query('UPDATE object_removals SET remove_after = now() WHERE object_key = $1', [key]);
+  const objects = async () => (await traces(service, ground)).objects;
+
+  it('an object whose upload was never committed goes when its reservation has run out, and not before', async () => {
+    const key = keyOf('01900000-0000-7000-8000-000000000001');
+    await service.app.get(ObjectRemovalsService).reserve(key);
+    await store(key);
+    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
+    await caller.finished(body.id);
+    expect(await objects()).toContain(key);
+    await setDue(key);
+    await eventually(async () => !(await objects()).includes(key));
+    await eventually(async () => (await traces(service, ground)).removals.length === 0);
+  });
+
+  it('a reservation whose object was never written goes as well', async () => {
+    const key = keyOf('01900000-0000-7000-8000-000000000002');
+    await service.app.get(ObjectRemovalsService).reserve(key);
+    await setDue(key);
+    await eventually(async () => (await traces(service, ground)).removals.length === 0);
+  });
+
+  it('the object of a deleted recording goes later, when the store was away at the moment', async () => {
+    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
+    await caller.finished(body.id);
+    const key = (await objects()).find((name) => name.includes(body.id));
+    const folder = join(ground.environment.STORAGE_DIR as string, 'objects');
+    const away = join(tmpdir(), `away-${body.id}`);
+    await rename(folder, away);
+    await caller.delete(`/v1/recordings/${body.id}`).expect(204);
+    expect((await traces(service, ground)).removals).toEqual([key]);
+    await rename(away, folder);
+    await eventually(async () => !(await objects()).includes(key as string));
+  });
+
+  it('without its storage the service answers uploads with 503 and keeps nothing of them; then it goes on', async () => {
+    const before = await traces(service, ground);
+    const folder = join(ground.environment.STORAGE_DIR as string, 'objects');
+    const away = join(tmpdir(), `away-${caller.accountId}`);
+    await rename(folder, away);
+    const response = await caller.upload(silenceWav(0.1));
+    expect(response.status).toBe(503);
+    expect(response.body.error).toMatchObject({ code: 5003, type: 'ServiceUnavailableError' });
+    expect(response.headers['retry-after']).toBeDefined();
+    const { body: ready } = await request(service.url).get('/health/ready').expect(503);
+    expect(ready.checks.storage).not.toBe('ok');
+    await caller.get('/v1/recordings').expect(200);
+    await rename(away, folder);
+    await eventually(async () => (await traces(service, ground)).removals.length === 0);
+    expect(await traces(service, ground)).toEqual(before);
+    await caller.upload(silenceWav(0.1)).expect(201);
+  });
+});
+
+describe('deliveries', () => {
+  it('that nobody rang for are found: their rings were lost with Redis', async () => {
+    const desk = await start({ ROLES: 'api' });
+    const owner = await desk.account();
+    const receiver = await WebhookReceiver.listen();
+    undo.push(() => receiver.close());
+    await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
+    await failRecordings(desk, owner.accountId, 5);
+    const redis = new Redis(ground.environment.REDIS_URL as string);
+    await redis.flushdb();
+    redis.disconnect();
+    await start({ ROLES: 'worker' });
+    await receiver.waitFor(({ length }) => length === 5);
+  });
+
+  it('of a process that died while it sent are sent again by another', async () => {
+    const desk = await start({ ROLES: 'api' });
+    const owner = await desk.account();
+    const receiver = await WebhookReceiver.listen();
+    undo.push(() => receiver.close());
+    receiver.answerNext({ hang: 'headers' });
+    await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
+    const victim = await startMember('worker');
+    await failRecordings(desk, owner.accountId, 1);
+    await receiver.waitFor(({ length }) => length === 1, 30_000);
+    await victim.end('SIGKILL');
+    await desk.database.query(
+      `UPDATE deliveries SET lease_until = now() WHERE account_id = $1 AND lease_token IS NOT NULL`,
+      [owner.accountId],
+    );
+    await start({ ROLES: 'worker' });
+    const [first, second] = await receiver.waitFor(({ length }) => length === 2);
+    expect(second?.headers['x-service-event-id']).toBe(first?.headers['x-service-event-id']);
+    expect(second?.headers['x-service-delivery-attempt']).toBe('2');
+  });
+});

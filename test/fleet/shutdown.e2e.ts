@@ -1,0 +1,250 @@
+import { silenceWav } from '../support/audio/audio-bytes.js';
+import type { Caller } from '../support/http/api-client.js';
+import { engineProcesses, isRunning } from '../support/service/engine-processes.js';
+import { failRecordings } from '../support/state/recording-events.js';
+import { eventually } from '../support/service/eventually.js';
+import { figure } from '../support/service/measurements.js';
+import { Member, newAccount } from '../support/service/service-process.js';
+import { Line } from '../support/servers/tcp-proxy.js';
+import { longNote } from '../support/audio/long-recording.js';
+import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
+import { RawConnection } from '../support/http/raw-http.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { traces } from '../support/state/upload-traces.js';
+import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+/** What an orderly stop may take. */
+const STOP_MS = 10_000;
+
+let ground: Ground;
+/** Looks into the tables, and takes uploads that nobody else is there for. */
+let service: Service;
+let caller: Caller;
+const members: Member[] = [];
+const lines: Line[] = [];
+
+beforeAll(async () => {
+  ground = await prepareGround();
+  service = await startService(ground, { ROLES: 'api' });
+  caller = await service.account();
+});
+
+afterEach(async () => {
+  await Promise.all(members.splice(0).map((member) => member.end('SIGKILL')));
+  await Promise.all(lines.splice(0).map((line) => line.close()));
+});
+
+afterAll(async () => {
+  await service.close();
+  await ground.clear();
+});
+
+async function start(roles: string, overrides: Record<string, string> = {}): Promise<Member> {
+  const member = await Member.start(ground, roles, overrides);
+  members.push(member);
+  return member;
+}
+
+async function lineTo(server: 'REDIS_URL' | 'DATABASE_URL'): Promise<Line> {
+  const line = await Line.to(ground.environment[server] as string);
+  lines.push(line);
+  return line;
+}
+
+interface Row {
+  status: string;
+  attempt: number;
+  held: boolean;
+}
+
+async function rowOf(id: string): Promise<Row> {
+  const [row] = await service.database.query<Row>(
+    'SELECT status, attempt, lease_token IS NOT NULL AS held FROM recordings WHERE id = $1',
+    [id],
+  );
+  return row as Row;
+}
+
+const finished = (id: string) => eventually(async () => (await rowOf(id)).status !== 'processing' && rowOf(id), 90_000);
+
+async function usesOf({ accountId }: Caller): Promise<number> {
+  const [row] = await service.database.query<{ uses: number }>(
+    'SELECT sum(usage_count)::int AS uses FROM api_keys WHERE account_id = $1',
+    [accountId],
+  );
+  return row?.uses ?? -1;
+}
+
+/** An upload of which only the first half has been sent. */
+async function halfUpload(url: string, from: Caller) {
+  const body = form(filePart(silenceWav(0.5)));
+  const headers = { ...from.headers, Host: 'x', 'Content-Type': FORM_TYPE, 'Content-Length': `${body.length}` };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const connection = await RawConnection.open(url);
+  await connection.send(`POST /v1/recordings HTTP/1.1\r\n${head.join('')}\r\n`);
+  const half = Math.floor(body.length / 2);
+  await connection.send(body.subarray(0, half));
+  // The service is at it: nobody is let in before his key was looked at.
+  await eventually(async () => (await traces(service, ground)).spooled.length > 0);
+  return { connection, rest: body.subarray(half) };
+}
+
+describe('the built service', () => {
+  it('starts with both roles in one process, does the main job, and ends with exit code 0', async () => {
+    const both = await start('api,worker');
+    const note = caller.at(both.url);
+    const { body } = await note.upload('go-forward-ten-meters.ogg').expect(201);
+    await finished(body.id);
+    const { body: transcription } = await note.get(`/v1/recordings/${body.id}/transcription`).expect(200);
+    expect(transcription.text).toBe('go forward ten meters');
+    const children = engineProcesses(both.pid);
+    expect(children.length).toBeGreaterThan(0);
+    const { code, ms } = await both.end('SIGINT');
+    figure(`a service with both roles, at rest, ended after ${ms} ms`);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(STOP_MS);
+    expect(children.filter(isRunning)).toEqual([]);
+  });
+});
+
+describe('SIGTERM', () => {
+  it('hands back a long note that is being transcribed: it counts as no attempt, and another worker finishes it', async () => {
+    const worker = await start('worker');
+    const { body } = await caller.upload(await longNote(6)).expect(201);
+    await eventually(async () => (await rowOf(body.id)).held);
+    const children = await eventually(() => engineProcesses(worker.pid));
+    const { code, ms } = await worker.end('SIGTERM');
+    figure(`a worker in the middle of a note of 66 s ended after ${ms} ms`);
+    expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
+    expect(ms).toBeLessThan(STOP_MS);
+    expect(children.filter(isRunning)).toEqual([]);
+
+    await start('worker');
+    await eventually(async () => (await rowOf(body.id)).held);
+    expect((await rowOf(body.id)).attempt).toBe(1);
+    await caller.delete(`/v1/recordings/${body.id}`).expect(204);
+  });
+
+  it('loses no uses of keys that were counted (D13)', async () => {
+    const api = await start('api');
+    const counted = await newAccount(ground, api.url, '--plan', 'enterprise');
+    await Promise.all(Array.from({ length: 40 }, () => counted.get('/v1/account').expect(200)));
+    expect((await api.end('SIGTERM')).code).toBe(0);
+    expect(await usesOf(counted)).toBe(40);
+  });
+
+  it('takes no more connections, lets an upload under way end, and does not keep its connection', async () => {
+    const api = await start('api');
+    const { connection, rest } = await halfUpload(api.url, caller);
+    const ended = api.end('SIGTERM');
+    await eventually(async () => !(await api.isListening()));
+    await connection.send(rest);
+    const { status, body } = await connection.answer();
+    expect(status).toBe(201);
+    expect(await rowOf(body.id)).toMatchObject({ status: 'processing' });
+    const { code, ms } = await ended;
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(STOP_MS);
+    connection.destroy();
+  });
+
+  it('is not held up by a client that stops sending: exit code 0 in time, no recording, no use lost', async () => {
+    const api = await start('api');
+    const counted = await newAccount(ground, api.url, '--plan', 'enterprise');
+    const before = await traces(service, ground);
+    const { connection } = await halfUpload(api.url, counted);
+    const { code, ms } = await api.end('SIGTERM');
+    figure(`an API process with a client that stopped sending ended after ${ms} ms`);
+    expect(ms).toBeLessThan(STOP_MS);
+    expect(code).toBe(0);
+    connection.destroy();
+    expect(await usesOf(counted)).toBe(1);
+    // A spool file is left to whoever sweeps next.
+    const { spooled } = await traces(service, ground);
+    expect(await traces(service, ground)).toEqual({ ...before, spooled });
+  });
+
+  it('waits for a delivery that is under way, and writes down what came of it', async () => {
+    const receiver = await WebhookReceiver.listen();
+    receiver.answerAlways({ delayMs: 1500 });
+    const worker = await start('worker');
+    const owner = await service.account();
+    await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
+    await failRecordings(service, owner.accountId, 1);
+    await receiver.waitFor(({ length }) => length === 1, 30_000);
+    const { code, ms } = await worker.end('SIGTERM');
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(STOP_MS);
+    const rows = await service.database.query('SELECT status, attempts FROM deliveries WHERE account_id = $1', [
+      owner.accountId,
+    ]);
+    expect(rows).toEqual([{ status: 'delivered', attempts: 1 }]);
+    await receiver.close();
+  });
+
+  it('gives back untried a delivery whose receiver hangs', async () => {
+    const receiver = await WebhookReceiver.listen();
+    receiver.answerAlways({ hang: 'headers' });
+    const worker = await start('worker');
+    const owner = await service.account();
+    await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
+    await failRecordings(service, owner.accountId, 1);
+    await receiver.waitFor(({ length }) => length === 1, 30_000);
+    const { code, ms } = await worker.end('SIGTERM');
+    figure(`a worker with a hanging delivery ended after ${ms} ms`);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(STOP_MS);
+    const rows = await service.database.query(
+      'SELECT status, attempts, lease_token FROM deliveries WHERE account_id = $1',
+      [owner.accountId],
+    );
+    expect(rows).toEqual([{ status: 'pending', attempts: 0, lease_token: null }]);
+    await receiver.close();
+  });
+
+  it.each<[string, (line: Line) => Promise<void> | void]>([
+    ['away', (line) => line.cut()],
+    ['frozen', (line) => line.freeze()],
+  ])('ends in time while Redis is %s, and loses nothing', async (state, disturb) => {
+    const line = await lineTo('REDIS_URL');
+    const both = await start('api,worker', { REDIS_URL: line.url });
+    const counted = await newAccount(ground, both.url, '--plan', 'enterprise');
+    await counted.get('/v1/account').expect(200);
+    const { body } = await counted.upload(await longNote(6)).expect(201);
+    await eventually(async () => (await rowOf(body.id)).held);
+    await disturb(line);
+    await counted.get('/v1/account').expect(200);
+    const { code, ms } = await both.end('SIGTERM');
+    figure(`with Redis ${state}, a service in the middle of a note ended after ${ms} ms`);
+    expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
+    expect(ms).toBeLessThan(STOP_MS);
+    expect(await usesOf(counted)).toBe(3);
+    await counted.at(service.url).delete(`/v1/recordings/${body.id}`).expect(204);
+  });
+
+  it('ends in time while Postgres is frozen: what it held is taken up when the lease is over', async () => {
+    const line = await lineTo('DATABASE_URL');
+    const both = await start('api,worker', { DATABASE_URL: line.url });
+    line.freeze();
+    const { ms } = await both.end('SIGTERM');
+    expect(ms).toBeLessThan(STOP_MS + 1500);
+  });
+});
+
+describe('a second signal', () => {
+  it('stops at once, with exit code 1', async () => {
+    const api = await start('api');
+    const { connection } = await halfUpload(api.url, caller);
+    const ended = api.end('SIGTERM');
+    await eventually(async () => !(await api.isListening()));
+    const asked = performance.now();
+    api.signal('SIGTERM');
+    const { code } = await ended;
+    expect(code).toBe(1);
+    expect(performance.now() - asked).toBeLessThan(1000);
+    connection.destroy();
+  });
+});

@@ -1,0 +1,225 @@
+import { silenceWav } from '../support/audio/audio-bytes.js';
+import type { Caller } from '../support/http/api-client.js';
+import { call, type Ids, NAMED_OPERATIONS, nameOf, OPERATIONS, subjectsOf } from '../support/http/operations.js';
+import { routesOf } from '../support/http/routes.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { FAILED_EVENT, TRANSCRIBED_EVENT } from '../support/http/response-shapes.js';
+import { fail, transcribe, upload } from '../support/state/recording-states.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+/** Section 2 and the additions of the decisions, written down once more by hand: what clients rely on. */
+const ACCOUNT = 'id name email status plan created_at updated_at usage uri';
+const USAGE = 'current_month previous_month';
+const USAGE_PERIOD = 'recordings_count total_duration_seconds storage_used_bytes';
+const API_KEY =
+  'id tenant_id name key_prefix scopes status last_used_at usage_count expires_at created_at updated_at uri';
+const CREATED_API_KEY = 'id name key_prefix api_key api_secret scopes status created_at uri code';
+const ACCESS_TOKEN = 'token identity scopes expires_at code';
+const WEBHOOK = 'id url events status created_at updated_at uri';
+const CREATED_WEBHOOK = 'id url events secret status created_at uri code';
+const RECORDING =
+  'id tenant_id user_id original_filename s3_key s3_bucket duration_seconds file_size_bytes audio_format sample_rate ' +
+  'channels bit_rate audio_codec status features client_ip user_agent upload_source custom_tags created_at updated_at ' +
+  'processed_at uri';
+const TRANSCRIPTION =
+  'id recording_id tenant_id text confidence language provider model processing_duration_ms words created_at ' +
+  'updated_at uri';
+const PAGE = 'uri first_page_uri next_page_uri previous_page_uri page page_size total';
+
+/** Keys of the success of every operation; none where there is no body. */
+const SUCCESS: Record<string, string> = {
+  'GET /v1/account': ACCOUNT,
+  'GET /v1/account/api-keys': `api_keys ${PAGE}`,
+  'POST /v1/account/api-keys': CREATED_API_KEY,
+  'GET /v1/account/api-keys/:key_id': `${API_KEY} description`,
+  'DELETE /v1/account/api-keys/:key_id': '',
+  'POST /v1/account/access-tokens': ACCESS_TOKEN,
+  'GET /v1/webhooks': `webhooks ${PAGE}`,
+  'POST /v1/webhooks': CREATED_WEBHOOK,
+  'GET /v1/webhooks/:webhook_id': WEBHOOK,
+  'PUT /v1/webhooks/:webhook_id': WEBHOOK,
+  'DELETE /v1/webhooks/:webhook_id': '',
+  'GET /v1/recordings': `recordings ${PAGE}`,
+  'POST /v1/recordings': `${RECORDING} subresource_uris code`,
+  'GET /v1/recordings/:recording_id': `${RECORDING} subresource_uris`,
+  'GET /v1/recordings/:recording_id/transcription': TRANSCRIPTION,
+  'POST /v1/recordings/:recording_id/retry': `${RECORDING} subresource_uris`,
+  'DELETE /v1/recordings/:recording_id': '',
+};
+
+const keysIn = (list: string): string[] => list.split(' ').filter(Boolean).toSorted();
+const keysOf = (value: unknown): string[] => Object.keys(value as object).toSorted();
+
+describe('the contract: exactly these keys (D3)', () => {
+  let ground: Ground;
+  let service: Service;
+  let caller: Caller;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api' });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  beforeEach(async () => {
+    caller = await service.account();
+  });
+
+  it('is laid down for every operation that the application routes', () => {
+    expect(Object.keys(SUCCESS).toSorted()).toEqual(routesOf(service.app).toSorted());
+    expect(OPERATIONS.map(nameOf).toSorted()).toEqual(routesOf(service.app).toSorted());
+  });
+
+  it.each(NAMED_OPERATIONS)('%s', async (name, operation) => {
+    const ids = await subjectsOf(service, caller, operation);
+    const answer = await call(caller, operation, ids).expect(operation.success);
+
+    expect(keysOf(answer.body)).toEqual(keysIn(SUCCESS[name] as string));
+    if (operation.success === 204) expect(answer.text).toBe('');
+    else expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  it.each([
+    ['/v1/account/api-keys', 'api_keys', API_KEY],
+    ['/v1/webhooks', 'webhooks', WEBHOOK],
+    ['/v1/recordings', 'recordings', RECORDING],
+  ])('items of %s', async (path, collection, keys) => {
+    await subjectsOf(service, caller, { method: 'GET', path, scope: 'account:read', success: 200 });
+    const { body } = await caller.get(path).expect(200);
+
+    expect(body[collection].length).toBeGreaterThan(0);
+    for (const item of body[collection]) expect(keysOf(item)).toEqual(keysIn(keys));
+  });
+
+  it('usage of an account', async () => {
+    const { body } = await caller.get('/v1/account').expect(200);
+
+    expect(keysOf(body.usage)).toEqual(keysIn(USAGE));
+    for (const period of Object.values(body.usage)) expect(keysOf(period)).toEqual(keysIn(USAGE_PERIOD));
+  });
+
+  it('a recording in every state, and what it holds', async () => {
+    const id = await upload(caller);
+    const single = async () => (await caller.get(`/v1/recordings/${id}`).expect(200)).body;
+    const expected = keysIn(`${RECORDING} subresource_uris`);
+
+    expect(keysOf(await single())).toEqual(expected);
+    await fail(service, id);
+    expect(keysOf(await single())).toEqual(expected);
+    await caller.post(`/v1/recordings/${id}/retry`).expect(202);
+    await transcribe(service, id);
+    const recording = await single();
+    expect(keysOf(recording)).toEqual(expected);
+    expect(keysOf(recording.features)).toEqual(keysIn('speech_seconds no_speech'));
+    expect(keysOf(recording.subresource_uris)).toEqual(['transcription']);
+  });
+
+  it('a replayed upload', async () => {
+    const again = () => caller.upload(silenceWav(0.1)).set('Idempotency-Key', 'k').expect(201);
+    await again();
+    const { body } = await again();
+
+    expect(keysOf(body)).toEqual(keysIn(`${RECORDING} subresource_uris code`));
+  });
+
+  it('words of a transcription', async () => {
+    const id = await upload(caller);
+    await transcribe(service, id);
+    const { body } = await caller.get(`/v1/recordings/${id}/transcription`).expect(200);
+
+    for (const word of JSON.parse(body.words))
+      expect(Object.keys(word)).toEqual(['word', 'start', 'end', 'confidence']);
+  });
+
+  it.each(NAMED_OPERATIONS.filter(([, { success }]) => success !== 204))(
+    'every uri in %s leads somewhere (2)',
+    async (_, operation) => {
+      const ids: Ids = await subjectsOf(service, caller, operation);
+      const { text, body } = await call(caller, operation, ids).expect(operation.success);
+
+      const uris = [...text.matchAll(/"(?:uri|\w+_uri)":"([^"]+)"/g)].map(([, uri]) => uri as string);
+      // An access token is no resource.
+      if ('uri' in body || !('token' in body)) expect(uris.length).toBeGreaterThan(0);
+      for (const uri of uris) await caller.get(uri).expect(200);
+    },
+  );
+
+  describe('events, their keys in this order (6, D29)', () => {
+    /** The bytes that every webhook gets. */
+    async function eventOf(id: string): Promise<string> {
+      const rows = await service.database.query<{ body: string }>('SELECT body FROM events WHERE recording_id = $1', [
+        id,
+      ]);
+      expect(rows).toHaveLength(1);
+      return rows[0]?.body ?? '';
+    }
+    const order = (text: string): string => JSON.stringify(JSON.parse(text));
+
+    it('recording.transcribed', async () => {
+      const id = await upload(caller);
+      await transcribe(service, id, { durationMs: 2500 });
+      const text = await eventOf(id);
+      const event = JSON.parse(text);
+
+      expect(event).toStrictEqual({
+        ...TRANSCRIBED_EVENT,
+        recording: { ...TRANSCRIBED_EVENT.recording, id, duration: 2.5, format: 'wav', identity: null },
+      });
+      expect(Object.keys(event)).toEqual(['event', 'timestamp', 'recording']);
+      expect(Object.keys(event.recording)).toEqual(
+        'id status duration format identity created_at completed_at'.split(' '),
+      );
+      expect(text).toBe(order(text));
+    });
+
+    it('recording.failed', async () => {
+      const id = await upload(caller);
+      await fail(service, id, 'It “cannot” be decoded\n');
+      const text = await eventOf(id);
+      const event = JSON.parse(text);
+
+      expect(event).toStrictEqual({
+        ...FAILED_EVENT,
+        recording: { ...FAILED_EVENT.recording, id, identity: null },
+        error: { code: 'TRANSCRIPTION_FAILED', message: 'It “cannot” be decoded\n' },
+      });
+      expect(Object.keys(event)).toEqual(['event', 'timestamp', 'recording', 'error']);
+      expect(Object.keys(event.recording)).toEqual(['id', 'status', 'identity', 'created_at']);
+      expect(Object.keys(event.error)).toEqual(['code', 'message']);
+      expect(text).toBe(order(text));
+    });
+
+    it.each([
+      ['transcribed', transcribe],
+      ['failed', fail],
+    ] as const)('custom_tags stand last in the recording of an event, as they were sent: %s', async (_, end) => {
+      const tags = '{"b":"1","7":"é","__proto__":"x"}';
+      const id = await upload(caller, { custom_tags: tags });
+      await end(service, id);
+
+      expect(await eventOf(id)).toContain(`,"custom_tags":${tags}}`);
+    });
+
+    it('are about the recording as it is shown: same times, same identity', async () => {
+      const { body: token } = await caller.post('/v1/account/access-tokens', { identity: 'user-42' }).expect(201);
+      const { body } = await caller.upload(silenceWav(0.1)).set('Authorization', `Bearer ${token.token}`).expect(201);
+      await transcribe(service, body.id);
+      const { body: recording } = await caller.get(body.uri).expect(200);
+
+      const event = JSON.parse(await eventOf(body.id));
+      expect(event.timestamp).toBe(`${recording.processed_at}Z`);
+      expect(event.recording).toMatchObject({
+        identity: 'user-42',
+        created_at: `${recording.created_at}Z`,
+        completed_at: `${recording.processed_at}Z`,
+        duration: recording.duration_seconds,
+      });
+    });
+  });
+});

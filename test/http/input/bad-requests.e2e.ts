@@ -1,0 +1,707 @@
+import { gzipSync } from 'node:zlib';
+import { expectAlive, expectHarmless, expectNoConnections, expectUndone } from '../../support/http/expect-unharmed.js';
+import { silenceWav } from '../../support/audio/audio-bytes.js';
+import type { Caller } from '../../support/http/api-client.js';
+import { figure } from '../../support/service/measurements.js';
+import { filePart, form, FORM_TYPE } from '../../support/http/multipart.js';
+import { type Ids, nameOf, type Operation, OPERATIONS } from '../../support/http/operations.js';
+import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/raw-http.js';
+import { expectHeaders, expectInvalid, expectRefusal } from '../../support/http/expect-errors.js';
+import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
+import { type Traces, traces } from '../../support/state/upload-traces.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+const JSON_TYPE: Header = ['Content-Type', 'application/json'];
+const UPLOAD = form(filePart(silenceWav(0.1)));
+const TOO_DEEP = 10_000;
+
+describe('a bad request is refused, and changes nothing', () => {
+  let ground: Ground;
+  let service: Service;
+  let caller: Caller;
+  let before: Traces;
+  let rowsBefore: unknown;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api' });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  beforeEach(async () => {
+    caller = await service.account();
+    before = await traces(service, ground);
+    rowsBefore = await rows();
+  });
+
+  afterEach(async () => {
+    RawConnection.destroyAll();
+    await expectAlive(service.url);
+    await expectUndone(service, ground, before);
+    expect(await rows()).toEqual(rowsBefore);
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+
+  /** What a request could have made or changed, apart from uploads. */
+  async function rows(): Promise<unknown> {
+    return await service.database.query(
+      `SELECT (SELECT count(*)::int FROM accounts) AS accounts, (SELECT count(*)::int FROM api_keys) AS keys,
+         (SELECT array_agg(w::text ORDER BY id) FROM webhooks w) AS webhooks`,
+    );
+  }
+
+  const credentials = (): Header[] => Object.entries(caller.headers);
+
+  async function ask(method: string, target: string, more: Header[] = [], ...body: Buffer[]): Promise<Answer> {
+    const answer = await exchange(service.url, head(method, target, [...credentials(), ...more]), ...body);
+    expectHarmless(answer);
+    return answer;
+  }
+
+  const askJson = (method: string, target: string, body: Buffer, more: Header[] = [JSON_TYPE]): Promise<Answer> =>
+    ask(method, target, [...more, ['Content-Length', body.length]], body);
+
+  describe('that no parser should take', () => {
+    const uploadTo = (framing: string, host = 'Host: a'): string =>
+      `POST /v1/recordings HTTP/1.1\r\n${host}\r\n@Content-Type: ${FORM_TYPE}\r\n${framing}\r\n\r\n`;
+    const get = (line: string): string => `GET /v1/account HTTP/1.1\r\nHost: a\r\n@${line}\r\n\r\n`;
+    const length = UPLOAD.length;
+
+    const UNPARSABLE: [what: string, wire: string, body: Buffer][] = [
+      ['a Content-Length smaller than the body', uploadTo(`Content-Length: ${length - 200}`), UPLOAD],
+      ['a Content-Length of 0 with a body', uploadTo('Content-Length: 0'), UPLOAD],
+      [
+        'Content-Length with Transfer-Encoding',
+        uploadTo(`Content-Length: ${length}\r\nTransfer-Encoding: chunked`),
+        Buffer.concat([chunk(UPLOAD), chunk(Buffer.alloc(0))]),
+      ],
+      [
+        'Transfer-Encoding with Content-Length',
+        uploadTo(`Transfer-Encoding: chunked\r\nContent-Length: ${length}`),
+        Buffer.concat([chunk(UPLOAD), chunk(Buffer.alloc(0))]),
+      ],
+      ['two Content-Lengths', uploadTo(`Content-Length: ${length}\r\nContent-Length: ${length}`), UPLOAD],
+      ['two Content-Lengths that differ', uploadTo(`Content-Length: 10\r\nContent-Length: ${length}`), UPLOAD],
+      ['a list of Content-Lengths', uploadTo(`Content-Length: ${length}, ${length}`), UPLOAD],
+      ['a negative Content-Length', uploadTo('Content-Length: -1'), UPLOAD],
+      ['a Content-Length with a sign', uploadTo(`Content-Length: +${length}`), UPLOAD],
+      ['a Content-Length in hexadecimal', uploadTo(`Content-Length: 0x${length.toString(16)}`), UPLOAD],
+      ['a Content-Length beyond 64 bits', uploadTo('Content-Length: 99999999999999999999999'), UPLOAD],
+      ['a Transfer-Encoding that does not end in chunked', uploadTo('Transfer-Encoding: chunked, gzip'), UPLOAD],
+      ['a Transfer-Encoding that is unknown', uploadTo('Transfer-Encoding: cow'), UPLOAD],
+      ['a Transfer-Encoding behind a folded line', uploadTo('Transfer-Encoding:\r\n chunked'), UPLOAD],
+      ['a chunk size that is no number', uploadTo('Transfer-Encoding: chunked'), Buffer.from('zz\r\nabc\r\n0\r\n\r\n')],
+      ['a chunk size beyond 64 bits', uploadTo('Transfer-Encoding: chunked'), Buffer.from(`${'f'.repeat(20)}\r\nabc`)],
+      ['a chunk longer than it says', uploadTo('Transfer-Encoding: chunked'), Buffer.from('3\r\nabcdef\r\n0\r\n\r\n')],
+      ['a chunk extension of 100 kB', uploadTo('Transfer-Encoding: chunked'), Buffer.from(`3;${'x'.repeat(100_000)}`)],
+      [
+        'trailers of 100 kB',
+        uploadTo('Transfer-Encoding: chunked'),
+        Buffer.from(`0\r\nX-A: ${'x'.repeat(100_000)}\r\n`),
+      ],
+      ['bare LF', get('X-A: b').replaceAll('\r\n', '\n'), Buffer.alloc(0)],
+      ['bare LF behind one header', get('X-A: b\nX-B: c'), Buffer.alloc(0)],
+      ['bare CR', get('X-A: b\rX-B: c'), Buffer.alloc(0)],
+      ['a folded header', get('X-A: b\r\n c'), Buffer.alloc(0)],
+      ['a NUL in a header', get('X-A: b\0c'), Buffer.alloc(0)],
+      ['a NUL in a header’s name', get('X\0A: b'), Buffer.alloc(0)],
+      ['a NUL in the URL', 'GET /v1/account\0 HTTP/1.1\r\nHost: a\r\n@\r\n', Buffer.alloc(0)],
+      ['a space before a colon', get('X-A : b'), Buffer.alloc(0)],
+      ['a header without a name', get(': b'), Buffer.alloc(0)],
+      ['a header without a colon', get('X-A'), Buffer.alloc(0)],
+      ['9 kB in one header', get(`X-A: ${'a'.repeat(9_000)}`), Buffer.alloc(0)],
+      ['9 kB in the URL', `GET /v1/account?${'a'.repeat(9_000)} HTTP/1.1\r\nHost: a\r\n@\r\n`, Buffer.alloc(0)],
+      [
+        '9 kB in many headers',
+        get(Array.from({ length: 900 }, (_, i) => `X-${i}: 1234567890`).join('\r\n')),
+        Buffer.alloc(0),
+      ],
+      ['1 MB of headers', get(`X-A: ${'a'.repeat(1_000_000)}`), Buffer.alloc(0)],
+      ['a method that does not exist', get('X-A: b').replace('GET', 'STEAL'), Buffer.alloc(0)],
+      ['a method in lower case', get('X-A: b').replace('GET', 'get'), Buffer.alloc(0)],
+      ['a URL without a slash', get('X-A: b').replace('/v1', 'v1'), Buffer.alloc(0)],
+      ['a space in the URL', get('X-A: b').replace('/v1', '/v1 /x'), Buffer.alloc(0)],
+      ['HTTP/0.9', 'GET /v1/account\r\n\r\n', Buffer.alloc(0)],
+      ['HTTP/9.9', get('X-A: b').replace('HTTP/1.1', 'HTTP/9.9'), Buffer.alloc(0)],
+      ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', Buffer.alloc(0)],
+      ['the beginning of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', Buffer.alloc(0)],
+      ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n', Buffer.alloc(0)],
+      [
+        'random bytes',
+        Buffer.from(Array.from({ length: 500 }, (_, i) => (i * 193 + 128) % 256)).toString('latin1'),
+        Buffer.alloc(0),
+      ],
+    ];
+
+    async function sendAll(wire: string, body: Buffer): Promise<RawConnection> {
+      const connection = await RawConnection.open(service.url);
+      const lines = credentials().map(([name, value]) => `${name}: ${value}\r\n`);
+      await connection.send(wire.replace('@', lines.join('')));
+      if (body.length > 0) await connection.send(body);
+      return connection;
+    }
+
+    it.each(UNPARSABLE)('is answered with 400 or 431: %s', async (_, wire, body) => {
+      const connection = await sendAll(wire, body);
+      const answer = await connection.answer(5000);
+
+      expectHarmless(answer);
+      expect([400, 431]).toContain(answer.status);
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      const error = { code: expect.any(Number), message: expect.any(String), details: expect.anything() };
+      expect(answer.body).toStrictEqual({ error: { ...error, type: expect.stringMatching(/Error$/) } });
+    });
+
+    it('ends the connections of all of them, though no client ends its half', async () => {
+      const connections = await Promise.all(UNPARSABLE.map(([, wire, body]) => sendAll(wire, body)));
+      const statuses = await Promise.all(connections.map(async (connection) => (await connection.answer()).status));
+      expect(statuses.filter((status) => status !== 400 && status !== 431)).toEqual([]);
+      await expectNoConnections(service, 4000);
+    });
+
+    it('breaks the connection of a client that goes on sending headers, once it could read the answer', async () => {
+      const connection = await RawConnection.open(service.url);
+      await connection.send('GET /v1/account HTTP/1.1\r\nHost: a\r\nX-A: ');
+      const flood = connection.flood(Buffer.alloc(4096, 'a'), 5);
+      const answer = await connection.answer();
+      const { brokenAfterMs } = await flood;
+      expect(answer.status).toBe(431);
+      figure(`endless headers: broken ${Math.round(brokenAfterMs - answer.afterMs)} ms after the answer`);
+      expect(brokenAfterMs - answer.afterMs).toBeLessThan(4000);
+    });
+
+    it('ends the connection of a client that wants a tunnel', async () => {
+      const connection = await RawConnection.open(service.url);
+      await connection.send(head('CONNECT', 'example.com:443', credentials()));
+      await expectNoConnections(service, 4000);
+      expect(connection.unread).toBe('');
+      connection.destroy();
+    });
+  });
+
+  describe('that Node takes though HTTP does not, or the other way round', () => {
+    it.each([
+      ['no Host', 'GET /v1/account HTTP/1.1\r\n'],
+      ['two Hosts', 'GET /v1/account HTTP/1.1\r\nHost: a\r\nHost: b\r\n'],
+      ['two Hosts and a path that does not exist', 'GET /v1/nothing HTTP/1.0\r\nHost: a\r\nHost: b\r\n'],
+    ])('refuses a request with %s', async (_, wire) => {
+      const lines = credentials().map(([name, value]) => `${name}: ${value}\r\n`);
+      expectRefusal(await exchange(service.url, `${wire}${lines.join('')}\r\n`), 'MalformedRequestError');
+    });
+
+    it.each([
+      ['GET', 'http://voice-notes.test/v1/account', 200],
+      ['GET', 'HTTPS://somebody@elsewhere.test:99/v1/account', 200],
+      ['GET', 'http://voice-notes.test/v1/account#fragment', 200],
+      ['GET', 'http://voice-notes.test/v1/nothing', 404],
+      ['GET', 'http://voice-notes.test/v1', 404],
+      ['GET', 'http://voice-notes.test/v1?page=1', 404],
+      ['GET', 'http://[::1/v1/nothing', 404],
+      ['GET', '/v1#fragment', 404],
+      ['GET', '/v1\\account#fragment', 200],
+      ['GET', '/v1/./account', 404],
+      ['GET', '/v1//account', 404],
+      ['GET', '/v1/account/', 404],
+      ['GET', '/v1/Account', 404],
+      ['TRACE', '/v1/account', 404],
+      ['PATCH', '/v1/account', 404],
+      ['PURGE', '/v1/recordings', 404],
+      ['GET', '/v1/%', 400],
+      ['GET', '/v1/%ff', 400],
+      ['GET', '/v1/%c3%28', 400],
+      ['GET', '/v1/%u0041', 400],
+    ])('answers %s %s with limits, whatever the answer is', async (method, target, status) => {
+      const answer = await ask(method, target);
+      expect({ status: answer.status, target }).toEqual({ status, target });
+      expectHeaders(answer);
+      const stranger = await exchange(service.url, head(method, target));
+      expect(stranger.status).toBe(status === 200 ? 401 : status);
+      expectHeaders(stranger);
+    });
+
+    it.each([
+      ['*', 404],
+      ['//v1/account', 404],
+      ['/../v1/account', 404],
+      ['/v1\\account', 404],
+      ['/V1/account', 404],
+      ['/%', 400],
+      ['http://[::1', 404],
+      ['x://', 404],
+    ] as const)('has an envelope for GET %s, too', async (target, status) => {
+      const answer = await ask('GET', target);
+      expect(answer.status).toBe(status);
+      expect(answer.body).toMatchObject({ error: { type: expect.stringMatching(/Error$/) } });
+    });
+
+    it('ignores what a client expects and asks to be upgraded to', async () => {
+      const answers = [
+        await ask('GET', '/v1/account', [['Expect', 'the Spanish Inquisition']]),
+        await ask('GET', '/v1/account', [
+          ['Connection', 'Upgrade'],
+          ['Upgrade', 'websocket'],
+        ]),
+        await ask('GET', '/v1/account', [
+          ['Connection', 'Upgrade, HTTP2-Settings'],
+          ['Upgrade', 'h2c'],
+        ]),
+      ];
+      for (const answer of answers) {
+        expect(answer.status).toBe(200);
+        expectHeaders(answer);
+      }
+    });
+
+    it('does not wait for a body before it refuses a stranger', async () => {
+      for (const target of ['/v1/recordings', '/v1/account/api-keys', '/v1/nothing']) {
+        const connection = await RawConnection.open(service.url);
+        await connection.send(head('POST', target, [JSON_TYPE, ['Transfer-Encoding', 'chunked']]));
+        const answer = await connection.answer(2000);
+        expect(answer.status).toBe(target === '/v1/nothing' ? 404 : 401);
+        expectHeaders(answer);
+        const { brokenAfterMs } = await connection.flood(chunk(Buffer.alloc(1000, 'x')), 10);
+        expect(brokenAfterMs).toBeLessThan(5000);
+      }
+    });
+  });
+
+  const WITH_JSON = OPERATIONS.filter(({ body }) => typeof body === 'object') as (Operation & { body: object })[];
+
+  describe('JSON', () => {
+    let webhookId: string;
+    const targetOf = ({ path }: Operation): string => path.replace(/:webhook_id/, webhookId);
+
+    beforeEach(async () => {
+      const { body } = await caller.post('/v1/webhooks', {
+        url: 'https://a.example.com/',
+        events: ['recording.failed'],
+      });
+      webhookId = body.id;
+      rowsBefore = await rows();
+    });
+
+    it('is read by some operations', () => {
+      expect(WITH_JSON.map(nameOf)).toEqual(
+        expect.arrayContaining(['POST /v1/webhooks', 'PUT /v1/webhooks/:webhook_id']),
+      );
+    });
+
+    it.each<[what: string, bytes: (valid: object) => string | Buffer]>([
+      ['a byte order mark', (valid) => `\ufeff${JSON.stringify(valid)}`],
+      ['a byte that is not UTF-8', (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xff'), 'latin1')],
+      ['an overlong slash', (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xc0\xaf'), 'latin1')],
+      [
+        'a surrogate in UTF-8',
+        (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xed\xa0\x80'), 'latin1'),
+      ],
+      ['UTF-16', (valid) => Buffer.from(JSON.stringify(valid), 'utf16le')],
+      ['a top-level array', (valid) => JSON.stringify([valid])],
+      ['a top-level string', (valid) => JSON.stringify(JSON.stringify(valid))],
+      ['a top-level number', () => '1'],
+      ['null', () => 'null'],
+      ['true', () => 'true'],
+      ['nothing', () => ''],
+      ['white space', () => ' \n'],
+      ['undefined', () => 'undefined'],
+      ['two values', (valid) => `${JSON.stringify(valid)}{}`],
+      ['a comma too many', (valid) => JSON.stringify(valid).replace(/}$/, ',}')],
+      ['a comment', (valid) => `/* */${JSON.stringify(valid)}`],
+      ['half of itself', (valid) => JSON.stringify(valid).slice(0, -3)],
+      ['a raw NUL', (valid) => JSON.stringify(valid).replace('":"', '":"\0')],
+      ['a raw line feed', (valid) => JSON.stringify(valid).replace('":"', '":"\n')],
+      ['objects 10,000 deep', () => `${'{"a":'.repeat(TOO_DEEP)}1${'}'.repeat(TOO_DEEP)}`],
+      ['arrays 10,000 deep', () => `{"a":${'['.repeat(TOO_DEEP)}${']'.repeat(TOO_DEEP)}}`],
+      ['arrays 50,000 deep that do not end', () => `{"a":${'['.repeat(50_000)}`],
+      ['a form', () => 'name=a&identity=b'],
+    ])('refuses %s', async (_, bytes) => {
+      for (const operation of WITH_JSON) {
+        const answer = await askJson(
+          operation.method,
+          targetOf(operation),
+          Buffer.from(bytes(operation.body) as string),
+        );
+        expectRefusal(answer, 'MalformedRequestError');
+      }
+    });
+
+    it.each<[what: string, value: (text: string) => unknown]>([
+      ['an escaped NUL', (text) => `${text}\0`],
+      ['a lone surrogate', (text) => `${text}\ud800`],
+      ['surrogates the wrong way round', (text) => `\udc00\ud800${text}`],
+      ['a line feed', (text) => `${text}\n`],
+      ['a C1 control character', (text) => `${text}\u0085`],
+      ['90,000 characters', (text) => text + 'x'.repeat(90_000)],
+      ['nothing', () => ''],
+      ['white space', () => '   '],
+      ['null', () => null],
+      ['a number', () => 1],
+      ['a number beyond all bounds', () => 1e300],
+      ['a boolean', () => true],
+      ['an object', () => ({})],
+      ['an object with __proto__', () => JSON.parse('{"__proto__":{"polluted":1}}')],
+      ['an object that looks like a string', () => ({ length: 5, trim: 'x', toString: 'x' })],
+      ['an empty array', () => []],
+      ['an array of itself', (text) => [text]],
+      ['an array of 10,000 numbers', () => Array.from({ length: 10_000 }, (_item, i) => i)],
+    ])('refuses %s in any of its fields', async (what, value) => {
+      for (const { method, path, body } of WITH_JSON) {
+        for (const [field, valid] of Object.entries(body) as [string, unknown][]) {
+          const isList = Array.isArray(valid);
+          const wrong =
+            isList && what.startsWith('an array') ? [value('x')] : value(isList ? String(valid[0]) : String(valid));
+          const text = JSON.stringify({ ...body, [field]: isList && typeof wrong === 'string' ? [wrong] : wrong });
+          const answer = await askJson(method, targetOf({ path } as Operation), Buffer.from(text));
+          expectInvalid(answer, field);
+        }
+      }
+    });
+
+    it.each<[field: string, text: string]>([
+      ['__proto__', '{"__proto__":{"polluted":1,"name":"x","identity":"x"}}'],
+      ['constructor', '{"constructor":{"prototype":{"polluted":1}}}'],
+      ['prototype', '{"prototype":{"polluted":1}}'],
+      ['toString', '{"toString":1}'],
+      ['then', '{"then":1}'],
+      ['hasOwnProperty', '{"hasOwnProperty":1}'],
+      ['', '{"":1}'],
+      ['a\0b', '{"a\\u0000b":1}'],
+      ['\ud800', '{"\\ud800":1}'],
+      ['0', '{"0":1}'],
+      ['id', '{"id":"00000000-0000-7000-8000-000000000000"}'],
+      ['account_id', '{"account_id":"00000000-0000-7000-8000-000000000000"}'],
+    ])('refuses the field %p, which nobody knows', async (field, text) => {
+      for (const operation of WITH_JSON) {
+        const body = `${JSON.stringify(operation.body).slice(0, -1)},${text.slice(1)}`;
+        const answer = await askJson(operation.method, targetOf(operation), Buffer.from(body));
+        expectInvalid(answer, Buffer.from(field).toString(), /not a field/);
+      }
+    });
+
+    it('bounds what 10,000 unknown fields cost', async () => {
+      const body = `{${Array.from({ length: 10_000 }, (_, i) => `"${i.toString(36)}":1`).join(',')}}`;
+      for (const operation of WITH_JSON) {
+        const answer = await askJson(operation.method, targetOf(operation), Buffer.from(body));
+        expect(answer.status).toBe(400);
+        figure(
+          `${nameOf(operation)}: 10,000 unknown fields in ${body.length} bytes, answered with ${answer.text.length} bytes after ${Math.round(answer.afterMs)} ms`,
+        );
+        expect(answer.afterMs).toBeLessThan(2000);
+      }
+    });
+
+    it.each(['with a length', 'chunked'])(
+      'refuses 1 MB %s with 413, and breaks a client that does not stop',
+      async (how) => {
+        const megabyte = Buffer.from(JSON.stringify({ name: 'x'.repeat(1_000_000) }));
+        for (const { method, path } of WITH_JSON) {
+          const framing: Header = how === 'chunked' ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', 10_000_000];
+          const connection = await RawConnection.open(service.url);
+          await connection.send(head(method, targetOf({ path } as Operation), [...credentials(), JSON_TYPE, framing]));
+          await connection.send(how === 'chunked' ? chunk(megabyte) : megabyte);
+          expectRefusal(await connection.answer(), 'PayloadTooLargeError', { max_bytes: 102_400 });
+          const { brokenAfterMs } = await connection.flood(
+            how === 'chunked' ? chunk(Buffer.from('x')) : Buffer.from('x'),
+            20,
+          );
+          expect(brokenAfterMs).toBeLessThan(6000);
+        }
+      },
+    );
+
+    it('refuses the byte behind 102,400', async () => {
+      const body = (bytes: number): Buffer => Buffer.from(JSON.stringify({ name: 1 }).padEnd(bytes, ' '));
+      expectInvalid(await askJson('POST', '/v1/account/api-keys', body(102_400)), 'name');
+      const answer = await askJson('POST', '/v1/account/api-keys', body(102_401));
+      expectRefusal(answer, 'PayloadTooLargeError', { max_bytes: 102_400 });
+    });
+
+    it.each<[what: string, headers: Header[], encode: (text: string) => Buffer]>([
+      ['no Content-Type', [], Buffer.from],
+      ['text/plain', [['Content-Type', 'text/plain']], Buffer.from],
+      ['a form', [['Content-Type', 'application/x-www-form-urlencoded']], Buffer.from],
+      ['multipart', [['Content-Type', FORM_TYPE]], Buffer.from],
+      ['a malformed Content-Type', [['Content-Type', 'application']], Buffer.from],
+      ['a compressed body', [JSON_TYPE, ['Content-Encoding', 'gzip']], (text) => gzipSync(text)],
+      ['a body that only says it is compressed', [JSON_TYPE, ['Content-Encoding', 'br']], Buffer.from],
+      ['an unknown encoding', [JSON_TYPE, ['Content-Encoding', 'x']], Buffer.from],
+    ])('refuses %s', async (_, headers, encode) => {
+      for (const operation of WITH_JSON) {
+        const body = encode(JSON.stringify(operation.body));
+        expectRefusal(await askJson(operation.method, targetOf(operation), body, headers), 'MalformedRequestError');
+      }
+    });
+
+    it('makes nothing of a body that breaks off', async () => {
+      for (const operation of WITH_JSON) {
+        const connection = await RawConnection.open(service.url);
+        const body = JSON.stringify(operation.body);
+        const framing: Header = ['Content-Length', body.length + 10];
+        await connection.send(
+          head(operation.method, targetOf(operation), [...credentials(), JSON_TYPE, framing]) + body,
+        );
+        connection.end();
+        await connection.closed;
+        expect(connection.unread).not.toMatch(/^HTTP\/1.1 [25]/);
+      }
+    });
+  });
+
+  describe('path id', () => {
+    let ids: Ids;
+
+    beforeEach(async () => {
+      const webhook = await caller.post('/v1/webhooks', {
+        url: 'https://a.example.com/',
+        events: ['recording.failed'],
+      });
+      const recording = await caller.upload(silenceWav(0.1)).expect(201);
+      ids = { key_id: caller.credentials.id, webhook_id: webhook.body.id, recording_id: recording.body.id };
+      before = await traces(service, ground);
+      rowsBefore = await rows();
+    });
+
+    const WITH_ID = OPERATIONS.filter(({ path }) => /:(key|webhook|recording)_id/.test(path));
+
+    it.each<[what: string, spell: (id: string) => string, status: 404 | 400]>([
+      ['x', () => 'x', 404],
+      ['{uuid}', (id) => `{${id}}`, 404],
+      ['{uuid}, encoded', (id) => `%7B${id}%7D`, 404],
+      ['undashed', (id) => id.replaceAll('-', ''), 404],
+      ['upper case', (id) => id.toUpperCase(), 404],
+      ['urn:uuid:', (id) => `urn:uuid:${id}`, 404],
+      ['in quotes', (id) => `%27${id}%27`, 404],
+      ['with a space', (id) => `${id}%20`, 404],
+      ['with a tab before it', (id) => `%09${id}`, 404],
+      ['with a line feed', (id) => `${id}%0A`, 404],
+      ['with a NUL', (id) => `${id}%00`, 404],
+      ['%00', () => '%00', 404],
+      ['with SQL', (id) => `${id}%27%3B--`, 404],
+      ['with a semicolon', (id) => `${id};a=b`, 404],
+      [
+        'full-width digits',
+        (id) => id.replace(/\d/, (digit) => encodeURIComponent(String.fromCodePoint(0xff10 + Number(digit)))),
+        404,
+      ],
+      ['3000 characters', () => 'a'.repeat(3000), 404],
+      ['3000 digits', () => '9'.repeat(3000), 404],
+      ['..', () => '%2e%2e', 404],
+      ['a path', () => '..%2f..%2fetc%2fpasswd', 404],
+      ['null', () => 'null', 404],
+      ['__proto__', () => '__proto__', 404],
+      ['the nil UUID', () => '00000000-0000-0000-0000-000000000000', 404],
+      ['%ff', () => '%ff', 400],
+      ['a surrogate in UTF-8', () => '%ed%a0%80', 400],
+      ['a percent sign', () => '%', 400],
+      ['half an escape', (id) => `${id}%0`, 400],
+    ])('spelt as %s is none', async (_, spell, status) => {
+      for (const { method, path, body } of WITH_ID) {
+        const target = path.replace(/:(\w+)/g, (_all, name: keyof Ids) => spell(ids[name] ?? ids.webhook_id));
+        const json = typeof body === 'object' ? Buffer.from(JSON.stringify(body)) : null;
+        const answer = await (json ? askJson(method, target, json) : ask(method, target));
+        expectRefusal(answer, status === 404 ? 'NotFoundError' : 'MalformedRequestError');
+      }
+      // What was meant, perhaps, is still there.
+      await caller.get(`/v1/webhooks/${ids.webhook_id}`).expect(200);
+      await caller.get(`/v1/recordings/${ids.recording_id}`).expect(200);
+      await caller.get(`/v1/account/api-keys/${ids.key_id}`).expect(200);
+    });
+  });
+
+  describe('query', () => {
+    const LISTS = ['/v1/recordings', '/v1/webhooks', '/v1/account/api-keys'];
+
+    it.each<[query: string, field: string]>([
+      ...[
+        '-1',
+        '-0',
+        '1.5',
+        '1.0',
+        '1e309',
+        '1e1',
+        'NaN',
+        'Infinity',
+        '9999999999999999',
+        '1;--',
+        '0x1',
+        '%00',
+        '1%00',
+        '%31%20',
+        '+1',
+        '%2B1',
+        '%EF%BC%91',
+        '%ff',
+        'true',
+        '',
+        '1'.repeat(3000),
+      ].map((value): [string, string] => [`page=${value}`, 'page']),
+      ...['0', '101', '-1', '1.5', '1e309', 'NaN', '9999999999999999', '', '00'].map((value): [string, string] => [
+        `limit=${value}`,
+        'limit',
+      ]),
+      ['page', 'page'],
+      ['page=1&page=2', 'page'],
+      ['page=1&page=1', 'page'],
+      ['page=1&page', 'page'],
+      ['page[]=1', 'page[]'],
+      ['page%5B%5D=1', 'page[]'],
+      ['page[0]=1', 'page[0]'],
+      ['page[a]=1', 'page[a]'],
+      ['page[__proto__][x]=1', 'page[__proto__][x]'],
+      ['__proto__[polluted]=1', '__proto__[polluted]'],
+      ['__proto__=1', '__proto__'],
+      ['constructor=1', 'constructor'],
+      ['%00=1', '\0'],
+      ['%ff=1', '\ufffd'],
+      ['=1', ''],
+      ['Page=1', 'Page'],
+      ['status=%00', 'status'],
+      ['status=failed&status=failed', 'status'],
+      ['status[]=failed', 'status[]'],
+      [Array.from({ length: 1500 }, (_, i) => i.toString(36)).join('&'), '0'],
+    ])('%s is refused by every list', async (query, field) => {
+      for (const path of LISTS) {
+        const answer = await ask('GET', `${path}?${query}`);
+        expect({ status: answer.status, path, field: answer.body?.error?.details?.field }).toEqual({
+          status: 400,
+          path,
+          field,
+        });
+        expect(answer.body.error.type).toBe('ValidationError');
+        expectHeaders(answer);
+      }
+    });
+
+    it.each([
+      '2026-02-30',
+      '2026-02-29',
+      '2026-13-01',
+      '2026-00-10',
+      '2026-01-00',
+      'infinity',
+      '-infinity',
+      'now',
+      'today',
+      'epoch',
+      '294277-01-01',
+      '%2B294277-01-01',
+      '-0001-01-01',
+      '0000-01-01',
+      '2026-1-1',
+      '20260101',
+      '2026-01-01T00:00:00Z',
+      '2026-01-01%00',
+      '%202026-01-01',
+      '2026-01-01%0A',
+      '%EF%BC%92026-01-01',
+      '',
+      '1e309',
+      'NaN',
+      '%ff',
+    ])('the date %s is refused', async (value) => {
+      for (const field of ['date_from', 'date_to']) {
+        expectInvalid(await ask('GET', `/v1/recordings?${field}=${value}`), field);
+        const last = field === 'date_from' ? '&date_to=9999-12-31' : '&date_from=0001-01-01';
+        expectInvalid(await ask('GET', `/v1/recordings?${field}=${value}${last}`), field);
+      }
+      expectInvalid(await ask('GET', '/v1/recordings?date_from=2026-01-01&date_from=2026-01-01'), 'date_from');
+      expectInvalid(await ask('GET', '/v1/recordings?date_to[]=2026-01-01'), 'date_to[]');
+    });
+
+    it('the first and the last day there are are dates', async () => {
+      for (const query of ['date_from=0001-01-01&date_to=9999-12-31', 'date_from=9999-12-31', 'date_to=0001-01-01']) {
+        expect((await ask('GET', `/v1/recordings?${query}`)).status).toBe(200);
+      }
+    });
+
+    it('is refused where an operation takes none, before a body is read', async () => {
+      for (const { method, path, body } of OPERATIONS.filter(
+        ({ path: one }) => !one.includes(':') && !LISTS.includes(one),
+      )) {
+        const framing: Header[] = body === undefined ? [] : [JSON_TYPE, ['Transfer-Encoding', 'chunked']];
+        expectInvalid(await ask(method, `${path}?%00=1`, framing), '\0');
+      }
+    });
+  });
+});
+
+describe('a client that takes its time', () => {
+  let ground: Ground;
+  let service: Service;
+  let caller: Caller;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api', UPLOAD_TIMEOUT_SECONDS: '2' });
+    caller = await service.account();
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  it('has ten seconds for its headers and five minutes for all, if nobody says otherwise', async () => {
+    const other = await startService(ground, { ROLES: 'api' });
+    const { headersTimeout, requestTimeout } = other.app.getHttpServer();
+    expect({ headersTimeout, requestTimeout }).toEqual({ headersTimeout: 10_000, requestTimeout: 300_000 });
+    await other.close();
+  });
+
+  const requestOf = (method: string, path: string, ...more: Header[]): string =>
+    head(method, path, [...Object.entries(caller.headers), ...more]);
+
+  it.each<[what: string, first: () => string, drip: string | null]>([
+    ['sends nothing', () => '', null],
+    ['sends half a head', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\n', null],
+    ['sends a head byte by byte', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\nX-A: ', 'a'],
+    ['sends a head line by line', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\n', 'X-A: b\r\n'],
+    ['sends empty lines', () => '', '\r\n'],
+    ['sends half a JSON body', () => `${requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Content-Length', 500])}{`, null],
+    [
+      'sends a JSON body byte by byte',
+      () => `${requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Content-Length', 500])}{`,
+      ' ',
+    ],
+    [
+      'sends chunks of JSON byte by byte',
+      () => requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Transfer-Encoding', 'chunked']),
+      '1\r\n \r\n',
+    ],
+  ])('is ended when it %s', async (_, first, drip) => {
+    const connection = await RawConnection.open(service.url);
+    if (first() !== '') await connection.send(first());
+    const dripping = drip === null ? null : connection.flood(Buffer.from(drip), 100, 10_000);
+    const answer = await connection.answer(8000);
+    expect(answer).toMatchObject({ status: 408, body: { error: { code: 2002, type: 'MalformedRequestError' } } });
+    expect(answer.afterMs).toBeLessThan(6000);
+    await expectNoConnections(service, 4000);
+    await dripping;
+    await expectAlive(service.url);
+    connection.destroy();
+  });
+
+  it('is ended when it drips a body that nobody asked for', async () => {
+    const connection = await RawConnection.open(service.url);
+    await connection.send(requestOf('GET', '/v1/account', ['Content-Length', 1_000_000]));
+    expect((await connection.answer(2000)).status).toBe(200);
+    const { brokenAfterMs } = await connection.flood(Buffer.from('x'), 50, 10_000);
+    expect(brokenAfterMs).toBeLessThan(6000);
+    await expectNoConnections(service, 4000);
+  });
+
+  it('is no harm to others, 500 times over', async () => {
+    const connections = await Promise.all(Array.from({ length: 500 }, () => RawConnection.open(service.url)));
+    await Promise.all(connections.map((connection, i) => connection.send(i % 2 ? 'GET /v1/acc' : 'POST ')));
+    for (let i = 0; i < 5; i++) await expectAlive(service.url);
+    await caller.get('/v1/account').expect(200);
+    await expectNoConnections(service, 10_000);
+    for (const connection of connections) connection.destroy();
+  });
+});

@@ -1,0 +1,572 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { expectAlive, expectHarmless, expectUndone } from '../../support/http/expect-unharmed.js';
+import { notAudio, silenceWav, silentMp3, silentWebm, wavOfBytes } from '../../support/audio/audio-bytes.js';
+import { type Caller, speech } from '../../support/http/api-client.js';
+import { eventually } from '../../support/service/eventually.js';
+import { figure } from '../../support/service/measurements.js';
+import { type BuiltService, startBuilt } from '../../support/service/built-service.js';
+import { BOUNDARY, filePart, form, FORM_TYPE, part, textPart } from '../../support/http/multipart.js';
+import { forgetPeak, memoryOf } from '../../support/service/process-stats.js';
+import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/raw-http.js';
+import { expectInvalid, expectRefusal } from '../../support/http/expect-errors.js';
+import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
+import { type Traces, traces } from '../../support/state/upload-traces.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+const MAX_BYTES = 26_214_400;
+const FILE_HEADERS = ['Content-Disposition: form-data; name="file"; filename="note.wav"', 'Content-Type: audio/wav'];
+const NOTE = silenceWav(0.1);
+
+describe('a bad upload is refused, and nothing of it is kept', () => {
+  let ground: Ground;
+  let service: Service;
+  let caller: Caller;
+  let before: Traces;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api' });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  beforeEach(async () => {
+    caller = await service.account();
+    before = await traces(service, ground);
+  });
+
+  afterEach(async () => {
+    RawConnection.destroyAll();
+    await expectAlive(service.url);
+    await expectUndone(service, ground, before);
+  });
+
+  /** The head of an upload. @param framing Content-Length, or what stands in its place */
+  const uploadHead = (framing: Header, type = FORM_TYPE, more: Header[] = []): string =>
+    head('POST', '/v1/recordings', [...Object.entries(caller.headers), ['Content-Type', type], framing, ...more]);
+  const byLength = (bytes: number): Header => ['Content-Length', bytes];
+  const CHUNKED: Header = ['Transfer-Encoding', 'chunked'];
+
+  async function upload(body: Buffer, type = FORM_TYPE, more: Header[] = []): Promise<Answer> {
+    const answer = await exchange(service.url, uploadHead(byLength(body.length), type, more), body);
+    expectHarmless(answer);
+    return answer;
+  }
+
+  /** Checks that it was accepted whole, and takes it back. @returns what was made of it */
+  async function acceptedAndDeleted(answer: Answer): Promise<Record<string, string | number>> {
+    expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 201 });
+    const { id, s3_key: key, audio_format: format } = answer.body;
+    expect(key).toMatch(new RegExp(`^${caller.accountId}/\\d{4}/\\d{2}/${id}\\.${format}$`));
+    const { size } = await stat(join(ground.environment.STORAGE_DIR as string, 'objects', key));
+    expect(size).toBe(answer.body.file_size_bytes);
+    await caller.delete(`/v1/recordings/${id}`).expect(204);
+    return answer.body;
+  }
+
+  describe('form', () => {
+    it.each<[what: string, body: () => Buffer, field: string]>([
+      ['no file part', () => form(textPart('language', 'english')), 'file'],
+      ['no part at all', () => form(), 'file'],
+      ['two file parts', () => form(filePart(NOTE), filePart(NOTE)), 'file'],
+      ['two file parts, the second under another name', () => form(filePart(NOTE), filePart(NOTE, 'a', 'b')), 'file'],
+      ['a file under another name', () => form(filePart(NOTE, 'note.wav', 'audio')), 'audio'],
+      [
+        'a file without a name of its part',
+        () => form(part([FILE_HEADERS[0]!.replace(' name="file";', '')], NOTE)),
+        '',
+      ],
+      ['a file part with an empty name', () => form(filePart(NOTE, 'note.wav', '')), ''],
+      ['the file as text', () => form(textPart('file', NOTE)), 'file'],
+      ['an unknown text field', () => form(textPart('tags', '{}'), filePart(NOTE)), 'tags'],
+      ['an unknown text field behind the file', () => form(filePart(NOTE), textPart('tags', '{}')), 'tags'],
+      ['a text field without a name', () => form(part(['Content-Disposition: form-data'], 'x'), filePart(NOTE)), ''],
+      ['a field twice', () => form(textPart('language', 'a'), textPart('language', 'b'), filePart(NOTE)), 'language'],
+      ['a field of 16 kB and more', () => form(textPart('language', 'x'.repeat(17_000)), filePart(NOTE)), 'language'],
+      ['20,000 text fields', () => form(...fields(20_000, (i) => `field${i}`)), 'field0'],
+    ])('refuses %s', async (_, body, field) => {
+      expectInvalid(await upload(body()), field);
+    });
+
+    it('never drops a field whose character set is not known', async () => {
+      const lines = ['Content-Disposition: form-data; name="custom_tags"', 'Content-Type: text/plain; charset=x-none'];
+      const answer = await upload(form(part(lines, '{"a":"b"}'), filePart(NOTE)));
+      // The parser reads it as UTF-8 when Jest has translated it, and gives up on it otherwise.
+      if (answer.status === 400) expectInvalid(answer, 'custom_tags', /UTF-8/);
+      else expect(await acceptedAndDeleted(answer)).toMatchObject({ custom_tags: { a: 'b' } });
+    });
+
+    it.each<[what: string, body: () => Buffer]>([
+      ['a part header of 70 kB', () => form(part([...FILE_HEADERS, `X-Padding: ${'x'.repeat(70_000)}`], NOTE))],
+      ['a part header of 70 kB of short lines', () => form(part([...FILE_HEADERS, ...headerLines(5_000)], NOTE))],
+      ['a part header without an end', () => Buffer.from(`--${BOUNDARY}\r\n${FILE_HEADERS.join('\r\n')}`)],
+      ['a NUL in a part header', () => form(filePart(NOTE, 'note\0.wav'))],
+      ['a raw CR LF in a file name', () => form(filePart(NOTE, 'note\r\n.wav'))],
+      ['an empty body', () => Buffer.alloc(0)],
+      ['a body without boundaries', () => NOTE],
+      [
+        'a body with another boundary',
+        () => Buffer.from(form(filePart(NOTE)).toString('latin1').replaceAll(BOUNDARY, 'b')),
+      ],
+      ['a body cut off in the file', () => form(filePart(NOTE)).subarray(0, 1_000)],
+      ['a body cut off before its end', () => form(filePart(NOTE)).subarray(0, -4)],
+      [
+        'a body cut off in a text field',
+        () => Buffer.concat([filePart(NOTE), textPart('language', 'eng').subarray(0, -5)]),
+      ],
+    ])('refuses %s', async (_, body) => {
+      expectRefusal(await upload(body()), 'MalformedRequestError');
+    });
+
+    it.each<[what: string, type: string, body: Buffer]>([
+      ['multipart without a boundary', 'multipart/form-data', form(filePart(NOTE))],
+      ['a boundary of 7,000 characters', `multipart/form-data; boundary=${'b'.repeat(7_000)}`, form(filePart(NOTE))],
+      ['multipart with an empty boundary', 'multipart/form-data; boundary=""', form(filePart(NOTE))],
+      ['a malformed Content-Type', 'multipart/form-data; boundary', form(filePart(NOTE))],
+      ['another multipart', `multipart/mixed; boundary=${BOUNDARY}`, form(filePart(NOTE))],
+      ['JSON', 'application/json', Buffer.from('{"file":"UklGRg=="}')],
+      ['a URL-encoded form', 'application/x-www-form-urlencoded', Buffer.from('file=UklGRg')],
+      ['the bare audio', 'audio/wav', NOTE],
+    ])('refuses %s', async (_, type, body) => {
+      expectRefusal(await upload(body, type), 'MalformedRequestError');
+    });
+
+    it.each<[what: string, encoding: string, body: Buffer]>([
+      ['a compressed body', 'gzip', gzipSync(form(filePart(NOTE)))],
+      ['a body that only says it is compressed', 'br', form(filePart(NOTE))],
+      ['a body that is compressed twice', 'gzip, gzip', gzipSync(gzipSync(form(filePart(NOTE))))],
+    ])('refuses %s', async (_, encoding, body) => {
+      expectRefusal(await upload(body, FORM_TYPE, [['Content-Encoding', encoding]]), 'MalformedRequestError');
+    });
+
+    it.each(["70 characters of the alphabet '()+_,-./:=? and a blank in it".padEnd(70, '-'), '-', '----'])(
+      'takes the boundary %p',
+      async (boundary) => {
+        const body = Buffer.from(form(filePart(NOTE)).toString('latin1').replaceAll(BOUNDARY, boundary), 'latin1');
+        await acceptedAndDeleted(await upload(body, `Multipart/Form-Data; charset=utf-8; boundary="${boundary}"`));
+      },
+    );
+
+    it('takes an upload of a client that waits to be told to continue, and tells it at once when it need not', async () => {
+      const body = form(filePart(NOTE));
+      const connection = await RawConnection.open(service.url);
+      await connection.send(uploadHead(byLength(body.length), FORM_TYPE, [['Expect', '100-continue']]));
+      await eventually(() => connection.unread.startsWith('HTTP/1.1 100 '));
+      await connection.send(body);
+      await acceptedAndDeleted(await connection.answer());
+
+      const refusal = await exchange(
+        service.url,
+        uploadHead(byLength(10 ** 9), FORM_TYPE, [['Expect', '100-continue']]),
+      );
+      expectRefusal(refusal, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+    });
+
+    it('takes a User-Agent of any bytes that HTTP allows, and keeps text', async () => {
+      const agent = `\xe4\xff\x80\xad${'x'.repeat(2_000)}`;
+      const { user_agent: kept } = await acceptedAndDeleted(
+        await upload(form(filePart(NOTE)), FORM_TYPE, [['User-Agent', agent]]),
+      );
+      expect(kept).toBe(agent.slice(0, 512));
+    });
+
+    it('refuses an upload without a Content-Type', async () => {
+      const body = form(filePart(NOTE));
+      const bare = head('POST', '/v1/recordings', [...Object.entries(caller.headers), byLength(body.length)]);
+      expectRefusal(await exchange(service.url, bare, body), 'MalformedRequestError');
+    });
+
+    it.each<[what: string, name: string, status: 'ValidationError' | 'MalformedRequestError']>([
+      ['an array index', 'a[4294967294]', 'ValidationError'],
+      ['an array index and a key', 'a[x]', 'ValidationError'],
+      ['an array behind the file', 'file[4294967294]', 'ValidationError'],
+      ['nesting 20,000 deep', `a${'[b]'.repeat(20_000)}`, 'MalformedRequestError'],
+      ['nesting 5,000 deep', `a${'[b]'.repeat(5_000)}`, 'ValidationError'],
+      ['__proto__[x]', '__proto__[x]', 'ValidationError'],
+      ['__proto__', '__proto__', 'ValidationError'],
+      ['constructor[prototype][x]', 'constructor[prototype][x]', 'ValidationError'],
+      ['toString', 'toString', 'ValidationError'],
+      ['bytes that are not UTF-8', '\udcff', 'ValidationError'],
+    ])('refuses a field name with %s within 100 ms', async (_, name, type) => {
+      const body = form(textPart(name, '1'), textPart('a[x]', '2'), filePart(NOTE));
+      const times: number[] = [];
+      // The best of some, since other programs share the machine.
+      for (let run = 0; run < 5 && (times.length === 0 || Math.min(...times) >= 100); run++) {
+        const answer = await upload(body);
+        if (type === 'ValidationError') expectInvalid(answer, Buffer.from(name).toString());
+        else expectRefusal(answer, type);
+        times.push(answer.afterMs);
+      }
+      expect(Math.min(...times)).toBeLessThan(100);
+      expect(({} as Record<string, unknown>).x).toBeUndefined();
+    });
+
+    it.each<[what: string, fields: Record<string, string | Buffer>, field: string]>([
+      ['tags that are no JSON', { custom_tags: '{' }, 'custom_tags'],
+      ['tags that are an array', { custom_tags: '[]' }, 'custom_tags'],
+      ['tags with an escaped NUL', { custom_tags: '{"a":"\\u0000"}' }, 'custom_tags'],
+      ['tags with a raw NUL', { custom_tags: '{"a":"\0"}' }, 'custom_tags'],
+      ['tags with a lone surrogate', { custom_tags: '{"a":"\\ud800"}' }, 'custom_tags'],
+      ['tags nested 4,000 deep', { custom_tags: '{"a":'.repeat(2_500) }, 'custom_tags'],
+      ['tags with a byte order mark', { custom_tags: '\ufeff{"a":"b"}' }, 'custom_tags'],
+      ['a language that is none', { language: 'klingonese' }, 'language'],
+      ['a language with a NUL', { language: 'english\0' }, 'language'],
+      ['a language that is an object’s own', { language: 'constructor' }, 'language'],
+      ['an empty language', { language: '' }, 'language'],
+    ])('refuses %s', async (_, texts, field) => {
+      const parts = Object.entries(texts).map(([name, value]) => textPart(name, value));
+      expectInvalid(await upload(form(...parts, filePart(NOTE))), field);
+      expectInvalid(await upload(form(filePart(NOTE), ...parts)), field);
+    });
+
+    it.each<[what: string, key: string]>([
+      ['256 characters', 'k'.repeat(256)],
+      ['bytes beyond ASCII', 'k\xe4\xff'],
+      ['a tab', 'a\tb'],
+      ['nothing', ''],
+    ])('refuses an Idempotency-Key of %s', async (_, key) => {
+      expectInvalid(await upload(form(filePart(NOTE)), FORM_TYPE, [['Idempotency-Key', key]]), 'Idempotency-Key');
+    });
+  });
+
+  describe('file', () => {
+    it('refuses 0 bytes', async () => {
+      expectInvalid(await upload(form(filePart(''))), 'file', /empty/);
+    });
+
+    it.each(Object.entries(notAudio))('refuses %s, whatever audio it is called', async (_, make) => {
+      for (const [name, type] of [
+        ['note.mp3', 'audio/mpeg'],
+        ['note.wav', 'audio/wav'],
+        ['note.webm', 'audio/webm'],
+        ['note.ogg', 'audio/ogg'],
+      ] as const) {
+        expectInvalid(await upload(form(filePart(make(), name, 'file', type))), 'file', /webm, mp3, ogg or wav/);
+      }
+    });
+
+    it.each<[what: string, bytes: Buffer]>([
+      ['a byte', Buffer.from('R')],
+      ['the first three bytes of a magic', Buffer.from('Ogg')],
+      ['a magic cut short', Buffer.from('RIFF\x24\0\0\0WAV', 'latin1')],
+      ['4 KiB of zeros', Buffer.alloc(4096)],
+      ['a WAV behind a space', Buffer.concat([Buffer.from(' '), NOTE])],
+      ['an ID3 tag that goes on behind the end', Buffer.from('ID3\x04\0\0\x7f\x7f\x7f\x7f', 'latin1')],
+      [
+        'a dozen ID3 tags',
+        Buffer.concat([...Array<Buffer>(12).fill(Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1')), silentMp3(1)]),
+      ],
+    ])('refuses %s', async (_, bytes) => {
+      expectInvalid(await upload(form(filePart(bytes))), 'file', /webm, mp3, ogg or wav/);
+    });
+
+    it.each<[declared: string, name: string, bytes: () => Promise<Buffer> | Buffer, format: string]>([
+      ['audio/mpeg', 'note.mp3', () => NOTE, 'wav'],
+      ['video/mp4', 'note.mp4', () => silentWebm(1), 'webm'],
+      ['text/html', 'note.html', () => silentMp3(1), 'mp3'],
+      ['application/x-msdownload', 'note.exe', () => speech('go-forward-ten-meters.ogg'), 'ogg'],
+      ['application/octet-stream', '', () => NOTE, 'wav'],
+    ])('lets the bytes decide, not a type of "%s" or a name of "%s"', async (declared, name, bytes, format) => {
+      const answer = await upload(form(filePart(await bytes(), name, 'file', declared)));
+      expect(await acceptedAndDeleted(answer)).toMatchObject({ audio_format: format });
+    });
+
+    it.each<[what: string, inHeader: string, kept: string]>([
+      ['../../etc/passwd.wav', '../../etc/passwd.wav', 'passwd.wav'],
+      ['C:\\dir\\note.wav', 'C:\\dir\\note.wav', 'note.wav'],
+      ['/etc/', '/etc/', 'recording'],
+      ['.. alone', '..', 'recording'],
+      ['CR LF as browsers write it', 'note%0D%0AX-Evil: 1.wav', 'note%0D%0AX-Evil: 1.wav'],
+      ['CR LF in a folded header', 'note\r\n .wav', 'note .wav'],
+      ['U+202E', 'note\u202evaw.exe', 'notevaw.exe'],
+      ['U+202E alone', '\u202e', 'recording'],
+      ['zero-width characters', 'no\u200bte\u200d\ufeff.wav', 'note.wav'],
+      ['300 characters', `${'x'.repeat(296)}.wav`, `${'x'.repeat(251)}.wav`],
+      ['300 characters of four bytes', '\u{1f3a4}'.repeat(300), '\u{1f3a4}'.repeat(255)],
+      ['UTF-8', 'Grüße 🎤 録音.wav', 'Grüße 🎤 録音.wav'],
+      ['C1 control characters', 'no\u0085te\u009b.wav', 'note.wav'],
+      ['percent signs', '%2e%2e%2fnote.wav', '%2e%2e%2fnote.wav'],
+    ])('takes a file named %s under a clean base name', async (_, name, kept) => {
+      const recording = await acceptedAndDeleted(await upload(form(filePart(NOTE, name))));
+      expect(recording.original_filename).toBe(kept);
+      expect(recording.original_filename).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}/\\]/u);
+    });
+
+    it.each<[what: string, parameter: string, kept: string]>([
+      ['CR LF and a path', "filename*=UTF-8''..%2F%0D%0Anote%00.wav", 'note.wav'],
+      ['bytes that are no UTF-8', "filename*=UTF-8''n%FFote.wav", 'n\ufffdote.wav'],
+      ['UTF-16 with a lone surrogate', "filename*=UTF-16LE''%00%D8n%00.wav", 'recording'],
+    ])('takes an encoded file name with %s under a clean base name', async (what, parameter, kept) => {
+      const lines = [`Content-Disposition: form-data; name="file"; ${parameter}`, 'Content-Type: audio/wav'];
+      const recording = await acceptedAndDeleted(await upload(form(part(lines, NOTE))));
+      if (!what.startsWith('UTF-16')) expect(recording.original_filename).toBe(kept);
+      expect(recording.original_filename).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}/\\]/u);
+    });
+  });
+
+  describe('size', () => {
+    const opening = (): Buffer => filePart('').subarray(0, -2);
+    const closing = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
+    const lengthWith = (fileBytes: number): number => opening().length + fileBytes + closing.length;
+
+    it.each(['with a length', 'chunked'])('takes exactly 26,214,400 bytes %s', async (how) => {
+      const parts = [opening(), wavOfBytes(MAX_BYTES), closing];
+      const answer =
+        how === 'chunked'
+          ? await exchange(service.url, uploadHead(CHUNKED), ...parts.map(chunk), chunk(Buffer.alloc(0)))
+          : await exchange(service.url, uploadHead(byLength(lengthWith(MAX_BYTES))), ...parts);
+      expect(await acceptedAndDeleted(answer)).toMatchObject({ file_size_bytes: MAX_BYTES });
+    });
+
+    it.each(['with a length', 'chunked'])('refuses one byte more %s, before the end of the body', async (how) => {
+      const connection = await RawConnection.open(service.url);
+      const bytes = [opening(), wavOfBytes(MAX_BYTES + 1)];
+      await connection.send(uploadHead(how === 'chunked' ? CHUNKED : byLength(lengthWith(MAX_BYTES + 1))));
+      for (const piece of bytes) await connection.send(how === 'chunked' ? chunk(piece) : piece);
+      // The end of the body is never sent.
+      expectRefusal(await connection.answer(), 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+      connection.destroy();
+    });
+
+    it('refuses a length that is too much before a byte of the body is sent', async () => {
+      for (const length of [MAX_BYTES + 65_537, 10 ** 10, Number.MAX_SAFE_INTEGER]) {
+        const answer = await exchange(service.url, uploadHead(byLength(length)));
+        expectRefusal(answer, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+      }
+    });
+
+    const endless: [what: string, first: Buffer][] = [
+      ['a file', opening()],
+      ['what stands before the first part', Buffer.alloc(0)],
+      ['what stands behind the last part', form(filePart(NOTE))],
+      ['a text field', textPart('language', '').subarray(0, -2)],
+      ['a part without a name or a purpose', part(['X-Nothing: 1'], '').subarray(0, -2)],
+    ];
+    it.each(endless)('ends a chunked body that goes on in %s for ever', async (what, first) => {
+      const connection = await RawConnection.open(service.url);
+      await connection.send(uploadHead(CHUNKED));
+      if (first.length > 0) await connection.send(chunk(first));
+      const piece = chunk(Buffer.alloc(65_536, 'x'));
+      let sent = 0;
+      const flood = (async () => {
+        while (await connection.send(piece)) sent += piece.length;
+        return connection.age;
+      })();
+      const answer = await connection.answer();
+      const sentAtAnswer = sent;
+      const brokenAfterMs = await flood;
+
+      expectHarmless(answer);
+      const isTextField = what === 'a text field';
+      expect(answer.status).toBe(413);
+      expectRefusal(answer, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+      expect(isTextField || sentAtAnswer >= MAX_BYTES - 4 * 65_536).toBe(true);
+      expect(sentAtAnswer).toBeLessThan(MAX_BYTES + 12_000_000);
+      const graceMs = brokenAfterMs - answer.afterMs;
+      figure(
+        `endless ${what}: answer after ${mb(sentAtAnswer)} and ${Math.round(answer.afterMs)} ms, broken ${Math.round(graceMs)} ms later`,
+      );
+      expect(graceMs).toBeGreaterThan(500);
+      expect(graceMs).toBeLessThan(4000);
+    });
+
+    it('lets a client that only reads after it has sent see the 413', async () => {
+      const connection = await RawConnection.open(service.url);
+      const body = Buffer.concat([opening(), wavOfBytes(MAX_BYTES + 60_000)]);
+      await connection.send(uploadHead(byLength(lengthWith(MAX_BYTES + 60_000))));
+      await connection.send(body);
+      await delay(300);
+      expect((await connection.answer()).status).toBe(413);
+      // The rest arrives within the second of grace: the connection is as good as new.
+      await connection.send(closing);
+      await connection.send(head('GET', '/v1/account', Object.entries(caller.headers)));
+      expect((await connection.answer()).status).toBe(200);
+      connection.destroy();
+    });
+  });
+
+  describe('broken off', () => {
+    it.each(['with a length', 'chunked'])(
+      'keeps nothing of an upload that is broken off after 3 MB %s',
+      async (how) => {
+        for (const breakOff of ['destroy', 'end'] as const) {
+          const connection = await RawConnection.open(service.url);
+          await connection.send(uploadHead(how === 'chunked' ? CHUNKED : byLength(20_000_000)));
+          const bytes = Buffer.concat([filePart('').subarray(0, -2), wavOfBytes(3_000_000)]);
+          await connection.send(how === 'chunked' ? chunk(bytes) : bytes);
+          await eventuallySpooled(1);
+          connection[breakOff]();
+          await connection.closed;
+          await expectUndone(service, ground, before);
+        }
+      },
+    );
+
+    it('keeps nothing of uploads that are broken off right behind their heads', async () => {
+      const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(service.url)));
+      await Promise.all(connections.map((connection) => connection.send(uploadHead(byLength(1_000)))));
+      for (const connection of connections) connection.destroy();
+      await delay(200);
+      await expectUndone(service, ground, before);
+    });
+
+    it('keeps nothing of uploads that are broken off at any moment', async () => {
+      const body = form(filePart(NOTE), textPart('language', 'english'));
+      for (let ms = 0; ms < 30; ms++) {
+        const connection = await RawConnection.open(service.url);
+        await connection.send(Buffer.concat([Buffer.from(uploadHead(byLength(body.length + 1))), body]));
+        await delay(ms);
+        connection.destroy();
+      }
+      await expectUndone(service, ground, before);
+    });
+  });
+
+  async function eventuallySpooled(files: number): Promise<void> {
+    for (let i = 0; i < 200; i++) {
+      if ((await traces(service, ground)).spooled.length >= files) return;
+      await delay(20);
+    }
+    throw new Error('nothing arrived in the spool');
+  }
+});
+
+describe('an upload that does not come to its end is ended', () => {
+  let ground: Ground;
+  let service: Service;
+  let caller: Caller;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api', UPLOAD_TIMEOUT_SECONDS: '2' });
+    caller = await service.account();
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  const start = (framing: Header): string =>
+    head('POST', '/v1/recordings', [...Object.entries(caller.headers), ['Content-Type', FORM_TYPE], framing]);
+
+  it.each<[what: string, framing: Header, body: Buffer, dripping: Buffer | null]>([
+    ['says nothing more', ['Content-Length', 20_000], form(filePart(NOTE)), null],
+    ['says nothing more in the file', ['Content-Length', 20_000], filePart(NOTE), null],
+    ['says nothing more in a chunk', ['Transfer-Encoding', 'chunked'], Buffer.from('ffff\r\nabc'), null],
+    ['says nothing at all', ['Content-Length', 20_000], Buffer.alloc(0), null],
+    ['sends a byte now and then', ['Content-Length', 20_000], filePart(NOTE), Buffer.from('x')],
+    ['sends a chunk now and then', ['Transfer-Encoding', 'chunked'], chunk(filePart(NOTE)), chunk(Buffer.from('x'))],
+  ])('by the time limit when the client %s, also where it keeps its half open', async (_, framing, body, dripping) => {
+    const before = await traces(service, ground);
+    const connection = await RawConnection.open(service.url);
+    await connection.send(start(framing));
+    if (body.length > 0) await connection.send(body);
+    const drip = dripping && connection.flood(dripping, 100);
+    const answer = await connection.answer();
+
+    expectHarmless(answer);
+    expect(answer).toMatchObject({ status: 408, body: { error: { type: 'MalformedRequestError', code: 2002 } } });
+    expect(answer.afterMs).toBeGreaterThan(1500);
+    expect(answer.afterMs).toBeLessThan(6000);
+    await expectAlive(service.url);
+    // The client has neither sent an end nor gone away.
+    await expectUndone(service, ground, before);
+    await drip;
+    connection.destroy();
+  });
+});
+
+describe('32 uploads of 25 MB at the same time', () => {
+  const UPLOADS = 32;
+  let ground: Ground;
+  let service: Service;
+  let built: BuiltService;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api' });
+    built = await startBuilt(ground, { ROLES: 'api' });
+  });
+
+  afterAll(async () => {
+    await built.stop();
+    await service.close();
+    await ground.clear();
+  });
+
+  /** @returns the answers, whole uploads that are sent 1 MB at a time so that they go side by side */
+  async function uploadAll(caller: Caller, fileBytes: number, breakOff: boolean): Promise<(Answer | null)[]> {
+    const opening = Buffer.concat([filePart('').subarray(0, -2), wavOfBytes(44)]);
+    const closing = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
+    const piece = Buffer.alloc(1_000_000);
+    const length = opening.length - 44 + fileBytes + closing.length;
+    const headers: Header[] = [
+      ...Object.entries(caller.headers),
+      ['Content-Type', FORM_TYPE],
+      ['Content-Length', length],
+    ];
+    return await Promise.all(
+      Array.from({ length: UPLOADS }, async () => {
+        const connection = await RawConnection.open(built.url);
+        await connection.send(head('POST', '/v1/recordings', headers));
+        await connection.send(opening);
+        for (let left = fileBytes - 44; left > 0; left -= piece.length) {
+          if (breakOff && left < fileBytes / 2) return connection.destroy() ?? null;
+          await connection.send(piece.subarray(0, left));
+        }
+        await connection.send(closing);
+        const answer = await connection.answer(60_000);
+        connection.destroy();
+        return answer;
+      }),
+    );
+  }
+
+  it('leave the process small and alive, whether they arrive whole, are too large, or are broken off', async () => {
+    const caller = await service.account();
+    const atRest = memoryOf(built.pid).resident;
+    forgetPeak(built.pid);
+    const slowest: number[] = [];
+    const asking = setInterval(() => {
+      void expectAlive(built.url).then(
+        (ms) => slowest.push(ms),
+        () => slowest.push(Infinity),
+      );
+    }, 200);
+    const started = performance.now();
+
+    const whole = await uploadAll(caller, MAX_BYTES, false);
+    const seconds = (performance.now() - started) / 1000;
+    const tooLarge = await uploadAll(caller, MAX_BYTES + 40_000, false);
+    await uploadAll(caller, MAX_BYTES, true);
+    clearInterval(asking);
+
+    expect(whole.map((answer) => answer?.status)).toEqual(Array(UPLOADS).fill(201));
+    expect(tooLarge.map((answer) => answer?.status)).toEqual(Array(UPLOADS).fill(413));
+    const { peak } = memoryOf(built.pid);
+    figure(
+      `32 × 25 MB: ${seconds.toFixed(1)} s, at rest ${mb(atRest)}, peak ${mb(peak)}, ` +
+        `health at worst ${Math.round(Math.max(...slowest))} ms`,
+    );
+    expect(peak).toBeLessThan(atRest + 300_000_000);
+    expect(Math.max(...slowest)).toBeLessThan(1000);
+    expect(built.exit()).toBeNull();
+    const kept = await traces(service, ground);
+    expect(kept.objects).toHaveLength(UPLOADS);
+    await expectUndone(service, ground, { ...kept, recordings: UPLOADS, spooled: [], removals: [] });
+  });
+});
+
+const fields = (count: number, name: (i: number) => string): Buffer[] =>
+  Array.from({ length: count }, (_, i) => textPart(name(i), 'x'));
+const headerLines = (count: number): string[] => Array.from({ length: count }, (_, i) => `X-${i}: 12345678`);
+const mb = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

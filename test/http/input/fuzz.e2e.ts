@@ -1,0 +1,52 @@
+import { type DescribedOperation, operationsOf, readDocument } from '../../support/fuzz/description.js';
+import { fuzz, type FuzzTarget, table, untested } from '../../support/fuzz/fuzz.js';
+import { Stage } from '../../support/fuzz/request-builder.js';
+import { send } from '../../support/fuzz/wire.js';
+import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+
+/** Set by `npm run fuzz`. Otherwise the same requests each time, so that a failure is about the change at hand. */
+const SEED = Number(process.env.FUZZ_SEED ?? 20_260_314);
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 1500);
+
+/** Shrinking what was found takes as long as it takes; ten times the usual pace is a hang. */
+jest.setTimeout(120_000 + REQUESTS * 200);
+
+const operations = operationsOf(readDocument());
+
+describe('every operation of openapi.json, with requests right and wrong', () => {
+  let ground: Ground;
+  let service: Service;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    // Without a worker nothing is sent to a webhook, and a recording stays in the state it was brought to.
+    service = await startService(ground, { ROLES: 'api' });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  it(`is answered as documented, and what is wrong is refused (seed ${SEED})`, async () => {
+    const startedAt = performance.now();
+    // Each operation has accounts of its own: what it meets does not depend on what the others have done.
+    const stages = new Map<DescribedOperation, Stage>();
+    for (const operation of operations) stages.set(operation, await Stage.open(service, operations));
+    const target: FuzzTarget = {
+      prepare: (operation, plan) => (stages.get(operation) as Stage).prepare(operation, plan),
+      send: (request) => send(service.url, request),
+    };
+    const report = await fuzz(operations, target, { seed: SEED, requests: REQUESTS });
+
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    const summary = `seed ${SEED}, ${report.requests} requests in ${seconds} s, ${report.wrong} of them wrong\n${table(report)}`;
+    process.stdout.write(`\n${summary}\n`);
+    if (report.failures.length > 0) {
+      throw new Error(
+        `${report.failures.join('\n\n')}\n\nAgain: npm run fuzz -- --seed ${SEED} --requests ${REQUESTS}`,
+      );
+    }
+    expect(untested(report)).toEqual([]);
+  });
+});

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type OpenAPIObject } from '@nestjs/swagger';
+import { routesOf } from '../support/http/routes.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { ROOT } from '../support/paths.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+describe('the description of the API', () => {
+  let ground: Ground;
+  let service: Service;
+  let document: OpenAPIObject;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground);
+    document = JSON.parse(await readFile(join(ROOT, 'openapi.json'), 'utf8'));
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  it('in the repository is the one of the built service: after a change run "npm run openapi"', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, 'dist', 'commands', 'openapi.js')]);
+    expect(JSON.parse(stdout)).toEqual(document);
+  });
+
+  it('names every operation that the router knows, and no other', () => {
+    const described = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+    );
+    expect(described.toSorted()).toEqual(routesOf(service.app).toSorted());
+  });
+
+  it('says for every operation which scope it needs, what it answers, and which errors there are', () => {
+    for (const item of Object.values(document.paths)) {
+      for (const operation of Object.values(item) as Record<string, unknown>[]) {
+        expect(operation['x-required-scope']).toMatch(/^(recordings|webhooks|account):(read|write)$/);
+        expect(Object.keys(operation.responses as object)).toEqual(
+          expect.arrayContaining(['400', '401', '403', '429', '500', '503']),
+        );
+      }
+    }
+  });
+
+  it('gives an example for every field of every answer', () => {
+    const withoutExample = Object.entries(document.components?.schemas ?? {})
+      .filter(([name]) => name.endsWith('View'))
+      .flatMap(([name, schema]) =>
+        Object.entries((schema as { properties: Record<string, object> }).properties)
+          .filter(([, property]) => !['example', 'enum', '$ref', 'allOf', 'items'].some((key) => key in property))
+          .map(([property]) => `${name}.${property}`),
+      );
+    expect(withoutExample).toEqual([]);
+  });
+});

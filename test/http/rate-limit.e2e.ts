@@ -1,0 +1,497 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import request, { type Response } from 'supertest';
+import { AccountService } from '../../src/modules/account/account.service.js';
+import { RedisService } from '../../src/platform/queue/redis.service.js';
+import type { RateLimit } from '../../src/platform/config/env.js';
+import { type BucketState, bucketState, LocalBuckets } from '../../src/platform/rate-limit/bucket-state.js';
+import { countAllowed, now } from '../support/http/rate-limit-load.js';
+import { silenceWav } from '../support/audio/audio-bytes.js';
+import type { Caller } from '../support/http/api-client.js';
+import { eventually } from '../support/service/eventually.js';
+import { Line } from '../support/servers/tcp-proxy.js';
+import { freePort } from '../support/servers/free-port.js';
+import { rapidFire } from '../support/http/load.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { ROOT } from '../support/paths.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+const FREE = { rate: 10, burst: 20 };
+const ADDRESS = { rate: 5, burst: 8 };
+/** Enough for an address's first refusal. */
+const ADDRESS_ATTEMPTS = ADDRESS.burst + 1;
+
+let ground: Ground;
+let service: Service;
+let redis: Redis;
+let lastHost = 0;
+
+beforeAll(async () => {
+  ground = await prepareGround();
+  service = await startService(ground, {
+    ROLES: 'api',
+    TRUST_PROXY: '1',
+    ADDRESS_RATE_LIMIT: `${ADDRESS.rate}/${ADDRESS.burst}`,
+  });
+  redis = new Redis(ground.environment.REDIS_URL as string);
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await service.close();
+  await ground.clear();
+});
+
+/** An address that no other test comes from. */
+const freshAddress = (): string => `203.0.113.${++lastHost}`;
+
+async function limitedAccount(rateLimit: number, burstLimit: number): Promise<Caller> {
+  const caller = await service.account('enterprise');
+  await service.app.get(AccountService).update(caller.accountId, { rateLimit, burstLimit });
+  return caller;
+}
+
+const suspend = (caller: Caller) => service.app.get(AccountService).update(caller.accountId, { status: 'suspended' });
+
+const limitOf = ({ headers }: Response) => ({
+  limit: String(headers['x-ratelimit-limit']),
+  remaining: String(headers['x-ratelimit-remaining']),
+});
+
+/** Nobody's request, from the given address. */
+const stranger = (address: string, path = '/v1/account') =>
+  request(service.url).get(path).set('X-Forwarded-For', address);
+
+function expectRefusal(response: Response): void {
+  expect(response.status).toBe(429);
+  const retryAfter = Number(response.headers['retry-after']);
+  expect(retryAfter).toBeGreaterThanOrEqual(1);
+  expect(Number.isInteger(retryAfter)).toBe(true);
+  expect(response.body).toEqual({
+    success: false,
+    error: {
+      code: 4003,
+      type: 'RateLimitError',
+      message: expect.any(String),
+      details: { retry_after: retryAfter },
+    },
+  });
+  expect(response.headers['x-ratelimit-remaining']).toBe('0');
+}
+
+describe('D6: burst + floor(elapsed × rate / 60) concurrent requests are allowed, and not one more', () => {
+  it.each([
+    { plan: 'free' as const, rate: 10, burst: 20, ms: 500 },
+    { plan: 'pro' as const, rate: 100, burst: 200, ms: 2500 },
+    { plan: 'enterprise' as const, rate: 1000, burst: 2000, ms: 0 },
+  ])('plan $plan: $rate a minute, $burst at once (D5)', async ({ plan, rate, burst, ms }) => {
+    const caller = await service.account(plan);
+    const { count, atLeast, atMost } = await countAllowed(redis, [caller], { rate, burst }, ms);
+    expect(count).toBeLessThanOrEqual(atMost);
+    expect(count).toBeGreaterThanOrEqual(atLeast);
+  });
+
+  it.each([
+    { rate: 350, burst: 370, ms: 2000 },
+    { rate: 7, burst: 7, ms: 500 },
+    { rate: 1, burst: 60, ms: 500 },
+  ])('an enterprise account’s own figures: $rate a minute, $burst at once (D5)', async ({ rate, burst, ms }) => {
+    const caller = await limitedAccount(rate, burst);
+    const { count, atLeast, atMost } = await countAllowed(redis, [caller], { rate, burst }, ms);
+    expect(count).toBeLessThanOrEqual(atMost);
+    expect(count).toBeGreaterThanOrEqual(atLeast);
+  });
+
+  it('all keys of the account share one bucket, and so do its access tokens', async () => {
+    const first = await service.account('free');
+    const second = await service.key(first, ['webhooks:read']);
+    const { body } = await first.post('/v1/account/access-tokens', { identity: 'user-1' }).expect(201);
+    const asUser = await request(service.url).get('/v1/webhooks').set('Authorization', `Bearer ${body.token}`);
+    expect(asUser.status).toBe(403);
+    expect(limitOf(asUser)).toEqual({ limit: '10', remaining: '8' });
+
+    const { count, atLeast, atMost } = await countAllowed(redis, [first, second], FREE, 0);
+    expect(count + 2).toBeLessThanOrEqual(atMost);
+    expect(count + 2).toBeGreaterThanOrEqual(atLeast);
+  });
+
+  it('accounts do not share one', async () => {
+    const busy = await service.account('free');
+    await countAllowed(redis, [busy], FREE, 0);
+    const other = await service.account('free');
+    expect(limitOf(await other.get('/v1/account').expect(200))).toEqual({ limit: '10', remaining: '9' });
+  });
+
+  it('an upload counts like any other request: refused, it leaves nothing', async () => {
+    const caller = await service.account('free');
+    await countAllowed(redis, [caller], FREE, 0);
+    // The client asks for the end of the connection, and is still sending when it is answered: it reads the answer.
+    for (const audio of ['cards-001.wav', silenceWav(100)]) expectRefusal(await caller.upload(audio));
+    const [thisMonth] = await service.app.get(AccountService).usage(caller.accountId);
+    expect(thisMonth.recordings).toBe(0);
+  });
+});
+
+describe('D6: the headers', () => {
+  it('X-RateLimit-Remaining counts 9, 8 … 0 and stays at 0 through the burst headroom', async () => {
+    const caller = await service.account('free');
+    const seen: unknown[] = [];
+    for (let i = 0; i < 20; i++) seen.push(limitOf(await caller.get('/v1/account').expect(200)));
+    const expected = [9, 8, 7, 6, 5, 4, 3, 2, 1, ...Array.from({ length: 11 }, () => 0)];
+    expect(seen).toEqual(expected.map((remaining) => ({ limit: '10', remaining: String(remaining) })));
+    expectRefusal(await caller.get('/v1/account'));
+  });
+
+  it('X-RateLimit-Remaining counts down by one also where 60 seconds are no multiple of the rate', async () => {
+    const caller = await limitedAccount(7, 9);
+    const seen: string[] = [];
+    for (let i = 0; i < 9; i++) seen.push(limitOf(await caller.get('/v1/account').expect(200)).remaining);
+    expect(seen).toEqual(['6', '5', '4', '3', '2', '1', '0', '0', '0']);
+  });
+
+  it('X-RateLimit-Reset is the Unix time in whole seconds at which the bucket is full again', async () => {
+    const caller = await service.account('free');
+    const before = await now(redis);
+    for (let taken = 1; taken <= 5; taken++) {
+      const { headers } = await caller.get('/v1/account').expect(200);
+      const after = await now(redis);
+      const reset = Number(headers['x-ratelimit-reset']);
+      expect(reset).toBeGreaterThanOrEqual(Math.ceil(before / 1_000_000 + taken * 6));
+      expect(reset).toBeLessThanOrEqual(Math.ceil(after / 1_000_000 + taken * 6));
+    }
+  });
+
+  it('429 says success: false, code 4003, and in details and Retry-After when the next token comes', async () => {
+    const caller = await service.account('free');
+    await countAllowed(redis, [caller], FREE, 0);
+    const refused = await caller.get('/v1/account');
+    expectRefusal(refused);
+    expect(refused.body.error.details.retry_after).toBeLessThanOrEqual(6);
+  });
+
+  it('only whole tokens are spent: after Retry-After one request is allowed, and one only', async () => {
+    const caller = await limitedAccount(60, 60);
+    const started = await now(redis);
+    await countAllowed(redis, [caller], { rate: 60, burst: 60 }, 0);
+    // Refused requests take nothing, so asking again does not put the token off.
+    const answer = await eventually(async () => {
+      const response = await caller.get('/v1/account');
+      return response.status === 200 && response;
+    });
+    expect(limitOf(answer)).toEqual({ limit: '60', remaining: '0' });
+    expectRefusal(await caller.get('/v1/account'));
+    expect((await now(redis)) - started).toBeGreaterThanOrEqual(1_000_000);
+  });
+});
+
+describe('D6: every authenticated request takes one token, whatever its outcome', () => {
+  const ID = '00000000-0000-7000-8000-000000000000';
+
+  it.each<[string, number, (caller: Caller) => PromiseLike<Response>]>([
+    ['200', 200, (caller) => caller.get('/v1/account')],
+    ['200 to HEAD', 200, (caller) => request(caller.url).head('/v1/account').set(caller.headers)],
+    ['400 of a parameter', 400, (caller) => caller.get('/v1/webhooks?limit=0')],
+    ['400 of a body that is no JSON', 400, (caller) => postText(caller, '{')],
+    ['400 of a malformed URL', 400, (caller) => caller.get('/v1/recordings/%ff')],
+    ['404 of a resource', 404, (caller) => caller.get(`/v1/recordings/${ID}`)],
+    ['404 of a path', 404, (caller) => caller.get('/v1/nothing/here')],
+    ['404 of a method', 404, (caller) => request(caller.url).patch('/v1/account').set(caller.headers)],
+    ['404 to POST', 404, (caller) => caller.post(`/v1/recordings/${ID}/retry`)],
+    ['413', 413, (caller) => postText(caller, `{"a":"${'x'.repeat(103_000)}"}`)],
+  ])('%s', async (_, status, send) => {
+    const caller = await service.account('free');
+    expect(limitOf(await caller.get('/v1/account'))).toEqual({ limit: '10', remaining: '9' });
+    const response = await send(caller);
+    expect(response.status).toBe(status);
+    expect(limitOf(response)).toEqual({ limit: '10', remaining: '8' });
+    expect(response.headers['x-ratelimit-reset']).toMatch(/^\d{10}$/);
+    expect(limitOf(await caller.get('/v1/account'))).toEqual({ limit: '10', remaining: '7' });
+  });
+
+  it('204, and 403 of a missing scope', async () => {
+    const caller = await service.account('free');
+    const weak = await service.key(caller, ['account:read']);
+    expect(limitOf(await weak.get('/v1/webhooks').expect(403)).remaining).toBe('9');
+    expect(limitOf(await caller.delete(`/v1/account/api-keys/${weak.credentials.id}`).expect(204)).remaining).toBe('8');
+  });
+
+  it('500 shows the headers, too', async () => {
+    const caller = await service.account('free');
+    await service.database.query('ALTER TABLE webhooks RENAME TO webhooks_gone');
+    try {
+      expect(limitOf(await caller.get('/v1/webhooks').expect(500))).toEqual({ limit: '10', remaining: '9' });
+    } finally {
+      await service.database.query('ALTER TABLE webhooks_gone RENAME TO webhooks');
+    }
+  });
+
+  it('500 shows them also when it comes before anybody is known', async () => {
+    const caller = await service.account('free');
+    await service.database.query('ALTER TABLE api_keys RENAME TO api_keys_gone');
+    try {
+      const response = await caller.get('/v1/webhooks').set('X-Forwarded-For', freshAddress());
+      expect(response.status).toBe(500);
+      expect(response.body.error).toMatchObject({ code: 5001, type: 'InternalError' });
+      expect(limitOf(response)).toEqual({ limit: '5', remaining: '5' });
+    } finally {
+      await service.database.query('ALTER TABLE api_keys_gone RENAME TO api_keys');
+    }
+  });
+
+  it('those of a suspended account as well: 403, then 429', async () => {
+    const caller = await service.account('free');
+    await suspend(caller);
+    for (let i = 0; i < FREE.burst; i++) {
+      const { body } = await caller.get('/v1/account').expect(403);
+      expect(body.error.type).toBe('AccountSuspendedError');
+    }
+    expectRefusal(await caller.get('/v1/account'));
+  });
+});
+
+describe('D6: requests that fail authentication take from a bucket of their address', () => {
+  it('401 with the address’s figures, then 429; and nothing is taken from the account', async () => {
+    const address = freshAddress();
+    const caller = await service.account('free');
+    const wrong = { ...caller.headers, 'X-Service-API-Secret': `vns_${'0'.repeat(49)}` };
+    const remaining: string[] = [];
+    for (let i = 0; i < ADDRESS.burst; i++) {
+      const response = await stranger(address).set(wrong);
+      expect(response.status).toBe(401);
+      expect(limitOf(response).limit).toBe('5');
+      remaining.push(limitOf(response).remaining);
+    }
+    expect(remaining).toEqual(['4', '3', '2', '1', '0', '0', '0', '0']);
+    expectRefusal(await stranger(address).set(wrong));
+    expect(limitOf(await caller.get('/v1/account').expect(200)).remaining).toBe('9');
+  });
+
+  it('a valid credential is never refused because of its address', async () => {
+    const address = freshAddress();
+    for (let i = 0; i < ADDRESS_ATTEMPTS; i++) await stranger(address);
+    expectRefusal(await stranger(address));
+    const caller = await service.account('free');
+    const response = await caller.get('/v1/account').set('X-Forwarded-For', address).expect(200);
+    expect(limitOf(response)).toEqual({ limit: '10', remaining: '9' });
+  });
+
+  it('every way to fail takes one: nothing, half a pair, another’s secret, a revoked key, a bad token', async () => {
+    const address = freshAddress();
+    const [caller, other] = [await service.account('free'), await service.account('free')];
+    const revoked = await service.key(caller, ['account:read']);
+    await caller.delete(`/v1/account/api-keys/${revoked.credentials.id}`).expect(204);
+    const { body } = await other.post('/v1/account/access-tokens', { identity: 'x' }).expect(201);
+    const ways: Record<string, string>[] = [
+      {},
+      { 'X-Service-API-Key': caller.credentials.key },
+      { ...caller.headers, 'X-Service-API-Secret': other.credentials.secret },
+      revoked.headers,
+      { Authorization: 'Bearer x.y.z' },
+      { ...caller.headers, Authorization: `Bearer ${body.token}` },
+    ];
+    const seen: unknown[] = [];
+    for (const headers of ways) {
+      const response = await stranger(address).set(headers);
+      seen.push([response.status, limitOf(response).remaining]);
+    }
+    expect(seen).toEqual([4, 3, 2, 1, 0, 0].map((remaining) => [401, String(remaining)]));
+  });
+
+  it('an IPv6 /64 is one address, its neighbour another; an IPv4-mapped address is the IPv4 one', async () => {
+    const remainingAt = async (address: string) => limitOf(await stranger(address)).remaining;
+    expect(await remainingAt('2001:db8:1:2::1')).toBe('4');
+    expect(await remainingAt('2001:db8:1:2:ffff:ffff:ffff:ffff')).toBe('3');
+    expect(await remainingAt('2001:DB8:1:2:0:0:0:1')).toBe('2');
+    expect(await remainingAt('2001:db8:1:3::1')).toBe('4');
+    const address = freshAddress();
+    expect(await remainingAt(address)).toBe('4');
+    expect(await remainingAt(`::ffff:${address}`)).toBe('3');
+  });
+});
+
+describe('D6: an unknown path is 404 with or without credentials, and limited', () => {
+  it.each(['/v1', '/v1/', '/v1/nothing', '/v1/account/', '/v1/Account'])('%s', async (path) => {
+    const address = freshAddress();
+    const caller = await service.account('free');
+    const known = await caller.get(path).expect(404);
+    expect(limitOf(known)).toEqual({ limit: '10', remaining: '9' });
+    const unknown = await stranger(address, path).expect(404);
+    expect(limitOf(unknown)).toEqual({ limit: '5', remaining: '4' });
+    expect(known.body).toEqual(unknown.body);
+    await suspend(caller);
+    await caller.get(path).expect(404);
+  });
+
+  it('an empty bucket is 429 there, too', async () => {
+    const address = freshAddress();
+    for (let i = 0; i < ADDRESS.burst; i++) await stranger(address, '/v1/nothing').expect(404);
+    expectRefusal(await stranger(address, '/v1/nothing'));
+    const caller = await service.account('free');
+    await countAllowed(redis, [caller], FREE, 0);
+    expectRefusal(await caller.get('/v1/nothing'));
+  });
+});
+
+describe('D6: what takes nothing', () => {
+  it('OPTIONS: 204 without credentials, with the headers, and as often as one likes', async () => {
+    const address = freshAddress();
+    const options = () => request(service.url).options('/v1/recordings').set('X-Forwarded-For', address);
+    for (let i = 0; i < ADDRESS_ATTEMPTS; i++) {
+      expect(limitOf(await options().expect(204))).toEqual({ limit: '5', remaining: '5' });
+    }
+    const caller = await service.account('free');
+    await options().set(caller.headers).expect(204);
+    expect(limitOf(await caller.get('/v1/account')).remaining).toBe('9');
+  });
+
+  it.each(['/health/live', '/health/ready', '/metrics', '/openapi.json', '/nothing'])(
+    '%s, which lies outside /v1 and has no such headers',
+    async (path) => {
+      const shots = await rapidFire((i) => (i < ADDRESS.burst + 5 ? { url: service.url + path } : null), 4);
+      expect(shots.filter(({ status }) => status === 429)).toEqual([]);
+      expect(shots.flatMap(({ headers }) => Object.keys(headers)).filter((name) => /ratelimit/.test(name))).toEqual([]);
+    },
+  );
+});
+
+describe('D6: when Redis cannot be reached the API keeps serving, with the same bucket in the process', () => {
+  /** What one wait for Redis may take: 250 ms by the design, and what a busy machine adds. */
+  const ONE_WAIT_MS = 250 + 400;
+
+  async function serveWith(redisUrl: string, work: (away: Service) => Promise<void>): Promise<void> {
+    const away = await startService(ground, { ROLES: 'api', REDIS_URL: redisUrl });
+    try {
+      await work(away);
+    } finally {
+      await away.close();
+    }
+  }
+
+  const fire = (caller: Caller, times: number, inFlight: number) =>
+    rapidFire((i) => (i < times ? { url: `${caller.url}/v1/webhooks`, headers: caller.headers } : null), inFlight);
+
+  it('away from the start: burst allowed and not one more; ready, degraded', async () => {
+    await serveWith(`redis://127.0.0.1:${await freePort()}`, async (away) => {
+      const caller = await away.account('free');
+      const shots = await fire(caller, 40, 10);
+      expect(shots.filter(({ status }) => status === 200)).toHaveLength(20);
+      expect(shots.filter(({ status }) => status === 429)).toHaveLength(20);
+      const { body } = await request(away.url).get('/health/ready').expect(200);
+      expect(body.status).toBe('degraded');
+    });
+  });
+
+  it('frozen: the first requests wait 250 ms and no longer, those of the next second not at all', async () => {
+    const line = await Line.to(ground.environment.REDIS_URL as string);
+    try {
+      await serveWith(line.url, async (away) => {
+        const caller = await away.account('pro');
+        await caller.get('/v1/webhooks').expect(200);
+        line.freeze();
+        const [first] = await fire(caller, 1, 1);
+        expect(first?.status).toBe(200);
+        expect(first?.ms).toBeGreaterThanOrEqual(240);
+        expect(first?.ms).toBeLessThan(ONE_WAIT_MS);
+
+        const rest = await fire(caller, 60, 1);
+        expect(rest.every(({ status }) => status === 200)).toBe(true);
+        const slow = rest.filter(({ ms }) => ms >= 240);
+        expect(Math.max(...rest.map(({ ms }) => ms))).toBeLessThan(ONE_WAIT_MS);
+        const seconds = rest.reduce((sum, { ms }) => sum + ms, 0) / 1000;
+        expect(slow.length).toBeLessThanOrEqual(Math.ceil(seconds));
+      });
+    } finally {
+      await line.close();
+    }
+  });
+
+  it('a stall of the process itself is not taken for Redis being away', async () => {
+    const asked = service.app.get(RedisService).attempt((client) => client.ping());
+    const end = Date.now() + 400;
+    while (Date.now() < end);
+    expect(await asked).toBe('PONG');
+  });
+
+  it('cut and mended: the account’s bucket is the shared one again', async () => {
+    const line = await Line.to(ground.environment.REDIS_URL as string);
+    try {
+      await serveWith(line.url, async (away) => {
+        const caller = await away.account('free');
+        const shared = () => redis.exists(`rate-limit:account:${caller.accountId}`);
+        await line.cut();
+        const shots = await fire(caller, 25, 5);
+        expect(shots.filter(({ status }) => status === 200)).toHaveLength(20);
+        expect(await shared()).toBe(0);
+        await line.mend();
+        await eventually(async () => {
+          await caller.get('/v1/webhooks');
+          return (await shared()) === 1;
+        });
+      });
+    } finally {
+      await line.close();
+    }
+  });
+});
+
+describe('the script in Redis and its twin in the process', () => {
+  const SCRIPT = readFileSync(join(ROOT, 'src/platform/rate-limit/token-bucket.lua'), 'utf8');
+  const move = (bucket: string, { rate, burst }: RateLimit, cost: 0 | 1) =>
+    redis.eval(SCRIPT, 2, bucket, 'no epoch', rate, burst, cost, '');
+
+  it('give the same answers to any sequence of requests at the same times', async () => {
+    const limit = fc
+      .tuple(fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 20_000, max: 1_000_000 })), fc.nat(30))
+      .map(([rate, headroom]) => ({ rate, burst: rate + headroom }));
+    const small = fc
+      .tuple(fc.integer({ min: 1, max: 4 }), fc.nat(4))
+      .map(([rate, more]) => ({ rate, burst: rate + more }));
+    const step = fc.record({ name: fc.constantFrom('a', 'b'), cost: fc.constantFrom<0 | 1>(0, 1, 1, 1) });
+    const scenario = fc.tuple(fc.oneof(limit, small), fc.array(step, { minLength: 1, maxLength: 60 }), fc.uuid());
+    await fc.assert(
+      fc.asyncProperty(scenario, async ([plan, steps, run]) => {
+        let clock = 0;
+        const twin = new LocalBuckets(() => clock);
+        for (const { name, cost } of steps) {
+          const answer = await move(`twin:${run}:${name}`, plan, cost);
+          const [taken, backlog, time] = answer as [number, number, number];
+          clock = time;
+          const ofScript: BucketState = bucketState(plan, taken === 1, backlog, time);
+          expect(twin.take(name, plan, cost)).toEqual(ofScript);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('agree when an account changes its plan in between', async () => {
+    const plans = fc.constantFrom({ rate: 10, burst: 20 }, { rate: 100, burst: 200 }, { rate: 7, burst: 7 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(plans, { minLength: 1, maxLength: 60 }), fc.uuid(), async (sequence, run) => {
+        let clock = 0;
+        const twin = new LocalBuckets(() => clock);
+        for (const plan of sequence) {
+          const answer = await move(`plans:${run}`, plan, 1);
+          const [taken, backlog, time] = answer as [number, number, number];
+          clock = time;
+          expect(twin.take('a', plan, 1)).toEqual(bucketState(plan, taken === 1, backlog, time));
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('leave nothing behind in Redis once a bucket is full again', async () => {
+    await move('expiring', { rate: 60, burst: 60 }, 1);
+    expect(await redis.pttl('expiring')).toBeGreaterThan(1000);
+    expect(await redis.pttl('expiring')).toBeLessThanOrEqual(2000);
+  });
+});
+
+function postText(caller: Caller, text: string): PromiseLike<Response> {
+  return request(caller.url).post('/v1/webhooks').set(caller.headers).type('application/json').send(text);
+}

@@ -1,0 +1,258 @@
+import { createSecretKey, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
+import request, { type Test } from 'supertest';
+import { AccountService } from '../../../src/modules/account/account.service.js';
+import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
+import { silenceWav } from '../../support/audio/audio-bytes.js';
+import type { Caller } from '../../support/http/api-client.js';
+import { call, type Ids, NAMED_OPERATIONS, type Operation } from '../../support/http/operations.js';
+import { expectHeaders, expectInvalid, expectRefusal } from '../../support/http/expect-errors.js';
+import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { CREATED_ACCESS_TOKEN, CREATED_RECORDING } from '../../support/http/response-shapes.js';
+import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+const TOKENS = '/v1/account/access-tokens';
+const NOTE = silenceWav(0.1);
+
+describe('access tokens (D15)', () => {
+  let ground: Ground;
+  let service: Service;
+  let caller: Caller;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api' });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  beforeEach(async () => {
+    caller = await service.account();
+  });
+
+  const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
+  const uploadWith = (headers: Record<string, string>): Test =>
+    request(service.url).post('/v1/recordings').set(headers).attach('file', NOTE, 'note.wav');
+
+  async function tokenFor(identity: string, by = caller): Promise<string> {
+    return (await by.post(TOKENS, { identity }).expect(201)).body.token;
+  }
+
+  describe('create', () => {
+    it('answers 201 with exactly its shape, for an hour when nothing is said (D2)', async () => {
+      const answer = await caller.post(TOKENS, { identity: 'user-42' }).expect(201);
+
+      expect(answer.body).toStrictEqual({ ...CREATED_ACCESS_TOKEN, identity: 'user-42' });
+      expect((Date.parse(answer.body.expires_at) - Date.now()) / 1000).toBeCloseTo(3600, -1);
+      expectHeaders(answer);
+    });
+
+    it('makes a JWT under HS256: the account as sub, the end user as identity, and the end it tells', async () => {
+      const { body } = await caller.post(TOKENS, { identity: 'user-42', expires_in: 900 }).expect(201);
+
+      expect(decodeProtectedHeader(body.token)).toMatchObject({ alg: 'HS256', typ: 'JWT' });
+      const { sub, identity, exp, iat } = decodeJwt(body.token);
+      expect({ sub, identity, exp }).toEqual({
+        sub: caller.accountId,
+        identity: 'user-42',
+        exp: Date.parse(body.expires_at) / 1000,
+      });
+      expect((exp as number) - (iat as number)).toBe(900);
+    });
+
+    it.each([
+      ['a lifetime of 60 s', { expires_in: 60 }],
+      ['a lifetime of a day', { expires_in: 86_400 }],
+      ['an identity of one character', { identity: 'x' }],
+      ['an identity of 255 characters, counted as code points', { identity: '🎙'.repeat(255) }],
+    ])('takes %s', async (_, body) => {
+      await caller.post(TOKENS, { identity: 'user-42', ...body }).expect(201);
+    });
+
+    it.each<[string, object, string]>([
+      ['no identity', { identity: undefined }, 'identity'],
+      ['null for an identity', { identity: null }, 'identity'],
+      ['an empty identity', { identity: '' }, 'identity'],
+      ['an identity of 256 characters', { identity: 'x'.repeat(256) }, 'identity'],
+      ['a number for an identity', { identity: 42 }, 'identity'],
+      ['an identity with a control character', { identity: 'user\u0000' }, 'identity'],
+      ['an identity with a lone surrogate', { identity: 'user\udc00' }, 'identity'],
+      ['a lifetime of 59 s', { expires_in: 59 }, 'expires_in'],
+      ['a lifetime of more than a day', { expires_in: 86_401 }, 'expires_in'],
+      ['a lifetime of 90.5 s', { expires_in: 90.5 }, 'expires_in'],
+      ['text for a lifetime', { expires_in: '900' }, 'expires_in'],
+      ['null for a lifetime', { expires_in: null }, 'expires_in'],
+      ['a negative lifetime', { expires_in: -900 }, 'expires_in'],
+      ['scopes, which it never holds', { scopes: ['recordings:write'] }, 'scopes'],
+    ])('refuses %s, naming the field (2001)', async (_, body, field) => {
+      expectInvalid(await caller.post(TOKENS, { identity: 'user-42', ...body }), field);
+    });
+
+    it('takes no query parameter (D16)', async () => {
+      expectInvalid(await caller.post(`${TOKENS}?ttl=60`, { identity: 'user-42' }), 'ttl');
+    });
+  });
+
+  describe('upload', () => {
+    it('is let in by a token alone, whose identity becomes user_id', async () => {
+      const answer = await uploadWith(bearer(await tokenFor('user-42'))).expect(201);
+
+      expect(answer.body).toStrictEqual({
+        ...CREATED_RECORDING,
+        tenant_id: caller.accountId,
+        user_id: 'user-42',
+        upload_source: 'access_token',
+        features: null,
+        custom_tags: null,
+        processed_at: null,
+      });
+      expect((await caller.get(answer.body.uri).expect(200)).body).toMatchObject({ user_id: 'user-42' });
+    });
+
+    it('takes the identity from a token beside the key pair, and is by api then', async () => {
+      const { body } = await uploadWith({ ...caller.headers, ...bearer(await tokenFor('user-42')) }).expect(201);
+
+      expect(body).toMatchObject({ user_id: 'user-42', upload_source: 'api' });
+    });
+
+    it('has no user_id with a key pair alone', async () => {
+      const { body } = await uploadWith(caller.headers).expect(201);
+
+      expect(body).toMatchObject({ user_id: null, upload_source: 'api' });
+    });
+
+    it('takes the scheme in any case, and leaves other schemes alone', async () => {
+      const token = await tokenFor('user-42');
+
+      await uploadWith({ Authorization: `bearer ${token}` }).expect(201);
+      const { body } = await uploadWith({ ...caller.headers, Authorization: 'Basic dXNlcjpwYXNz' }).expect(201);
+      expect(body.user_id).toBeNull();
+      expectRefusal(await uploadWith({ Authorization: 'Basic dXNlcjpwYXNz' }), 'AuthenticationError');
+    });
+
+    it('lets the pair’s scopes decide when both are there', async () => {
+      const weak = await service.key(caller, ['recordings:read']);
+      const answer = await uploadWith({ ...weak.headers, ...bearer(await tokenFor('user-42')) });
+
+      expectRefusal(answer, 'PermissionError', { required_scope: 'recordings:write' });
+    });
+
+    it('is 401 when token and pair belong to different accounts', async () => {
+      const other = await service.account();
+      const answer = await uploadWith({ ...caller.headers, ...bearer(await tokenFor('user-42', other)) });
+
+      expectRefusal(answer, 'AuthenticationError');
+    });
+
+    it('is 401 when one of the two is no good', async () => {
+      const token = await tokenFor('user-42');
+      const wrongPair = { ...caller.headers, 'X-Service-API-Secret': 'vns_wrong' };
+
+      expectRefusal(await uploadWith({ ...wrongPair, ...bearer(token) }), 'AuthenticationError');
+      expectRefusal(await uploadWith({ ...caller.headers, ...bearer('nonsense') }), 'AuthenticationError');
+      expectRefusal(await uploadWith({ ...caller.headers, Authorization: 'Bearer' }), 'AuthenticationError');
+    });
+
+    it('draws on the account’s bucket (D6)', async () => {
+      const free = await service.account('free');
+      const token = await tokenFor('user-42', free);
+      const answer = await uploadWith(bearer(token)).expect(201);
+
+      expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '8' });
+    });
+
+    it('is 403 for the token of a suspended account (D4)', async () => {
+      const token = await tokenFor('user-42');
+      await service.app.get(AccountService).update(caller.accountId, { status: 'suspended' });
+
+      expectRefusal(await uploadWith(bearer(token)), 'AccountSuspendedError');
+    });
+  });
+
+  describe('any other operation', () => {
+    const others = NAMED_OPERATIONS.filter(([, { takesToken }]) => !takesToken);
+    const ids: Ids = { key_id: randomUUID(), webhook_id: randomUUID(), recording_id: randomUUID() };
+
+    it.each(others)('%s is 403 with a token alone', async (_, operation: Operation) => {
+      const guest = { url: service.url, headers: bearer(await tokenFor('user-42')) };
+
+      expectRefusal(await call(guest, operation, ids), 'PermissionError', { required_scope: operation.scope });
+    });
+
+    it('goes by the pair when both are there', async () => {
+      const both = { ...caller.headers, ...bearer(await tokenFor('user-42')) };
+
+      await request(service.url).get('/v1/account').set(both).expect(200);
+    });
+
+    it('is 404 on a path that does not exist (D6)', async () => {
+      const token = await tokenFor('user-42');
+
+      expectRefusal(await request(service.url).get('/v1/nowhere').set(bearer(token)), 'NotFoundError');
+    });
+  });
+
+  describe('a token that is no good is 401', () => {
+    const now = () => Math.floor(Date.now() / 1000);
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+
+    /** As the service makes them, but for what the test changes. */
+    async function signed(claims: JWTPayload, key?: Parameters<SignJWT['sign']>[0], alg = 'HS256'): Promise<string> {
+      const honest = {
+        iss: 'voice-note-transcription',
+        aud: 'upload',
+        sub: caller.accountId,
+        identity: 'user-42',
+        exp: now() + 600,
+      };
+      const payload = Object.fromEntries(Object.entries({ ...honest, ...claims }).filter(([, v]) => v !== undefined));
+      return await new SignJWT(payload)
+        .setProtectedHeader({ alg, typ: 'JWT' })
+        .sign(key ?? service.app.get(SecretsService).tokenKey);
+    }
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+    const bad: [string, () => string | Promise<string>][] = [
+      ['nonsense', () => 'nonsense'],
+      ['empty', () => ''],
+      ['three empty parts', () => '..'],
+      ['expired', () => signed({ exp: now() - 1 })],
+      ['without an end', () => signed({ exp: undefined })],
+      ['not valid yet', () => signed({ nbf: now() + 600 })],
+      ['signed with another key', () => signed({}, createSecretKey(randomBytes(32)))],
+      ['signed with the SECRET_KEY itself', () => signed({}, Buffer.from(ground.environment.SECRET_KEY as string))],
+      ['signed with RS256', () => signed({}, rsa, 'RS256')],
+      ['signed with HS512', () => signed({}, createSecretKey(randomBytes(64)), 'HS512')],
+      ['not signed', async () => `${part({ alg: 'none' })}.${(await signed({})).split('.')[1]}.`],
+      ['without its signature', async () => (await signed({})).replace(/\.[^.]*$/, '.')],
+      ['of another issuer', () => signed({ iss: 'somebody' })],
+      ['for another purpose', () => signed({ aud: 'download' })],
+      ['without an account', () => signed({ sub: undefined })],
+      ['of an unknown account', () => signed({ sub: randomUUID() })],
+      ['of something that is no account', () => signed({ sub: 'x' })],
+      ['without an identity', () => signed({ identity: undefined })],
+      ['with a number as identity', () => signed({ identity: 42 })],
+    ];
+
+    it('while the same with nothing changed is good', async () => {
+      await uploadWith(bearer(await signed({}))).expect(201);
+    });
+
+    it.each(bad)('%s', async (_, make) => {
+      expectRefusal(await uploadWith(bearer(await make())), 'AuthenticationError');
+    });
+
+    it('one whose identity was changed', async () => {
+      const [head, payload, signature] = (await signed({})).split('.') as [string, string, string];
+      const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+
+      const forged = `${head}.${part({ ...claims, identity: 'user-1' })}.${signature}`;
+      expectRefusal(await uploadWith(bearer(forged)), 'AuthenticationError');
+    });
+  });
+});

@@ -1,0 +1,805 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import request, { type Test } from 'supertest';
+import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
+import { garbage, notAudio, silenceWav, wavOfBytes } from '../../support/audio/audio-bytes.js';
+import { type Caller, speech } from '../../support/http/api-client.js';
+import { eventually } from '../../support/service/eventually.js';
+import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
+import { filePart, form, FORM_TYPE, part, textPart } from '../../support/http/multipart.js';
+import { head, RawConnection } from '../../support/http/raw-http.js';
+import { expectHeaders, expectInvalid, expectRefusal, statusesOf } from '../../support/http/expect-errors.js';
+import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { CREATED_RECORDING, pageOf, RECORDING, SINGLE_RECORDING } from '../../support/http/response-shapes.js';
+import { backdate, fail, transcribe, upload } from '../../support/state/recording-states.js';
+import { STRANGE_IDS } from '../../support/http/invalid-ids.js';
+import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
+import { traces } from '../../support/state/upload-traces.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+const RECORDINGS = '/v1/recordings';
+const NOTE = silenceWav(0.1);
+const MAX_BYTES = 26_214_400;
+
+/** What a recording is before a worker has looked at it, apart from what its file says. */
+const FRESH = {
+  user_id: null,
+  status: 'processing',
+  features: null,
+  client_ip: '127.0.0.1',
+  user_agent: null,
+  upload_source: 'api',
+  custom_tags: null,
+  processed_at: null,
+};
+
+describe('recordings', () => {
+  let ground: Ground;
+  let service: Service;
+  let caller: Caller;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api' });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  beforeEach(async () => {
+    caller = await service.account();
+  });
+
+  /** A form as it stands on the wire. */
+  const post = (body: Buffer | string, type = FORM_TYPE): Test =>
+    request(service.url).post(RECORDINGS).set(caller.headers).set('Content-Type', type).send(body);
+
+  const total = async (query = '') => (await caller.get(`${RECORDINGS}${query}`).expect(200)).body.total as number;
+
+  describe('upload', () => {
+    it('answers 201 with the single shape, a code and a Location (D20, D22, D25)', async () => {
+      const answer = await caller.upload(NOTE, {}, 'note.wav').set('User-Agent', 'Recorder/1.0').expect(201);
+      const { id, created_at: createdAt } = answer.body;
+
+      const [year, month] = createdAt.split('-');
+      const expected = {
+        ...CREATED_RECORDING,
+        ...FRESH,
+        id,
+        tenant_id: caller.accountId,
+        user_agent: 'Recorder/1.0',
+        original_filename: 'note.wav',
+        s3_key: `${caller.accountId}/${year}/${month}/${id}.wav`,
+        s3_bucket: 'voice-notes',
+        duration_seconds: 0.1,
+        file_size_bytes: NOTE.length,
+        audio_format: 'wav',
+        sample_rate: 16_000,
+        channels: 1,
+        bit_rate: 256_000,
+        audio_codec: 'pcm_s16le',
+        updated_at: createdAt,
+        uri: `${RECORDINGS}/${id}`,
+        subresource_uris: { transcription: `${RECORDINGS}/${id}/transcription` },
+      };
+      expect(answer.body).toStrictEqual(expected);
+      expect(answer.headers.location).toBe(`${RECORDINGS}/${id}`);
+      expect(answer.headers).not.toHaveProperty('idempotent-replayed');
+      expectHeaders(answer);
+      const { code: _, ...single } = expected;
+      expect((await caller.get(answer.headers.location as string).expect(200)).body).toStrictEqual(single);
+    });
+
+    it('has the audio in storage when it answers (D20, D25)', async () => {
+      const { body } = await caller.upload(NOTE).expect(201);
+
+      await access(join(ground.environment.STORAGE_DIR as string, 'objects', body.s3_key));
+    });
+
+    it.each([
+      ['wav', { sample_rate: 16_000, audio_codec: 'pcm_s16le', bit_rate: 256_000 }],
+      ['mp3', { sample_rate: 44_100, audio_codec: 'mp3', bit_rate: 64_000 }],
+      ['ogg', { sample_rate: 48_000, audio_codec: 'opus', bit_rate: expect.any(Number) }],
+      ['webm', { sample_rate: 48_000, audio_codec: 'opus' }],
+    ])('tells %s by its content, whatever its name and type say, and measures it (D21, D22)', async (format, facts) => {
+      const bytes = await speech(`go-forward-ten-meters.${format}`);
+      const { body } = await post(form(filePart(bytes, 'holiday.png', 'file', 'image/png'))).expect(201);
+
+      const { length } = bytes;
+      expect(body).toStrictEqual({
+        ...CREATED_RECORDING,
+        ...FRESH,
+        original_filename: 'holiday.png',
+        audio_format: format,
+        file_size_bytes: length,
+        channels: 1,
+        ...facts,
+      });
+      expect(body.s3_key).toMatch(new RegExp(`\\.${format}$`));
+      expect(Math.abs(body.duration_seconds - 2.786)).toBeLessThan(0.02);
+    });
+
+    it.each(Object.keys(notAudio))('refuses %s under the name of audio: 400, field file (D21)', async (kind) => {
+      const bytes = notAudio[kind]?.() ?? '';
+
+      expectInvalid(await post(form(filePart(bytes))), 'file');
+    });
+
+    it('takes what looks right and cannot be decoded; its length is 0 (D21)', async () => {
+      const { body } = await caller.upload(garbage('wav', 1)).expect(201);
+
+      expect(body).toMatchObject({ status: 'processing', duration_seconds: 0, bit_rate: null });
+    });
+
+    it.each<[string, Buffer, string]>([
+      ['an empty file', form(filePart('')), 'file'],
+      ['a form without a file', form(textPart('language', 'english')), 'file'],
+      ['a form without anything', form(), 'file'],
+      ['text in place of the file', form(textPart('file', 'RIFF')), 'file'],
+      ['two files', form(filePart(NOTE), filePart(NOTE)), 'file'],
+      ['a file under another name', form(filePart(NOTE, 'note.wav', 'audio')), 'audio'],
+      ['an unknown field', form(filePart(NOTE), textPart('user_id', 'user-1')), 'user_id'],
+      ['a misspelt field', form(filePart(NOTE), textPart('custom_tag', '{}')), 'custom_tag'],
+      [
+        'a field twice',
+        form(filePart(NOTE), textPart('language', 'english'), textPart('language', 'english')),
+        'language',
+      ],
+    ])('refuses %s, naming the field (D20, 2001)', async (_, body, field) => {
+      expectInvalid(await post(body), field);
+      expect(await total()).toBe(0);
+    });
+
+    it.each<[string, Buffer | string, string]>([
+      ['JSON', '{"file":"RIFF"}', 'application/json'],
+      ['a bare file', NOTE, 'audio/wav'],
+      ['a form of the other kind', 'file=RIFF', 'application/x-www-form-urlencoded'],
+      ['a form without a boundary', form(filePart(NOTE)), 'multipart/form-data'],
+      ['a form that breaks off', form(filePart(NOTE)).subarray(0, 300), FORM_TYPE],
+      ['a form that is none', 'nothing of the kind', FORM_TYPE],
+    ])('refuses %s: 400 (2002)', async (_, body, type) => {
+      expectRefusal(await post(body, type), 'MalformedRequestError');
+      expect(await total()).toBe(0);
+    });
+
+    it('refuses a compressed form: 400 (2002)', async () => {
+      expectRefusal(await post(form(filePart(NOTE))).set('Content-Encoding', 'gzip'), 'MalformedRequestError');
+    });
+
+    it('takes 26,214,400 bytes and not one more: 413 with max_bytes (D21, 2013)', async () => {
+      const { body } = await caller.upload(wavOfBytes(MAX_BYTES)).expect(201);
+      expect(body).toMatchObject({ file_size_bytes: MAX_BYTES, duration_seconds: 819.199 });
+      await caller.delete(body.uri).expect(204);
+
+      const one = await caller.upload(wavOfBytes(MAX_BYTES + 1));
+      expectRefusal(one, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+      const many = await caller.upload(wavOfBytes(MAX_BYTES + 100_000));
+      expectRefusal(many, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+    });
+
+    it('outlives clients that go away before, while and after it looks at them', async () => {
+      const before = await traces(service, ground);
+      const text = form(filePart(NOTE));
+      const opening = head('POST', RECORDINGS, [
+        ['Content-Type', FORM_TYPE],
+        ['Content-Length', text.length],
+        ...Object.entries(caller.headers),
+      ]);
+      for (const sent of [0, 1, 200, text.length - 1]) {
+        for (let turns = 0; turns < 8; turns++) {
+          const connection = await RawConnection.open(service.url);
+          await connection.send(Buffer.concat([Buffer.from(opening), text.subarray(0, sent)]));
+          for (let turn = 0; turn < turns; turn++) await setImmediate();
+          connection.destroy();
+        }
+      }
+
+      await eventually(async () => isDeepStrictEqual(await traces(service, ground), before), 5000);
+      await caller.upload(NOTE).expect(201);
+    });
+
+    it('leaves nothing behind when it refuses', async () => {
+      const before = await traces(service, ground);
+      await caller.upload(NOTE, { language: 'klingonese' }).expect(400);
+      await caller.upload(NOTE, { custom_tags: '[]' }).expect(400);
+      await caller.upload(Buffer.from('no audio')).expect(400);
+      await caller.upload(NOTE).set('Idempotency-Key', 'é').expect(400);
+
+      expect(await traces(service, ground)).toEqual(before);
+    });
+
+    it('takes no query parameter (D16)', async () => {
+      expectInvalid(await post(form(filePart(NOTE))).query({ language: 'english' }), 'language', /not a parameter/);
+    });
+
+    it.each([
+      ['a path', '../../etc/passwd.wav', 'passwd.wav'],
+      ['a path of Windows', 'C:\\\\dir\\\\note.wav', 'note.wav'],
+      ['letters of any script', 'Notiz – ärger 会議 🎙.wav', 'Notiz – ärger 会議 🎙.wav'],
+      ['control characters', 'a\u0085b\u009dc.wav', 'abc.wav'],
+      ['a bidi override', 'note\u202Evaw.exe', 'notevaw.exe'],
+      ['300 characters', `${'x'.repeat(296)}.wav`, `${'x'.repeat(251)}.wav`],
+      ['dots alone', '..', 'recording'],
+    ])('keeps the base name of a file named by %s (D22)', async (_, sent, kept) => {
+      const { body } = await post(form(filePart(NOTE, sent))).expect(201);
+
+      expect(body.original_filename).toBe(kept);
+    });
+
+    it('keeps no control character that comes encoded (D22)', async () => {
+      const encoded = [`Content-Disposition: form-data; name="file"; filename*=UTF-8''a%07b%0D%0Ac%7F.wav`];
+      const { body } = await post(form(part(encoded, NOTE))).expect(201);
+
+      expect(body.original_filename).toBe('abc.wav');
+    });
+
+    it('has a name also for a file without one (D22)', async () => {
+      const nameless = part(
+        ['Content-Disposition: form-data; name="file"', 'Content-Type: application/octet-stream'],
+        NOTE,
+      );
+      const { body } = await post(form(nameless)).expect(201);
+
+      expect(body.original_filename).toMatch(/./);
+    });
+
+    it.each(['english', 'English', 'GERMAN', 'chinese', 'haitian creole'])(
+      'takes the language %s (D20)',
+      async (language) => {
+        await caller.upload(NOTE, { language }).expect(201);
+      },
+    );
+
+    it.each(['klingonese', 'en', 'en-US', 'eng', '', ' ', 'english, german', 'english\u0000', '42', '[]'])(
+      'refuses the language %j, which is no language’s name (D20)',
+      async (language) => {
+        expectInvalid(await post(form(filePart(NOTE), textPart('language', language))), 'language');
+      },
+    );
+  });
+
+  describe('custom_tags (2.4, D28)', () => {
+    const tags = (json: string): Test => post(form(filePart(NOTE), textPart('custom_tags', json)));
+    const many = (count: number) =>
+      JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v'])));
+    /** Of exactly so many bytes: keys of three, values of up to 128. */
+    const sized = (bytes: number): string => {
+      const all: Record<string, string> = {};
+      for (let i = 0; i < 8; i++) all[`k${i}${i}`] = 'x'.repeat(118);
+      const short = bytes - JSON.stringify(all).length;
+      all['k77'] += 'x'.repeat(short);
+      return JSON.stringify(all);
+    };
+
+    it.each([
+      ['an empty object, which stays one', '{}'],
+      ['one tag', '{"ticket":"T-1042"}'],
+      ['ten tags', many(10)],
+      ['a key of 32 characters of every kind allowed', `{"${'aZ09_-'.repeat(5)}xy":"v"}`],
+      ['an empty value', '{"k":""}'],
+      ['a value of 128 code points', `{"k":"${'🎙'.repeat(128)}"}`],
+      ['keys that look like numbers, in the order sent', '{"b":"1","10":"2","2":"3","a":"4"}'],
+      ['keys that mean something to JavaScript', '{"__proto__":"p","constructor":"c","toString":"t"}'],
+      ['a value with quotes and backslashes', '{"k":"\\"\\\\/"}'],
+    ])('takes %s', async (_, json) => {
+      const created = await tags(json).expect(201);
+      const answers = [
+        created,
+        await caller.get(created.body.uri).expect(200),
+        await caller.get(RECORDINGS).expect(200),
+      ];
+
+      for (const { text } of answers) expect(text).toContain(`"custom_tags":${json},`);
+    });
+
+    it('takes 1024 bytes of compact JSON, however much white space is sent', async () => {
+      const json = sized(1024);
+      expect(Buffer.byteLength(json)).toBe(1024);
+
+      await tags(json).expect(201);
+      await tags(JSON.stringify(JSON.parse(json), null, 4)).expect(201);
+    });
+
+    it.each<[string, string, RegExp]>([
+      ['11 tags', many(11), /at most 10 keys/],
+      ['an empty key', '{"":"v"}', /key ""/],
+      ['a key of 33 characters', `{"${'k'.repeat(33)}":"v"}`, /"k+….*32 characters|k{32}.*32 characters/],
+      ['a key with a dot', '{"a.b":"v"}', /"a\.b".*A-Z a-z 0-9 _ -/],
+      ['a key with a space', '{"a b":"v"}', /"a b".*A-Z a-z 0-9 _ -/],
+      ['a key beyond ASCII', '{"schlüssel":"v"}', /"schlüssel".*A-Z a-z 0-9 _ -/],
+      ['a number for a value', '{"count":1}', /"count" must be a string/],
+      ['null for a value', '{"count":null}', /"count" must be a string/],
+      ['an object for a value', '{"count":{"a":"b"}}', /"count" must be a string/],
+      ['a value of 129 characters', `{"long":"${'x'.repeat(129)}"}`, /"long".*128 characters/],
+      ['a value with a control character', '{"bad":"a\\u0007b"}', /"bad".*control characters/],
+      ['a value with a line break', '{"bad":"a\\nb"}', /"bad".*control characters/],
+      ['a value with a lone surrogate', '{"bad":"a\\ud83c"}', /"bad".*surrogates/],
+      ['1025 bytes', sized(1025), /1024 bytes/],
+      [
+        'what is few characters and many bytes',
+        `{"a":"${'会'.repeat(128)}","b":"${'会'.repeat(128)}","c":"${'会'.repeat(128)}"}`,
+        /1024 bytes/,
+      ],
+      ['a list', '["a"]', /JSON object/],
+      ['a string', '"a"', /JSON object/],
+      ['null', 'null', /JSON object/],
+      ['no JSON', '{ticket:1}', /JSON object/],
+      ['nothing', '', /JSON object/],
+    ])('refuses %s, naming key and rule', async (_, json, reason) => {
+      expectInvalid(await tags(json), 'custom_tags', reason);
+      expect(await total()).toBe(0);
+    });
+  });
+
+  describe('Idempotency-Key (D20)', () => {
+    const again = (key: string, fields: Record<string, string> = {}, note = NOTE, by = caller): Test =>
+      by.upload(note, fields).set('Idempotency-Key', key);
+
+    it('answers a repeated upload with the first one’s recording, 201 and Idempotent-Replayed', async () => {
+      const fields = { custom_tags: '{"a":"b"}', language: 'english' };
+      const first = await again('key-1', fields).expect(201);
+      expect(first.headers).not.toHaveProperty('idempotent-replayed');
+      const second = await again('key-1', { ...fields, language: 'ENGLISH' }).expect(201);
+
+      expect(second.headers).toMatchObject({ 'idempotent-replayed': 'true', location: first.body.uri });
+      expect(second.body).toEqual(first.body);
+      expect(await total()).toBe(1);
+      expectHeaders(second);
+    });
+
+    it('shows the recording as it is by then', async () => {
+      const { body: first } = await again('key-1').expect(201);
+      await transcribe(service, first.id);
+      const { body } = await again('key-1').expect(201);
+
+      expect(body).toMatchObject({ id: first.id, status: 'transcribed', code: 'RECORDING_CREATED' });
+    });
+
+    it('makes one recording of the same upload ten times at once, and keeps one object', async () => {
+      const before = await traces(service, ground);
+      const answers = await Promise.all(Array.from({ length: 10 }, () => again('key-1').expect(201)));
+
+      expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+      expect(answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true')).toHaveLength(1);
+      expect(await total()).toBe(1);
+      const after = await eventually(async () => {
+        const now = await traces(service, ground);
+        return now.removals.length === 0 && now.spooled.length === 0 && now;
+      });
+      expect(after.objects.length - before.objects.length).toBe(1);
+      const { body: account } = await caller.get('/v1/account');
+      expect(account.usage.current_month.recordings_count).toBe(1);
+    });
+
+    it.each<[string, Record<string, string>, Buffer]>([
+      ['other bytes', {}, silenceWav(0.2)],
+      ['another language', { language: 'german' }, NOTE],
+      ['other tags', { custom_tags: '{"a":"b"}' }, NOTE],
+    ])('is 409 for %s under the same key', async (_, fields, note) => {
+      await again('key-1').expect(201);
+
+      expectRefusal(await again('key-1', fields, note), 'ConflictError');
+      expect(await total()).toBe(1);
+    });
+
+    it('lets one of several different uploads at once have the key', async () => {
+      const notes = [0.1, 0.2, 0.3, 0.4].map((seconds) => silenceWav(seconds));
+      const answers = await Promise.all(notes.map((note) => again('key-1', {}, note)));
+
+      expect(statusesOf(answers)).toEqual([201, 409, 409, 409]);
+      expect(await total()).toBe(1);
+    });
+
+    it('is 409 when the recording has been deleted', async () => {
+      const { body } = await again('key-1').expect(201);
+      await caller.delete(body.uri).expect(204);
+
+      expectRefusal(await again('key-1'), 'ConflictError');
+      expect(await total()).toBe(0);
+    });
+
+    it('belongs to one account', async () => {
+      const { body: mine } = await again('key-1').expect(201);
+      const { body: theirs } = await again('key-1', {}, silenceWav(0.2), await service.account()).expect(201);
+
+      expect(theirs.id).not.toBe(mine.id);
+    });
+
+    it('belongs to one identity', async () => {
+      const ids = new Set([(await again('key-1').expect(201)).body.id]);
+      for (const identity of ['user-1', 'user-2']) {
+        const { body } = await caller.post('/v1/account/access-tokens', { identity }).expect(201);
+        const sent = () => again('key-1').set('Authorization', `Bearer ${body.token}`).expect(201);
+        ids.add((await sent()).body.id);
+        ids.add((await sent()).body.id);
+      }
+      expect(ids.size).toBe(3);
+    });
+
+    it('is forgotten after 24 h', async () => {
+      const { body: first } = await again('key-1').expect(201);
+      await service.database.query(
+        `UPDATE idempotency_keys SET created_at = now() - interval '24 hours 1 minute' WHERE account_id = $1`,
+        [caller.accountId],
+      );
+      const { body: second, headers } = await again('key-1', {}, silenceWav(0.2)).expect(201);
+
+      expect(second.id).not.toBe(first.id);
+      expect(headers).not.toHaveProperty('idempotent-replayed');
+    });
+
+    it('is not used up by a refused upload', async () => {
+      await again('key-1', { language: 'klingonese' }).expect(400);
+
+      expect((await again('key-1').expect(201)).headers).not.toHaveProperty('idempotent-replayed');
+    });
+
+    it('takes 1 to 255 printable characters', async () => {
+      await again('k').expect(201);
+      await again(`${'k'.repeat(127)} ${'~'.repeat(127)}`).expect(201);
+      for (const key of ['', 'k'.repeat(256), 'é']) expectInvalid(await again(key), 'Idempotency-Key');
+    });
+  });
+
+  describe('list', () => {
+    it('answers with a page of recordings, newest first, in exactly their shape (2.6, D17)', async () => {
+      const [first, second] = [await upload(caller), await upload(caller, { custom_tags: '{"a":"b"}' })];
+      const answer = await caller.get(RECORDINGS).expect(200);
+
+      expect(answer.body).toStrictEqual({ ...pageOf('recordings'), ...envelope(RECORDINGS, { size: 2, total: 2 }) });
+      const own = { ...RECORDING, ...FRESH, tenant_id: caller.accountId };
+      expect(answer.body.recordings).toStrictEqual([
+        { ...own, id: second, custom_tags: { a: 'b' } },
+        { ...own, id: first },
+      ]);
+      expectHeaders(answer);
+    });
+
+    it('is empty for an account without recordings', async () => {
+      const { body } = await caller.get(RECORDINGS).expect(200);
+
+      expect(body).toStrictEqual({ recordings: [], ...envelope(RECORDINGS, {}) });
+    });
+
+    it('is ordered by time of creation and then by id, not by id alone (D17)', async () => {
+      const [old, a, b] = [await upload(caller), await upload(caller), await upload(caller)];
+      await service.database.query(`UPDATE recordings SET created_at = '2026-01-01' WHERE id = ANY ($1)`, [[a, b]]);
+      await service.database.query(`UPDATE recordings SET created_at = '2026-01-02' WHERE id = $1`, [old]);
+      const { body } = await caller.get(RECORDINGS).expect(200);
+
+      expect(body.recordings.map(({ id }: { id: string }) => id)).toEqual([old, b, a]);
+    });
+
+    it('is walked by next_page_uri to its end, and empty past it (4.1, D17)', async () => {
+      const ids: string[] = [];
+      for (let i = 0; i < 5; i++) ids.unshift(await upload(caller));
+
+      expect(await walk(caller, RECORDINGS, 'recordings', { limit: 2, total: 5 })).toEqual(ids);
+
+      const past = await caller.get(`${RECORDINGS}?page=3&limit=2`).expect(200);
+      expect(past.body).toStrictEqual({ recordings: [], ...envelope(RECORDINGS, { page: 3, limit: 2, total: 5 }) });
+      const far = await caller.get(`${RECORDINGS}?page=1000000000&limit=100`).expect(200);
+      expect(far.body).toMatchObject({ recordings: [], total: 5, next_page_uri: null });
+    });
+
+    it('ends where the last page is exactly full', async () => {
+      for (let i = 0; i < 2; i++) await upload(caller);
+
+      const { body } = await caller.get(`${RECORDINGS}?limit=2`).expect(200);
+      expect(body).toMatchObject(envelope(RECORDINGS, { limit: 2, size: 2, total: 2 }));
+    });
+
+    it('can be narrowed to a status, in the very moment in which it is reached (D19)', async () => {
+      const [waiting, heard, broken] = [await upload(caller), await upload(caller), await upload(caller)];
+      await transcribe(service, heard);
+      await fail(service, broken);
+      const expected = { processing: waiting, transcribed: heard, failed: broken };
+
+      for (const [status, id] of Object.entries(expected)) {
+        const { body } = await caller.get(`${RECORDINGS}?status=${status}`).expect(200);
+        expect(body).toMatchObject(envelope(RECORDINGS, { size: 1, total: 1, filters: `&status=${status}` }));
+        expect(body.recordings).toMatchObject([{ id, status }]);
+      }
+    });
+
+    it('can be narrowed to UTC days, both inclusive, and to both filters at once (D18)', async () => {
+      const times = [
+        '2026-02-28T23:59:59.999Z',
+        '2026-03-01T00:00:00Z',
+        '2026-03-01T23:59:59.999Z',
+        '2026-03-02T00:00:00Z',
+      ];
+      const ids: string[] = [];
+      for (const time of times) {
+        ids.push(await upload(caller));
+        await backdate(service, ids.at(-1) as string, time);
+      }
+      await fail(service, ids[2] as string);
+      const found = async (filters: string) => {
+        const { body } = await caller.get(`${RECORDINGS}?limit=3&${filters}`).expect(200);
+        const items = body.recordings as { id: string }[];
+        const counted = { limit: 3, size: Math.min(3, body.total), total: body.total, filters: `&${filters}` };
+        expect(body).toMatchObject(envelope(RECORDINGS, counted));
+        expect(items).toHaveLength(body.page_size);
+        return items.map(({ id }) => ids.indexOf(id));
+      };
+
+      expect(await found('date_from=2026-03-01&date_to=2026-03-01')).toEqual([2, 1]);
+      expect(await found('date_from=2026-03-02')).toEqual([3]);
+      expect(await found('date_to=2026-02-28')).toEqual([0]);
+      expect(await found('date_from=2026-02-28&date_to=2026-03-02')).toEqual([3, 2, 1]);
+      expect(await found('status=failed&date_from=2026-03-01&date_to=2026-03-31')).toEqual([2]);
+      expect(await found('status=processing&date_to=2026-03-01')).toEqual([1, 0]);
+      expect(await found('date_from=0001-01-01&date_to=9999-12-31')).toEqual([3, 2, 1]);
+      expect(await found('date_from=2024-02-29&date_to=2024-02-29')).toEqual([]);
+    });
+
+    it('writes the filters into its URIs in one order, however they are sent (D17)', async () => {
+      const { body } = await caller
+        .get(`${RECORDINGS}?date_to=2026-03-31&status=failed&limit=5&date_from=2026-03-01&page=2`)
+        .expect(200);
+
+      expect(body.uri).toMatch(/^\/v1\/recordings\?page=2&limit=5&/);
+      const filters = new URL(body.uri, service.url).searchParams;
+      expect(Object.fromEntries(filters)).toEqual({
+        page: '2',
+        limit: '5',
+        status: 'failed',
+        date_from: '2026-03-01',
+        date_to: '2026-03-31',
+      });
+    });
+
+    it.each(BAD_PARAMETERS)('refuses ?%s, naming %s (D16, D19)', async (query, field) => {
+      expectInvalid(await caller.get(`${RECORDINGS}?${query}`), field);
+    });
+
+    const notDays = [
+      '',
+      '2026-02-30',
+      '2025-02-29',
+      '2026-13-01',
+      '2026-00-10',
+      '2026-1-1',
+      '20260101',
+      '2026-03-01Z',
+      '2026-03-01T00:00:00',
+      '0000-01-01',
+      '294277-01-01',
+      '%2B010000-01-01',
+      'infinity',
+      '-infinity',
+      'epoch',
+      'today',
+      'now',
+    ];
+    it.each(notDays.flatMap((day) => [`date_from=${day}`, `date_to=${day}`]))('refuses ?%s (D18)', async (query) => {
+      expectInvalid(await caller.get(`${RECORDINGS}?${query}`), query.split('=')[0] as string);
+    });
+
+    it('refuses days in the wrong order, and a day twice (D16, D18)', async () => {
+      const order = await caller.get(`${RECORDINGS}?date_from=2026-03-02&date_to=2026-03-01`);
+      expectInvalid(order, 'date_from');
+      const twice = await caller.get(`${RECORDINGS}?date_from=2026-03-01&date_from=2026-03-02`);
+      expectInvalid(twice, 'date_from');
+    });
+  });
+
+  describe('get', () => {
+    it('answers with the single shape (2.4)', async () => {
+      const id = await upload(caller);
+      const { body } = await caller.get(`${RECORDINGS}/${id}`).expect(200);
+
+      expect(body).toStrictEqual({ ...SINGLE_RECORDING, ...FRESH, id, tenant_id: caller.accountId });
+      expectInvalid(await caller.get(`${RECORDINGS}/${id}?expand=1`), 'expand');
+    });
+
+    it('gives everybody their own, however many ask at once', async () => {
+      const others = await Promise.all([service.account(), service.account()]);
+      const askers = await Promise.all([caller, ...others].map(async (asker) => ({ asker, own: await upload(asker) })));
+      const questions = Array.from({ length: 120 }, (_, i) => {
+        const { asker, own } = askers[i % askers.length] as (typeof askers)[number];
+        const foreign = (askers[(i + 1) % askers.length] as (typeof askers)[number]).own;
+        const id = [own, foreign, own, '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60'][i % 4] as string;
+        return { asker, id, isOwn: id === own };
+      });
+      const answers = await Promise.all(questions.map(({ asker, id }) => asker.get(`${RECORDINGS}/${id}`)));
+      for (const [i, { status, body }] of answers.entries()) {
+        const { asker, id, isOwn } = questions[i] as (typeof questions)[number];
+        if (isOwn) expect({ status, body }).toMatchObject({ status: 200, body: { id, tenant_id: asker.accountId } });
+        else expectRefusal(answers[i] as (typeof answers)[number], 'NotFoundError');
+      }
+    });
+
+    it('shows what became of it: state, time, features, decoded length (D21, D22, D23)', async () => {
+      const [heard, broken] = [await upload(caller), await upload(caller)];
+      await transcribe(service, heard, { durationMs: 1234 });
+      await fail(service, broken);
+
+      expect((await caller.get(`${RECORDINGS}/${heard}`).expect(200)).body).toStrictEqual({
+        ...SINGLE_RECORDING,
+        ...FRESH,
+        id: heard,
+        status: 'transcribed',
+        duration_seconds: 1.234,
+        features: { speech_seconds: 0.1, no_speech: false },
+        processed_at: SINGLE_RECORDING.created_at,
+      });
+      expect((await caller.get(`${RECORDINGS}/${broken}`).expect(200)).body).toStrictEqual({
+        ...SINGLE_RECORDING,
+        ...FRESH,
+        id: broken,
+        status: 'failed',
+        duration_seconds: 0.1,
+        processed_at: SINGLE_RECORDING.created_at,
+      });
+    });
+
+    it.each(STRANGE_IDS)('knows no id of another form: 404 for %s (D1)', async (_, spell) => {
+      const id = await upload(caller);
+      const path = `${RECORDINGS}/${spell(id)}`;
+
+      for (const asking of [
+        caller.get(path),
+        caller.delete(path),
+        caller.post(`${path}/retry`),
+        caller.get(`${path}/transcription`),
+      ]) {
+        expectRefusal(await asking, 'NotFoundError');
+      }
+      await caller.get(`${RECORDINGS}/${id}`).expect(200);
+    });
+  });
+
+  const events = () =>
+    service.database.query<{ id: string; kind: string; run: number }>(
+      'SELECT id, kind, run FROM events WHERE account_id = $1 ORDER BY sequence',
+      [caller.accountId],
+    );
+
+  describe('retry (D23)', () => {
+    it('answers 202 with the single shape, processing again', async () => {
+      const id = await upload(caller, { custom_tags: '{"a":"b"}' });
+      await fail(service, id);
+      const answer = await caller.post(`${RECORDINGS}/${id}/retry`).expect(202);
+
+      expect(answer.body).toStrictEqual({ ...SINGLE_RECORDING, ...FRESH, id, custom_tags: { a: 'b' } });
+      expect((await caller.get(`${RECORDINGS}/${id}`)).body).toEqual(answer.body);
+      expect([await total('?status=failed'), await total('?status=processing')]).toEqual([0, 1]);
+      expectHeaders(answer);
+    });
+
+    it('makes a new event of what comes next', async () => {
+      const id = await upload(caller);
+      await fail(service, id);
+      await caller.post(`${RECORDINGS}/${id}/retry`).expect(202);
+      await fail(service, id);
+      await caller.post(`${RECORDINGS}/${id}/retry`).expect(202);
+      await transcribe(service, id);
+
+      const found = await events();
+      expect(found.map(({ kind, run }) => [kind, run])).toEqual([
+        ['recording.failed', 1],
+        ['recording.failed', 2],
+        ['recording.transcribed', 3],
+      ]);
+      expect(new Set(found.map((event) => event.id)).size).toBe(3);
+      await caller.get(`${RECORDINGS}/${id}/transcription`).expect(200);
+    });
+
+    it('is 409 for a recording that has not failed', async () => {
+      const [waiting, heard] = [await upload(caller), await upload(caller)];
+      await transcribe(service, heard);
+
+      expectRefusal(await caller.post(`${RECORDINGS}/${waiting}/retry`), 'ConflictError');
+      expectRefusal(await caller.post(`${RECORDINGS}/${heard}/retry`), 'ConflictError');
+    });
+
+    it('succeeds once of several at the same time', async () => {
+      const id = await upload(caller);
+      await fail(service, id);
+      const answers = await Promise.all([1, 2, 3].map(() => caller.post(`${RECORDINGS}/${id}/retry`)));
+
+      expect(statusesOf(answers)).toEqual([202, 409, 409]);
+      expect(await total('?status=processing')).toBe(1);
+    });
+
+    it('takes no query parameter (D16)', async () => {
+      const id = await upload(caller);
+      await fail(service, id);
+
+      expectInvalid(await caller.post(`${RECORDINGS}/${id}/retry?force=1`), 'force');
+    });
+  });
+
+  describe('delete (D24)', () => {
+    const objectOf = (recording: { s3_key: string }) =>
+      join(ground.environment.STORAGE_DIR as string, 'objects', recording.s3_key);
+
+    /** Row, transcription, object and the note of its removal. */
+    async function expectGone(recording: { id: string; s3_key: string }): Promise<void> {
+      const gone = await Promise.all([
+        caller.get(`${RECORDINGS}/${recording.id}`),
+        caller.get(`${RECORDINGS}/${recording.id}/transcription`),
+        caller.delete(`${RECORDINGS}/${recording.id}`),
+        caller.post(`${RECORDINGS}/${recording.id}/retry`),
+      ]);
+      for (const answer of gone) expectRefusal(answer, 'NotFoundError');
+      await eventually(async () => {
+        const [left] = await service.database.query<{ count: number }>(
+          `SELECT (SELECT count(*) FROM object_removals WHERE object_key = $1)::int
+             + (SELECT count(*) FROM transcriptions WHERE recording_id = $2)::int AS count`,
+          [recording.s3_key, recording.id],
+        );
+        return left?.count === 0;
+      });
+      await expect(access(objectOf(recording))).rejects.toMatchObject({ code: 'ENOENT' });
+      expect(await total()).toBe(0);
+    }
+
+    const states: [string, (id: string) => Promise<unknown>][] = [
+      ['waiting', async () => undefined],
+      ['under transcription', (id) => service.app.get(RecordingLeasesService).claim(id)],
+      ['transcribed', (id) => transcribe(service, id)],
+      ['failed', (id) => fail(service, id)],
+      ['tried again', (id) => fail(service, id).then(() => caller.post(`${RECORDINGS}/${id}/retry`).expect(202))],
+    ];
+
+    it.each(states)('takes a recording that is %s: 204, and its audio goes with it', async (_, bring) => {
+      const { body: recording } = await caller.upload(NOTE).expect(201);
+      await bring(recording.id);
+      await access(objectOf(recording));
+
+      const answer = await caller.delete(recording.uri).expect(204);
+      expect(answer.text).toBe('');
+      expectHeaders(answer);
+      await expectGone(recording);
+    });
+
+    it('throws away a transcription in progress, and no event follows', async () => {
+      const id = await upload(caller);
+      const processing = service.app.get(RecordingLeasesService);
+      const lease = await processing.claim(id);
+      if (!lease) throw new Error('not claimed');
+      await caller.delete(`${RECORDINGS}/${id}`).expect(204);
+
+      expect(await processing.renew(lease)).toBe(false);
+      expect(await processing.finish(lease, { status: 'failed', reason: 'x' })).toBe(false);
+      expect(await events()).toEqual([]);
+    });
+
+    it('leaves deliveries of what had happened on their way', async () => {
+      await caller.post('/v1/webhooks', { url: 'http://127.0.0.1:1/', events: ['recording.transcribed'] }).expect(201);
+      const id = await upload(caller);
+      await transcribe(service, id, { text: 'something private' });
+      await caller.delete(`${RECORDINGS}/${id}`).expect(204);
+
+      const [delivery] = await service.database.query<{ status: string; body: string }>(
+        'SELECT d.status, e.body FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.recording_id = $1',
+        [id],
+      );
+      expect(delivery?.status).toBe('pending');
+      expect(delivery?.body).not.toContain('private');
+    });
+
+    it('succeeds once of several at the same time', async () => {
+      const id = await upload(caller);
+      const answers = await Promise.all([1, 2, 3].map(() => caller.delete(`${RECORDINGS}/${id}`)));
+
+      expect(statusesOf(answers)).toEqual([204, 404, 404]);
+      expect(await total()).toBe(0);
+    });
+
+    it('takes no query parameter (D16)', async () => {
+      const id = await upload(caller);
+      expectInvalid(await caller.delete(`${RECORDINGS}/${id}?keep=audio`), 'keep');
+
+      await caller.get(`${RECORDINGS}/${id}`).expect(200);
+    });
+  });
+});

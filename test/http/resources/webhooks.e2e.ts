@@ -1,0 +1,413 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
+import type { Caller } from '../../support/http/api-client.js';
+import { addWebhooks } from '../../support/state/filler-rows.js';
+import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
+import { expectHeaders, expectInvalid, expectRefusal, statusesOf } from '../../support/http/expect-errors.js';
+import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { CREATED_WEBHOOK, pageOf, WEBHOOK } from '../../support/http/response-shapes.js';
+import { fail, transcribe, upload } from '../../support/state/recording-states.js';
+import { STRANGE_IDS } from '../../support/http/invalid-ids.js';
+import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
+import { FIXTURES } from '../../support/paths.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+const HOOKS = '/v1/webhooks';
+const URL_ = 'https://hooks.example.com/notes';
+const BOTH = ['recording.transcribed', 'recording.failed'];
+const GOOD = { url: URL_, events: BOTH };
+
+const addresses = JSON.parse(readFileSync(join(FIXTURES, 'webhook-addresses.json'), 'utf8')) as {
+  refused: Record<string, Record<string, string>>;
+  accepted: Record<string, string>;
+};
+const fill = (url: string): string => url.replace(/\{(canary|redirect)\}/, '8000').replace('{long}', 'a'.repeat(3000));
+
+interface Delivery {
+  status: string;
+  last_error: string | null;
+  webhook_id: string;
+  kind: string;
+}
+
+describe('webhooks', () => {
+  let ground: Ground;
+  let service: Service;
+  let caller: Caller;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api', WEBHOOK_ALLOWED_CIDRS: '' });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  beforeEach(async () => {
+    caller = await service.account();
+  });
+
+  async function create(body: object = {}): Promise<{ id: string } & Record<string, unknown>> {
+    return (await caller.post(HOOKS, { ...GOOD, ...body }).expect(201)).body;
+  }
+
+  /** What deliveries are signed with, as it lies in the table. */
+  async function storedSecret(id: string): Promise<{ sealed: string; plain: string }> {
+    const [row] = await service.database.query<{ encrypted_secret: string }>(
+      'SELECT encrypted_secret FROM webhooks WHERE id = $1',
+      [id],
+    );
+    const sealed = row?.encrypted_secret ?? '';
+    return { sealed, plain: service.app.get(SecretsService).decrypt(sealed, id) };
+  }
+
+  const deliveries = () =>
+    service.database.query<Delivery>(
+      `SELECT d.status, d.last_error, d.webhook_id, e.kind FROM deliveries d JOIN events e ON e.id = d.event_id
+       WHERE d.account_id = $1 ORDER BY d.id`,
+      [caller.accountId],
+    );
+
+  describe('create', () => {
+    it('answers 201 with the creation shape, without updated_at (2.3, D2, D29)', async () => {
+      const answer = await caller.post(HOOKS, { ...GOOD, secret: 'sixteen-letters!' }).expect(201);
+
+      expect(answer.body).toStrictEqual({ ...CREATED_WEBHOOK, ...GOOD, secret: 'sixteen-letters!' });
+      expect(answer.body.uri).toBe(`${HOOKS}/${answer.body.id}`);
+      expectHeaders(answer);
+    });
+
+    it('makes a secret when none is given: whsec_ and 32 random bytes in base64 (D29)', async () => {
+      const [a, b] = [await create(), await create()];
+
+      expect(a.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+      expect(a.secret).not.toBe(b.secret);
+      expect((await storedSecret(a.id)).plain).toBe(a.secret);
+    });
+
+    it('shows the secret this once, and keeps it encrypted (D29)', async () => {
+      const secret = 'a secret that is given';
+      const { id } = await create({ secret });
+      const answers = await Promise.all([
+        caller.get(HOOKS).expect(200),
+        caller.get(`${HOOKS}/${id}`).expect(200),
+        caller.put(`${HOOKS}/${id}`, { ...GOOD, secret }).expect(200),
+      ]);
+
+      expect(answers.map(({ text }) => text).join()).not.toContain(secret);
+      const { sealed, plain } = await storedSecret(id);
+      expect(plain).toBe(secret);
+      expect(sealed).not.toContain(secret);
+    });
+
+    it('takes one kind of event, or both in any order', async () => {
+      expect((await create({ events: ['recording.failed'] })).events).toEqual(['recording.failed']);
+      expect((await create({ events: BOTH.toReversed() })).events).toEqual(BOTH.toReversed());
+    });
+
+    it.each([
+      ['16 characters', '0123456789abcdef'],
+      ['256 characters', 'x'.repeat(256)],
+      ['letters beyond ASCII', 'ein Schlüssel für 🎙 und Töne'],
+    ])('takes a secret of %s', async (_, secret) => {
+      const created = await create({ secret });
+
+      expect(created.secret).toBe(secret);
+      expect((await storedSecret(created.id)).plain).toBe(secret);
+    });
+
+    it('may hold the same address twice', async () => {
+      await create();
+      await create();
+
+      expect((await caller.get(HOOKS)).body.total).toBe(2);
+    });
+
+    it.each<[string, object, string]>([
+      ['no url', { url: undefined }, 'url'],
+      ['null for a url', { url: null }, 'url'],
+      ['an empty url', { url: '' }, 'url'],
+      ['a number for a url', { url: 1 }, 'url'],
+      ['a list for a url', { url: [URL_] }, 'url'],
+      ['a url of 2049 characters', { url: `${URL_}/${'x'.repeat(2048 - URL_.length)}` }, 'url'],
+      ['a url with a lone surrogate', { url: `${URL_}/\ud800` }, 'url'],
+      ['no events', { events: undefined }, 'events'],
+      ['null for events', { events: null }, 'events'],
+      ['an empty list of events', { events: [] }, 'events'],
+      ['an unknown event', { events: ['recording.transcribed', 'recording.created'] }, 'events'],
+      ['an event in capitals', { events: ['RECORDING.FAILED'] }, 'events'],
+      ['an event twice', { events: ['recording.failed', 'recording.failed'] }, 'events'],
+      ['text for events', { events: 'recording.failed' }, 'events'],
+      ['a list in the list of events', { events: [['recording.failed']] }, 'events'],
+      ['a secret of 15 characters', { secret: '0123456789abcde' }, 'secret'],
+      ['a secret of 257 characters', { secret: 'x'.repeat(257) }, 'secret'],
+      ['an empty secret', { secret: '' }, 'secret'],
+      ['null for a secret', { secret: null }, 'secret'],
+      ['a secret with a control character', { secret: `0123456789abcdef\u0007` }, 'secret'],
+      ['a secret with a lone surrogate', { secret: `0123456789abcdef\ud83c` }, 'secret'],
+      ['a status, which only PUT takes', { status: 'disabled' }, 'status'],
+      ['an unknown field', { description: 'x' }, 'description'],
+    ])('refuses %s, naming the field (D29, 2001)', async (_, body, field) => {
+      expectInvalid(await caller.post(HOOKS, { ...GOOD, ...body }), field);
+      expect((await caller.get(HOOKS)).body.total).toBe(0);
+    });
+
+    it('takes a url of 2048 characters', async () => {
+      await create({ url: `${URL_}/${'x'.repeat(2047 - URL_.length)}` });
+    });
+
+    it.each(Object.entries(addresses.refused))('refuses an address that is not public: %s (D29)', async (_, cases) => {
+      const answers = Object.keys(cases).map(async (url) => ({
+        url,
+        answer: await caller.post(HOOKS, { ...GOOD, url: fill(url) }),
+      }));
+
+      for (const { url, answer } of await Promise.all(answers)) {
+        expect([url, answer.status]).toEqual([url, 400]);
+        expectInvalid(answer, 'url');
+      }
+      expect((await caller.get(HOOKS)).body.total).toBe(0);
+    });
+
+    it('takes every other address as it was sent, also one that has no address yet (D29)', async () => {
+      const urls = [...Object.keys(addresses.accepted), 'https://nowhere.example.invalid/'];
+      const created = await Promise.all(urls.map((url) => create({ url })));
+
+      expect(created.map(({ url }) => url)).toEqual(urls);
+    });
+
+    it('takes a local address, whatever its port, where the operator allows its network (D29)', async () => {
+      const local = await startService(ground, { ROLES: 'api', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8,10.1.0.0/16' });
+      try {
+        const there = caller.at(local.url);
+        for (const url of ['http://127.0.0.1:22/', 'http://localhost:6379/', 'http://10.1.2.3/']) {
+          await there.post(HOOKS, { ...GOOD, url }).expect(201);
+        }
+        expectInvalid(await there.post(HOOKS, { ...GOOD, url: 'http://10.2.0.1/' }), 'url');
+      } finally {
+        await local.close();
+      }
+    });
+
+    it('takes no query parameter (D16)', async () => {
+      expectInvalid(await caller.post(`${HOOKS}?dry_run=1`, GOOD), 'dry_run');
+    });
+
+    it('stops at 50 webhooks, however many are asked for at once; disabled ones count (D7)', async () => {
+      const [first] = await addWebhooks(service, caller, 43);
+      const answers = await Promise.all(Array.from({ length: 15 }, () => caller.post(HOOKS, GOOD)));
+      expect(statusesOf(answers)).toEqual([...Array(7).fill(201), ...Array(8).fill(400)]);
+      for (const answer of answers) {
+        if (answer.status !== 201) expectRefusal(answer, 'LimitExceededError', { maximum: 50 });
+      }
+
+      await caller.put(`${HOOKS}/${first}`, { ...GOOD, status: 'disabled' }).expect(200);
+      expectRefusal(await caller.post(HOOKS, GOOD), 'LimitExceededError', { maximum: 50 });
+      await caller.delete(`${HOOKS}/${first}`).expect(204);
+      await create();
+      expectRefusal(await caller.post(HOOKS, GOOD), 'LimitExceededError', { maximum: 50 });
+    });
+  });
+
+  describe('list', () => {
+    it('answers with a page of webhooks, newest first, in exactly their shape (2.6, D17)', async () => {
+      const [first, second] = [await create({ url: `${URL_}/1` }), await create({ url: `${URL_}/2` })];
+      const answer = await caller.get(HOOKS).expect(200);
+
+      expect(answer.body).toStrictEqual({ ...pageOf('webhooks'), ...envelope(HOOKS, { size: 2, total: 2 }) });
+      expect(answer.body.webhooks).toStrictEqual([
+        { ...WEBHOOK, ...GOOD, id: second.id, url: `${URL_}/2`, status: 'active' },
+        { ...WEBHOOK, ...GOOD, id: first.id, url: `${URL_}/1`, status: 'active' },
+      ]);
+      expectHeaders(answer);
+    });
+
+    it('is empty for an account without webhooks', async () => {
+      const { body } = await caller.get(HOOKS).expect(200);
+
+      expect(body).toStrictEqual({ webhooks: [], ...envelope(HOOKS, {}) });
+    });
+
+    it('is walked by next_page_uri to its end, and empty past it (4.1, D17)', async () => {
+      const ids: string[] = [];
+      for (let i = 0; i < 5; i++) ids.unshift((await create()).id);
+
+      expect(await walk(caller, HOOKS, 'webhooks', { limit: 2, total: 5 })).toEqual(ids);
+
+      const past = await caller.get(`${HOOKS}?page=3&limit=2`).expect(200);
+      expect(past.body).toStrictEqual({ webhooks: [], ...envelope(HOOKS, { page: 3, limit: 2, total: 5 }) });
+      await caller.get(`${HOOKS}?page=1000000000&limit=100`).expect(200);
+    });
+
+    it('can be narrowed to a status, which the page URIs repeat (D17, D19)', async () => {
+      const [on, off] = [await create(), await create()];
+      await caller.put(`${HOOKS}/${off.id}`, { ...GOOD, status: 'disabled' }).expect(200);
+
+      for (const [status, id] of [
+        ['active', on.id],
+        ['disabled', off.id],
+      ] as const) {
+        const { body } = await caller.get(`${HOOKS}?status=${status}`).expect(200);
+        expect(body).toMatchObject(envelope(HOOKS, { size: 1, total: 1, filters: `&status=${status}` }));
+        expect(body.webhooks).toMatchObject([{ id, status }]);
+      }
+    });
+
+    it.each([...BAD_PARAMETERS, ['status=expired', 'status'] as [string, string]])(
+      'refuses ?%s, naming %s (D16, D19)',
+      async (query, field) => {
+        expectInvalid(await caller.get(`${HOOKS}?${query}`), field);
+      },
+    );
+  });
+
+  describe('get', () => {
+    it('answers with the webhook as the list shows it (D29)', async () => {
+      const { id } = await create();
+
+      const { body } = await caller.get(`${HOOKS}/${id}`).expect(200);
+      expect(body).toStrictEqual({ ...WEBHOOK, ...GOOD, id, status: 'active', uri: `${HOOKS}/${id}` });
+      expectInvalid(await caller.get(`${HOOKS}/${id}?secret=1`), 'secret');
+    });
+  });
+
+  describe('update', () => {
+    it('answers 200 with the webhook, without its secret (4.4, D29)', async () => {
+      const { id, created_at: createdAt } = await create();
+      const change = { url: 'https://other.example.com/', events: ['recording.failed'] };
+      const answer = await caller.put(`${HOOKS}/${id}`, change).expect(200);
+
+      expect(answer.body).toStrictEqual({
+        ...WEBHOOK,
+        ...change,
+        id,
+        status: 'active',
+        created_at: (createdAt as string).slice(0, 19),
+      });
+      expect((await caller.get(`${HOOKS}/${id}`)).body).toEqual(answer.body);
+      expectHeaders(answer);
+    });
+
+    it('keeps the secret when none is sent, and takes a new one (D29)', async () => {
+      const { id, secret } = await create();
+      await caller.put(`${HOOKS}/${id}`, GOOD).expect(200);
+      expect((await storedSecret(id)).plain).toBe(secret);
+
+      await caller.put(`${HOOKS}/${id}`, { ...GOOD, secret: 'another secret of mine' }).expect(200);
+      expect((await storedSecret(id)).plain).toBe('another secret of mine');
+    });
+
+    it('switches off and on, and keeps the status when none is sent (D29)', async () => {
+      const { id } = await create();
+      const put = async (body: object) => (await caller.put(`${HOOKS}/${id}`, { ...GOOD, ...body }).expect(200)).body;
+
+      expect((await put({ status: 'disabled' })).status).toBe('disabled');
+      expect((await put({})).status).toBe('disabled');
+      expect((await put({ status: 'active' })).status).toBe('active');
+      expect((await put({})).status).toBe('active');
+    });
+
+    it.each<[string, object, string]>([
+      ['no url', { url: undefined }, 'url'],
+      ['a private address', { url: 'http://10.0.0.1/' }, 'url'],
+      ['no events', { events: undefined }, 'events'],
+      ['an empty list of events', { events: [] }, 'events'],
+      ['an unknown event', { events: ['recording.deleted'] }, 'events'],
+      ['a short secret', { secret: 'short' }, 'secret'],
+      ['null for a secret', { secret: null }, 'secret'],
+      ['an unknown status', { status: 'paused' }, 'status'],
+      ['null for a status', { status: null }, 'status'],
+      ['an unknown field', { id: randomUUID() }, 'id'],
+    ])('refuses %s, naming the field, and changes nothing (D29)', async (_, body, field) => {
+      const { id } = await create();
+      const before = await caller.get(`${HOOKS}/${id}`).expect(200);
+
+      expectInvalid(await caller.put(`${HOOKS}/${id}`, { ...GOOD, ...body }), field);
+      expect((await caller.get(`${HOOKS}/${id}`)).body).toEqual(before.body);
+    });
+
+    it('takes no query parameter (D16)', async () => {
+      const { id } = await create();
+
+      expectInvalid(await caller.put(`${HOOKS}/${id}?status=disabled`, GOOD), 'status', /not a parameter/);
+    });
+  });
+
+  describe('delete', () => {
+    it('answers 204 without a body, and 404 for a second time', async () => {
+      const { id } = await create();
+      const answer = await caller.delete(`${HOOKS}/${id}`).expect(204);
+
+      expect(answer.text).toBe('');
+      expectHeaders(answer);
+      expectRefusal(await caller.delete(`${HOOKS}/${id}`), 'NotFoundError');
+      expectRefusal(await caller.get(`${HOOKS}/${id}`), 'NotFoundError');
+      expectRefusal(await caller.put(`${HOOKS}/${id}`, GOOD), 'NotFoundError');
+      expect((await caller.get(HOOKS)).body.total).toBe(0);
+    });
+
+    it('takes no query parameter (D16)', async () => {
+      const { id } = await create();
+      expectInvalid(await caller.delete(`${HOOKS}/${id}?all=1`), 'all');
+
+      await caller.get(`${HOOKS}/${id}`).expect(200);
+    });
+  });
+
+  it.each(STRANGE_IDS)('have no id of another form: 404 for %s (D1)', async (_, spell) => {
+    const { id } = await create();
+    const path = `${HOOKS}/${spell(id)}`;
+
+    expectRefusal(await caller.get(path), 'NotFoundError');
+    expectRefusal(await caller.put(path, GOOD), 'NotFoundError');
+    expectRefusal(await caller.delete(path), 'NotFoundError');
+    await caller.get(`${HOOKS}/${id}`).expect(200);
+  });
+
+  describe('who gets an event (D29)', () => {
+    it('is settled when the recording ends: those that are active and subscribed then', async () => {
+      const [all, failed, disabled] = [await create(), await create({ events: ['recording.failed'] }), await create()];
+      await caller.put(`${HOOKS}/${disabled.id}`, { ...GOOD, status: 'disabled' }).expect(200);
+      const [heard, broken] = [await upload(caller), await upload(caller)];
+      await transcribe(service, heard);
+      await fail(service, broken);
+      await create();
+
+      const found = (await deliveries()).map(({ kind, webhook_id: id }) => `${kind} ${id}`);
+      expect(found.toSorted()).toEqual(
+        [`recording.transcribed ${all.id}`, `recording.failed ${all.id}`, `recording.failed ${failed.id}`].toSorted(),
+      );
+    });
+
+    it('is nobody of another account', async () => {
+      const other = await service.account();
+      await other.post(HOOKS, GOOD).expect(201);
+      await transcribe(service, await upload(caller));
+
+      expect(await deliveries()).toEqual([]);
+    });
+
+    it('loses what is pending when it is deleted, and nobody else does', async () => {
+      const [gone, stays] = [await create(), await create()];
+      await transcribe(service, await upload(caller));
+      await caller.delete(`${HOOKS}/${gone.id}`).expect(204);
+
+      expect(await deliveries()).toMatchObject([{ webhook_id: stays.id, status: 'pending' }]);
+    });
+
+    it('ends what is pending as failed when it is disabled', async () => {
+      const [off, on] = [await create(), await create()];
+      await transcribe(service, await upload(caller));
+      await caller.put(`${HOOKS}/${off.id}`, { ...GOOD, status: 'disabled' }).expect(200);
+
+      const found = Object.fromEntries((await deliveries()).map((delivery) => [delivery.webhook_id, delivery]));
+      expect(found[off.id]).toMatchObject({ status: 'failed', last_error: 'webhook disabled' });
+      expect(found[on.id]).toMatchObject({ status: 'pending' });
+    });
+  });
+});

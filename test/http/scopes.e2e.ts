@@ -1,0 +1,128 @@
+import { Controller, Get, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { AppModule } from '../../src/app.module.js';
+import { Public, RequireScope } from '../../src/access/access.decorators.js';
+import { SCOPES } from '../../src/access/scopes.js';
+import { readEnv } from '../../src/platform/config/env.js';
+import type { Caller } from '../support/http/api-client.js';
+import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, subjectsOf } from '../support/http/operations.js';
+import { expectRefusal } from '../support/http/expect-errors.js';
+import { routesOf } from '../support/http/routes.js';
+import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+
+jest.setTimeout(SERVICE_TIMEOUT);
+
+@Controller('v1/notes')
+class NotesController {
+  @Get()
+  @RequireScope('recordings:read')
+  list(): object {
+    return { notes: [] };
+  }
+
+  @Get('public/:note_id')
+  @Public()
+  share(): object {
+    return {};
+  }
+}
+
+@Module({ controllers: [NotesController] })
+class NotesModule {}
+
+@Controller('v1/forgotten')
+class ForgottenController {
+  @Get()
+  list(): object {
+    return {};
+  }
+}
+
+@Module({ controllers: [ForgottenController] })
+class ForgottenModule {}
+
+describe('scopes (D10)', () => {
+  let ground: Ground;
+  let service: Service;
+  let owner: Caller;
+
+  beforeAll(async () => {
+    ground = await prepareGround();
+    service = await startService(ground, { ROLES: 'api' });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await ground.clear();
+  });
+
+  beforeEach(async () => {
+    owner = await service.account();
+  });
+
+  it('are told for every operation that the application routes, and for no other', () => {
+    expect(OPERATIONS.map(nameOf).toSorted()).toEqual(routesOf(service.app).toSorted());
+  });
+
+  it.each(NAMED_OPERATIONS)('%s is 403 with every scope but its own', async (_, operation) => {
+    const ids = await subjectsOf(service, owner, operation);
+    const others = await service.key(
+      owner,
+      SCOPES.filter((scope) => scope !== operation.scope),
+    );
+
+    const answer = await call(others, operation, ids);
+    expectRefusal(answer, 'PermissionError', { required_scope: operation.scope });
+  });
+
+  it.each(NAMED_OPERATIONS)('%s succeeds with its own scope alone', async (_, operation) => {
+    const ids = await subjectsOf(service, owner, operation);
+    const only = await service.key(owner, [operation.scope]);
+
+    const answer = await call(only, operation, ids);
+    expect([answer.status, answer.body.error]).toEqual([operation.success, undefined]);
+  });
+
+  it.each(NAMED_OPERATIONS)('%s is 401 without credentials', async (_, operation) => {
+    const ids = await subjectsOf(service, owner, operation);
+
+    expectRefusal(await call({ url: service.url, headers: {} }, operation, ids), 'AuthenticationError');
+  });
+
+  it('are asked for before the existence of anything (D14)', async () => {
+    const nothing = { key_id: 'x', webhook_id: 'x', recording_id: 'x' };
+    for (const operation of OPERATIONS) {
+      const others = await service.key(
+        owner,
+        SCOPES.filter((scope) => scope !== operation.scope),
+      );
+      const answer = await call(others, operation, nothing, '?unknown=1');
+      expectRefusal(answer, 'PermissionError', { required_scope: operation.scope });
+    }
+  });
+
+  it('of an added module are asked for like all others, and its routes are seen by these tests', async () => {
+    const extended = await startService(ground, { ROLES: 'api' }, [{ module: NotesModule }]);
+    try {
+      const added = ['GET /v1/notes', 'GET /v1/notes/public/:note_id'];
+      expect(routesOf(extended.app).toSorted()).toEqual([...OPERATIONS.map(nameOf), ...added].toSorted());
+
+      const weak = (await service.key(owner, ['webhooks:read'])).at(extended.url);
+      expectRefusal(await weak.get('/v1/notes'), 'PermissionError', { required_scope: 'recordings:read' });
+      await owner.at(extended.url).get('/v1/notes').expect(200);
+      await weak.get('/v1/notes/public/1').expect(200);
+    } finally {
+      await extended.close();
+    }
+  });
+
+  it('must be declared: an application with a handler that declares nothing does not start', async () => {
+    const env = readEnv({ ...ground.environment, ROLES: 'api' });
+    const imports = [AppModule.for(env, [{ module: ForgottenModule }])];
+    const module = await Test.createTestingModule({ imports }).compile();
+
+    await expect(module.init()).rejects.toThrow('ForgottenController.list');
+    await module.close();
+  });
+});

@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { get, globalAgent, type IncomingMessage } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import { eventually } from '../service/eventually.js';
+import type { Answer } from './raw-http.js';
+import type { Ground, Service } from '../service/service.js';
+import { type Traces, traces } from '../state/upload-traces.js';
+
+const LIVE_MS = 1000;
+const SETTLE_MS = 10_000;
+const STACK = /\n\s+at |node_modules|[\\/](?:src|dist)[\\/]|\.[cm]?[jt]s:\d/;
+
+/** Whatever was sent: no defect of ours, and nothing of our inside, in what comes back. */
+export function expectHarmless({ status, text }: Pick<Answer, 'status' | 'text'>): void {
+  expect(status).toBeLessThan(500);
+  expect(text).not.toMatch(STACK);
+}
+
+/** @returns milliseconds until `/health/live` answered, which is within a second. */
+export async function expectAlive(url: string): Promise<number> {
+  const started = performance.now();
+  const asking = get(`${url}/health/live`, { agent: false, signal: AbortSignal.timeout(LIVE_MS) });
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  answer.resume();
+  expect(answer.statusCode).toBe(200);
+  return performance.now() - started;
+}
+
+/** Of uploads nothing more is kept than `before`, and no connection is held: clean-up may take a moment. */
+export async function expectUndone(service: Service, ground: Ground, before: Traces): Promise<void> {
+  let after = before;
+  await eventually(async () => {
+    after = await traces(service, ground);
+    return isDeepStrictEqual(after, before);
+  }, SETTLE_MS).catch(() => expect(after).toEqual(before));
+  await expectNoConnections(service);
+}
+
+/** Clients that stay are no excuse: connections that were refused are ended from our side. */
+export async function expectNoConnections(service: Service, ms = SETTLE_MS): Promise<void> {
+  const server = service.app.getHttpServer();
+  // Those that supertest keeps for later.
+  globalAgent.destroy();
+  const count = (): Promise<number> =>
+    new Promise((resolve, reject) => server.getConnections((error, open) => (error ? reject(error) : resolve(open))));
+  await eventually(async () => (await count()) === 0, ms).catch(async () => expect(await count()).toBe(0));
+}

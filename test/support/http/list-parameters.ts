@@ -1,0 +1,84 @@
+import type { Response } from 'supertest';
+import type { Caller } from './api-client.js';
+
+/** What is wrong with a list's parameters, and the field that the refusal names (D16, D18, D19). */
+export const BAD_PARAMETERS: [query: string, field: string][] = [
+  ...[
+    '-1',
+    '1.5',
+    'abc',
+    '1e309',
+    '1e3',
+    'NaN',
+    'Infinity',
+    '0x10',
+    '1000000001',
+    '9999999999999999',
+    '1;--',
+    '',
+    '%201',
+  ].map((value): [string, string] => [`page=${value}`, 'page']),
+  ...['0', '101', '-1', '1.5', 'abc', '1e309', '', '%2B5'].map((value): [string, string] => [
+    `limit=${value}`,
+    'limit',
+  ]),
+  ['page=0&page=1', 'page'],
+  ['limit=5&limit=5', 'limit'],
+  ['page[]=1', 'page[]'],
+  ['page[a]=1', 'page[a]'],
+  ['Page=1', 'Page'],
+  ['offset=1', 'offset'],
+  ['statuss=failed', 'statuss'],
+  ['__proto__=1', '__proto__'],
+  ['constructor=1', 'constructor'],
+  ['status=', 'status'],
+  ['status=ACTIVE', 'status'],
+  ['status=active&status=active', 'status'],
+  ['status=deleted', 'status'],
+];
+
+export interface Page {
+  uri: string;
+  first_page_uri: string;
+  next_page_uri: string | null;
+  previous_page_uri: string | null;
+  page: number;
+  page_size: number;
+  total: number;
+}
+
+/** The seven fields beside the collection, as D17 wants them. @param filters `&status=failed`, or nothing. */
+export function envelope(path: string, { page = 0, limit = 50, size = 0, total = 0, filters = '' }): Page {
+  const uriOf = (number: number): string => `${path}?page=${number}&limit=${limit}${filters}`;
+  return {
+    uri: uriOf(page),
+    first_page_uri: uriOf(0),
+    next_page_uri: (page + 1) * limit < total ? uriOf(page + 1) : null,
+    previous_page_uri: page > 0 ? uriOf(page - 1) : null,
+    page,
+    page_size: size,
+    total,
+  };
+}
+
+/**
+ * Follows `next_page_uri` from the first page to the last; every page must have the envelope that belongs there.
+ * @returns the ids, in order.
+ */
+export async function walk(
+  caller: Caller,
+  path: string,
+  collection: string,
+  { limit, total }: { limit: number; total: number },
+): Promise<string[]> {
+  const seen: string[] = [];
+  let next: string | null = `${path}?limit=${limit}`;
+  for (let page = 0; next !== null; page++) {
+    const { body }: Response = await caller.get(next).expect(200);
+    const items = body[collection] as { id: string }[];
+    seen.push(...items.map(({ id }) => id));
+    expect(body).toMatchObject(envelope(path, { page, limit, size: items.length, total }));
+    next = body.next_page_uri as string | null;
+  }
+  return seen;
+}

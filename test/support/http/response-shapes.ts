@@ -1,0 +1,217 @@
+/**
+ * What each response looks like, for `toStrictEqual`: exactly these keys, each value of its type and form. Spread one
+ * and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
+ */
+import { SCOPES } from '../../../src/access/scopes.js';
+
+/** The three forms of D2. */
+export const RESOURCE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/;
+const CREATION_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const EVENT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+/** D1: a UUIDv7 in canonical form. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** A value that passes `test`; `toStrictEqual` shows `name` where it does not. */
+function matching(name: string, test: (value: unknown) => boolean): unknown {
+  return {
+    $$typeof: Symbol.for('jest.asymmetricMatcher'),
+    asymmetricMatch: test,
+    toString: () => name,
+    toAsymmetricMatcher: () => name,
+  };
+}
+
+const like = (name: string, pattern: RegExp): unknown =>
+  matching(name, (value) => typeof value === 'string' && pattern.test(value));
+const oneOf = (...values: readonly string[]): unknown =>
+  matching(`one of ${values.join(', ')}`, (value) => values.includes(value as string));
+const orNull = (matcher: unknown): unknown => {
+  const inner = matcher as { asymmetricMatch: (value: unknown) => boolean; toString: () => string };
+  return matching(`${inner.toString()} or null`, (value) => value === null || inner.asymmetricMatch(value));
+};
+
+const text = matching('text', (value) => typeof value === 'string');
+const number = matching('a number of 0 or more', (value) => typeof value === 'number' && value >= 0);
+const integer = matching('an integer of 0 or more', (value) => Number.isInteger(value) && (value as number) >= 0);
+const boolean = matching('a boolean', (value) => typeof value === 'boolean');
+const fraction = matching('a number from 0 to 1', (value) => typeof value === 'number' && value >= 0 && value <= 1);
+const id = like('a UUIDv7', UUID);
+const resourceTime = like('a resource time (D2)', RESOURCE_TIME);
+const creationTime = like('a creation time (D2)', CREATION_TIME);
+const eventTime = like('an event time (D2)', EVENT_TIME);
+const listOf = (name: string, values: readonly string[]): unknown =>
+  matching(`a list of ${name}`, (value) => Array.isArray(value) && value.every((item) => values.includes(item)));
+
+const pathOf = (prefix: string, suffix = ''): unknown =>
+  matching(`a path ${prefix}{id}${suffix}`, (value) => {
+    const path = typeof value === 'string' ? value : '';
+    const fits = path.startsWith(prefix) && path.endsWith(suffix);
+    return fits && UUID.test(path.slice(prefix.length, path.length - suffix.length));
+  });
+
+const USAGE_PERIOD = {
+  recordings_count: integer,
+  total_duration_seconds: number,
+  storage_used_bytes: integer,
+};
+
+export const ACCOUNT = {
+  id,
+  name: text,
+  email: text,
+  status: oneOf('active', 'suspended'),
+  plan: oneOf('free', 'pro', 'enterprise'),
+  created_at: resourceTime,
+  updated_at: resourceTime,
+  usage: { current_month: USAGE_PERIOD, previous_month: USAGE_PERIOD },
+  uri: '/v1/account',
+};
+
+export const API_KEY = {
+  id,
+  tenant_id: id,
+  name: text,
+  key_prefix: like('the first 12 characters of a key', /^vnk_[0-9A-Za-z]{8}$/),
+  scopes: listOf('scopes', SCOPES),
+  status: oneOf('active', 'expired', 'revoked'),
+  last_used_at: orNull(resourceTime),
+  usage_count: integer,
+  expires_at: orNull(resourceTime),
+  created_at: resourceTime,
+  updated_at: resourceTime,
+  uri: pathOf('/v1/account/api-keys/'),
+};
+
+/** The addition of D11. */
+export const SINGLE_API_KEY = { ...API_KEY, description: orNull(text) };
+
+export const CREATED_API_KEY = {
+  id,
+  name: text,
+  key_prefix: API_KEY.key_prefix,
+  api_key: like('a key (D9)', /^vnk_[0-9A-Za-z]{24}$/),
+  api_secret: like('a secret (D9)', /^vns_[0-9A-Za-z]{49}$/),
+  scopes: API_KEY.scopes,
+  status: 'active',
+  created_at: creationTime,
+  uri: API_KEY.uri,
+  code: 'API_KEY_CREATED',
+};
+
+export const CREATED_ACCESS_TOKEN = {
+  token: like('a JWT', /^[\w-]+\.[\w-]+\.[\w-]+$/),
+  identity: text,
+  scopes: [],
+  expires_at: creationTime,
+  code: 'ACCESS_TOKEN_CREATED',
+};
+
+export const WEBHOOK = {
+  id,
+  url: text,
+  events: listOf('events', ['recording.transcribed', 'recording.failed']),
+  status: oneOf('active', 'disabled'),
+  created_at: resourceTime,
+  updated_at: resourceTime,
+  uri: pathOf('/v1/webhooks/'),
+};
+
+export const CREATED_WEBHOOK = {
+  id,
+  url: text,
+  events: WEBHOOK.events,
+  secret: text,
+  status: 'active',
+  created_at: creationTime,
+  uri: WEBHOOK.uri,
+  code: 'WEBHOOK_CONFIGURED',
+};
+
+export const RECORDING = {
+  id,
+  tenant_id: id,
+  user_id: orNull(text),
+  original_filename: text,
+  s3_key: like('an object key (D25)', /^[0-9a-f-]{36}\/\d{4}\/\d{2}\/[0-9a-f-]{36}\.(webm|mp3|ogg|wav)$/),
+  s3_bucket: text,
+  duration_seconds: number,
+  file_size_bytes: integer,
+  audio_format: oneOf('webm', 'mp3', 'ogg', 'wav'),
+  sample_rate: orNull(integer),
+  channels: orNull(integer),
+  bit_rate: orNull(integer),
+  audio_codec: orNull(text),
+  status: oneOf('processing', 'transcribed', 'failed'),
+  features: orNull(matching('features', (value) => typeof value === 'object')),
+  client_ip: orNull(text),
+  user_agent: orNull(text),
+  upload_source: oneOf('api', 'console', 'access_token'),
+  custom_tags: orNull(matching('tags', (value) => typeof value === 'object')),
+  created_at: resourceTime,
+  updated_at: resourceTime,
+  processed_at: orNull(resourceTime),
+  uri: pathOf('/v1/recordings/'),
+};
+
+export const SINGLE_RECORDING = {
+  ...RECORDING,
+  subresource_uris: { transcription: pathOf('/v1/recordings/', '/transcription') },
+};
+
+export const CREATED_RECORDING = { ...SINGLE_RECORDING, code: 'RECORDING_CREATED' };
+
+export const FEATURES = { speech_seconds: orNull(number), no_speech: boolean };
+
+export const TRANSCRIPTION = {
+  id,
+  recording_id: id,
+  tenant_id: id,
+  text,
+  confidence: fraction,
+  language: like('a language in lower case', /^[a-z][a-z ]*$/),
+  provider: text,
+  model: text,
+  processing_duration_ms: integer,
+  words: matching('JSON text of a list', (value) => typeof value === 'string' && Array.isArray(JSON.parse(value))),
+  created_at: resourceTime,
+  updated_at: resourceTime,
+  uri: pathOf('/v1/recordings/', '/transcription'),
+};
+
+export const WORD = { word: text, start: number, end: number, confidence: orNull(fraction) };
+
+export const TRANSCRIBED_EVENT = {
+  event: 'recording.transcribed',
+  timestamp: eventTime,
+  recording: {
+    id,
+    status: 'transcribed',
+    duration: number,
+    format: RECORDING.audio_format,
+    identity: orNull(text),
+    created_at: eventTime,
+    completed_at: eventTime,
+  },
+};
+
+export const FAILED_EVENT = {
+  event: 'recording.failed',
+  timestamp: eventTime,
+  recording: { id, status: 'failed', identity: orNull(text), created_at: eventTime },
+  error: { code: 'TRANSCRIPTION_FAILED', message: text },
+};
+
+/** @param collection the key of the items: `recordings`, `api_keys` or `webhooks`. */
+export function pageOf(collection: string): Record<string, unknown> {
+  const path = text;
+  return {
+    [collection]: matching('a list', Array.isArray),
+    uri: path,
+    first_page_uri: path,
+    next_page_uri: orNull(path),
+    previous_page_uri: orNull(path),
+    page: integer,
+    page_size: integer,
+    total: integer,
+  };
+}

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { eventually } from './eventually.js';
+import type { Ground } from './service.js';
+import { ROOT } from '../paths.js';
+
+/** The built service in a process of its own, whose memory and end are nobody else's. */
+export interface BuiltService {
+  url: string;
+  pid: number;
+  /** What it has written so far, on both streams. */
+  log(): string;
+  /** Null while it runs. */
+  exit(): number | string | null;
+  stop(): Promise<void>;
+}
+
+/** Needs `nest build`. @param overrides environment variables */
+export async function startBuilt(ground: Ground, overrides: Record<string, string> = {}): Promise<BuiltService> {
+  const port = await freePort();
+  const env = { PATH: process.env.PATH, ...ground.environment, PORT: `${port}`, ...overrides };
+  const child = spawn(process.execPath, ['dist/main.js'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const written: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => written.push(bytes));
+  const exit = (): number | string | null => child.exitCode ?? child.signalCode;
+  const log = (): string => Buffer.concat(written).toString('utf8');
+  const url = `http://127.0.0.1:${port}`;
+  await eventually(async () => {
+    if (exit() !== null) throw new Error(`the built service ended with ${exit()} instead of starting: ${log()}`);
+    return await fetch(`${url}/health/live`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+  });
+  return {
+    url,
+    pid: child.pid as number,
+    log,
+    exit,
+    stop: async () => {
+      if (exit() !== null) return;
+      child.kill('SIGTERM');
+      await once(child, 'close');
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

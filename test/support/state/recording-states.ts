@@ -1,0 +1,64 @@
+import {
+  RecordingLeasesService,
+  type Outcome,
+} from '../../../src/modules/recordings/leases/recording-leases.service.js';
+import { silenceWav } from '../audio/audio-bytes.js';
+import type { Caller } from '../http/api-client.js';
+import type { Service } from '../service/service.js';
+
+export interface Spoken {
+  text?: string;
+  language?: string;
+  durationMs?: number;
+  noSpeech?: boolean;
+}
+
+/** A tenth of a second, which no engine needs to hear. @returns the id. */
+export async function upload(caller: Caller, fields: Record<string, string> = {}): Promise<string> {
+  const { body } = await caller.upload(silenceWav(0.1), fields).expect(201);
+  return body.id as string;
+}
+
+/**
+ * Takes a recording to its end as a worker would, without an engine: in a service with ROLES=api nothing else touches
+ * it, so a test decides when it ends, and how.
+ */
+export async function transcribe(service: Service, id: string, spoken: Spoken = {}): Promise<void> {
+  const { text = 'hello there', language = 'english', durationMs = 100, noSpeech = false } = spoken;
+  const [word = ''] = text.split(' ');
+  const transcript = {
+    text,
+    language,
+    confidence: noSpeech ? 0 : 0.9,
+    provider: 'test',
+    model: 'test-model',
+    processingDurationMs: 12,
+    words: noSpeech ? [] : [{ word, start: 0, end: 0.1, confidence: 0.9 }],
+  };
+  const features = { speech_seconds: noSpeech ? 0 : 0.1, no_speech: noSpeech };
+  await finish(service, id, { status: 'transcribed', transcript, features, durationMs });
+}
+
+export async function fail(service: Service, id: string, reason = 'It cannot be decoded'): Promise<void> {
+  await finish(service, id, { status: 'failed', reason });
+}
+
+async function finish(service: Service, id: string, outcome: Outcome): Promise<void> {
+  const processing = service.app.get(RecordingLeasesService);
+  const lease = await processing.claim(id);
+  if (!lease) throw new Error(`recording ${id} cannot be claimed`);
+  if (!(await processing.finish(lease, outcome))) throw new Error(`recording ${id} could not be finished`);
+}
+
+/**
+ * Gives a recording another time of creation, and the counts of its day with it. Only for the account's latest upload
+ * that was not moved yet, in a service with ROLES=api, where nobody folds the counts.
+ */
+export async function backdate(service: Service, id: string, createdAt: string): Promise<void> {
+  await service.database.query(
+    `WITH moved AS (UPDATE recordings SET created_at = $2 WHERE id = $1 RETURNING account_id, $2::timestamptz AS at)
+     UPDATE usage_counter_deltas d SET day = (moved.at AT TIME ZONE 'UTC')::date
+     FROM moved WHERE d.account_id = moved.account_id AND d.day = (now() AT TIME ZONE 'UTC')::date`,
+    [id, createdAt],
+  );
+}

@@ -1,0 +1,39 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Ground, Service } from '../service/service.js';
+
+/** What a service keeps of uploads. */
+export interface Traces {
+  recordings: number;
+  objects: string[];
+  spooled: string[];
+  removals: string[];
+  idempotencyKeys: number;
+}
+
+export async function traces(service: Pick<Service, 'database'>, ground: Ground): Promise<Traces> {
+  const folder = ground.environment.STORAGE_DIR as string;
+  const [counts] = await service.database.query<{ recordings: number; keys: number; removals: string[] }>(
+    `SELECT (SELECT count(*)::int FROM recordings) AS recordings,
+       (SELECT count(*)::int FROM idempotency_keys) AS keys,
+       (SELECT coalesce(array_agg(object_key ORDER BY object_key), '{}') FROM object_removals) AS removals`,
+  );
+  return {
+    recordings: counts?.recordings ?? -1,
+    objects: await filesBelow(join(folder, 'objects')),
+    spooled: await filesBelow(join(folder, 'spool')),
+    removals: counts?.removals ?? [],
+    idempotencyKeys: counts?.keys ?? -1,
+  };
+}
+
+/** Paths of all files, without those that begin with a dot, which are the store's own. */
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true }).catch(() => [] as string[]);
+  const files: string[] = [];
+  for (const entry of entries) {
+    const info = await stat(join(folder, entry)).catch(() => null);
+    if (info?.isFile() && !/(^|\/)\./.test(entry)) files.push(entry);
+  }
+  return files.toSorted();
+}
