@@ -24,6 +24,12 @@ const shared = {
 export default {
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/scripts/**/*.spec.mjs'] },
-    { ...shared, displayName: 'e2e', testMatch: ['<rootDir>/{test,examples}/**/*.e2e.ts'] },
+    {
+      ...shared,
+      displayName: 'e2e',
+      testMatch: ['<rootDir>/{test,examples,src}/**/*.e2e.ts'],
+      setupFilesAfterEnv: ['<rootDir>/test/support/jest-setup.ts'],
+      globalTeardown: '<rootDir>/test/support/jest-teardown.mjs',
+    },
   ],
 };

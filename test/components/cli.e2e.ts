@@ -1,43 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { SCOPES } from '../../src/access/scopes.js';
-import { type Said, runCli } from '../support/service/cli.js';
-import { Caller } from '../support/http/api-client.js';
-import { expectRefusal } from '../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { type CommandResult, runCli } from '../support/service/cli.js';
+import { ApiClient } from '../support/http/api-client.js';
+import { expectError } from '../support/http/expect-errors.js';
+import { useService } from '../support/service/test-service.js';
 import { ACCOUNT, CREATED_API_KEY, SINGLE_API_KEY } from '../support/http/response-shapes.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 /** What an operator sees of an account: what clients see, and the limits in force. */
 const OPERATOR_ACCOUNT = { ...ACCOUNT, rate_limit: expect.any(Number), burst_limit: expect.any(Number) };
 const IN_A_YEAR = new Date(Date.now() + 365 * 86_400_000).toISOString();
 
 describe('the command line (D30)', () => {
-  let ground: Ground;
-  let service: Service;
-
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
 
   /** A command that succeeds: one JSON value on standard output, and nothing else anywhere. */
   async function json(...args: string[]) {
-    const said = await runCli(ground, ...args, '--json');
+    const said = await runCli(environment, ...args, '--json');
     expect({ code: said.code, stderr: said.stderr }).toEqual({ code: 0, stderr: '' });
     expect(said.stdout).toMatch(/^\{.*\}\n$/);
     return JSON.parse(said.stdout);
   }
 
-  const callerOf = (id: string, key: string, secret: string) => new Caller(service.url, id, { id: '', key, secret });
+  const newClient = (id: string, key: string, secret: string) =>
+    new ApiClient(service.url, id, { id: '', key, secret });
 
-  function expectFailure({ code, stdout, stderr }: Said, reason: RegExp): void {
+  function expectFailure({ code, stdout, stderr }: CommandResult, reason: RegExp): void {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(reason);
     expect(stderr).not.toMatch(/\n\s+at /);
@@ -57,29 +45,37 @@ describe('the command line (D30)', () => {
       rate_limit: 10,
       burst_limit: 20,
     });
-    const caller = callerOf(account.id, key, secret);
-    const { body } = await caller.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '10');
+    const client = newClient(account.id, key, secret);
+    const { body } = await client.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '10');
     const { rate_limit: _, burst_limit: __, ...shown } = account;
     expect(body).toEqual(shown);
-    const { body: keys } = await caller.get('/v1/account/api-keys').expect(200);
+    const { body: keys } = await client.get('/v1/account/api-keys').expect(200);
     expect(keys.api_keys).toMatchObject([{ scopes: [...SCOPES], status: 'active', key_prefix: key.slice(0, 12) }]);
   });
 
   it('account:create takes a plan and limits (D5), and speaks to people, too', async () => {
     const options = ['--plan', 'enterprise', '--rate-limit', '7', '--burst-limit', '9'];
-    const said = await runCli(ground, 'account:create', '--name', 'Big Ltd', '--email', 'ops@example.com', ...options);
+    const said = await runCli(
+      environment,
+      'account:create',
+      '--name',
+      'Big Ltd',
+      '--email',
+      'ops@example.com',
+      ...options,
+    );
 
     expect(said).toMatchObject({ code: 0, stderr: '' });
     const told = (name: string) => new RegExp(`^ *${name}: (.*)$`, 'm').exec(said.stdout)?.[1] ?? '';
     expect([told('name'), told('plan')]).toEqual(['Big Ltd', 'enterprise']);
-    const caller = callerOf(told('id'), told('api_key'), told('api_secret'));
-    await caller.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '7');
+    const client = newClient(told('id'), told('api_key'), told('api_secret'));
+    await client.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '7');
   });
 
   it('account:update changes what is given and nothing else, at once', async () => {
-    const caller = await service.account('free');
-    const { body: before } = await caller.get('/v1/account').expect(200);
-    const { account } = await json('account:update', '--account', caller.accountId, '--plan', 'pro', '--name', 'New');
+    const client = await service.account('free');
+    const { body: before } = await client.get('/v1/account').expect(200);
+    const { account } = await json('account:update', '--account', client.accountId, '--plan', 'pro', '--name', 'New');
 
     expect(account).toStrictEqual({
       ...OPERATOR_ACCOUNT,
@@ -90,29 +86,29 @@ describe('the command line (D30)', () => {
       rate_limit: 100,
       burst_limit: 200,
     });
-    const { body } = await caller.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '100');
+    const { body } = await client.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '100');
     expect(body).toMatchObject({ name: 'New', plan: 'pro', email: before.email });
   });
 
   it('account:update suspends an account and lets it back in (D4)', async () => {
-    const caller = await service.account();
-    const set = (status: string) => json('account:update', '--account', caller.accountId, '--status', status);
+    const client = await service.account();
+    const set = (status: string) => json('account:update', '--account', client.accountId, '--status', status);
 
     expect((await set('suspended')).account.status).toBe('suspended');
-    expectRefusal(await caller.get('/v1/account'), 'AccountSuspendedError');
+    expectError(await client.get('/v1/account'), 'AccountSuspendedError');
     expect((await set('active')).account.status).toBe('active');
-    await caller.get('/v1/account').expect(200);
+    await client.get('/v1/account').expect(200);
   });
 
   it('account:list shows every account', async () => {
-    const callers = await Promise.all([service.account('pro'), service.account('free')]);
+    const clients = await Promise.all([service.account('pro'), service.account('free')]);
     const { accounts } = await json('account:list');
 
     const [stored] = await service.database.query<{ count: number }>('SELECT count(*)::int AS count FROM accounts');
     expect(accounts).toHaveLength(stored?.count as number);
     for (const account of accounts) expect(account).toStrictEqual(OPERATOR_ACCOUNT);
     const ids = accounts.map(({ id }: { id: string }) => id);
-    expect(ids).toEqual(expect.arrayContaining(callers.map(({ accountId }) => accountId)));
+    expect(ids).toEqual(expect.arrayContaining(clients.map(({ accountId }) => accountId)));
   });
 
   it('key:create makes a key with every scope, in the shape of its creation (2.2)', async () => {
@@ -120,7 +116,7 @@ describe('the command line (D30)', () => {
     const created = await json('key:create', '--account', accountId);
 
     expect(created).toStrictEqual({ ...CREATED_API_KEY, scopes: [...SCOPES] });
-    await callerOf(accountId, created.api_key, created.api_secret).get('/v1/account').expect(200);
+    await newClient(accountId, created.api_key, created.api_secret).get('/v1/account').expect(200);
   });
 
   it('key:create takes a name, scopes and an end', async () => {
@@ -134,13 +130,13 @@ describe('the command line (D30)', () => {
   });
 
   it('key:revoke ends a key at once, the last one of an account, too, and says how it stands (D12)', async () => {
-    const caller = await service.account();
-    await caller.get('/v1/account').expect(200);
-    const revoked = await json('key:revoke', '--key', caller.credentials.id);
+    const client = await service.account();
+    await client.get('/v1/account').expect(200);
+    const revoked = await json('key:revoke', '--key', client.credentials.id);
 
-    expect(revoked).toStrictEqual({ ...SINGLE_API_KEY, id: caller.credentials.id, status: 'revoked' });
-    expectRefusal(await caller.get('/v1/account'), 'AuthenticationError');
-    expectFailure(await runCli(ground, 'key:revoke', '--key', caller.credentials.id, '--json'), /no such API key/);
+    expect(revoked).toStrictEqual({ ...SINGLE_API_KEY, id: client.credentials.id, status: 'revoked' });
+    expectError(await client.get('/v1/account'), 'AuthenticationError');
+    expectFailure(await runCli(environment, 'key:revoke', '--key', client.credentials.id, '--json'), /no such API key/);
   });
 
   describe('tells what goes wrong on standard error, with exit code 1', () => {
@@ -158,7 +154,7 @@ describe('the command line (D30)', () => {
     ])('%s', async (_, args, reason) => {
       const count = async () => (await service.database.query('SELECT id FROM accounts')).length;
       const before = await count();
-      expectFailure(await runCli(ground, ...args, '--json'), reason);
+      expectFailure(await runCli(environment, ...args, '--json'), reason);
 
       expect(await count()).toBe(before);
     });
@@ -167,7 +163,7 @@ describe('the command line (D30)', () => {
       ['no command', []],
       ['an unknown command', ['account:delete', '--json']],
     ])('%s, and names those there are', async (_, args) => {
-      const said = await runCli(ground, ...args);
+      const said = await runCli(environment, ...args);
 
       expectFailure(said, /command/);
       for (const name of [
@@ -186,9 +182,8 @@ describe('the command line (D30)', () => {
       ['an environment that is not usable', { SECRET_KEY: '' }, /SECRET_KEY/],
       ['a database out of reach', { DATABASE_URL: 'postgres://127.0.0.1:1/none' }, /ECONNREFUSED/],
     ])('%s', async (_, changes, reason) => {
-      const environment = { ...ground.environment, ...changes };
-
-      expectFailure(await runCli({ ...ground, environment }, 'account:list', '--json'), reason);
+      const variables = { ...environment.variables, ...changes };
+      expectFailure(await runCli({ variables }, 'account:list', '--json'), reason);
     });
   });
 });

@@ -3,10 +3,7 @@ import { migrationsOf } from '../../src/migrations/migrations.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import { migrationDataSource } from '../../src/platform/database/data-source.js';
 import { migrate } from '../../src/platform/database/schema.js';
-import { type Ground, prepareGround } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { useEnvironment } from '../support/service/test-environment.js';
 
 /** Columns, constraints, indexes, triggers and functions, as Postgres describes them. */
 async function schemaOf(dataSource: DataSource): Promise<unknown[]> {
@@ -24,17 +21,15 @@ async function schemaOf(dataSource: DataSource): Promise<unknown[]> {
 const names = async (dataSource: DataSource): Promise<string> => JSON.stringify(await schemaOf(dataSource));
 
 describe('migrations', () => {
-  let ground: Ground;
+  const environment = useEnvironment();
   let dataSource: DataSource;
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    dataSource = await migrationDataSource(readEnv(ground.environment), migrationsOf([])).initialize();
+    dataSource = await migrationDataSource(readEnv(environment.variables), migrationsOf([])).initialize();
   });
 
   afterAll(async () => {
     await dataSource?.destroy();
-    await ground.clear();
   });
 
   it('the latest one can be undone and run again, and gives the same schema', async () => {

@@ -11,7 +11,6 @@ import {
 } from '../../src/modules/transcriptions/worker/transcriber.service.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
 import { wordErrors } from '../support/audio/word-error-rate.js';
 import { SPEECH } from '../support/paths.js';
 
@@ -34,8 +33,6 @@ const env = readEnv({
   SECRET_KEY: 'x'.repeat(32),
   MAX_AUDIO_SECONDS: String(MAX_AUDIO_SECONDS),
 });
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 describe('PocketSphinx', () => {
   const transcriber = new TranscriberService(new PocketSphinxEngine(), env);

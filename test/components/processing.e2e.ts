@@ -20,14 +20,11 @@ import { Env } from '../../src/platform/config/env.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
 import { garbage, silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { cpuTime, engineProcesses } from '../support/service/engine-processes.js';
 import { eventually } from '../support/service/eventually.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-import { traces } from '../support/state/upload-traces.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { useService } from '../support/service/test-service.js';
+import { uploadState } from '../support/state/upload-state.js';
 
 /** Claims of one run, after which nobody is to blame and nobody tries again. */
 const MAX_ATTEMPTS = 20;
@@ -49,25 +46,18 @@ const TRANSCRIBED: Outcome = {
 };
 const FAILED: Outcome = { status: 'failed', reason: 'a test' };
 
-let ground: Ground;
 /** Takes uploads and does no work: only the test does. */
-let desk: Service;
+const api = useService({ ROLES: 'api' });
+const { environment } = api;
 let processing: RecordingLeasesService;
-let caller: Caller;
+let client: ApiClient;
 
 beforeAll(async () => {
-  ground = await prepareGround();
-  desk = await startService(ground, { ROLES: 'api' });
-  processing = desk.app.get(RecordingLeasesService);
+  processing = api.app.get(RecordingLeasesService);
 });
 
 beforeEach(async () => {
-  caller = await desk.account();
-});
-
-afterAll(async () => {
-  await desk.close();
-  await ground.clear();
+  client = await api.account();
 });
 
 interface Row {
@@ -81,7 +71,7 @@ interface Row {
 }
 
 async function rowOf(id: string): Promise<Row> {
-  const [row] = await desk.database.query<Row>(
+  const [row] = await api.database.query<Row>(
     `SELECT status, attempt, faults, lease_token AS "leaseToken", failure_reason AS reason,
        extract(epoch FROM lease_until - now())::float8 AS lease FROM recordings WHERE id = $1`,
     [id],
@@ -91,7 +81,7 @@ async function rowOf(id: string): Promise<Row> {
 }
 
 const count = async (table: string, id: string): Promise<number> => {
-  const [row] = await desk.database.query<{ count: number }>(
+  const [row] = await api.database.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM ${table} WHERE recording_id = $1`,
     [id],
   );
@@ -99,13 +89,13 @@ const count = async (table: string, id: string): Promise<number> => {
 };
 
 const set = (id: string, assignments: string): Promise<unknown[]> =>
-  desk.database.query(`UPDATE recordings SET ${assignments} WHERE id = $1`, [id]);
+  api.database.query(`UPDATE recordings SET ${assignments} WHERE id = $1`, [id]);
 
 /** As if whoever holds the recording had not been heard of for too long, or its waiting time were over. */
 const expire = (id: string) => set(id, `lease_until = now() - interval '1 second'`);
 
 async function uploaded(audio: string | Buffer = silenceWav(0.1), fields = {}): Promise<string> {
-  const { body } = await caller.upload(audio, fields).expect(201);
+  const { body } = await client.upload(audio, fields).expect(201);
   return body.id;
 }
 
@@ -126,12 +116,12 @@ describe('a claim', () => {
   it('holds for LEASE_SECONDS and is renewed only by its holder', async () => {
     const id = await uploaded();
     const lease = await claimed(id);
-    expect((await rowOf(id)).lease).toBeGreaterThan(desk.app.get(Env).leaseSeconds - 5);
+    expect((await rowOf(id)).lease).toBeGreaterThan(api.app.get(Env).leaseSeconds - 5);
     await set(id, `lease_until = now() + interval '1 second'`);
     expect(await processing.renew({ ...lease, leaseToken: '00000000-0000-4000-8000-000000000000' })).toBe(false);
     expect((await rowOf(id)).lease).toBeLessThan(1);
     expect(await processing.renew(lease)).toBe(true);
-    expect((await rowOf(id)).lease).toBeGreaterThan(desk.app.get(Env).leaseSeconds - 5);
+    expect((await rowOf(id)).lease).toBeGreaterThan(api.app.get(Env).leaseSeconds - 5);
   });
 
   it('is taken over when its lease has run out; the first holder can then neither renew, hand back nor finish', async () => {
@@ -164,7 +154,7 @@ describe('a claim', () => {
     const id = await uploaded();
     await processing.finish(await claimed(id), outcome);
     expect(await processing.claim(id)).toBeNull();
-    await caller.delete(`/v1/recordings/${id}`).expect(204);
+    await client.delete(`/v1/recordings/${id}`).expect(204);
     expect(await processing.claim(id)).toBeNull();
   });
 
@@ -173,7 +163,7 @@ describe('a claim', () => {
     const lease = await claimed(id);
     await set(id, 'faults = 4');
     await processing.finish(lease, FAILED);
-    await caller.post(`/v1/recordings/${id}/retry`).expect(202);
+    await client.post(`/v1/recordings/${id}/retry`).expect(202);
     expect(await claimed(id)).toMatchObject({ attempt: 1, faults: 0 });
   });
 });
@@ -200,22 +190,22 @@ describe('the end of a run', () => {
   });
 
   it('races a delete: an event or none, and nothing else stays behind (D24)', async () => {
-    const before = await traces(desk, ground);
+    const before = await uploadState(api, environment);
     const outcomes: number[] = [];
     for (let round = 0; round < 12; round++) {
       const id = await uploaded();
       const lease = await claimed(id);
       const [finished] = await Promise.all([
         processing.finish(lease, round % 2 === 0 ? TRANSCRIBED : FAILED),
-        caller.delete(`/v1/recordings/${id}`).expect(204),
+        client.delete(`/v1/recordings/${id}`).expect(204),
       ]);
       expect(await count('events', id)).toBe(finished ? 1 : 0);
       expect(await count('transcriptions', id)).toBe(0);
       outcomes.push(finished ? 1 : 0);
     }
-    await eventually(async () => (await traces(desk, ground)).objects.length === before.objects.length);
-    expect(await traces(desk, ground)).toEqual(before);
-    const { body } = await caller.get('/v1/recordings').expect(200);
+    await eventually(async () => (await uploadState(api, environment)).objects.length === before.objects.length);
+    expect(await uploadState(api, environment)).toEqual(before);
+    const { body } = await client.get('/v1/recordings').expect(200);
     expect(body.total).toBe(0);
   });
 });
@@ -262,7 +252,7 @@ describe('an attempt that fails', () => {
   /** The run of a worker whose transcriber does as it is told. */
   function runWith(transcribe: () => Promise<never>): TranscriptionRunService {
     const transcriber = { transcribe, engine: { name: 'fake', model: 'fake' } } as unknown as TranscriberService;
-    const { app } = desk;
+    const { app } = api;
     return new TranscriptionRunService(
       processing,
       transcriber,
@@ -359,13 +349,12 @@ describe('what is owed', () => {
 });
 
 describe('with a worker and the real engine', () => {
-  let worker: Service;
+  // A heartbeat every second.
+  const worker = useService({ ROLES: 'worker', LEASE_SECONDS: '4' }, { environment });
   let redis: Redis;
 
   beforeAll(async () => {
-    // A heartbeat every second.
-    worker = await startService(ground, { ROLES: 'worker', LEASE_SECONDS: '4' });
-    redis = new Redis(ground.environment.REDIS_URL as string);
+    redis = new Redis(environment.variables.REDIS_URL as string);
   });
 
   afterAll(async () => {
@@ -394,7 +383,7 @@ describe('with a worker and the real engine', () => {
     expect(await finished(id)).toMatchObject({ status: 'transcribed' });
     expect(await rowOf(id)).toMatchObject({ attempt: 2, faults: 1 });
     expect(await count('events', id)).toBe(1);
-    const { body } = await caller.get(`/v1/recordings/${id}/transcription`).expect(200);
+    const { body } = await client.get(`/v1/recordings/${id}/transcription`).expect(200);
     expect(body.text).toMatch(/what your country can do for you/);
   });
 
@@ -430,7 +419,7 @@ describe('with a worker and the real engine', () => {
   it('a language that the engine does not speak ends as failed, and the reason names it (D20)', async () => {
     const id = await uploaded('cards-001.wav', { language: 'german' });
     expect(await finished(id)).toMatchObject({ status: 'failed' });
-    const { body } = await caller.get(`/v1/recordings/${id}/transcription`).expect(404);
+    const { body } = await client.get(`/v1/recordings/${id}/transcription`).expect(404);
     expect(body.error.code).toBe('TRANSCRIPTION_FAILED');
     expect(body.error.details.reason).toMatch(/does not speak german/);
     expect(await count('events', id)).toBe(1);
@@ -444,14 +433,14 @@ describe('with a worker and the real engine', () => {
 
   it('a recording that is deleted while it is transcribed leaves nothing and says nothing (D24)', async () => {
     const { child, idle } = await warmEngine();
-    const before = await traces(desk, ground);
+    const before = await uploadState(api, environment);
     const id = await uploaded('jfk.wav');
     await eventually(() => cpuTime(child) > idle + 10);
-    await caller.delete(`/v1/recordings/${id}`).expect(204);
+    await client.delete(`/v1/recordings/${id}`).expect(204);
     // The next heartbeat finds no recording: what was heard is thrown away, what was not is not heard any more.
     await eventually(async () => (await queue().getActiveCount()) === 0, 20_000);
     expect([await count('events', id), await count('transcriptions', id)]).toEqual([0, 0]);
-    await eventually(async () => (await traces(desk, ground)).removals.length === 0);
-    expect(await traces(desk, ground)).toEqual(before);
+    await eventually(async () => (await uploadState(api, environment)).removals.length === 0);
+    expect(await uploadState(api, environment)).toEqual(before);
   });
 });

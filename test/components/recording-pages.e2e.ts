@@ -3,10 +3,7 @@ import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { pageStatement } from '../../src/modules/recordings/recordings.queries.js';
 import type { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { useService } from '../support/service/test-service.js';
 
 const DAYS = 12;
 const STATUSES = ['processing', 'transcribed', 'failed'] as const;
@@ -40,28 +37,24 @@ const CHANGES = {
 };
 
 describe('pages of recordings, found by the counts of their days', () => {
-  let ground: Ground;
-  let service: Service;
+  // Its reconciler compacts the counters meanwhile, and its worker takes up rows that look forgotten.
+  const service = useService();
+  const { environment } = service;
   let accountId: string;
   const clients: Client[] = [];
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    // The reconciler of this one folds the counts meanwhile, and its worker takes up rows that look forgotten.
-    service = await startService(ground);
     ({ accountId } = await service.account());
     for (let i = 0; i < 300; i++) await change(await connect(clients[0]), 'insert');
   });
 
   afterAll(async () => {
     for (const client of clients) await client.end();
-    await service.close();
-    await ground.clear();
   });
 
   async function connect(known?: Client): Promise<Client> {
     if (known) return known;
-    const client = new Client({ connectionString: ground.environment.DATABASE_URL as string });
+    const client = new Client({ connectionString: environment.variables.DATABASE_URL as string });
     await client.connect();
     clients.push(client);
     return client;

@@ -1,16 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type BuiltService, startBuilt } from '../support/service/built-service.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { engineProcesses, isRunning } from '../support/service/engine-processes.js';
 import { eventually } from '../support/service/eventually.js';
-import { figure } from '../support/service/measurements.js';
-import { longNote } from '../support/audio/long-recording.js';
+import { reportMeasurement } from '../support/service/measurements.js';
+import { longRecording } from '../support/audio/long-recording.js';
 import { childrenOf, memoryOf } from '../support/service/process-stats.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import type { TestEnvironment } from '../support/service/test-environment.js';
+import { useService } from '../support/service/test-service.js';
 
 const SECRETS = {
   S3_ACCESS_KEY_ID: 'an-access-key-id-of-s3',
@@ -24,18 +22,17 @@ const KINDS = ['ffmpeg', 'engine'] as const;
 
 /** The processes that touch strangers' audio, while they do: what the system says of them. Linux only. */
 describe('a child process of a worker', () => {
-  let ground: Ground;
-  let service: Service;
   let built: BuiltService;
-  let caller: Caller;
+  let client: ApiClient;
   const pids = { ffmpeg: 0, engine: 0 };
 
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
+
   beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-    built = await startBuilt(ground, { ...SECRETS, MAX_AUDIO_SECONDS: '600' });
-    caller = (await service.account()).at(built.url);
-    await caller.upload(await longNote(20)).expect(201);
+    built = await startBuilt(environment, { ...SECRETS, MAX_AUDIO_SECONDS: '600' });
+    client = (await service.account()).at(built.url);
+    await client.upload(await longRecording(20)).expect(201);
     pids.ffmpeg = await eventually(() => childrenOf(built.pid, 'ffmpeg')[0]);
     // It stays as it is until the service ends it.
     process.kill(pids.ffmpeg, 'SIGSTOP');
@@ -44,8 +41,6 @@ describe('a child process of a worker', () => {
 
   afterAll(async () => {
     await built.stop();
-    await service.close();
-    await ground.clear();
   });
 
   it.each([
@@ -62,7 +57,7 @@ describe('a child process of a worker', () => {
     });
     const open = readdirSync(`/proc/${pids[kind]}/fd`).length;
     const { peak } = memoryOf(pids[kind]);
-    figure(
+    reportMeasurement(
       `${kind}: ${Math.round(privateMemoryOf(pids[kind]) / 1e6)} MB private, ${Math.round(peak / 1e6)} MB resident at most, ${open} files open`,
     );
     expect(open).toBeLessThan(files / 2);
@@ -70,16 +65,16 @@ describe('a child process of a worker', () => {
   });
 
   it.each(KINDS)('sees no secret: %s', (kind) => {
-    const environment = (pid: number): string => readFileSync(`/proc/${pid}/environ`, 'utf8');
-    const names = environment(pids[kind])
+    const environmentOf = (pid: number): string => readFileSync(`/proc/${pid}/environ`, 'utf8');
+    const names = environmentOf(pids[kind])
       .split('\0')
       .map((line) => line.split('=')[0]);
     expect(names).toContain('PATH');
     expect(names.join()).not.toMatch(/DATABASE|REDIS|SECRET|S3|OPENAI|TOKEN|UNKNOWN/);
-    const secrets = [...Object.values(SECRETS), ...secretsOf(ground)];
+    const secrets = [...Object.values(SECRETS), ...secretsOf(environment)];
     // So that a value that is nowhere cannot pass for one that is kept away.
-    for (const secret of secrets) expect(environment(built.pid)).toContain(secret);
-    for (const secret of secrets) expect(environment(pids[kind])).not.toContain(secret);
+    for (const secret of secrets) expect(environmentOf(built.pid)).toContain(secret);
+    for (const secret of secrets) expect(environmentOf(pids[kind])).not.toContain(secret);
   });
 
   it('reads files and pipes only: ffmpeg', () => {
@@ -109,7 +104,7 @@ describe('a child process of a worker', () => {
   });
 
   it('is gone when the service is killed: its engine', async () => {
-    const other = await startBuilt(ground, SECRETS);
+    const other = await startBuilt(environment, SECRETS);
     const [engine] = await eventually(() => {
       const found = engineProcesses(other.pid);
       return found.length > 0 && found;
@@ -129,8 +124,8 @@ function privateMemoryOf(pid: number): number {
   return Number(/^VmData:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
-function secretsOf({ environment }: Ground): string[] {
-  return ['DATABASE_URL', 'REDIS_URL', 'SECRET_KEY'].map((name) => environment[name] as string);
+function secretsOf({ variables }: TestEnvironment): string[] {
+  return ['DATABASE_URL', 'REDIS_URL', 'SECRET_KEY'].map((name) => variables[name] as string);
 }
 
 function mayLeaveTheNet(): boolean {

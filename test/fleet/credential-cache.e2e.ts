@@ -1,47 +1,36 @@
 import { Redis } from 'ioredis';
-import type { Caller } from '../support/http/api-client.js';
-import { Line } from '../support/servers/tcp-proxy.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import type { ApiClient } from '../support/http/api-client.js';
+import { TcpProxy } from '../support/servers/tcp-proxy.js';
+import { startService, type TestService, useService } from '../support/service/test-service.js';
 
 /** As long as a copy of an epoch lives in Redis. */
 const COPY_MS = 2000;
 
 describe('what a process remembers of credentials', () => {
-  let ground: Ground;
-  let line: Line;
-  let near: Service;
-  let far: Service;
+  const near = useService({ ROLES: 'api' });
+  const { environment } = near;
+  let proxy: TcpProxy;
+  let far: TestService;
   let redis: Redis;
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    line = await Line.to(ground.environment.REDIS_URL as string);
-    near = await startService(ground, { ROLES: 'api' });
-    far = await startService(ground, { ROLES: 'api', REDIS_URL: line.url });
-    redis = new Redis(ground.environment.REDIS_URL as string);
-  });
-
-  afterAll(async () => {
-    redis.disconnect();
-    await near.close();
-    await far.close();
-    await line.close();
-    await ground.clear();
+    proxy = await TcpProxy.to(environment.variables.REDIS_URL as string);
+    environment.defer(() => proxy.close());
+    far = await startService(environment, { ROLES: 'api', REDIS_URL: proxy.url });
+    redis = new Redis(environment.variables.REDIS_URL as string);
+    environment.defer(() => redis.disconnect());
   });
 
   /** A key that both processes have used, so that both remember it, and its account's first key. */
-  async function knownKey(): Promise<{ owner: Caller; guest: Caller; there: Caller }> {
+  async function knownKey(): Promise<{ owner: ApiClient; guest: ApiClient; there: ApiClient }> {
     const owner = await near.account();
     const guest = await near.key(owner, ['account:read']);
     const there = guest.at(far.url);
-    for (const caller of [guest, there, guest, there]) await caller.get('/v1/account').expect(200);
+    for (const client of [guest, there, guest, there]) await client.get('/v1/account').expect(200);
     return { owner, guest, there };
   }
 
-  const revoke = (owner: Caller, { credentials }: Caller) =>
+  const revoke = (owner: ApiClient, { credentials }: ApiClient) =>
     owner.delete(`/v1/account/api-keys/${credentials.id}`).expect(204);
 
   async function statementsOf(work: () => Promise<unknown>): Promise<number> {
@@ -58,9 +47,9 @@ describe('what a process remembers of credentials', () => {
   }
 
   it('spares Postgres: a request for one recording is one statement, and one for a list, too', async () => {
-    const caller = await near.account();
-    const get = () => caller.get('/v1/recordings/019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60').expect(404);
-    const list = () => caller.get('/v1/recordings').expect(200);
+    const client = await near.account();
+    const get = () => client.get('/v1/recordings/019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60').expect(404);
+    const list = () => client.get('/v1/recordings').expect(200);
     for (const request of [get, list]) {
       await request();
       expect(await statementsOf(request)).toBe(1);
@@ -95,26 +84,26 @@ describe('what a process remembers of credentials', () => {
 
   it('does not count while Redis is away: each request asks Postgres', async () => {
     const { owner, guest, there } = await knownKey();
-    await line.cut();
+    await proxy.cut();
     try {
       await there.get('/v1/account').expect(200);
       await revoke(owner, guest);
       await there.get('/v1/account').expect(401);
     } finally {
-      await line.mend();
+      await proxy.mend();
     }
   });
 
   it('is out of date everywhere by the time a change is answered that could not be told to Redis', async () => {
     const { owner, guest } = await knownKey();
-    await line.cut();
+    await proxy.cut();
     try {
       const started = Date.now();
       await revoke(owner.at(far.url), guest);
       expect(Date.now() - started).toBeGreaterThanOrEqual(COPY_MS);
       await guest.get('/v1/account').expect(401);
     } finally {
-      await line.mend();
+      await proxy.mend();
     }
   });
 

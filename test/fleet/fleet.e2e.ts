@@ -1,48 +1,37 @@
 import { Redis } from 'ioredis';
 import { countAllowed } from '../support/http/rate-limit-load.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { eventually } from '../support/service/eventually.js';
-import { figure } from '../support/service/measurements.js';
-import { admin, Member, newAccount } from '../support/service/service-process.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-import { traces } from '../support/state/upload-traces.js';
+import { reportMeasurement } from '../support/service/measurements.js';
+import { admin, ServiceProcess, newAccount } from '../support/service/service-process.js';
+import { useService } from '../support/service/test-service.js';
+import { uploadState } from '../support/state/upload-state.js';
 import { signatureProblems, WebhookReceiver } from '../support/servers/webhook-receiver.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 const SECRET = 'a secret that signs deliveries';
 const NOTES = ['ss-0880.wav', 'go-forward-ten-meters.webm', 'go-forward-ten-meters.ogg'];
 const SETTINGS = { LEASE_SECONDS: '3' };
 
 describe('two API processes and two workers on one Postgres, Redis and storage', () => {
-  let ground: Ground;
-  let apis: [Member, Member];
-  let workers: Member[];
+  let apis: [ServiceProcess, ServiceProcess];
+  let workers: ServiceProcess[];
   /** Not part of the fleet: looks into the tables. */
-  let observer: Service;
+  const observer = useService({ ROLES: 'api' });
+  const { environment } = observer;
   let redis: Redis;
 
-  const start = (roles: string): Promise<Member> => Member.start(ground, roles, SETTINGS);
+  const start = (roles: string): Promise<ServiceProcess> => ServiceProcess.start(environment, roles, SETTINGS);
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    observer = await startService(ground, { ROLES: 'api' });
-    redis = new Redis(ground.environment.REDIS_URL as string);
+    redis = new Redis(environment.variables.REDIS_URL as string);
+    environment.defer(() => redis.disconnect());
     const [first, second, worker] = await Promise.all([start('api'), start('api'), start('worker')]);
     apis = [first, second];
     workers = [worker];
   });
 
-  afterAll(async () => {
-    redis.disconnect();
-    await Promise.all([...apis, ...workers].map((member) => member.end('SIGTERM')));
-    await observer.close();
-    await ground.clear();
-  });
-
-  const callerOf = (...options: string[]) => newAccount(ground, apis[0].url, '--plan', 'enterprise', ...options);
+  const newClient = (...options: string[]) => newAccount(environment, apis[0].url, '--plan', 'enterprise', ...options);
 
   interface Row {
     id: string;
@@ -51,23 +40,23 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     held: boolean;
   }
 
-  const rowsOf = ({ accountId }: Caller): Promise<Row[]> =>
+  const rowsOf = ({ accountId }: ApiClient): Promise<Row[]> =>
     observer.database.query<Row>(
       'SELECT id, status, attempt, lease_token IS NOT NULL AS held FROM recordings WHERE account_id = $1',
       [accountId],
     );
 
   /** The engine gives way to everything else on the machine. */
-  const allTranscribed = (caller: Caller): Promise<Row[]> =>
+  const allTranscribed = (client: ApiClient): Promise<Row[]> =>
     eventually(async () => {
-      const rows = await rowsOf(caller);
+      const rows = await rowsOf(client);
       return rows.every(({ status }) => status === 'transcribed') && rows;
     }, 90_000);
 
-  async function expectOneEventEach(caller: Caller, ids: string[]): Promise<void> {
+  async function expectOneEventEach(client: ApiClient, ids: string[]): Promise<void> {
     const events = await observer.database.query<{ recording_id: string; sequence: string }>(
       'SELECT recording_id, sequence FROM events WHERE account_id = $1 ORDER BY sequence',
-      [caller.accountId],
+      [client.accountId],
     );
     expect(events.map(({ recording_id: id }) => id).toSorted()).toEqual(ids.toSorted());
     expect(events.map(({ sequence }) => Number(sequence))).toEqual(ids.map((_, i) => i + 1));
@@ -75,7 +64,7 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
 
   it('finish what a killed worker held, after its lease: uploads through both, one event for each', async () => {
     const receiver = await WebhookReceiver.listen();
-    const first = await callerOf();
+    const first = await newClient();
     const second = first.at(apis[1].url);
     const subscription = { url: receiver.url(), events: ['recording.transcribed'], secret: SECRET };
     await first.post('/v1/webhooks', subscription).expect(201);
@@ -109,45 +98,47 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
   });
 
   it('do not wait for a worker that is frozen for longer than its lease; what it wakes up with is thrown away', async () => {
-    const caller = await callerOf();
-    const [frozen, leaving] = workers as [Member, Member];
+    const client = await newClient();
+    const [frozen, leaving] = workers as [ServiceProcess, ServiceProcess];
     await leaving.end('SIGTERM');
-    const { body } = await caller.upload('ss-0880.wav').expect(201);
-    await eventually(async () => (await rowsOf(caller))[0]?.held);
+    const { body } = await client.upload('ss-0880.wav').expect(201);
+    await eventually(async () => (await rowsOf(client))[0]?.held);
     frozen.signal('SIGSTOP');
     const thrown = performance.now();
     const other = await start('worker');
-    expect(await allTranscribed(caller)).toMatchObject([{ attempt: 2 }]);
-    figure(`a note whose worker froze was finished by another after ${Math.round(performance.now() - thrown)} ms`);
+    expect(await allTranscribed(client)).toMatchObject([{ attempt: 2 }]);
+    reportMeasurement(
+      `a note whose worker froze was finished by another after ${Math.round(performance.now() - thrown)} ms`,
+    );
 
     frozen.signal('SIGCONT');
     await other.end('SIGTERM');
-    const { body: next } = await caller.upload(silenceWav(0.1)).expect(201);
-    expect(await allTranscribed(caller)).toHaveLength(2);
+    const { body: next } = await client.upload(silenceWav(0.1)).expect(201);
+    expect(await allTranscribed(client)).toHaveLength(2);
     workers = [frozen, await start('worker')];
-    await expectOneEventEach(caller, [body.id, next.id]);
+    await expectOneEventEach(client, [body.id, next.id]);
   });
 
   it('make one recording of uploads with the same Idempotency-Key through both at the same time (D20)', async () => {
-    const caller = await callerOf();
-    const before = (await traces(observer, ground)).objects.length;
+    const client = await newClient();
+    const before = (await uploadState(observer, environment)).objects.length;
     const upload = (i: number) =>
-      caller
-        .at((apis[i % 2] as Member).url)
+      client
+        .at((apis[i % 2] as ServiceProcess).url)
         .upload(silenceWav(0.1))
         .set('Idempotency-Key', 'the same');
     const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => upload(i)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
     expect(answers.filter(({ headers }) => headers['idempotent-replayed'] === 'true')).toHaveLength(9);
-    expect(await rowsOf(caller)).toHaveLength(1);
-    await eventually(async () => (await traces(observer, ground)).objects.length === before + 1);
+    expect(await rowsOf(client)).toHaveLength(1);
+    await eventually(async () => (await uploadState(observer, environment)).objects.length === before + 1);
   });
 
   it('refuse a key at the very next request after it was revoked at the other (D12)', async () => {
-    const owner = await callerOf();
+    const owner = await newClient();
     for (let i = 0; i < 10; i++) {
-      const [here, there] = (i % 2 ? apis : apis.toReversed()) as [Member, Member];
+      const [here, there] = (i % 2 ? apis : apis.toReversed()) as [ServiceProcess, ServiceProcess];
       const { body: key } = await owner.post('/v1/account/api-keys', { name: 'short-lived' }).expect(201);
       const headers = { 'X-Service-API-Key': key.api_key, 'X-Service-API-Secret': key.api_secret };
       const ask = async (): Promise<number> => (await fetch(`${there.url}/v1/account`, { headers })).status;
@@ -158,25 +149,26 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
   });
 
   it('refuse an account at once after the operator suspended it, and serve it again after (D4, D30)', async () => {
-    const caller = await newAccount(ground, apis[0].url);
-    const status = (value: string) => admin(ground, 'account:update', '--account', caller.accountId, '--status', value);
+    const client = await newAccount(environment, apis[0].url);
+    const status = (value: string) =>
+      admin(environment, 'account:update', '--account', client.accountId, '--status', value);
     await status('suspended');
     for (const { url } of apis) {
-      const { body } = await caller.at(url).get('/v1/account').expect(403);
+      const { body } = await client.at(url).get('/v1/account').expect(403);
       expect(body.error.type).toBe('AccountSuspendedError');
     }
     await status('active');
-    for (const { url } of apis) await caller.at(url).get('/v1/account').expect(200);
+    for (const { url } of apis) await client.at(url).get('/v1/account').expect(200);
   });
 
   it('refuse a key at once after the operator revoked it, and know at once the one that he made (D30)', async () => {
-    const caller = await callerOf();
-    const made = await admin(ground, 'key:create', '--account', caller.accountId, '--scopes', 'account:read');
+    const client = await newClient();
+    const made = await admin(environment, 'key:create', '--account', client.accountId, '--scopes', 'account:read');
     const headers = { 'X-Service-API-Key': String(made.api_key), 'X-Service-API-Secret': String(made.api_secret) };
     const statuses = (): Promise<number[]> =>
       Promise.all(apis.map(async ({ url }) => (await fetch(`${url}/v1/account`, { headers })).status));
     expect(await statuses()).toEqual([200, 200]);
-    await admin(ground, 'key:revoke', '--key', String(made.id));
+    await admin(environment, 'key:revoke', '--key', String(made.id));
     expect(await statuses()).toEqual([401, 401]);
   });
 
@@ -187,8 +179,8 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
   ])(
     'share the bucket of a %s account: burst + floor(elapsed × rate / 60), and not one more (D6)',
     async (plan, own, rate, burst) => {
-      const caller = await newAccount(ground, apis[0].url, '--plan', plan, ...own);
-      const both = apis.map(({ url }) => caller.at(url));
+      const client = await newAccount(environment, apis[0].url, '--plan', plan, ...own);
+      const both = apis.map(({ url }) => client.at(url));
       const { count, atLeast, atMost } = await countAllowed(redis, both, { rate, burst }, 1500);
       expect(count).toBeLessThanOrEqual(atMost);
       expect(count).toBeGreaterThanOrEqual(atLeast);
@@ -197,7 +189,10 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
 
   it('share the bucket of an address (D6)', async () => {
     const limited = { ...SETTINGS, ADDRESS_RATE_LIMIT: '5/8' };
-    const doors = await Promise.all([Member.start(ground, 'api', limited), Member.start(ground, 'api', limited)]);
+    const doors = await Promise.all([
+      ServiceProcess.start(environment, 'api', limited),
+      ServiceProcess.start(environment, 'api', limited),
+    ]);
     const statuses: number[] = [];
     for (let i = 0; i < 12; i++) statuses.push((await fetch(`${doors[i % 2]?.url}/v1/account`)).status);
     expect(statuses).toEqual([...Array.from({ length: 8 }, () => 401), 429, 429, 429, 429]);
@@ -217,7 +212,7 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     ['/health', 404],
     ['/metrics/', 404],
   ])('a worker serves only its health and its figures (D31): %s is %i', async (path, status) => {
-    const { status: given } = await fetch((workers[0] as Member).url + path);
+    const { status: given } = await fetch((workers[0] as ServiceProcess).url + path);
     expect(given).toBe(status);
   });
 });

@@ -4,13 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request, { type Response } from 'supertest';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { eventually } from '../support/service/eventually.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-import { traces } from '../support/state/upload-traces.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { useService } from '../support/service/test-service.js';
+import { uploadState } from '../support/state/upload-state.js';
 
 /** Audio of so many seconds has so many times 32,000 bytes. */
 const FITS = 10;
@@ -24,22 +21,18 @@ const disk = mkdtempSync(join(tmpdir(), 'voice-notes-disk-'));
 const isMounted = mount('-t', 'tmpfs', '-o', `size=${DISK_MEGABYTES}m`, 'voice-notes', disk);
 
 (isMounted ? describe : describe.skip)('a disk', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  const service = useService({ ROLES: 'api', STORAGE_DIR: disk });
+  const { environment } = service;
+  let client: ApiClient;
 
   beforeAll(async () => {
-    const prepared = await prepareGround();
-    ground = { ...prepared, environment: { ...prepared.environment, STORAGE_DIR: disk } };
-    service = await startService(ground, { ROLES: 'api' });
-    caller = await service.account();
+    environment.variables.STORAGE_DIR = disk;
+    client = await service.account();
   });
 
   afterAll(async () => {
-    await service.close();
     spawnSync('umount', [disk]);
     rmSync(disk, { recursive: true });
-    await ground.clear();
   });
 
   function expectUnavailable(response: Response): void {
@@ -49,24 +42,24 @@ const isMounted = mount('-t', 'tmpfs', '-o', `size=${DISK_MEGABYTES}m`, 'voice-n
   }
 
   it('that becomes full in the middle of an upload costs that upload, and keeps nothing of it', async () => {
-    await caller.upload(silenceWav(FITS)).expect(201);
-    const before = await traces(service, ground);
-    expectUnavailable(await caller.upload(silenceWav(TOO_LONG)));
-    await eventually(async () => (await traces(service, ground)).removals.length === 0);
-    expect(await traces(service, ground)).toEqual(before);
-    await caller.upload(silenceWav(FITS)).expect(201);
+    await client.upload(silenceWav(FITS)).expect(201);
+    const before = await uploadState(service, environment);
+    expectUnavailable(await client.upload(silenceWav(TOO_LONG)));
+    await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
+    expect(await uploadState(service, environment)).toEqual(before);
+    await client.upload(silenceWav(FITS)).expect(201);
   });
 
   it('that is read-only is reported, refuses uploads and nothing else, and is used again when it is not', async () => {
-    const before = await traces(service, ground);
+    const before = await uploadState(service, environment);
     expect(mount('-o', 'remount,ro', disk)).toBe(true);
-    expectUnavailable(await caller.upload(silenceWav(FITS)));
-    await caller.get('/v1/recordings').expect(200);
+    expectUnavailable(await client.upload(silenceWav(FITS)));
+    await client.get('/v1/recordings').expect(200);
     const { body } = await request(service.url).get('/health/ready').expect(503);
     expect(body.checks.storage).not.toBe('ok');
-    expect(await traces(service, ground)).toEqual(before);
+    expect(await uploadState(service, environment)).toEqual(before);
     expect(mount('-o', 'remount,rw', disk)).toBe(true);
-    await caller.upload(silenceWav(FITS)).expect(201);
+    await client.upload(silenceWav(FITS)).expect(201);
   });
 });
 

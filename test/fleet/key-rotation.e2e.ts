@@ -2,19 +2,17 @@ import request from 'supertest';
 import { readEnv } from '../../src/platform/config/env.js';
 import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { runCli } from '../support/service/cli.js';
 import { eventually } from '../support/service/eventually.js';
 import { failRecordings } from '../support/state/recording-events.js';
-import { figure } from '../support/service/measurements.js';
+import { reportMeasurement } from '../support/service/measurements.js';
 import { addWebhooks } from '../support/state/filler-rows.js';
-import { expectRefusal } from '../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { expectError } from '../support/http/expect-errors.js';
+import { useEnvironment } from '../support/service/test-environment.js';
+import { startService, type TestService } from '../support/service/test-service.js';
 import { RESOURCE_TIME } from '../support/http/response-shapes.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
 import { signatureProblems, WebhookReceiver } from '../support/servers/webhook-receiver.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 const OLD = { SECRET_KEY: 'the old secret key of at least 32 characters' };
 const NEW = { SECRET_KEY: 'the new secret key of at least 32 characters' };
@@ -35,42 +33,36 @@ interface Hook {
 }
 
 describe('rotating SECRET_KEY', () => {
-  let ground: Ground;
-  let service: Service;
+  const environment = useEnvironment();
+  let service: TestService;
   let receiver: WebhookReceiver;
   let oldKeyId: string;
-  let used: Caller;
-  let unused: Caller;
+  let used: ApiClient;
+  let unused: ApiClient;
   let token: string;
   let hook: Hook;
-  let lost: { caller: Caller; hook: Hook };
+  let lost: { client: ApiClient; hook: Hook };
 
   beforeAll(async () => {
-    ground = await prepareGround();
     receiver = await WebhookReceiver.listen();
-    service = await startService(ground, { ...OLD, WEBHOOK_RETRY_SCHEDULE });
+    environment.defer(() => receiver.close());
+    service = await startService(environment, { ...OLD, WEBHOOK_RETRY_SCHEDULE });
     oldKeyId = service.app.get(SecretsService).keyId;
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await receiver.close();
-    await ground.clear();
   });
 
   const keyId = () => service.app.get(SecretsService).keyId;
   /** The same client, at the service as it runs now. */
-  const now = (caller: Caller) => caller.at(service.url);
-  const ask = (caller: Caller) => now(caller).get('/v1/account');
+  const now = (client: ApiClient) => client.at(service.url);
+  const ask = (client: ApiClient) => now(client).get('/v1/account');
 
   async function restart(keys: Record<string, string>): Promise<void> {
     await service.close();
-    service = await startService(ground, { ...keys, WEBHOOK_RETRY_SCHEDULE });
+    service = await startService(environment, { ...keys, WEBHOOK_RETRY_SCHEDULE });
   }
 
-  async function createHook(caller: Caller, path: string): Promise<Hook> {
+  async function createHook(client: ApiClient, path: string): Promise<Hook> {
     const body = { url: receiver.url(path), events: ['recording.failed'] };
-    return (await now(caller).post('/v1/webhooks', body).expect(201)).body;
+    return (await now(client).post('/v1/webhooks', body).expect(201)).body;
   }
 
   async function rowOf<Row>(table: string, id: string): Promise<Row> {
@@ -78,8 +70,8 @@ describe('rotating SECRET_KEY', () => {
     if (!row) throw new Error(`there is no ${id} in ${table}`);
     return row;
   }
-  const hashOf = async (caller: Caller) =>
-    (await rowOf<{ secret_hash: string }>('api_keys', caller.credentials.id)).secret_hash;
+  const hashOf = async (client: ApiClient) =>
+    (await rowOf<{ secret_hash: string }>('api_keys', client.credentials.id)).secret_hash;
   const sealedOf = async (id: string) => (await rowOf<{ encrypted_secret: string }>('webhooks', id)).encrypted_secret;
   const setSealed = (id: string, sealed: string) =>
     service.database.query('UPDATE webhooks SET encrypted_secret = $2 WHERE id = $1', [id, sealed]);
@@ -101,14 +93,14 @@ describe('rotating SECRET_KEY', () => {
 
   async function rotate(keys: Record<string, string>) {
     const { code, stdout, stderr } = await runCli(
-      { ...ground, environment: { ...ground.environment, ...keys } },
+      { variables: { ...environment.variables, ...keys } },
       ...['secrets:rotate', '--json'],
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout);
   }
 
-  const shown = ({ accountId, credentials }: Caller, lastUsedAt: unknown = null) => ({
+  const shown = ({ accountId, credentials }: ApiClient, lastUsedAt: unknown = null) => ({
     id: credentials.id,
     account_id: accountId,
     name: 'Test key',
@@ -122,10 +114,10 @@ describe('rotating SECRET_KEY', () => {
     await used.delete(`/v1/account/api-keys/${revoked.credentials.id}`).expect(204);
     hook = await createHook(used, USED_HOOK);
     token = (await used.post('/v1/account/access-tokens', { identity: 'user-42' }).expect(201)).body.token;
-    const caller = await service.account();
-    lost = { caller, hook: await createHook(caller, LOST_HOOK) };
+    const client = await service.account();
+    lost = { client, hook: await createHook(client, LOST_HOOK) };
     await service.database.query('UPDATE api_keys SET secret_hash = $2 WHERE id = $1', [
-      caller.credentials.id,
+      client.credentials.id,
       LOST_KEY,
     ]);
     await setSealed(lost.hook.id, LOST_KEY);
@@ -147,7 +139,7 @@ describe('rotating SECRET_KEY', () => {
     it("a key's hash is renewed when the key is used, and by nothing less", async () => {
       const before = await rowOf<{ secret_hash: string; updated_at: Date }>('api_keys', used.credentials.id);
       const wrong = { ...now(used).headers, 'X-Service-API-Secret': unused.credentials.secret };
-      expectRefusal(await request(service.url).get('/v1/account').set(wrong), 'AuthenticationError');
+      expectError(await request(service.url).get('/v1/account').set(wrong), 'AuthenticationError');
       expect(await hashOf(used)).toBe(before.secret_hash);
 
       const answers = await Promise.all(Array.from({ length: 20 }, () => ask(used)));
@@ -176,8 +168,8 @@ describe('rotating SECRET_KEY', () => {
         webhook_secrets: { reencrypted: 1, left: 0, unreadable: 1 },
         api_keys: { waiting_for_use: 1, unreadable: 1 },
         keys_waiting_for_use: [shown(unused)],
-        unreadable_keys: [shown(lost.caller, TIME)],
-        unreadable_webhooks: [{ id: lost.hook.id, account_id: lost.caller.accountId }],
+        unreadable_keys: [shown(lost.client, TIME)],
+        unreadable_webhooks: [{ id: lost.hook.id, account_id: lost.client.accountId }],
         advice: expect.stringMatching(/^Keep SECRET_KEY_PREVIOUS for now\. .*without it: 1\./),
       });
       expect(await sealedOf(hook.id)).toMatch(`${keyId()}.`);
@@ -189,7 +181,7 @@ describe('rotating SECRET_KEY', () => {
 
     it('secrets:rotate does not overwrite a secret that is changed while it runs', async () => {
       const [old, current] = [
-        new SecretsService(readEnv({ ...ground.environment, ...OLD })),
+        new SecretsService(readEnv({ ...environment.variables, ...OLD })),
         service.app.get(SecretsService),
       ];
       const contested = await createHook(used, '/contested');
@@ -211,12 +203,12 @@ describe('rotating SECRET_KEY', () => {
     });
 
     it(`secrets:rotate goes through ${MANY} webhooks, those it cannot read among them`, async () => {
-      const caller = await service.account();
+      const client = await service.account();
       const [old, current] = [
-        new SecretsService(readEnv({ ...ground.environment, ...OLD })),
+        new SecretsService(readEnv({ ...environment.variables, ...OLD })),
         service.app.get(SecretsService),
       ];
-      const ids = await addWebhooks(service, caller, MANY);
+      const ids = await addWebhooks(service, client, MANY);
       const sealed = ids.map((id, index) => (index % 10 === 0 ? 'damaged' : old.encrypt(`secret of ${id}`, id)));
       await service.database.query(
         `UPDATE webhooks w SET encrypted_secret = s.sealed FROM unnest($1::uuid[], $2::text[]) AS s (id, sealed)
@@ -226,15 +218,15 @@ describe('rotating SECRET_KEY', () => {
 
       const started = performance.now();
       const report = await rotate(BOTH);
-      figure(`secrets:rotate of ${MANY} webhooks: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+      reportMeasurement(`secrets:rotate of ${MANY} webhooks: ${((performance.now() - started) / 1000).toFixed(1)} s`);
       expect(report.webhook_secrets).toEqual({ reencrypted: MANY * 0.9, left: 0, unreadable: MANY * 0.1 + 1 });
       const rows = await service.database.query<{ id: string; sealed: string }>(
         `SELECT id, encrypted_secret AS sealed FROM webhooks WHERE account_id = $1 AND encrypted_secret <> 'damaged'`,
-        [caller.accountId],
+        [client.accountId],
       );
       expect(rows).toHaveLength(MANY * 0.9);
       for (const { id, sealed: text } of rows) expect(current.decrypt(text, id)).toBe(`secret of ${id}`);
-      await service.database.query('DELETE FROM webhooks WHERE account_id = $1', [caller.accountId]);
+      await service.database.query('DELETE FROM webhooks WHERE account_id = $1', [client.accountId]);
     });
   });
 
@@ -244,14 +236,14 @@ describe('rotating SECRET_KEY', () => {
     it('keys used since are good, deliveries are signed as before, and the rest is 401', async () => {
       await ask(used).expect(200);
       await expectSignedDelivery();
-      expectRefusal(await ask(unused), 'AuthenticationError');
-      expectRefusal(await ask(lost.caller), 'AuthenticationError');
-      expectRefusal(await upload(), 'AuthenticationError');
+      expectError(await ask(unused), 'AuthenticationError');
+      expectError(await ask(lost.client), 'AuthenticationError');
+      expectError(await upload(), 'AuthenticationError');
     });
 
     it('a secret that cannot be read fails each attempt of the schedule, with its reason, and nothing else', async () => {
       const started = Date.now();
-      await failRecordings(service, lost.caller.accountId, 1);
+      await failRecordings(service, lost.client.accountId, 1);
       const rows = () =>
         service.database.query<{ status: string; attempts: number; last_error: string | null }>(
           'SELECT status, attempts, last_error FROM deliveries WHERE webhook_id = $1',
@@ -272,7 +264,7 @@ describe('rotating SECRET_KEY', () => {
       expect(await rotate(NEW)).toMatchObject({
         webhook_secrets: { reencrypted: 0, left: 0, unreadable: 1 },
         api_keys: { waiting_for_use: 0, unreadable: 2 },
-        unreadable_keys: [shown(unused), shown(lost.caller, TIME)],
+        unreadable_keys: [shown(unused), shown(lost.client, TIME)],
         advice: expect.stringMatching(/^SECRET_KEY_PREVIOUS is not set\./),
       });
     });

@@ -4,44 +4,48 @@ import { speech } from '../support/http/api-client.js';
 import { runCli } from '../support/service/cli.js';
 import { eventually } from '../support/service/eventually.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
-import { NotingClient } from '../support/http/capturing-client.js';
-import { hostedStage, plainStage, type Stage, unheardOf } from '../support/servers/external-services.js';
+import { CapturingClient } from '../support/http/capturing-client.js';
+import {
+  hostedServices,
+  localServices,
+  type ExternalServices,
+  uniqueMarker,
+} from '../support/servers/external-services.js';
 import { head } from '../support/http/raw-http.js';
-import { type Ground, prepareGround } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { useEnvironment } from '../support/service/test-environment.js';
 import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
 
-jest.setTimeout(2 * SERVICE_TIMEOUT);
+jest.setTimeout(240_000);
 
-describe.each<[string, (openaiKey: string) => Promise<Stage>]>([
-  ['on a disk, with PocketSphinx', plainStage],
-  ['on S3, with a transcription server', hostedStage],
-])('nothing secret gets out of a service: %s', (_, prepareStage) => {
+describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
+  ['on a disk, with PocketSphinx', localServices],
+  ['on S3, with a transcription server', hostedServices],
+])('nothing secret gets out of a service: %s', (_, startExternal) => {
   /** What must not get out, by what it is. */
   const secrets: Record<string, string> = {
-    SECRET_KEY: unheardOf('the-secret-key-of-this-service'),
-    METRICS_TOKEN: unheardOf('metrics'),
-    S3_ACCESS_KEY_ID: unheardOf('s3-id'),
-    S3_SECRET_ACCESS_KEY: unheardOf('s3-secret'),
-    OPENAI_API_KEY: unheardOf('sk'),
-    'an email': `${unheardOf('somebody')}@private.example`,
-    'another email': `${unheardOf('else')}@private.example`,
-    'an identity': unheardOf('user'),
-    'a file name': unheardOf('diary-of'),
-    'the value of a tag': unheardOf('diagnosis'),
-    'a secret of a webhook': unheardOf('a-webhook-secret-of-my-own'),
-    'a token in the URL of a webhook': unheardOf('hook-token'),
-    'a wrong secret': `vns_${unheardOf('wrong')}`,
-    'a wrong token': unheardOf('eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ'),
+    SECRET_KEY: uniqueMarker('the-secret-key-of-this-service'),
+    METRICS_TOKEN: uniqueMarker('metrics'),
+    S3_ACCESS_KEY_ID: uniqueMarker('s3-id'),
+    S3_SECRET_ACCESS_KEY: uniqueMarker('s3-secret'),
+    OPENAI_API_KEY: uniqueMarker('sk'),
+    'an email': `${uniqueMarker('somebody')}@private.example`,
+    'another email': `${uniqueMarker('else')}@private.example`,
+    'an identity': uniqueMarker('user'),
+    'a file name': uniqueMarker('diary-of'),
+    'the value of a tag': uniqueMarker('diagnosis'),
+    'a secret of a webhook': uniqueMarker('a-webhook-secret-of-my-own'),
+    'a token in the URL of a webhook': uniqueMarker('hook-token'),
+    'a wrong secret': `vns_${uniqueMarker('wrong')}`,
+    'a wrong token': uniqueMarker('eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ'),
   };
   const secret = (name: string): string => secrets[name] as string;
   const tags = JSON.stringify({ order: secret('the value of a tag') });
   const wav = { name: `${secret('a file name')}.wav`, type: 'audio/wav' };
 
-  let ground: Ground;
-  let stage: Stage;
+  const environment = useEnvironment();
+  let external: ExternalServices;
   let built: BuiltService;
-  let client: NotingClient;
+  let client: CapturingClient;
   let database: Client;
   let receiver: WebhookReceiver;
   let credentials: Record<string, string>;
@@ -51,27 +55,21 @@ describe.each<[string, (openaiKey: string) => Promise<Stage>]>([
   let metrics = '';
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    stage = await prepareStage(secret('OPENAI_API_KEY'));
+    external = await startExternal(secret('OPENAI_API_KEY'));
+    environment.defer(() => external.close());
     note = await speech('go-forward-ten-meters.wav');
     receiver = await WebhookReceiver.listen();
+    environment.defer(() => receiver.close());
     for (const name of ['DATABASE_URL', 'REDIS_URL']) {
-      secrets[`the password in ${name}`] = new URL(ground.environment[name] as string).password;
+      secrets[`the password in ${name}`] = new URL(environment.variables[name] as string).password;
     }
-    database = new Client({ connectionString: ground.environment.DATABASE_URL });
+    database = new Client({ connectionString: environment.variables.DATABASE_URL });
     await database.connect();
+    environment.defer(() => database.end());
     const given = Object.entries(secrets).filter(([name]) => /^[A-Z_0-9]+$/.test(name));
-    Object.assign(ground.environment, Object.fromEntries(given));
-    built = await startBuilt(ground, { LOG_LEVEL: 'trace', WEBHOOK_RETRY_SCHEDULE: '1', ...stage.environment });
-    client = new NotingClient(built.url);
-  });
-
-  afterAll(async () => {
-    await built.stop();
-    await stage.close();
-    await receiver.close();
-    await database.end();
-    await ground.clear();
+    Object.assign(environment.variables, Object.fromEntries(given));
+    built = await startBuilt(environment, { LOG_LEVEL: 'trace', WEBHOOK_RETRY_SCHEDULE: '1', ...external.environment });
+    client = new CapturingClient(built.url);
   });
 
   const call = (path: string, method = 'GET', body?: object | string, headers = credentials) =>
@@ -102,7 +100,7 @@ describe.each<[string, (openaiKey: string) => Promise<Stage>]>([
 
   it('when accounts and keys are made', async () => {
     const run = async (...args: string[]) => {
-      const said = await runCli(ground, ...args);
+      const said = await runCli(environment, ...args);
       complaints += said.stderr;
       return said;
     };
@@ -152,7 +150,7 @@ describe.each<[string, (openaiKey: string) => Promise<Stage>]>([
     expect(await ended(good.body.id)).toMatchObject({ status: 'transcribed', user_id: secret('an identity') });
     const { body } = await call(`/v1/recordings/${good.body.id}/transcription`);
     secrets['a transcript'] = body.text;
-    expect(body.text).toBe(stage.text ?? 'go forward ten meters');
+    expect(body.text).toBe(external.text ?? 'go forward ten meters');
     const bad = await upload(Buffer.concat([note.subarray(0, 44), Buffer.from('x')]), { custom_tags: tags });
     if (bad.status === 201) await ended(bad.body.id);
     await receiver.waitFor((requests) => requests.length >= 4);
@@ -210,7 +208,7 @@ describe.each<[string, (openaiKey: string) => Promise<Stage>]>([
   });
 
   it('when its servers fail', async () => {
-    stage.upset();
+    external.failNext();
     await upload(note, { custom_tags: tags });
     await upload(note, { custom_tags: tags });
     const refused = await refusing('recordings', () => upload(note, { custom_tags: tags }));

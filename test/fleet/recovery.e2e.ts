@@ -8,64 +8,54 @@ import { ObjectRemovalsService } from '../../src/platform/storage/object-removal
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { Spool } from '../../src/platform/storage/spool.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { failRecordings } from '../support/state/recording-events.js';
 import { eventually } from '../support/service/eventually.js';
-import { figure } from '../support/service/measurements.js';
-import { Member, newAccount } from '../support/service/service-process.js';
-import { Line } from '../support/servers/tcp-proxy.js';
+import { reportMeasurement } from '../support/service/measurements.js';
+import { ServiceProcess, newAccount } from '../support/service/service-process.js';
+import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { PrivateRedis } from '../support/servers/private-redis.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-import { traces } from '../support/state/upload-traces.js';
+import { useEnvironment } from '../support/service/test-environment.js';
+import { startService, type TestService } from '../support/service/test-service.js';
+import { uploadState } from '../support/state/upload-state.js';
 import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 /** As the reconciler's advisory lock. */
 const RECONCILER_LOCK = 7_305_119;
 /** A forgotten upload is looked for after ten seconds. */
 const FORGOTTEN = `updated_at = updated_at - interval '10 seconds'`;
 
-let ground: Ground;
+const environment = useEnvironment();
 const undo: (() => Promise<unknown> | void)[] = [];
-
-beforeAll(async () => {
-  ground = await prepareGround();
-});
 
 afterEach(async () => {
   for (const step of undo.splice(0).toReversed()) await step();
 });
 
-afterAll(async () => {
-  await ground.clear();
-});
-
-async function start(overrides: Record<string, string> = {}): Promise<Service> {
-  const service = await startService(ground, overrides);
+async function start(overrides: Record<string, string> = {}): Promise<TestService> {
+  const service = await startService(environment, overrides);
   undo.push(() => service.close());
   return service;
 }
 
-async function startMember(roles: string, overrides: Record<string, string> = {}): Promise<Member> {
-  const member = await Member.start(ground, roles, overrides);
-  undo.push(() => member.end('SIGKILL'));
-  return member;
+async function startProcess(roles: string, overrides: Record<string, string> = {}): Promise<ServiceProcess> {
+  const instance = await ServiceProcess.start(environment, roles, overrides);
+  undo.push(() => instance.end('SIGKILL'));
+  return instance;
 }
 
-async function lineTo(server: 'REDIS_URL' | 'DATABASE_URL'): Promise<Line> {
-  const line = await Line.to(ground.environment[server] as string);
-  undo.push(() => line.close());
-  return line;
+async function proxyTo(server: 'REDIS_URL' | 'DATABASE_URL'): Promise<TcpProxy> {
+  const proxy = await TcpProxy.to(environment.variables[server] as string);
+  undo.push(() => proxy.close());
+  return proxy;
 }
 
 /** A connection of the test's own. */
 async function postgres(): Promise<Client> {
-  const client = new Client({ connectionString: ground.environment.DATABASE_URL as string });
-  await client.connect();
-  undo.push(() => client.end());
-  return client;
+  const connection = new Client({ connectionString: environment.variables.DATABASE_URL as string });
+  await connection.connect();
+  undo.push(() => connection.end());
+  return connection;
 }
 
 async function timed<T>(work: PromiseLike<T>): Promise<[T, number]> {
@@ -76,60 +66,62 @@ async function timed<T>(work: PromiseLike<T>): Promise<[T, number]> {
 
 describe('Redis goes, and comes back', () => {
   it('uploads, lists, texts and webhooks are served meanwhile; what was owed is done when it is back', async () => {
-    const line = await lineTo('REDIS_URL');
-    const service = await start({ REDIS_URL: line.url });
-    const caller = await service.account();
+    const proxy = await proxyTo('REDIS_URL');
+    const service = await start({ REDIS_URL: proxy.url });
+    const client = await service.account();
     const receiver = await WebhookReceiver.listen();
     undo.push(() => receiver.close());
-    const { body: done } = await caller.upload(silenceWav(0.1)).expect(201);
-    await caller.finished(done.id);
-    await line.cut();
+    const { body: done } = await client.upload(silenceWav(0.1)).expect(201);
+    await client.finished(done.id);
+    await proxy.cut();
 
-    await caller.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'] }).expect(201);
-    const [{ body: owed }, uploadMs] = await timed(caller.upload(silenceWav(0.1)).expect(201));
-    const [, listMs] = await timed(caller.get('/v1/recordings').expect(200));
-    const [, textMs] = await timed(caller.get(`/v1/recordings/${done.id}/transcription`).expect(200));
-    figure(`without Redis: upload ${uploadMs.toFixed()} ms, list ${listMs.toFixed()} ms, text ${textMs.toFixed()} ms`);
+    await client.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'] }).expect(201);
+    const [{ body: owed }, uploadMs] = await timed(client.upload(silenceWav(0.1)).expect(201));
+    const [, listMs] = await timed(client.get('/v1/recordings').expect(200));
+    const [, textMs] = await timed(client.get(`/v1/recordings/${done.id}/transcription`).expect(200));
+    reportMeasurement(
+      `without Redis: upload ${uploadMs.toFixed()} ms, list ${listMs.toFixed()} ms, text ${textMs.toFixed()} ms`,
+    );
     for (const ms of [uploadMs, listMs, textMs]) expect(ms).toBeLessThan(1000);
     const { body: ready } = await request(service.url).get('/health/ready').expect(200);
     expect(ready).toMatchObject({ status: 'degraded', checks: { redis: expect.stringMatching(/out of reach/) } });
 
     await service.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [owed.id]);
-    await line.mend();
-    expect(await caller.finished(owed.id)).toMatchObject({ status: 'transcribed' });
+    await proxy.mend();
+    expect(await client.finished(owed.id)).toMatchObject({ status: 'transcribed' });
     await receiver.waitFor(({ length }) => length === 1);
     await eventually(async () => (await request(service.url).get('/health/ready')).body.status === 'ok');
   });
 
   it('a service that is started without Redis works off what it accepted as soon as there is one', async () => {
-    const line = await lineTo('REDIS_URL');
-    await line.cut();
-    const service = await start({ REDIS_URL: line.url });
-    const caller = await service.account();
-    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
+    const proxy = await proxyTo('REDIS_URL');
+    await proxy.cut();
+    const service = await start({ REDIS_URL: proxy.url });
+    const client = await service.account();
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
     await service.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [body.id]);
-    await line.mend();
-    expect(await caller.finished(body.id)).toMatchObject({ status: 'transcribed' });
-    const { body: next } = await caller.upload(silenceWav(0.1)).expect(201);
-    expect(await caller.finished(next.id)).toMatchObject({ status: 'transcribed' });
+    await proxy.mend();
+    expect(await client.finished(body.id)).toMatchObject({ status: 'transcribed' });
+    const { body: next } = await client.upload(silenceWav(0.1)).expect(201);
+    expect(await client.finished(next.id)).toMatchObject({ status: 'transcribed' });
   });
 
   it('killed and started again, empty: rings are heard and limits are shared as before', async () => {
     const redis = await PrivateRedis.start();
     undo.push(() => redis.kill());
     const service = await start({ REDIS_URL: redis.url });
-    const caller = await service.account('free');
-    const { body: first } = await caller.upload(silenceWav(0.1)).expect(201);
-    await caller.finished(first.id);
+    const client = await service.account('free');
+    const { body: first } = await client.upload(silenceWav(0.1)).expect(201);
+    await client.finished(first.id);
     await redis.kill();
-    await caller.get('/v1/account').expect(200);
+    await client.get('/v1/account').expect(200);
     await redis.start();
 
-    const client = new Redis(redis.url);
-    undo.push(() => client.disconnect());
+    const connection = new Redis(redis.url);
+    undo.push(() => connection.disconnect());
     await eventually(async () => {
-      await caller.get('/v1/account');
-      return (await client.exists(`rate-limit:account:${caller.accountId}`)) === 1;
+      await client.get('/v1/account');
+      return (await connection.exists(`rate-limit:account:${client.accountId}`)) === 1;
     });
     const owner = await service.account();
     const { body: second } = await owner.upload(silenceWav(0.1)).expect(201);
@@ -149,34 +141,34 @@ describe('Postgres goes, and comes back', () => {
   }
 
   it('503 with Retry-After within 2 s and never 401, showing the address’s bucket and taking nothing (D6, D14)', async () => {
-    const line = await lineTo('DATABASE_URL');
-    const service = await start({ ROLES: 'api', DATABASE_URL: line.url, ADDRESS_RATE_LIMIT: '5/8' });
-    const caller = await service.account('free');
-    await caller.get('/v1/account').expect(200);
-    await line.cut();
+    const proxy = await proxyTo('DATABASE_URL');
+    const service = await start({ ROLES: 'api', DATABASE_URL: proxy.url, ADDRESS_RATE_LIMIT: '5/8' });
+    const client = await service.account('free');
+    await client.get('/v1/account').expect(200);
+    await proxy.cut();
     // What is remembered of the credentials counts for as long as Redis keeps its copy of their epoch.
-    expectUnavailable(await caller.get('/v1/account'));
-    const redis = new Redis(ground.environment.REDIS_URL as string);
+    expectUnavailable(await client.get('/v1/account'));
+    const redis = new Redis(environment.variables.REDIS_URL as string);
     await redis.flushdb();
     redis.disconnect();
     for (let i = 0; i < 12; i++) {
-      const wrong = { ...caller.headers, 'X-Service-API-Secret': caller.headers['X-Service-API-Secret'] as string };
+      const wrong = { ...client.headers, 'X-Service-API-Secret': client.headers['X-Service-API-Secret'] as string };
       const [response, ms] = await timed(request(service.url).get('/v1/account').set(wrong));
       expectUnavailable(response);
       expect(ms).toBeLessThan(2000);
       expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '5' });
     }
-    expectUnavailable(await caller.upload(silenceWav(0.1)));
+    expectUnavailable(await client.upload(silenceWav(0.1)));
     // Who shows no credentials need not be looked up.
     expect((await request(service.url).get('/v1/account')).status).toBe(401);
-    expect((await request(service.url).get('/v1/nothing').set(caller.headers)).status).toBe(404);
+    expect((await request(service.url).get('/v1/nothing').set(client.headers)).status).toBe(404);
     const { body } = await request(service.url).get('/health/ready').expect(503);
     expect(body.status).toBe('unavailable');
     await request(service.url).get('/health/live').expect(200);
 
-    await line.mend();
+    await proxy.mend();
     const response = await eventually(async () => {
-      const answer = await caller.get('/v1/account');
+      const answer = await client.get('/v1/account');
       return answer.status === 200 && answer;
     });
     expect(response.headers['x-ratelimit-remaining']).toBe('9');
@@ -184,13 +176,13 @@ describe('Postgres goes, and comes back', () => {
   });
 
   it('a process whose every session is ended, also in the middle of requests, lives on and answers 200 or 503', async () => {
-    const both = await startMember('api,worker');
+    const both = await startProcess('api,worker');
     const admin = await postgres();
-    const caller = await newAccount(ground, both.url, '--plan', 'enterprise');
+    const client = await newAccount(environment, both.url, '--plan', 'enterprise');
     let ending = true;
     const statuses: number[] = [];
     const ask = async (): Promise<void> => {
-      while (ending) statuses.push((await fetch(`${both.url}/v1/recordings`, { headers: caller.headers })).status);
+      while (ending) statuses.push((await fetch(`${both.url}/v1/recordings`, { headers: client.headers })).status);
     };
     const asking = Promise.all([ask(), ask(), ask(), ask()]);
     for (let round = 0; round < 12; round++) {
@@ -203,18 +195,18 @@ describe('Postgres goes, and comes back', () => {
     ending = false;
     await asking;
     expect([...new Set(statuses)].filter((status) => status !== 200 && status !== 503)).toEqual([]);
-    await caller.get('/v1/account').expect(200);
-    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
-    expect(await caller.finished(body.id)).toMatchObject({ status: 'transcribed' });
+    await client.get('/v1/account').expect(200);
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
+    expect(await client.finished(body.id)).toMatchObject({ status: 'transcribed' });
     expect((await both.end('SIGTERM')).code).toBe(0);
   });
 
   it('a note that is being transcribed is not begun anew: its result is written down when Postgres is back', async () => {
-    const line = await lineTo('DATABASE_URL');
+    const proxy = await proxyTo('DATABASE_URL');
     const desk = await start({ ROLES: 'api' });
-    await startMember('worker', { DATABASE_URL: line.url });
-    const caller = await desk.account();
-    const { body } = await caller.upload('ss-0880.wav').expect(201);
+    await startProcess('worker', { DATABASE_URL: proxy.url });
+    const client = await desk.account();
+    const { body } = await client.upload('ss-0880.wav').expect(201);
     const rowOf = async () => {
       const [row] = await desk.database.query<{ status: string; attempt: number; held: boolean }>(
         'SELECT status, attempt, lease_token IS NOT NULL AS held FROM recordings WHERE id = $1',
@@ -223,9 +215,9 @@ describe('Postgres goes, and comes back', () => {
       return row;
     };
     await eventually(async () => (await rowOf())?.held);
-    await line.cut();
+    await proxy.cut();
     expect((await rowOf())?.status).toBe('processing');
-    await line.mend();
+    await proxy.mend();
     const done = await eventually(async () => {
       const row = await rowOf();
       return row?.status === 'transcribed' && row;
@@ -237,7 +229,7 @@ describe('Postgres goes, and comes back', () => {
 describe('a process that holds the reconciler’s lock', () => {
   it('and freezes, loses it: another one takes over', async () => {
     const desk = await start({ ROLES: 'api' });
-    const caller = await desk.account();
+    const client = await desk.account();
     const admin = await postgres();
     const held = async (): Promise<number | null> => {
       const { rows } = await admin.query(
@@ -249,31 +241,31 @@ describe('a process that holds the reconciler’s lock', () => {
     };
     // A task that cannot get on keeps the lock for as long as is needed to freeze its process.
     await admin.query('BEGIN; LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE');
-    const frozen = await startMember('worker');
+    const frozen = await startProcess('worker');
     const session = await eventually(held);
     frozen.signal('SIGSTOP');
     await admin.query('ROLLBACK');
-    await startMember('worker');
+    await startProcess('worker');
     expect(await held()).toBe(session);
 
     const [, ms] = await timed(eventually(async () => (await held()) !== session));
-    figure(`the lock of a frozen reconciler was free again after ${Math.round(ms)} ms`);
-    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
+    reportMeasurement(`the lock of a frozen reconciler was free again after ${Math.round(ms)} ms`);
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
     await desk.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [body.id]);
-    expect(await caller.finished(body.id)).toMatchObject({ status: 'transcribed' });
+    expect(await client.finished(body.id)).toMatchObject({ status: 'transcribed' });
   });
 });
 
 describe('a crash between storage and Postgres leaves no orphan', () => {
-  let service: Service;
-  let caller: Caller;
+  let service: TestService;
+  let client: ApiClient;
 
   beforeEach(async () => {
     service = await start();
-    caller = await service.account();
+    client = await service.account();
   });
 
-  const keyOf = (name: string): string => `${caller.accountId}/2026/11/${name}.wav`;
+  const keyOf = (name: string): string => `${client.accountId}/2026/11/${name}.wav`;
 
   async function store(key: string): Promise<void> {
     const file = await service.app.get(Spool).create();
@@ -284,56 +276,56 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
 
   const setDue = (key: string) =>
     service.database.query('UPDATE object_removals SET remove_after = now() WHERE object_key = $1', [key]);
-  const objects = async () => (await traces(service, ground)).objects;
+  const objects = async () => (await uploadState(service, environment)).objects;
 
   it('an object whose upload was never committed goes when its reservation has run out, and not before', async () => {
     const key = keyOf('01900000-0000-7000-8000-000000000001');
     await service.app.get(ObjectRemovalsService).reserve(key);
     await store(key);
-    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
-    await caller.finished(body.id);
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
+    await client.finished(body.id);
     expect(await objects()).toContain(key);
     await setDue(key);
     await eventually(async () => !(await objects()).includes(key));
-    await eventually(async () => (await traces(service, ground)).removals.length === 0);
+    await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
   });
 
   it('a reservation whose object was never written goes as well', async () => {
     const key = keyOf('01900000-0000-7000-8000-000000000002');
     await service.app.get(ObjectRemovalsService).reserve(key);
     await setDue(key);
-    await eventually(async () => (await traces(service, ground)).removals.length === 0);
+    await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
   });
 
   it('the object of a deleted recording goes later, when the store was away at the moment', async () => {
-    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
-    await caller.finished(body.id);
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
+    await client.finished(body.id);
     const key = (await objects()).find((name) => name.includes(body.id));
-    const folder = join(ground.environment.STORAGE_DIR as string, 'objects');
+    const folder = join(environment.variables.STORAGE_DIR as string, 'objects');
     const away = join(tmpdir(), `away-${body.id}`);
     await rename(folder, away);
-    await caller.delete(`/v1/recordings/${body.id}`).expect(204);
-    expect((await traces(service, ground)).removals).toEqual([key]);
+    await client.delete(`/v1/recordings/${body.id}`).expect(204);
+    expect((await uploadState(service, environment)).removals).toEqual([key]);
     await rename(away, folder);
     await eventually(async () => !(await objects()).includes(key as string));
   });
 
   it('without its storage the service answers uploads with 503 and keeps nothing of them; then it goes on', async () => {
-    const before = await traces(service, ground);
-    const folder = join(ground.environment.STORAGE_DIR as string, 'objects');
-    const away = join(tmpdir(), `away-${caller.accountId}`);
+    const before = await uploadState(service, environment);
+    const folder = join(environment.variables.STORAGE_DIR as string, 'objects');
+    const away = join(tmpdir(), `away-${client.accountId}`);
     await rename(folder, away);
-    const response = await caller.upload(silenceWav(0.1));
+    const response = await client.upload(silenceWav(0.1));
     expect(response.status).toBe(503);
     expect(response.body.error).toMatchObject({ code: 5003, type: 'ServiceUnavailableError' });
     expect(response.headers['retry-after']).toBeDefined();
     const { body: ready } = await request(service.url).get('/health/ready').expect(503);
     expect(ready.checks.storage).not.toBe('ok');
-    await caller.get('/v1/recordings').expect(200);
+    await client.get('/v1/recordings').expect(200);
     await rename(away, folder);
-    await eventually(async () => (await traces(service, ground)).removals.length === 0);
-    expect(await traces(service, ground)).toEqual(before);
-    await caller.upload(silenceWav(0.1)).expect(201);
+    await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
+    expect(await uploadState(service, environment)).toEqual(before);
+    await client.upload(silenceWav(0.1)).expect(201);
   });
 });
 
@@ -345,7 +337,7 @@ describe('deliveries', () => {
     undo.push(() => receiver.close());
     await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
     await failRecordings(desk, owner.accountId, 5);
-    const redis = new Redis(ground.environment.REDIS_URL as string);
+    const redis = new Redis(environment.variables.REDIS_URL as string);
     await redis.flushdb();
     redis.disconnect();
     await start({ ROLES: 'worker' });
@@ -359,7 +351,7 @@ describe('deliveries', () => {
     undo.push(() => receiver.close());
     receiver.answerNext({ hang: 'headers' });
     await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
-    const victim = await startMember('worker');
+    const victim = await startProcess('worker');
     await failRecordings(desk, owner.accountId, 1);
     await receiver.waitFor(({ length }) => length === 1, 30_000);
     await victim.end('SIGKILL');

@@ -1,57 +1,48 @@
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { engineProcesses, isRunning } from '../support/service/engine-processes.js';
 import { failRecordings } from '../support/state/recording-events.js';
 import { eventually } from '../support/service/eventually.js';
-import { figure } from '../support/service/measurements.js';
-import { Member, newAccount } from '../support/service/service-process.js';
-import { Line } from '../support/servers/tcp-proxy.js';
-import { longNote } from '../support/audio/long-recording.js';
+import { reportMeasurement } from '../support/service/measurements.js';
+import { ServiceProcess, newAccount } from '../support/service/service-process.js';
+import { TcpProxy } from '../support/servers/tcp-proxy.js';
+import { longRecording } from '../support/audio/long-recording.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
 import { RawConnection } from '../support/http/raw-http.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-import { traces } from '../support/state/upload-traces.js';
+import { useService } from '../support/service/test-service.js';
+import { uploadState } from '../support/state/upload-state.js';
 import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 /** What an orderly stop may take. */
 const STOP_MS = 10_000;
 
-let ground: Ground;
 /** Looks into the tables, and takes uploads that nobody else is there for. */
-let service: Service;
-let caller: Caller;
-const members: Member[] = [];
-const lines: Line[] = [];
+let client: ApiClient;
+const instances: ServiceProcess[] = [];
+const proxies: TcpProxy[] = [];
+
+const service = useService({ ROLES: 'api' });
+const { environment } = service;
 
 beforeAll(async () => {
-  ground = await prepareGround();
-  service = await startService(ground, { ROLES: 'api' });
-  caller = await service.account();
+  client = await service.account();
 });
 
 afterEach(async () => {
-  await Promise.all(members.splice(0).map((member) => member.end('SIGKILL')));
-  await Promise.all(lines.splice(0).map((line) => line.close()));
+  await Promise.all(instances.splice(0).map((instance) => instance.end('SIGKILL')));
+  await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
 });
 
-afterAll(async () => {
-  await service.close();
-  await ground.clear();
-});
-
-async function start(roles: string, overrides: Record<string, string> = {}): Promise<Member> {
-  const member = await Member.start(ground, roles, overrides);
-  members.push(member);
-  return member;
+async function start(roles: string, overrides: Record<string, string> = {}): Promise<ServiceProcess> {
+  const instance = await ServiceProcess.start(environment, roles, overrides);
+  instances.push(instance);
+  return instance;
 }
 
-async function lineTo(server: 'REDIS_URL' | 'DATABASE_URL'): Promise<Line> {
-  const line = await Line.to(ground.environment[server] as string);
-  lines.push(line);
-  return line;
+async function proxyTo(server: 'REDIS_URL' | 'DATABASE_URL'): Promise<TcpProxy> {
+  const proxy = await TcpProxy.to(environment.variables[server] as string);
+  proxies.push(proxy);
+  return proxy;
 }
 
 interface Row {
@@ -70,7 +61,7 @@ async function rowOf(id: string): Promise<Row> {
 
 const finished = (id: string) => eventually(async () => (await rowOf(id)).status !== 'processing' && rowOf(id), 90_000);
 
-async function usesOf({ accountId }: Caller): Promise<number> {
+async function usesOf({ accountId }: ApiClient): Promise<number> {
   const [row] = await service.database.query<{ uses: number }>(
     'SELECT sum(usage_count)::int AS uses FROM api_keys WHERE account_id = $1',
     [accountId],
@@ -79,7 +70,7 @@ async function usesOf({ accountId }: Caller): Promise<number> {
 }
 
 /** An upload of which only the first half has been sent. */
-async function halfUpload(url: string, from: Caller) {
+async function halfUpload(url: string, from: ApiClient) {
   const body = form(filePart(silenceWav(0.5)));
   const headers = { ...from.headers, Host: 'x', 'Content-Type': FORM_TYPE, 'Content-Length': `${body.length}` };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -88,14 +79,14 @@ async function halfUpload(url: string, from: Caller) {
   const half = Math.floor(body.length / 2);
   await connection.send(body.subarray(0, half));
   // The service is at it: nobody is let in before his key was looked at.
-  await eventually(async () => (await traces(service, ground)).spooled.length > 0);
+  await eventually(async () => (await uploadState(service, environment)).spooled.length > 0);
   return { connection, rest: body.subarray(half) };
 }
 
 describe('the built service', () => {
   it('starts with both roles in one process, does the main job, and ends with exit code 0', async () => {
     const both = await start('api,worker');
-    const note = caller.at(both.url);
+    const note = client.at(both.url);
     const { body } = await note.upload('go-forward-ten-meters.ogg').expect(201);
     await finished(body.id);
     const { body: transcription } = await note.get(`/v1/recordings/${body.id}/transcription`).expect(200);
@@ -103,7 +94,7 @@ describe('the built service', () => {
     const children = engineProcesses(both.pid);
     expect(children.length).toBeGreaterThan(0);
     const { code, ms } = await both.end('SIGINT');
-    figure(`a service with both roles, at rest, ended after ${ms} ms`);
+    reportMeasurement(`a service with both roles, at rest, ended after ${ms} ms`);
     expect(code).toBe(0);
     expect(ms).toBeLessThan(STOP_MS);
     expect(children.filter(isRunning)).toEqual([]);
@@ -113,11 +104,11 @@ describe('the built service', () => {
 describe('SIGTERM', () => {
   it('hands back a long note that is being transcribed: it counts as no attempt, and another worker finishes it', async () => {
     const worker = await start('worker');
-    const { body } = await caller.upload(await longNote(6)).expect(201);
+    const { body } = await client.upload(await longRecording(6)).expect(201);
     await eventually(async () => (await rowOf(body.id)).held);
     const children = await eventually(() => engineProcesses(worker.pid));
     const { code, ms } = await worker.end('SIGTERM');
-    figure(`a worker in the middle of a note of 66 s ended after ${ms} ms`);
+    reportMeasurement(`a worker in the middle of a note of 66 s ended after ${ms} ms`);
     expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
     expect(ms).toBeLessThan(STOP_MS);
     expect(children.filter(isRunning)).toEqual([]);
@@ -125,12 +116,12 @@ describe('SIGTERM', () => {
     await start('worker');
     await eventually(async () => (await rowOf(body.id)).held);
     expect((await rowOf(body.id)).attempt).toBe(1);
-    await caller.delete(`/v1/recordings/${body.id}`).expect(204);
+    await client.delete(`/v1/recordings/${body.id}`).expect(204);
   });
 
   it('loses no uses of keys that were counted (D13)', async () => {
     const api = await start('api');
-    const counted = await newAccount(ground, api.url, '--plan', 'enterprise');
+    const counted = await newAccount(environment, api.url, '--plan', 'enterprise');
     await Promise.all(Array.from({ length: 40 }, () => counted.get('/v1/account').expect(200)));
     expect((await api.end('SIGTERM')).code).toBe(0);
     expect(await usesOf(counted)).toBe(40);
@@ -138,7 +129,7 @@ describe('SIGTERM', () => {
 
   it('takes no more connections, lets an upload under way end, and does not keep its connection', async () => {
     const api = await start('api');
-    const { connection, rest } = await halfUpload(api.url, caller);
+    const { connection, rest } = await halfUpload(api.url, client);
     const ended = api.end('SIGTERM');
     await eventually(async () => !(await api.isListening()));
     await connection.send(rest);
@@ -153,18 +144,18 @@ describe('SIGTERM', () => {
 
   it('is not held up by a client that stops sending: exit code 0 in time, no recording, no use lost', async () => {
     const api = await start('api');
-    const counted = await newAccount(ground, api.url, '--plan', 'enterprise');
-    const before = await traces(service, ground);
+    const counted = await newAccount(environment, api.url, '--plan', 'enterprise');
+    const before = await uploadState(service, environment);
     const { connection } = await halfUpload(api.url, counted);
     const { code, ms } = await api.end('SIGTERM');
-    figure(`an API process with a client that stopped sending ended after ${ms} ms`);
+    reportMeasurement(`an API process with a client that stopped sending ended after ${ms} ms`);
     expect(ms).toBeLessThan(STOP_MS);
     expect(code).toBe(0);
     connection.destroy();
     expect(await usesOf(counted)).toBe(1);
     // A spool file is left to whoever sweeps next.
-    const { spooled } = await traces(service, ground);
-    expect(await traces(service, ground)).toEqual({ ...before, spooled });
+    const { spooled } = await uploadState(service, environment);
+    expect(await uploadState(service, environment)).toEqual({ ...before, spooled });
   });
 
   it('waits for a delivery that is under way, and writes down what came of it', async () => {
@@ -194,7 +185,7 @@ describe('SIGTERM', () => {
     await failRecordings(service, owner.accountId, 1);
     await receiver.waitFor(({ length }) => length === 1, 30_000);
     const { code, ms } = await worker.end('SIGTERM');
-    figure(`a worker with a hanging delivery ended after ${ms} ms`);
+    reportMeasurement(`a worker with a hanging delivery ended after ${ms} ms`);
     expect(code).toBe(0);
     expect(ms).toBeLessThan(STOP_MS);
     const rows = await service.database.query(
@@ -205,20 +196,20 @@ describe('SIGTERM', () => {
     await receiver.close();
   });
 
-  it.each<[string, (line: Line) => Promise<void> | void]>([
-    ['away', (line) => line.cut()],
-    ['frozen', (line) => line.freeze()],
+  it.each<[string, (proxy: TcpProxy) => Promise<void> | void]>([
+    ['away', (proxy) => proxy.cut()],
+    ['frozen', (proxy) => proxy.freeze()],
   ])('ends in time while Redis is %s, and loses nothing', async (state, disturb) => {
-    const line = await lineTo('REDIS_URL');
-    const both = await start('api,worker', { REDIS_URL: line.url });
-    const counted = await newAccount(ground, both.url, '--plan', 'enterprise');
+    const proxy = await proxyTo('REDIS_URL');
+    const both = await start('api,worker', { REDIS_URL: proxy.url });
+    const counted = await newAccount(environment, both.url, '--plan', 'enterprise');
     await counted.get('/v1/account').expect(200);
-    const { body } = await counted.upload(await longNote(6)).expect(201);
+    const { body } = await counted.upload(await longRecording(6)).expect(201);
     await eventually(async () => (await rowOf(body.id)).held);
-    await disturb(line);
+    await disturb(proxy);
     await counted.get('/v1/account').expect(200);
     const { code, ms } = await both.end('SIGTERM');
-    figure(`with Redis ${state}, a service in the middle of a note ended after ${ms} ms`);
+    reportMeasurement(`with Redis ${state}, a service in the middle of a note ended after ${ms} ms`);
     expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
     expect(ms).toBeLessThan(STOP_MS);
     expect(await usesOf(counted)).toBe(3);
@@ -226,9 +217,9 @@ describe('SIGTERM', () => {
   });
 
   it('ends in time while Postgres is frozen: what it held is taken up when the lease is over', async () => {
-    const line = await lineTo('DATABASE_URL');
-    const both = await start('api,worker', { DATABASE_URL: line.url });
-    line.freeze();
+    const proxy = await proxyTo('DATABASE_URL');
+    const both = await start('api,worker', { DATABASE_URL: proxy.url });
+    proxy.freeze();
     const { ms } = await both.end('SIGTERM');
     expect(ms).toBeLessThan(STOP_MS + 1500);
   });
@@ -237,7 +228,7 @@ describe('SIGTERM', () => {
 describe('a second signal', () => {
   it('stops at once, with exit code 1', async () => {
     const api = await start('api');
-    const { connection } = await halfUpload(api.url, caller);
+    const { connection } = await halfUpload(api.url, client);
     const ended = api.end('SIGTERM');
     await eventually(async () => !(await api.isListening()));
     const asked = performance.now();

@@ -5,24 +5,19 @@ import { RedisService } from '../../src/platform/queue/redis.service.js';
 import { QueueWatchdogService } from '../../src/platform/queue/queue-watchdog.service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { eventually } from '../support/service/eventually.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { useService } from '../support/service/test-service.js';
 
 const CHECK_MS = 50;
 const DEAF_MS = 500;
 
 describe('the watchdog of a queue', () => {
-  let ground: Ground;
-  let service: Service;
   let queue: Queue;
   let watchdog: QueueWatchdogService;
   let given: string[];
 
+  const service = useService();
+
   beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground);
     queue = service.app.get<Queue>(getQueueToken('transcriptions'));
   });
 
@@ -38,21 +33,16 @@ describe('the watchdog of a queue', () => {
     await queue.resume(true);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
-
   it('gives the process up once, when it takes no job although there are some', async () => {
     watchdog.watch(queue, () => false);
     watchdog.onApplicationBootstrap();
     // As deaf as Bull can be made: this process takes nothing any more, and Redis knows nothing of it.
     await queue.pause(true);
-    const caller = await service.account();
-    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
+    const client = await service.account();
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
     await eventually(() => given.length > 0);
     await queue.resume(true);
-    await caller.finished(body.id);
+    await client.finished(body.id);
     expect(given).toEqual(['up']);
   });
 
@@ -60,16 +50,16 @@ describe('the watchdog of a queue', () => {
     let isBusy = false;
     watchdog.watch(queue, () => isBusy);
     watchdog.onApplicationBootstrap();
-    const caller = await service.account();
+    const client = await service.account();
     const started = Date.now();
     while (Date.now() - started < 3 * DEAF_MS) {
-      const { body } = await caller.upload(silenceWav(0.1)).expect(201);
-      await caller.finished(body.id);
+      const { body } = await client.upload(silenceWav(0.1)).expect(201);
+      await client.finished(body.id);
     }
     await new Promise((resolve) => setTimeout(resolve, 3 * DEAF_MS));
     isBusy = true;
     await queue.pause(true);
-    await caller.upload(silenceWav(0.1)).expect(201);
+    await client.upload(silenceWav(0.1)).expect(201);
     await new Promise((resolve) => setTimeout(resolve, 3 * DEAF_MS));
     expect(given).toEqual([]);
   });

@@ -1,13 +1,10 @@
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
-import { call, type Ids, NAMED_OPERATIONS, nameOf, OPERATIONS, subjectsOf } from '../support/http/operations.js';
+import type { ApiClient } from '../support/http/api-client.js';
+import { call, type Ids, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
 import { routesOf } from '../support/http/routes.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { useService } from '../support/service/test-service.js';
 import { FAILED_EVENT, TRANSCRIBED_EVENT } from '../support/http/response-shapes.js';
 import { fail, transcribe, upload } from '../support/state/recording-states.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 /** Section 2 and the additions of the decisions, written down once more by hand: what clients rely on. */
 const ACCOUNT = 'id name email status plan created_at updated_at usage uri';
@@ -53,22 +50,12 @@ const keysIn = (list: string): string[] => list.split(' ').filter(Boolean).toSor
 const keysOf = (value: unknown): string[] => Object.keys(value as object).toSorted();
 
 describe('the contract: exactly these keys (D3)', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
   it('is laid down for every operation that the application routes', () => {
@@ -77,8 +64,8 @@ describe('the contract: exactly these keys (D3)', () => {
   });
 
   it.each(NAMED_OPERATIONS)('%s', async (name, operation) => {
-    const ids = await subjectsOf(service, caller, operation);
-    const answer = await call(caller, operation, ids).expect(operation.success);
+    const ids = await createResources(service, client, operation);
+    const answer = await call(client, operation, ids).expect(operation.success);
 
     expect(keysOf(answer.body)).toEqual(keysIn(SUCCESS[name] as string));
     if (operation.success === 204) expect(answer.text).toBe('');
@@ -90,29 +77,29 @@ describe('the contract: exactly these keys (D3)', () => {
     ['/v1/webhooks', 'webhooks', WEBHOOK],
     ['/v1/recordings', 'recordings', RECORDING],
   ])('items of %s', async (path, collection, keys) => {
-    await subjectsOf(service, caller, { method: 'GET', path, scope: 'account:read', success: 200 });
-    const { body } = await caller.get(path).expect(200);
+    await createResources(service, client, { method: 'GET', path, scope: 'account:read', success: 200 });
+    const { body } = await client.get(path).expect(200);
 
     expect(body[collection].length).toBeGreaterThan(0);
     for (const item of body[collection]) expect(keysOf(item)).toEqual(keysIn(keys));
   });
 
   it('usage of an account', async () => {
-    const { body } = await caller.get('/v1/account').expect(200);
+    const { body } = await client.get('/v1/account').expect(200);
 
     expect(keysOf(body.usage)).toEqual(keysIn(USAGE));
     for (const period of Object.values(body.usage)) expect(keysOf(period)).toEqual(keysIn(USAGE_PERIOD));
   });
 
   it('a recording in every state, and what it holds', async () => {
-    const id = await upload(caller);
-    const single = async () => (await caller.get(`/v1/recordings/${id}`).expect(200)).body;
+    const id = await upload(client);
+    const single = async () => (await client.get(`/v1/recordings/${id}`).expect(200)).body;
     const expected = keysIn(`${RECORDING} subresource_uris`);
 
     expect(keysOf(await single())).toEqual(expected);
     await fail(service, id);
     expect(keysOf(await single())).toEqual(expected);
-    await caller.post(`/v1/recordings/${id}/retry`).expect(202);
+    await client.post(`/v1/recordings/${id}/retry`).expect(202);
     await transcribe(service, id);
     const recording = await single();
     expect(keysOf(recording)).toEqual(expected);
@@ -121,7 +108,7 @@ describe('the contract: exactly these keys (D3)', () => {
   });
 
   it('a replayed upload', async () => {
-    const again = () => caller.upload(silenceWav(0.1)).set('Idempotency-Key', 'k').expect(201);
+    const again = () => client.upload(silenceWav(0.1)).set('Idempotency-Key', 'k').expect(201);
     await again();
     const { body } = await again();
 
@@ -129,9 +116,9 @@ describe('the contract: exactly these keys (D3)', () => {
   });
 
   it('words of a transcription', async () => {
-    const id = await upload(caller);
+    const id = await upload(client);
     await transcribe(service, id);
-    const { body } = await caller.get(`/v1/recordings/${id}/transcription`).expect(200);
+    const { body } = await client.get(`/v1/recordings/${id}/transcription`).expect(200);
 
     for (const word of JSON.parse(body.words))
       expect(Object.keys(word)).toEqual(['word', 'start', 'end', 'confidence']);
@@ -140,13 +127,13 @@ describe('the contract: exactly these keys (D3)', () => {
   it.each(NAMED_OPERATIONS.filter(([, { success }]) => success !== 204))(
     'every uri in %s leads somewhere (2)',
     async (_, operation) => {
-      const ids: Ids = await subjectsOf(service, caller, operation);
-      const { text, body } = await call(caller, operation, ids).expect(operation.success);
+      const ids: Ids = await createResources(service, client, operation);
+      const { text, body } = await call(client, operation, ids).expect(operation.success);
 
       const uris = [...text.matchAll(/"(?:uri|\w+_uri)":"([^"]+)"/g)].map(([, uri]) => uri as string);
       // An access token is no resource.
       if ('uri' in body || !('token' in body)) expect(uris.length).toBeGreaterThan(0);
-      for (const uri of uris) await caller.get(uri).expect(200);
+      for (const uri of uris) await client.get(uri).expect(200);
     },
   );
 
@@ -162,7 +149,7 @@ describe('the contract: exactly these keys (D3)', () => {
     const order = (text: string): string => JSON.stringify(JSON.parse(text));
 
     it('recording.transcribed', async () => {
-      const id = await upload(caller);
+      const id = await upload(client);
       await transcribe(service, id, { durationMs: 2500 });
       const text = await eventOf(id);
       const event = JSON.parse(text);
@@ -179,7 +166,7 @@ describe('the contract: exactly these keys (D3)', () => {
     });
 
     it('recording.failed', async () => {
-      const id = await upload(caller);
+      const id = await upload(client);
       await fail(service, id, 'It “cannot” be decoded\n');
       const text = await eventOf(id);
       const event = JSON.parse(text);
@@ -200,17 +187,17 @@ describe('the contract: exactly these keys (D3)', () => {
       ['failed', fail],
     ] as const)('custom_tags stand last in the recording of an event, as they were sent: %s', async (_, end) => {
       const tags = '{"b":"1","7":"é","__proto__":"x"}';
-      const id = await upload(caller, { custom_tags: tags });
+      const id = await upload(client, { custom_tags: tags });
       await end(service, id);
 
       expect(await eventOf(id)).toContain(`,"custom_tags":${tags}}`);
     });
 
     it('are about the recording as it is shown: same times, same identity', async () => {
-      const { body: token } = await caller.post('/v1/account/access-tokens', { identity: 'user-42' }).expect(201);
-      const { body } = await caller.upload(silenceWav(0.1)).set('Authorization', `Bearer ${token.token}`).expect(201);
+      const { body: token } = await client.post('/v1/account/access-tokens', { identity: 'user-42' }).expect(201);
+      const { body } = await client.upload(silenceWav(0.1)).set('Authorization', `Bearer ${token.token}`).expect(201);
       await transcribe(service, body.id);
-      const { body: recording } = await caller.get(body.uri).expect(200);
+      const { body: recording } = await client.get(body.uri).expect(200);
 
       const event = JSON.parse(await eventOf(body.id));
       expect(event.timestamp).toBe(`${recording.processed_at}Z`);

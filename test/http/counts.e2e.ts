@@ -2,25 +2,11 @@ import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Response } from 'supertest';
 import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.js';
 import { garbage, pipedWav, silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { eventually } from '../support/service/eventually.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { useService } from '../support/service/test-service.js';
 
-jest.setTimeout(SERVICE_TIMEOUT);
-
-let ground: Ground;
-let service: Service;
-
-beforeAll(async () => {
-  ground = await prepareGround();
-  service = await startService(ground);
-});
-
-afterAll(async () => {
-  await service.close();
-  await ground.clear();
-});
+const service = useService();
 
 interface Usage {
   recordings_count: number;
@@ -28,13 +14,13 @@ interface Usage {
   storage_used_bytes: number;
 }
 
-async function usageOf(caller: Caller): Promise<{ current_month: Usage; previous_month: Usage }> {
-  const { body } = await caller.get('/v1/account').expect(200);
+async function usageOf(client: ApiClient): Promise<{ current_month: Usage; previous_month: Usage }> {
+  const { body } = await client.get('/v1/account').expect(200);
   return body.usage;
 }
 
-async function totalOf(caller: Caller, filters = ''): Promise<number> {
-  const { body } = await caller.get(`/v1/recordings?limit=1${filters}`).expect(200);
+async function totalOf(client: ApiClient, filters = ''): Promise<number> {
+  const { body } = await client.get(`/v1/recordings?limit=1${filters}`).expect(200);
   return body.total;
 }
 
@@ -63,10 +49,10 @@ const disagreements = (): Promise<unknown[]> =>
      UNION ALL SELECT * FROM by_day`,
   );
 
-const deltas = async (caller: Caller): Promise<number> => {
+const deltas = async (client: ApiClient): Promise<number> => {
   const [row] = await service.database.query<{ count: number }>(
     'SELECT count(*)::int AS count FROM usage_counter_deltas WHERE account_id = $1',
-    [caller.accountId],
+    [client.accountId],
   );
   return row?.count ?? 0;
 };
@@ -87,14 +73,14 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
   }
 
   it('uploads, deletes, failures, retries and folds, in any order, from many clients', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const alive = new Set<string>();
     const history = { begun: 0, accepted: 0, durationMs: 0, deleted: 0, retried: 0 };
     let acting = true;
 
     async function upload(audio: Buffer): Promise<string> {
       history.begun += 1;
-      const { body } = await caller.upload(audio).expect(201);
+      const { body } = await client.upload(audio).expect(201);
       history.accepted += 1;
       history.durationMs += Math.round(body.duration_seconds * 1000);
       alive.add(body.id);
@@ -103,15 +89,15 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
 
     async function remove(id: string): Promise<void> {
       alive.delete(id);
-      const answers = await Promise.all([0, 1].map(() => caller.delete(`/v1/recordings/${id}`)));
+      const answers = await Promise.all([0, 1].map(() => client.delete(`/v1/recordings/${id}`)));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([204, 404]);
       history.deleted += 1;
     }
 
     /** Of a recording that somebody else may delete or retry meanwhile. */
     async function retry(id: string): Promise<void> {
-      await eventually(async () => (await caller.get(`/v1/recordings/${id}`)).body.status !== 'processing');
-      const answers = await Promise.all([0, 1].map(() => caller.post(`/v1/recordings/${id}/retry`)));
+      await eventually(async () => (await client.get(`/v1/recordings/${id}`)).body.status !== 'processing');
+      const answers = await Promise.all([0, 1].map(() => client.post(`/v1/recordings/${id}/retry`)));
       const accepted = answers.filter(({ status }) => status === 202).length;
       expect(answers.every(({ status }) => [202, 404, 409].includes(status))).toBe(true);
       expect(accepted).toBeLessThanOrEqual(1);
@@ -140,10 +126,10 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
       for (let round = 0; acting; round++) {
         expect(await disagreements()).toEqual([]);
         const status = ['', '&status=processing', '&status=failed', '&status=transcribed'][round % 4];
-        const { body } = await caller.get(`/v1/recordings?limit=100${status}`).expect(200);
+        const { body } = await client.get(`/v1/recordings?limit=100${status}`).expect(200);
         expect(body.total).toBe(body.page_size);
         const atLeast = history.accepted;
-        const { current_month: usage } = await usageOf(caller);
+        const { current_month: usage } = await usageOf(client);
         expect(usage.recordings_count).toBeGreaterThanOrEqual(atLeast);
         expect(usage.recordings_count).toBeLessThanOrEqual(history.begun);
       }
@@ -152,31 +138,31 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
     const watching = [keepFolding(), keepFolding(), keepReading()];
     await Promise.all(Array.from({ length: ACTORS }, (_, i) => act(i + 1))).finally(() => (acting = false));
     await Promise.all(watching);
-    await eventually(async () => (await totalOf(caller, '&status=processing')) === 0);
+    await eventually(async () => (await totalOf(client, '&status=processing')) === 0);
     expect(history.deleted).toBeGreaterThan(5);
     expect(history.retried).toBeGreaterThan(5);
 
     expect(await disagreements()).toEqual([]);
     const [rows] = await service.database.query<{ count: number; bytes: number }>(
       `SELECT count(*)::int AS count, coalesce(sum(file_size_bytes), 0)::int AS bytes FROM recordings WHERE account_id = $1`,
-      [caller.accountId],
+      [client.accountId],
     );
     expect(rows?.count).toBe(alive.size);
-    expect((await usageOf(caller)).current_month).toEqual({
+    expect((await usageOf(client)).current_month).toEqual({
       recordings_count: history.accepted,
       total_duration_seconds: history.durationMs / 1000,
       storage_used_bytes: rows?.bytes,
     });
-    expect(await totalOf(caller)).toBe(alive.size);
+    expect(await totalOf(client)).toBe(alive.size);
   });
 
   it('the comparison above would see a single recording or byte too many', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const book = (listed: number, bytes: number) =>
       service.database.query(
         `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
          VALUES ($1, '2026-01-01', 'failed', $2, 0, 0, $3)`,
-        [caller.accountId, listed, bytes],
+        [client.accountId, listed, bytes],
       );
     await book(1, 0);
     expect(await disagreements()).toHaveLength(1);
@@ -187,16 +173,16 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
   });
 
   it('a fold moves deltas and changes no figure', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     for (const seconds of [0.1, 0.2, 0.3]) {
-      const { body } = await caller.upload(silenceWav(seconds)).expect(201);
-      await caller.finished(body.id);
+      const { body } = await client.upload(silenceWav(seconds)).expect(201);
+      await client.finished(body.id);
     }
-    const [usage, total] = [await usageOf(caller), await totalOf(caller)];
+    const [usage, total] = [await usageOf(client), await totalOf(client)];
     await compactUsageCounters(service.database);
-    expect(await deltas(caller)).toBe(0);
-    expect(await usageOf(caller)).toEqual(usage);
-    expect(await totalOf(caller)).toBe(total);
+    expect(await deltas(client)).toBe(0);
+    expect(await usageOf(client)).toEqual(usage);
+    expect(await totalOf(client)).toBe(total);
     expect(usage.current_month).toEqual({
       recordings_count: 3,
       total_duration_seconds: 0.6,
@@ -207,47 +193,47 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
 
 describe('D8: durations', () => {
   it('follow the decoded length, up and down, with the terminal state; a delete takes none of them away', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const ids: string[] = [];
     let probed = 0;
     for (const audio of ['ss-0880.mediarecorder.webm', 'go-forward-ten-meters.mp3', pipedWav()]) {
-      const { body } = await caller.upload(audio).expect(201);
+      const { body } = await client.upload(audio).expect(201);
       ids.push(body.id);
       probed += body.duration_seconds;
     }
-    const finished = await Promise.all(ids.map((id) => caller.finished(id)));
+    const finished = await Promise.all(ids.map((id) => client.finished(id)));
     const decoded = finished.reduce((sum, { duration_seconds: seconds }) => sum + (seconds as number), 0);
     expect(decoded).not.toBeCloseTo(probed, 3);
-    expect((await usageOf(caller)).current_month.total_duration_seconds).toBeCloseTo(decoded, 6);
+    expect((await usageOf(client)).current_month.total_duration_seconds).toBeCloseTo(decoded, 6);
 
-    for (const id of ids) await caller.delete(`/v1/recordings/${id}`).expect(204);
-    const { current_month: usage } = await usageOf(caller);
+    for (const id of ids) await client.delete(`/v1/recordings/${id}`).expect(204);
+    const { current_month: usage } = await usageOf(client);
     expect(usage.total_duration_seconds).toBeCloseTo(decoded, 6);
     expect(usage).toMatchObject({ recordings_count: 3, storage_used_bytes: 0 });
   });
 
   it('a retry counts neither the recording nor its duration again', async () => {
-    const caller = await service.account();
-    const { body } = await caller.upload(garbage('wav', 7)).expect(201);
-    await caller.finished(body.id);
-    const before = await usageOf(caller);
-    await caller.post(`/v1/recordings/${body.id}/retry`).expect(202);
-    expect(await totalOf(caller, '&status=failed')).toBe(0);
-    expect(await totalOf(caller, '&status=processing')).toBeLessThanOrEqual(1);
-    await caller.finished(body.id);
-    expect(await usageOf(caller)).toEqual(before);
-    expect(await totalOf(caller, '&status=failed')).toBe(1);
+    const client = await service.account();
+    const { body } = await client.upload(garbage('wav', 7)).expect(201);
+    await client.finished(body.id);
+    const before = await usageOf(client);
+    await client.post(`/v1/recordings/${body.id}/retry`).expect(202);
+    expect(await totalOf(client, '&status=failed')).toBe(0);
+    expect(await totalOf(client, '&status=processing')).toBeLessThanOrEqual(1);
+    await client.finished(body.id);
+    expect(await usageOf(client)).toEqual(before);
+    expect(await totalOf(client, '&status=failed')).toBe(1);
   });
 
   it('an upload that is refused, or replayed by its Idempotency-Key, counts for nothing', async () => {
-    const caller = await service.account();
-    await caller.upload(Buffer.from('no audio')).expect(400);
-    await caller.upload(silenceWav(0.1)).set('Idempotency-Key', 'once').expect(201);
-    const before = await usageOf(caller);
-    const again = () => caller.upload(silenceWav(0.1)).set('Idempotency-Key', 'once');
+    const client = await service.account();
+    await client.upload(Buffer.from('no audio')).expect(400);
+    await client.upload(silenceWav(0.1)).set('Idempotency-Key', 'once').expect(201);
+    const before = await usageOf(client);
+    const again = () => client.upload(silenceWav(0.1)).set('Idempotency-Key', 'once');
     const replays = await Promise.all([again(), again(), again()]);
     expect(replays.map(({ status }) => status)).toEqual([201, 201, 201]);
-    expect(await usageOf(caller)).toEqual(before);
+    expect(await usageOf(client)).toEqual(before);
     expect(before.current_month.recordings_count).toBe(1);
   });
 });
@@ -273,45 +259,45 @@ describe('D8: calendar months in UTC; D18: days in UTC', () => {
     });
   }
 
-  async function recordingOf(caller: Caller, instant: Date, seconds = 0.1): Promise<string> {
-    const { body } = await caller.upload(silenceWav(seconds)).expect(201);
-    await caller.finished(body.id);
+  async function recordingOf(client: ApiClient, instant: Date, seconds = 0.1): Promise<string> {
+    const { body } = await client.upload(silenceWav(seconds)).expect(201);
+    await client.finished(body.id);
     await moveTo(body.id, instant);
     return body.id;
   }
 
   it('the last moment of a month belongs to it, the next one to the month after', async () => {
-    const caller = await service.account();
-    await recordingOf(caller, monthStart(0), 0.1);
-    await recordingOf(caller, lastMoment(1), 0.2);
-    await recordingOf(caller, monthStart(1), 0.2);
-    await recordingOf(caller, lastMoment(2), 0.5);
+    const client = await service.account();
+    await recordingOf(client, monthStart(0), 0.1);
+    await recordingOf(client, lastMoment(1), 0.2);
+    await recordingOf(client, monthStart(1), 0.2);
+    await recordingOf(client, lastMoment(2), 0.5);
     expect(await disagreements()).toEqual([]);
-    const usage = await usageOf(caller);
+    const usage = await usageOf(client);
     expect(usage.current_month).toMatchObject({ recordings_count: 1, total_duration_seconds: 0.1 });
     expect(usage.previous_month).toMatchObject({ recordings_count: 2, total_duration_seconds: 0.4 });
     expect(usage.previous_month.storage_used_bytes).toBe(2 * 44 + 0.4 * 32_000);
   });
 
   it('a delete frees the storage of the month of creation, whenever it happens', async () => {
-    const caller = await service.account();
-    const id = await recordingOf(caller, lastMoment(1));
-    await recordingOf(caller, monthStart(0));
-    const before = await usageOf(caller);
-    await caller.delete(`/v1/recordings/${id}`).expect(204);
-    const after = await usageOf(caller);
+    const client = await service.account();
+    const id = await recordingOf(client, lastMoment(1));
+    await recordingOf(client, monthStart(0));
+    const before = await usageOf(client);
+    await client.delete(`/v1/recordings/${id}`).expect(204);
+    const after = await usageOf(client);
     expect(after.current_month).toEqual(before.current_month);
     expect(after.previous_month).toEqual({ ...before.previous_month, storage_used_bytes: 0 });
     expect(await disagreements()).toEqual([]);
   });
 
   it('a total with dates or a status counts what the list shows (D17, D18)', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const instants = [monthStart(0), lastMoment(1), monthStart(1), lastMoment(2), monthStart(2)];
-    for (const instant of instants) await recordingOf(caller, instant);
+    for (const instant of instants) await recordingOf(client, instant);
     await compactUsageCounters(service.database);
-    const { body: failing } = await caller.upload(garbage('wav', 3)).expect(201);
-    await caller.finished(failing.id);
+    const { body: failing } = await client.upload(garbage('wav', 3)).expect(201);
+    await client.finished(failing.id);
     const filters = [
       '',
       '&status=transcribed',
@@ -324,7 +310,7 @@ describe('D8: calendar months in UTC; D18: days in UTC', () => {
     ];
     const seen: number[] = [];
     for (const filter of filters) {
-      const { body } = await caller.get(`/v1/recordings?limit=100${filter}`).expect(200);
+      const { body } = await client.get(`/v1/recordings?limit=100${filter}`).expect(200);
       expect(body.total).toBe(body.recordings.length);
       seen.push(body.total);
     }
@@ -336,10 +322,10 @@ describe('D7: the counts that are limited are exact under concurrency', () => {
   async function createMany(times: number, create: () => PromiseLike<Response>): Promise<Response[]> {
     const answers: Response[] = [];
     let left = times;
-    const client = async (): Promise<void> => {
+    const worker = async (): Promise<void> => {
       while (left-- > 0) answers.push(await create());
     };
-    await Promise.all(Array.from({ length: 10 }, client));
+    await Promise.all(Array.from({ length: 10 }, worker));
     return answers;
   }
 
@@ -351,18 +337,18 @@ describe('D7: the counts that are limited are exact under concurrency', () => {
   }
 
   it('50 webhooks and not one more', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const hook = { url: 'https://example.com/hook', events: ['recording.failed'] };
-    expectLimit(await createMany(56, () => caller.post('/v1/webhooks', hook)), 50);
+    expectLimit(await createMany(56, () => client.post('/v1/webhooks', hook)), 50);
   });
 
   it('100 active keys, the first one among them, and not one more; a revoked or expired one makes room', async () => {
-    const caller = await service.account();
-    const answers = await createMany(104, () => caller.post('/v1/account/api-keys', { name: 'one of many' }));
+    const client = await service.account();
+    const answers = await createMany(104, () => client.post('/v1/account/api-keys', { name: 'one of many' }));
     expectLimit(answers, 99);
     const [first, second] = answers.filter(({ status }) => status === 201).map(({ body }) => body.id as string);
-    await caller.delete(`/v1/account/api-keys/${first}`).expect(204);
+    await client.delete(`/v1/account/api-keys/${first}`).expect(204);
     await service.database.query(`UPDATE api_keys SET expires_at = now() WHERE id = $1`, [second]);
-    expectLimit(await createMany(5, () => caller.post('/v1/account/api-keys', { name: 'one more' })), 2);
+    expectLimit(await createMany(5, () => client.post('/v1/account/api-keys', { name: 'one more' })), 2);
   });
 });

@@ -6,16 +6,14 @@ import request, { type Test } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { RequireScope } from '../../src/access/access.decorators.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { eventually } from '../support/service/eventually.js';
 import { addWebhooks } from '../support/state/filler-rows.js';
-import { Line } from '../support/servers/tcp-proxy.js';
+import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { call, NAMED_OPERATIONS, type Operation } from '../support/http/operations.js';
-import { ERRORS, expectInvalid, expectRefusal } from '../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { ERRORS, expectInvalid, expectError } from '../support/http/expect-errors.js';
+import { useEnvironment } from '../support/service/test-environment.js';
+import { useService } from '../support/service/test-service.js';
 
 const KEYS = '/v1/account/api-keys';
 const GET_ACCOUNT: Operation = { method: 'GET', path: '/v1/account', scope: 'account:read', success: 200 };
@@ -34,38 +32,33 @@ class DefectController {
 class DefectModule {}
 
 describe('errors', () => {
-  let ground: Ground;
-  let service: Service;
-  let postgres: Line;
-  let caller: Caller;
+  const environment = useEnvironment();
+  let postgres: TcpProxy;
+  let client: ApiClient;
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    postgres = await Line.to(ground.environment.DATABASE_URL as string);
-    // With a proxy in front, so that tests can come from addresses of their own.
-    const proxy = { TRUST_PROXY: '1', ADDRESS_RATE_LIMIT: '60/120' };
-    service = await startService(ground, { ROLES: 'api', DATABASE_URL: postgres.url, ...proxy }, [
-      { module: DefectModule },
-    ]);
+    postgres = await TcpProxy.to(environment.variables.DATABASE_URL as string);
+    environment.defer(() => postgres.close());
   });
-
-  afterAll(async () => {
-    await service.close();
-    await postgres.close();
-    await ground.clear();
+  // Behind a proxy, so that tests can come from addresses of their own.
+  const behindProxy = { TRUST_PROXY: '1', ADDRESS_RATE_LIMIT: '60/120' };
+  const service = useService(() => ({ ROLES: 'api', DATABASE_URL: postgres.url, ...behindProxy }), {
+    environment,
+    extensions: [{ module: DefectModule }],
   });
 
   let addresses = 0;
   beforeEach(async () => {
     addresses++;
-    caller = await service.account();
+    client = await service.account();
   });
 
   /** From an address that nothing else comes from. */
   const stranger = () => ({ url: service.url, headers: { 'X-Forwarded-For': `198.51.100.${addresses}` } });
-  const suspend = ({ accountId }: Caller) => service.app.get(AccountService).update(accountId, { status: 'suspended' });
+  const suspend = ({ accountId }: ApiClient) =>
+    service.app.get(AccountService).update(accountId, { status: 'suspended' });
 
-  async function exhaust(free: Caller): Promise<void> {
+  async function exhaust(free: ApiClient): Promise<void> {
     const answers = await Promise.all(Array.from({ length: 25 }, () => free.get('/v1/nowhere')));
     expect(answers.some(({ status }) => status === 429)).toBe(true);
   }
@@ -76,15 +69,15 @@ describe('errors', () => {
       [
         'PermissionError',
         async () => [
-          await (await service.key(caller, ['webhooks:read'])).get('/v1/account'),
+          await (await service.key(client, ['webhooks:read'])).get('/v1/account'),
           { required_scope: 'account:read' },
         ],
       ],
       [
         'AccountSuspendedError',
         async () => {
-          await suspend(caller);
-          return [await caller.get('/v1/account')];
+          await suspend(client);
+          return [await client.get('/v1/account')];
         },
       ],
       [
@@ -92,30 +85,30 @@ describe('errors', () => {
         async () => {
           const reason = 'must be an integer from 1 to 100';
           const errors = [{ field: 'limit', reason }];
-          return [await caller.get(`${KEYS}?limit=101`), { field: 'limit', reason, errors }];
+          return [await client.get(`${KEYS}?limit=101`), { field: 'limit', reason, errors }];
         },
       ],
-      ['MalformedRequestError', async () => [await caller.post(KEYS).type('json').send('{')]],
+      ['MalformedRequestError', async () => [await client.post(KEYS).type('json').send('{')]],
       [
         'LimitExceededError',
         async () => {
           const hook = { url: 'https://hooks.example.com/', events: ['recording.failed'] };
-          await addWebhooks(service, caller, 50);
-          return [await caller.post('/v1/webhooks', hook), { maximum: 50 }];
+          await addWebhooks(service, client, 50);
+          return [await client.post('/v1/webhooks', hook), { maximum: 50 }];
         },
       ],
       [
         'ConflictError',
         async () => {
-          const { body } = await caller.upload(silenceWav(0.1)).expect(201);
-          return [await caller.post(`${body.uri}/retry`)];
+          const { body } = await client.upload(silenceWav(0.1)).expect(201);
+          return [await client.post(`${body.uri}/retry`)];
         },
       ],
       [
         'PayloadTooLargeError',
-        async () => [await caller.post(KEYS, { name: 'x'.repeat(200_000) }), { max_bytes: 102_400 }],
+        async () => [await client.post(KEYS, { name: 'x'.repeat(200_000) }), { max_bytes: 102_400 }],
       ],
-      ['NotFoundError', async () => [await caller.get(`/v1/recordings/${randomUUID()}`)]],
+      ['NotFoundError', async () => [await client.get(`/v1/recordings/${randomUUID()}`)]],
       [
         'RateLimitError',
         async () => {
@@ -130,7 +123,7 @@ describe('errors', () => {
       [
         'InternalError',
         async () => {
-          const answer = await caller.get('/v1/defect').set('X-Request-Id', 'my-own-id');
+          const answer = await client.get('/v1/defect').set('X-Request-Id', 'my-own-id');
           expect(answer.text).not.toMatch(/SELECT|secret|DefectController|\.ts|\bat /);
           return [answer, { request_id: 'my-own-id' }];
         },
@@ -138,9 +131,9 @@ describe('errors', () => {
       [
         'ServiceUnavailableError',
         async () => {
-          const answer = await withoutStorage(() => caller.upload(silenceWav(0.1)));
+          const answer = await withoutStorage(() => client.upload(silenceWav(0.1)));
           expect(answer.headers['retry-after']).toMatch(/^\d+$/);
-          await caller.upload(silenceWav(0.1)).expect(201);
+          await client.upload(silenceWav(0.1)).expect(201);
           return [answer];
         },
       ],
@@ -152,12 +145,12 @@ describe('errors', () => {
     it.each(table)('%s has its status, its code and the one envelope', async (type, provoke) => {
       const [answer, details] = await provoke();
 
-      expectRefusal(answer, type, details);
+      expectError(answer, type, details);
     });
   });
 
   async function withoutStorage<T>(work: () => PromiseLike<T>): Promise<T> {
-    const folder = join(ground.environment.STORAGE_DIR as string, 'objects');
+    const folder = join(environment.variables.STORAGE_DIR as string, 'objects');
     await rename(folder, `${folder}-away`);
     try {
       return await work();
@@ -168,11 +161,11 @@ describe('errors', () => {
 
   it('keep nothing of an upload for which there is no storage (D20)', async () => {
     await withoutStorage(async () => {
-      expectRefusal(await caller.upload(silenceWav(0.1)), 'ServiceUnavailableError');
+      expectError(await client.upload(silenceWav(0.1)), 'ServiceUnavailableError');
     });
 
-    expect((await caller.get('/v1/recordings').expect(200)).body.total).toBe(0);
-    expect((await caller.get('/v1/account')).body.usage.current_month.recordings_count).toBe(0);
+    expect((await client.get('/v1/recordings').expect(200)).body.total).toBe(0);
+    expect((await client.get('/v1/account')).body.usage.current_month.recordings_count).toBe(0);
   });
 
   describe('come in the order of D14', () => {
@@ -206,7 +199,7 @@ describe('errors', () => {
     ];
 
     it.each(broken)('credentials before input: a stranger’s %s is 401', async (_, send) => {
-      expectRefusal(await send(stranger()), 'AuthenticationError');
+      expectError(await send(stranger()), 'AuthenticationError');
     });
 
     it.each(broken)('the limit before input: %s on an empty bucket is 429', async (_, send) => {
@@ -214,19 +207,19 @@ describe('errors', () => {
       await exhaust(free);
       const answer = await send(free);
 
-      expectRefusal(answer, 'RateLimitError', { retry_after: expect.any(Number) });
+      expectError(answer, 'RateLimitError', { retry_after: expect.any(Number) });
     });
 
     it.each(broken)('the account before input: %s of a suspended account is 403', async (_, send) => {
-      await suspend(caller);
+      await suspend(client);
 
-      expectRefusal(await send(caller), 'AccountSuspendedError');
+      expectError(await send(client), 'AccountSuspendedError');
     });
 
     it.each(broken)('the scope before input: %s without the scope is 403', async (_, send) => {
-      const weak = await service.key(caller, ['webhooks:write']);
+      const weak = await service.key(client, ['webhooks:write']);
 
-      expectRefusal(await send(weak), 'PermissionError', { required_scope: expect.any(String) });
+      expectError(await send(weak), 'PermissionError', { required_scope: expect.any(String) });
     });
 
     it('the limit before the account: a suspended one’s empty bucket is 429 (D6)', async () => {
@@ -236,42 +229,42 @@ describe('errors', () => {
 
       expect(answers.filter(({ status }) => status === 403).length).toBeGreaterThanOrEqual(20);
       const refused = answers.find(({ status }) => status === 429) as Awaited<Test>;
-      expectRefusal(refused, 'RateLimitError', { retry_after: expect.any(Number) });
+      expectError(refused, 'RateLimitError', { retry_after: expect.any(Number) });
     });
 
     it('the account before the scope', async () => {
-      const weak = await service.key(caller, ['webhooks:read']);
-      await suspend(caller);
+      const weak = await service.key(client, ['webhooks:read']);
+      await suspend(client);
 
-      expectRefusal(await weak.get('/v1/account'), 'AccountSuspendedError');
+      expectError(await weak.get('/v1/account'), 'AccountSuspendedError');
     });
 
     it('credentials before the account: a suspended one is told to nobody else', async () => {
-      await suspend(caller);
-      const headers = { ...caller.headers, 'X-Service-API-Secret': 'vns_wrong', ...stranger().headers };
+      await suspend(client);
+      const headers = { ...client.headers, 'X-Service-API-Secret': 'vns_wrong', ...stranger().headers };
 
-      expectRefusal(await request(service.url).get('/v1/account').set(headers), 'AuthenticationError');
+      expectError(await request(service.url).get('/v1/account').set(headers), 'AuthenticationError');
     });
 
     it('input before existence: an unknown parameter on what does not exist', async () => {
-      expectInvalid(await caller.get(`/v1/recordings/${randomUUID()}?x=1`), 'x');
+      expectInvalid(await client.get(`/v1/recordings/${randomUUID()}?x=1`), 'x');
     });
   });
 
   describe('of a suspended account (D4)', () => {
     it.each(NAMED_OPERATIONS)('%s is 403', async (_, operation) => {
-      await suspend(caller);
+      await suspend(client);
 
-      expectRefusal(await call(caller, operation, NOBODY), 'AccountSuspendedError');
+      expectError(await call(client, operation, NOBODY), 'AccountSuspendedError');
     });
 
     it('end when the operator says so, and nothing is lost', async () => {
-      const { body } = await caller.upload(silenceWav(0.1)).expect(201);
-      await suspend(caller);
-      await caller.get(body.uri).expect(403);
-      await service.app.get(AccountService).update(caller.accountId, { status: 'active' });
+      const { body } = await client.upload(silenceWav(0.1)).expect(201);
+      await suspend(client);
+      await client.get(body.uri).expect(403);
+      await service.app.get(AccountService).update(client.accountId, { status: 'active' });
 
-      await caller.get(body.uri).expect(200);
+      await client.get(body.uri).expect(200);
     });
   });
 
@@ -293,10 +286,10 @@ describe('errors', () => {
     it.each(paths)('%s: 404 with credentials, without, and for a suspended account', async (path) => {
       const suspended = await service.account();
       await suspend(suspended);
-      const weak = await service.key(caller, ['webhooks:read']);
-      for (const { headers } of [caller, stranger(), suspended, weak]) {
+      const weak = await service.key(client, ['webhooks:read']);
+      for (const { headers } of [client, stranger(), suspended, weak]) {
         for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
-          expectRefusal(await request(service.url)[method](path).set(headers), 'NotFoundError');
+          expectError(await request(service.url)[method](path).set(headers), 'NotFoundError');
         }
       }
     });
@@ -314,7 +307,7 @@ describe('errors', () => {
       [`/v1/recordings/${randomUUID()}/retry`, 'get'],
       [`/v1/recordings/${randomUUID()}/transcription`, 'delete'],
     ])('so is %s by a method that it does not have (%s)', async (path, method) => {
-      expectRefusal(await request(service.url)[method](path).set(caller.headers), 'NotFoundError');
+      expectError(await request(service.url)[method](path).set(client.headers), 'NotFoundError');
     });
 
     it('takes a token of the account, or of the address, and is 429 when there is none', async () => {
@@ -322,7 +315,7 @@ describe('errors', () => {
       const first = await free.get('/v1/nowhere');
       expect(first.headers).toMatchObject({ 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9' });
       await exhaust(free);
-      expectRefusal(await free.get('/v1/nowhere'), 'RateLimitError', { retry_after: expect.any(Number) });
+      expectError(await free.get('/v1/nowhere'), 'RateLimitError', { retry_after: expect.any(Number) });
 
       const { headers } = stranger();
       const unknown = await request(service.url).get('/v1/nowhere').set(headers);
@@ -332,7 +325,7 @@ describe('errors', () => {
     it('reads no body', async () => {
       const answer = await request(service.url).post('/v1/nowhere').set(stranger().headers).type('json').send('{');
 
-      expectRefusal(answer, 'NotFoundError');
+      expectError(answer, 'NotFoundError');
     });
 
     it('of what is not under /v1 has the envelope, and no limits', async () => {
@@ -354,26 +347,26 @@ describe('errors', () => {
 
     expect(refused.length).toBeGreaterThan(0);
     expect(answers.filter(({ status }) => status === 401).length).toBeGreaterThanOrEqual(120);
-    expectRefusal(refused[0] as Awaited<Test>, 'RateLimitError', { retry_after: 1 });
-    await guess().set(caller.headers).expect(200);
+    expectError(refused[0] as Awaited<Test>, 'RateLimitError', { retry_after: 1 });
+    await guess().set(client.headers).expect(200);
   });
 
   it('good credentials are 503 and never 401 while Postgres is out of reach, bad ones are 401 (D14)', async () => {
     await postgres.cut();
-    const answers = await Promise.all([caller.get('/v1/account'), caller.get(KEYS), caller.upload(silenceWav(0.1))]);
+    const answers = await Promise.all([client.get('/v1/account'), client.get(KEYS), client.upload(silenceWav(0.1))]);
     for (const answer of answers) {
-      expectRefusal(answer, 'ServiceUnavailableError');
+      expectError(answer, 'ServiceUnavailableError');
       expect(answer.headers['retry-after']).toMatch(/^\d+$/);
     }
-    expectRefusal(await call(stranger(), GET_ACCOUNT, NOBODY), 'AuthenticationError');
-    expectRefusal(await caller.get('/v1/nowhere'), 'NotFoundError');
+    expectError(await call(stranger(), GET_ACCOUNT, NOBODY), 'AuthenticationError');
+    expectError(await client.get('/v1/nowhere'), 'NotFoundError');
     await request(service.url).get('/health/live').expect(200);
     const { body } = await request(service.url).get('/health/ready').expect(503);
     expect(body).toMatchObject({ status: 'unavailable', checks: { storage: 'ok', redis: 'ok' } });
     expect(body.checks.postgres).not.toBe('ok');
 
     await postgres.mend();
-    await eventually(async () => (await caller.get('/v1/account')).status === 200);
+    await eventually(async () => (await client.get('/v1/account')).status === 200);
     await request(service.url).get('/health/ready').expect(200);
   });
 });

@@ -3,14 +3,11 @@ import request from 'supertest';
 import { RecordingAccepted, RecordingTranscribed } from '../../src/modules/recordings/recordings.events.js';
 import { EventBus } from '../../src/platform/events/event-bus.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { eventually } from '../support/service/eventually.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-import { traces } from '../support/state/upload-traces.js';
+import { useService } from '../support/service/test-service.js';
+import { uploadState } from '../support/state/upload-state.js';
 import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 /** An account that the strict listener below does not want. */
 const UNWANTED = new Set<string>();
@@ -39,28 +36,25 @@ class BrokenListeners {
 class BrokenModule {}
 
 describe('an added module that fails', () => {
-  let ground: Ground;
-  let service: Service;
   let receiver: WebhookReceiver;
-  let caller: Caller;
+  let client: ApiClient;
+
+  const service = useService({ METRICS_TOKEN: 'a token for metrics' }, { extensions: [{ module: BrokenModule }] });
+  const { environment } = service;
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { METRICS_TOKEN: 'a token for metrics' }, [{ module: BrokenModule }]);
     receiver = await WebhookReceiver.listen();
-    caller = await service.account();
+    client = await service.account();
   });
 
   afterAll(async () => {
-    await service.close();
     await receiver.close();
-    await ground.clear();
   });
 
   it('costs neither the note nor its event, and is undone and counted', async () => {
-    await caller.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'] }).expect(201);
-    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
-    const done = await caller.finished(body.id);
+    await client.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'] }).expect(201);
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
+    const done = await client.finished(body.id);
     expect(done).toMatchObject({ status: 'transcribed', original_filename: body.original_filename });
     await receiver.waitFor(({ length }) => length === 1);
 
@@ -71,11 +65,11 @@ describe('an added module that fails', () => {
   it('refuses the change, and nothing is left of it, when it has asked for that', async () => {
     const unwanted = await service.account();
     UNWANTED.add(unwanted.accountId);
-    const before = await traces(service, ground);
+    const before = await uploadState(service, environment);
     const { body } = await unwanted.upload(silenceWav(0.1)).expect(500);
     expect(body.error).toMatchObject({ type: 'InternalError' });
     // What was stored before the change was refused is removed in the background.
-    await eventually(async () => (await traces(service, ground)).removals.length === before.removals.length);
-    expect(await traces(service, ground)).toEqual(before);
+    await eventually(async () => (await uploadState(service, environment)).removals.length === before.removals.length);
+    expect(await uploadState(service, environment)).toEqual(before);
   });
 });

@@ -1,24 +1,17 @@
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { useService } from '../support/service/test-service.js';
 import { type ReceivedRequest, signatureProblems, WebhookReceiver } from '../support/servers/webhook-receiver.js';
 
-jest.setTimeout(SERVICE_TIMEOUT);
-
 describe('a voice note goes in, its text comes out, and a signed event arrives', () => {
-  let ground: Ground;
-  let service: Service;
   let receiver: WebhookReceiver;
 
+  const service = useService();
+
   beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground);
     receiver = await WebhookReceiver.listen();
   });
 
   afterAll(async () => {
     await receiver.close();
-    await service.close();
-    await ground.clear();
   });
 
   it.each([
@@ -27,14 +20,14 @@ describe('a voice note goes in, its text comes out, and a signed event arrives',
     'go-forward-ten-meters.ogg',
     'go-forward-ten-meters.mp3',
   ])('transcribes %s and says so to the webhook', async (name) => {
-    const caller = await service.account();
+    const client = await service.account();
     const secret = 'a secret that signs deliveries';
-    await caller.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'], secret }).expect(201);
+    await client.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'], secret }).expect(201);
 
-    const { body: recording } = await caller.upload(name, { custom_tags: '{"b":"1","1":"b"}' }).expect(201);
-    await caller.finished(recording.id);
+    const { body: recording } = await client.upload(name, { custom_tags: '{"b":"1","1":"b"}' }).expect(201);
+    await client.finished(recording.id);
 
-    const { body: transcription } = await caller.get(`/v1/recordings/${recording.id}/transcription`).expect(200);
+    const { body: transcription } = await client.get(`/v1/recordings/${recording.id}/transcription`).expect(200);
     expect(transcription.text).toBe('go forward ten meters');
     const isOurs = (seen: ReceivedRequest) => seen.body.toString().includes(recording.id);
     const delivery = (await receiver.waitFor((seen) => seen.some(isOurs))).find(isOurs) as ReceivedRequest;

@@ -4,26 +4,16 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type OpenAPIObject } from '@nestjs/swagger';
 import { routesOf } from '../support/http/routes.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { useService } from '../support/service/test-service.js';
 import { ROOT } from '../support/paths.js';
 
-jest.setTimeout(SERVICE_TIMEOUT);
-
 describe('the description of the API', () => {
-  let ground: Ground;
-  let service: Service;
   let document: OpenAPIObject;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground);
-    document = JSON.parse(await readFile(join(ROOT, 'openapi.json'), 'utf8'));
-  });
+  const service = useService();
 
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
+  beforeAll(async () => {
+    document = JSON.parse(await readFile(join(ROOT, 'openapi.json'), 'utf8'));
   });
 
   it('in the repository is the one of the built service: after a change run "npm run openapi"', async () => {

@@ -1,15 +1,12 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import request, { type Response, type Test } from 'supertest';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
-import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, subjectsOf } from '../support/http/operations.js';
+import type { ApiClient } from '../support/http/api-client.js';
+import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
 import { exchange, head } from '../support/http/raw-http.js';
-import { expectHeaders, expectInvalid, expectRefusal } from '../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { expectHeaders, expectInvalid, expectError } from '../support/http/expect-errors.js';
+import { startService, type TestService, useService } from '../support/service/test-service.js';
 import { fail, upload } from '../support/state/recording-states.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 const KEYS = '/v1/account/api-keys';
 const MAX_JSON_BYTES = 102_400;
@@ -17,55 +14,46 @@ const ORIGIN = 'https://app.example.com';
 const CREATE_KEY = { name: 'A key' };
 
 describe('HTTP', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
   const anonymous = (method: 'get' | 'post' | 'options' | 'head', path: string, at = service): Test =>
     request(at.url)[method](path);
-  const withHead = (path: string): Test => request(service.url).head(path).set(caller.headers);
+  const withHead = (path: string): Test => request(service.url).head(path).set(client.headers);
 
   describe('limit headers (D6)', () => {
     const answers: [string, number, () => Promise<Response>][] = [
-      ['a success', 200, () => caller.get('/v1/account')],
-      ['a creation', 201, () => caller.post(KEYS, CREATE_KEY)],
+      ['a success', 200, () => client.get('/v1/account')],
+      ['a creation', 201, () => client.post(KEYS, CREATE_KEY)],
       [
         'a retry',
         202,
         async () => {
-          const id = await upload(caller);
+          const id = await upload(client);
           await fail(service, id);
-          return await caller.post(`/v1/recordings/${id}/retry`);
+          return await client.post(`/v1/recordings/${id}/retry`);
         },
       ],
-      ['a deletion', 204, () => caller.delete(`${KEYS}/${caller.credentials.id}`)],
+      ['a deletion', 204, () => client.delete(`${KEYS}/${client.credentials.id}`)],
       ['OPTIONS', 204, () => anonymous('options', '/v1/account')],
       ['HEAD', 200, () => withHead('/v1/account')],
-      ['JSON that cannot be read', 400, () => caller.post(KEYS).type('json').send('{')],
-      ['a form that cannot be read', 400, () => caller.post('/v1/recordings', {})],
-      ['a URL that cannot be read', 400, () => caller.get('/v1/recordings/%ff')],
-      ['a broken rule', 400, () => caller.get(`${KEYS}?limit=0`)],
+      ['JSON that cannot be read', 400, () => client.post(KEYS).type('json').send('{')],
+      ['a form that cannot be read', 400, () => client.post('/v1/recordings', {})],
+      ['a URL that cannot be read', 400, () => client.get('/v1/recordings/%ff')],
+      ['a broken rule', 400, () => client.get(`${KEYS}?limit=0`)],
       ['no credentials', 401, () => anonymous('get', '/v1/account')],
-      ['a missing scope', 403, async () => (await service.key(caller, ['webhooks:read'])).get('/v1/account')],
-      ['nothing there', 404, () => caller.get(`${KEYS}/x`)],
+      ['a missing scope', 403, async () => (await service.key(client, ['webhooks:read'])).get('/v1/account')],
+      ['nothing there', 404, () => client.get(`${KEYS}/x`)],
       ['an unknown path', 404, () => anonymous('get', '/v1/nowhere')],
       ['an unknown path, to HEAD', 404, () => anonymous('head', '/v1/nowhere')],
-      ['a conflict', 409, async () => await caller.post(`/v1/recordings/${await upload(caller)}/retry`)],
-      ['too large a body', 413, () => caller.post(KEYS, { name: 'x'.repeat(MAX_JSON_BYTES) })],
+      ['a conflict', 409, async () => await client.post(`/v1/recordings/${await upload(client)}/retry`)],
+      ['too large a body', 413, () => client.post(KEYS, { name: 'x'.repeat(MAX_JSON_BYTES) })],
       [
         'the exhausted limit',
         429,
@@ -104,13 +92,13 @@ describe('HTTP', () => {
 
   describe('X-Request-Id', () => {
     it.each(['a', 'A-Za-z0-9_-', '0'.repeat(64)])('keeps the client’s own when it is a plain one: %s', async (id) => {
-      const answer = await caller.get('/v1/account').set('X-Request-Id', id);
+      const answer = await client.get('/v1/account').set('X-Request-Id', id);
 
       expect(answer.headers['x-request-id']).toBe(id);
     });
 
     it.each(['', ' ', 'a b', 'a/b', '0'.repeat(65), 'ä', '<script>', 'a,b'])('replaces any other: %j', async (id) => {
-      const answer = await caller.get('/v1/account').set('X-Request-Id', id);
+      const answer = await client.get('/v1/account').set('X-Request-Id', id);
 
       expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     });
@@ -136,8 +124,8 @@ describe('HTTP', () => {
     const reading = NAMED_OPERATIONS.filter(([, { method }]) => method === 'GET');
 
     it.each(reading)('HEAD answers as %s, without a body', async (_, operation) => {
-      const ids = await subjectsOf(service, caller, operation);
-      const got = await call(caller, operation, ids).expect(200);
+      const ids = await createResources(service, client, operation);
+      const got = await call(client, operation, ids).expect(200);
       const headed = await withHead(got.request.url.slice(service.url.length)).expect(200);
 
       expect(headed.text).toBeFalsy();
@@ -162,7 +150,7 @@ describe('HTTP', () => {
     });
 
     it('no operation gives away what it is built with', async () => {
-      const { headers } = await caller.get('/v1/account').expect(200);
+      const { headers } = await client.get('/v1/account').expect(200);
 
       expect(headers).not.toHaveProperty('x-powered-by');
       expect(headers).not.toHaveProperty('server');
@@ -172,7 +160,7 @@ describe('HTTP', () => {
   it.each(['http://voice-notes.test/v1/account', '/v1/account#fragment', 'HTTP://voice-notes.test:80/v1/account'])(
     'a request line may name the target as %s',
     async (target) => {
-      const answer = await exchange(service.url, head('GET', target, Object.entries(caller.headers)));
+      const answer = await exchange(service.url, head('GET', target, Object.entries(client.headers)));
 
       expect(answer.status).toBe(200);
       expectHeaders(answer);
@@ -180,11 +168,11 @@ describe('HTTP', () => {
   );
 
   it.each(NAMED_OPERATIONS)('%s refuses an unknown query parameter, naming it (D16)', async (_, operation) => {
-    const ids = await subjectsOf(service, caller, operation);
+    const ids = await createResources(service, client, operation);
 
-    expectInvalid(await call(caller, operation, ids, '?fo%20o=1'), 'fo o', /not a parameter/);
-    expectInvalid(await call(caller, operation, ids, '?__proto__=1'), '__proto__', /not a parameter/);
-    expect((await call(caller, operation, ids)).status).toBe(operation.success);
+    expectInvalid(await call(client, operation, ids, '?fo%20o=1'), 'fo o', /not a parameter/);
+    expectInvalid(await call(client, operation, ids, '?__proto__=1'), '__proto__', /not a parameter/);
+    expect((await call(client, operation, ids)).status).toBe(operation.success);
   });
 
   describe('JSON bodies', () => {
@@ -194,10 +182,10 @@ describe('HTTP', () => {
     async function sendAll(body: string | Buffer, headers: Record<string, string> = {}): Promise<Response[]> {
       return await Promise.all(
         taking.map(async (operation) => {
-          const ids = await subjectsOf(service, caller, operation);
+          const ids = await createResources(service, client, operation);
           const path = operation.path.replace(':webhook_id', ids.webhook_id);
           const verb = operation.method === 'PUT' ? 'put' : 'post';
-          const sending = request(service.url)[verb](path).set(caller.headers).set('Content-Type', 'application/json');
+          const sending = request(service.url)[verb](path).set(client.headers).set('Content-Type', 'application/json');
           // A serialiser of its own, since superagent would write a Buffer as JSON.
           return await sending
             .set(headers)
@@ -231,7 +219,7 @@ describe('HTTP', () => {
       ['10,000 levels', `{"name":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
       ['10,000 levels of objects', `${'{"name":'.repeat(10_000)}1${'}'.repeat(10_000)}`],
     ])('are refused when they are %s: 400 (2002)', async (_, body) => {
-      for (const answer of await sendAll(body)) expectRefusal(answer, 'MalformedRequestError');
+      for (const answer of await sendAll(body)) expectError(answer, 'MalformedRequestError');
     });
 
     it.each<[string, Record<string, string>, Buffer]>([
@@ -242,17 +230,17 @@ describe('HTTP', () => {
       ['a form', { 'Content-Type': 'application/x-www-form-urlencoded' }, Buffer.from('name=x')],
       ['another kind of JSON', { 'Content-Type': 'application/vnd.api+json' }, Buffer.from('{"name":"x"}')],
     ])('are refused when they come as %s: 400 (2002)', async (_, headers, body) => {
-      for (const answer of await sendAll(body, headers)) expectRefusal(answer, 'MalformedRequestError');
+      for (const answer of await sendAll(body, headers)) expectError(answer, 'MalformedRequestError');
     });
 
     it('are refused without a content type, and missing ones, too: 400 (2002)', async () => {
-      const { url, headers } = caller;
+      const { url, headers } = client;
       const untyped = await fetch(`${url}${KEYS}`, { method: 'POST', headers, body: Buffer.from('{"name":"x"}') });
       expect(untyped.status).toBe(400);
       expect(await untyped.json()).toMatchObject({ error: { code: 2002 } });
 
-      expectRefusal(await request(url).post(KEYS).set(headers), 'MalformedRequestError');
-      expectRefusal(await request(url).post(KEYS).set(headers).type('json'), 'MalformedRequestError');
+      expectError(await request(url).post(KEYS).set(headers), 'MalformedRequestError');
+      expectError(await request(url).post(KEYS).set(headers).type('json'), 'MalformedRequestError');
     });
 
     it.each(['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;charset="UTF-8"; x=y'])(
@@ -260,7 +248,7 @@ describe('HTTP', () => {
       async (type) => {
         await request(service.url)
           .post(KEYS)
-          .set(caller.headers)
+          .set(client.headers)
           .set('Content-Type', type)
           .send('{"name":"x"}')
           .expect(201);
@@ -268,18 +256,18 @@ describe('HTTP', () => {
     );
 
     it('may be 102,400 bytes long and not one more: 413 with max_bytes (2013)', async () => {
-      const sized = (bytes: number) => caller.post(KEYS).type('json').send('{"name":"x"}'.padEnd(bytes));
+      const sized = (bytes: number) => client.post(KEYS).type('json').send('{"name":"x"}'.padEnd(bytes));
       await sized(MAX_JSON_BYTES).expect(201);
 
-      expectRefusal(await sized(MAX_JSON_BYTES + 1), 'PayloadTooLargeError', { max_bytes: MAX_JSON_BYTES });
-      expectRefusal(await sized(1_000_000), 'PayloadTooLargeError', { max_bytes: MAX_JSON_BYTES });
+      expectError(await sized(MAX_JSON_BYTES + 1), 'PayloadTooLargeError', { max_bytes: MAX_JSON_BYTES });
+      expectError(await sized(1_000_000), 'PayloadTooLargeError', { max_bytes: MAX_JSON_BYTES });
     });
 
     it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'api_key', 'Name', ' name', 'name.first', ''])(
       'with a field that is unknown are refused, naming it: %j (2001)',
       async (field) => {
         const body = `{${JSON.stringify(field)}:{"a":1},"name":"x"}`;
-        const answer = await caller.post(KEYS).type('json').send(body);
+        const answer = await client.post(KEYS).type('json').send(body);
 
         expect(answer.body.error).toMatchObject({ code: 2001, details: { field } });
         expect(answer.status).toBe(400);
@@ -291,24 +279,24 @@ describe('HTTP', () => {
       'with control characters or lone surrogates in a text are refused: %j (2001)',
       async (text) => {
         const hook = { url: 'https://hooks.example.com/', events: ['recording.failed'] };
-        expectInvalid(await caller.post(KEYS, { name: text }), 'name');
-        expectInvalid(await caller.post(KEYS, { name: 'x', description: text }), 'description');
-        expectInvalid(await caller.post('/v1/account/access-tokens', { identity: text }), 'identity');
-        expectInvalid(await caller.post('/v1/webhooks', { ...hook, url: hook.url + text }), 'url');
-        expectInvalid(await caller.post('/v1/webhooks', { ...hook, secret: `0123456789abcdef${text}` }), 'secret');
+        expectInvalid(await client.post(KEYS, { name: text }), 'name');
+        expectInvalid(await client.post(KEYS, { name: 'x', description: text }), 'description');
+        expectInvalid(await client.post('/v1/account/access-tokens', { identity: text }), 'identity');
+        expectInvalid(await client.post('/v1/webhooks', { ...hook, url: hook.url + text }), 'url');
+        expectInvalid(await client.post('/v1/webhooks', { ...hook, secret: `0123456789abcdef${text}` }), 'secret');
       },
     );
 
     it('keep letters of every script', async () => {
       const name = 'Größe 会議 العربية 🎙👩‍👩‍👧';
-      const { body } = await caller.post(KEYS, { name }).expect(201);
+      const { body } = await client.post(KEYS, { name }).expect(201);
 
       expect(body.name).toBe(name);
     });
   });
 
   describe('CORS', () => {
-    const preflight = (at: Service, origin: string): Test =>
+    const preflight = (at: TestService, origin: string): Test =>
       anonymous('options', '/v1/recordings', at).set({
         UploadContext: origin,
         'Access-Control-Request-Method': 'POST',
@@ -319,16 +307,16 @@ describe('HTTP', () => {
 
     it('is off unless origins are named', async () => {
       const asked = await preflight(service, ORIGIN).expect(204);
-      const got = await caller.get('/v1/account').set('Origin', ORIGIN).expect(200);
+      const got = await client.get('/v1/account').set('Origin', ORIGIN).expect(200);
 
       expect([...corsHeaders(asked), ...corsHeaders(got)]).toEqual([]);
     });
 
     describe('where origins are named', () => {
-      let open: Service;
+      let open: TestService;
 
       beforeAll(async () => {
-        open = await startService(ground, { ROLES: 'api', CORS_ORIGINS: `${ORIGIN},http://localhost:8080` });
+        open = await startService(environment, { ROLES: 'api', CORS_ORIGINS: `${ORIGIN},http://localhost:8080` });
       });
 
       afterAll(() => open.close());
@@ -348,7 +336,7 @@ describe('HTTP', () => {
       });
 
       it('lets scripts read limits, Retry-After, Location and X-Request-Id, on errors, too', async () => {
-        const there = caller.at(open.url);
+        const there = client.at(open.url);
         const answers = await Promise.all([
           there.upload(silenceWav(0.1)).set('Origin', ORIGIN).expect(201),
           there.get('/v1/recordings/x').set('Origin', ORIGIN).expect(404),
@@ -374,7 +362,7 @@ describe('HTTP', () => {
         'gives nothing to %s',
         async (origin) => {
           const asked = await preflight(open, origin).expect(204);
-          const got = await caller.at(open.url).get('/v1/account').set('Origin', origin).expect(200);
+          const got = await client.at(open.url).get('/v1/account').set('Origin', origin).expect(200);
 
           expect(asked.headers).not.toHaveProperty('access-control-allow-origin');
           expect(got.headers).not.toHaveProperty('access-control-allow-origin');
@@ -396,9 +384,9 @@ describe('HTTP', () => {
     });
 
     it('/metrics is for Prometheus, and its labels hold nothing that a client chose', async () => {
-      const id = await upload(caller);
-      await caller.get(`/v1/recordings/${id}`).expect(200);
-      await caller.get('/v1/nowhere-at-all').expect(404);
+      const id = await upload(client);
+      await client.get(`/v1/recordings/${id}`).expect(200);
+      await client.get('/v1/nowhere-at-all').expect(404);
       const { text } = await anonymous('get', '/metrics')
         .expect(200)
         .expect('Content-Type', /^text\/plain/);
@@ -409,7 +397,7 @@ describe('HTTP', () => {
     });
 
     it('/metrics asks for METRICS_TOKEN where there is one', async () => {
-      const guarded = await startService(ground, { ROLES: 'api', METRICS_TOKEN: 'a-token-for-prometheus' });
+      const guarded = await startService(environment, { ROLES: 'api', METRICS_TOKEN: 'a-token-for-prometheus' });
       try {
         const scrape = (authorization?: string) =>
           anonymous('get', '/metrics', guarded).set(authorization ? { Authorization: authorization } : {});
@@ -424,7 +412,7 @@ describe('HTTP', () => {
     });
 
     it('/metrics answers the machine itself in production without a token', async () => {
-      const production = await startService(ground, { ROLES: 'api', NODE_ENV: 'production' });
+      const production = await startService(environment, { ROLES: 'api', NODE_ENV: 'production' });
       try {
         await anonymous('get', '/metrics', production).expect(200);
       } finally {
@@ -442,7 +430,7 @@ describe('HTTP', () => {
     });
 
     it('a worker serves its health and its figures, and nothing else', async () => {
-      const worker = await startService(ground, { ROLES: 'worker' });
+      const worker = await startService(environment, { ROLES: 'worker' });
       try {
         await anonymous('get', '/health/live', worker).expect(200);
         const { body } = await anonymous('get', '/health/ready', worker);
@@ -450,7 +438,7 @@ describe('HTTP', () => {
         expect(Object.keys(body.checks).length).toBeGreaterThan(3);
         await anonymous('get', '/metrics', worker).expect(200);
         for (const path of ['/v1/account', '/v1/nowhere', '/docs', '/openapi.json', '/', '/health', '/metrics/x']) {
-          const { status, body: answer } = await anonymous('get', path, worker).set(caller.headers);
+          const { status, body: answer } = await anonymous('get', path, worker).set(client.headers);
           expect([path, status, answer.error?.code]).toEqual([path, 404, 3001]);
         }
       } finally {

@@ -9,53 +9,48 @@ import type { RateLimit } from '../../src/platform/config/env.js';
 import { type BucketState, bucketState, LocalBuckets } from '../../src/platform/rate-limit/bucket-state.js';
 import { countAllowed, now } from '../support/http/rate-limit-load.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import { eventually } from '../support/service/eventually.js';
-import { Line } from '../support/servers/tcp-proxy.js';
+import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { freePort } from '../support/servers/free-port.js';
-import { rapidFire } from '../support/http/load.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
+import { sendMany } from '../support/http/load.js';
+import { startService, type TestService, useService } from '../support/service/test-service.js';
 import { ROOT } from '../support/paths.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 const FREE = { rate: 10, burst: 20 };
 const ADDRESS = { rate: 5, burst: 8 };
 /** Enough for an address's first refusal. */
 const ADDRESS_ATTEMPTS = ADDRESS.burst + 1;
 
-let ground: Ground;
-let service: Service;
 let redis: Redis;
 let lastHost = 0;
 
+const service = useService({
+  ROLES: 'api',
+  TRUST_PROXY: '1',
+  ADDRESS_RATE_LIMIT: `${ADDRESS.rate}/${ADDRESS.burst}`,
+});
+const { environment } = service;
+
 beforeAll(async () => {
-  ground = await prepareGround();
-  service = await startService(ground, {
-    ROLES: 'api',
-    TRUST_PROXY: '1',
-    ADDRESS_RATE_LIMIT: `${ADDRESS.rate}/${ADDRESS.burst}`,
-  });
-  redis = new Redis(ground.environment.REDIS_URL as string);
+  redis = new Redis(environment.variables.REDIS_URL as string);
 });
 
 afterAll(async () => {
   redis.disconnect();
-  await service.close();
-  await ground.clear();
 });
 
 /** An address that no other test comes from. */
 const freshAddress = (): string => `203.0.113.${++lastHost}`;
 
-async function limitedAccount(rateLimit: number, burstLimit: number): Promise<Caller> {
-  const caller = await service.account('enterprise');
-  await service.app.get(AccountService).update(caller.accountId, { rateLimit, burstLimit });
-  return caller;
+async function limitedAccount(rateLimit: number, burstLimit: number): Promise<ApiClient> {
+  const client = await service.account('enterprise');
+  await service.app.get(AccountService).update(client.accountId, { rateLimit, burstLimit });
+  return client;
 }
 
-const suspend = (caller: Caller) => service.app.get(AccountService).update(caller.accountId, { status: 'suspended' });
+const suspend = (client: ApiClient) =>
+  service.app.get(AccountService).update(client.accountId, { status: 'suspended' });
 
 const limitOf = ({ headers }: Response) => ({
   limit: String(headers['x-ratelimit-limit']),
@@ -66,7 +61,7 @@ const limitOf = ({ headers }: Response) => ({
 const stranger = (address: string, path = '/v1/account') =>
   request(service.url).get(path).set('X-Forwarded-For', address);
 
-function expectRefusal(response: Response): void {
+function expectError(response: Response): void {
   expect(response.status).toBe(429);
   const retryAfter = Number(response.headers['retry-after']);
   expect(retryAfter).toBeGreaterThanOrEqual(1);
@@ -89,8 +84,8 @@ describe('D6: burst + floor(elapsed × rate / 60) concurrent requests are allowe
     { plan: 'pro' as const, rate: 100, burst: 200, ms: 2500 },
     { plan: 'enterprise' as const, rate: 1000, burst: 2000, ms: 0 },
   ])('plan $plan: $rate a minute, $burst at once (D5)', async ({ plan, rate, burst, ms }) => {
-    const caller = await service.account(plan);
-    const { count, atLeast, atMost } = await countAllowed(redis, [caller], { rate, burst }, ms);
+    const client = await service.account(plan);
+    const { count, atLeast, atMost } = await countAllowed(redis, [client], { rate, burst }, ms);
     expect(count).toBeLessThanOrEqual(atMost);
     expect(count).toBeGreaterThanOrEqual(atLeast);
   });
@@ -100,8 +95,8 @@ describe('D6: burst + floor(elapsed × rate / 60) concurrent requests are allowe
     { rate: 7, burst: 7, ms: 500 },
     { rate: 1, burst: 60, ms: 500 },
   ])('an enterprise account’s own figures: $rate a minute, $burst at once (D5)', async ({ rate, burst, ms }) => {
-    const caller = await limitedAccount(rate, burst);
-    const { count, atLeast, atMost } = await countAllowed(redis, [caller], { rate, burst }, ms);
+    const client = await limitedAccount(rate, burst);
+    const { count, atLeast, atMost } = await countAllowed(redis, [client], { rate, burst }, ms);
     expect(count).toBeLessThanOrEqual(atMost);
     expect(count).toBeGreaterThanOrEqual(atLeast);
   });
@@ -127,37 +122,37 @@ describe('D6: burst + floor(elapsed × rate / 60) concurrent requests are allowe
   });
 
   it('an upload counts like any other request: refused, it leaves nothing', async () => {
-    const caller = await service.account('free');
-    await countAllowed(redis, [caller], FREE, 0);
+    const client = await service.account('free');
+    await countAllowed(redis, [client], FREE, 0);
     // The client asks for the end of the connection, and is still sending when it is answered: it reads the answer.
-    for (const audio of ['cards-001.wav', silenceWav(100)]) expectRefusal(await caller.upload(audio));
-    const [thisMonth] = await service.app.get(AccountService).usage(caller.accountId);
+    for (const audio of ['cards-001.wav', silenceWav(100)]) expectError(await client.upload(audio));
+    const [thisMonth] = await service.app.get(AccountService).usage(client.accountId);
     expect(thisMonth.recordings).toBe(0);
   });
 });
 
 describe('D6: the headers', () => {
   it('X-RateLimit-Remaining counts 9, 8 … 0 and stays at 0 through the burst headroom', async () => {
-    const caller = await service.account('free');
+    const client = await service.account('free');
     const seen: unknown[] = [];
-    for (let i = 0; i < 20; i++) seen.push(limitOf(await caller.get('/v1/account').expect(200)));
+    for (let i = 0; i < 20; i++) seen.push(limitOf(await client.get('/v1/account').expect(200)));
     const expected = [9, 8, 7, 6, 5, 4, 3, 2, 1, ...Array.from({ length: 11 }, () => 0)];
     expect(seen).toEqual(expected.map((remaining) => ({ limit: '10', remaining: String(remaining) })));
-    expectRefusal(await caller.get('/v1/account'));
+    expectError(await client.get('/v1/account'));
   });
 
   it('X-RateLimit-Remaining counts down by one also where 60 seconds are no multiple of the rate', async () => {
-    const caller = await limitedAccount(7, 9);
+    const client = await limitedAccount(7, 9);
     const seen: string[] = [];
-    for (let i = 0; i < 9; i++) seen.push(limitOf(await caller.get('/v1/account').expect(200)).remaining);
+    for (let i = 0; i < 9; i++) seen.push(limitOf(await client.get('/v1/account').expect(200)).remaining);
     expect(seen).toEqual(['6', '5', '4', '3', '2', '1', '0', '0', '0']);
   });
 
   it('X-RateLimit-Reset is the Unix time in whole seconds at which the bucket is full again', async () => {
-    const caller = await service.account('free');
+    const client = await service.account('free');
     const before = await now(redis);
     for (let taken = 1; taken <= 5; taken++) {
-      const { headers } = await caller.get('/v1/account').expect(200);
+      const { headers } = await client.get('/v1/account').expect(200);
       const after = await now(redis);
       const reset = Number(headers['x-ratelimit-reset']);
       expect(reset).toBeGreaterThanOrEqual(Math.ceil(before / 1_000_000 + taken * 6));
@@ -166,24 +161,24 @@ describe('D6: the headers', () => {
   });
 
   it('429 says success: false, code 4003, and in details and Retry-After when the next token comes', async () => {
-    const caller = await service.account('free');
-    await countAllowed(redis, [caller], FREE, 0);
-    const refused = await caller.get('/v1/account');
-    expectRefusal(refused);
+    const client = await service.account('free');
+    await countAllowed(redis, [client], FREE, 0);
+    const refused = await client.get('/v1/account');
+    expectError(refused);
     expect(refused.body.error.details.retry_after).toBeLessThanOrEqual(6);
   });
 
   it('only whole tokens are spent: after Retry-After one request is allowed, and one only', async () => {
-    const caller = await limitedAccount(60, 60);
+    const client = await limitedAccount(60, 60);
     const started = await now(redis);
-    await countAllowed(redis, [caller], { rate: 60, burst: 60 }, 0);
+    await countAllowed(redis, [client], { rate: 60, burst: 60 }, 0);
     // Refused requests take nothing, so asking again does not put the token off.
     const answer = await eventually(async () => {
-      const response = await caller.get('/v1/account');
+      const response = await client.get('/v1/account');
       return response.status === 200 && response;
     });
     expect(limitOf(answer)).toEqual({ limit: '60', remaining: '0' });
-    expectRefusal(await caller.get('/v1/account'));
+    expectError(await client.get('/v1/account'));
     expect((await now(redis)) - started).toBeGreaterThanOrEqual(1_000_000);
   });
 });
@@ -191,49 +186,49 @@ describe('D6: the headers', () => {
 describe('D6: every authenticated request takes one token, whatever its outcome', () => {
   const ID = '00000000-0000-7000-8000-000000000000';
 
-  it.each<[string, number, (caller: Caller) => PromiseLike<Response>]>([
-    ['200', 200, (caller) => caller.get('/v1/account')],
-    ['200 to HEAD', 200, (caller) => request(caller.url).head('/v1/account').set(caller.headers)],
-    ['400 of a parameter', 400, (caller) => caller.get('/v1/webhooks?limit=0')],
-    ['400 of a body that is no JSON', 400, (caller) => postText(caller, '{')],
-    ['400 of a malformed URL', 400, (caller) => caller.get('/v1/recordings/%ff')],
-    ['404 of a resource', 404, (caller) => caller.get(`/v1/recordings/${ID}`)],
-    ['404 of a path', 404, (caller) => caller.get('/v1/nothing/here')],
-    ['404 of a method', 404, (caller) => request(caller.url).patch('/v1/account').set(caller.headers)],
-    ['404 to POST', 404, (caller) => caller.post(`/v1/recordings/${ID}/retry`)],
-    ['413', 413, (caller) => postText(caller, `{"a":"${'x'.repeat(103_000)}"}`)],
+  it.each<[string, number, (client: ApiClient) => PromiseLike<Response>]>([
+    ['200', 200, (client) => client.get('/v1/account')],
+    ['200 to HEAD', 200, (client) => request(client.url).head('/v1/account').set(client.headers)],
+    ['400 of a parameter', 400, (client) => client.get('/v1/webhooks?limit=0')],
+    ['400 of a body that is no JSON', 400, (client) => postText(client, '{')],
+    ['400 of a malformed URL', 400, (client) => client.get('/v1/recordings/%ff')],
+    ['404 of a resource', 404, (client) => client.get(`/v1/recordings/${ID}`)],
+    ['404 of a path', 404, (client) => client.get('/v1/nothing/here')],
+    ['404 of a method', 404, (client) => request(client.url).patch('/v1/account').set(client.headers)],
+    ['404 to POST', 404, (client) => client.post(`/v1/recordings/${ID}/retry`)],
+    ['413', 413, (client) => postText(client, `{"a":"${'x'.repeat(103_000)}"}`)],
   ])('%s', async (_, status, send) => {
-    const caller = await service.account('free');
-    expect(limitOf(await caller.get('/v1/account'))).toEqual({ limit: '10', remaining: '9' });
-    const response = await send(caller);
+    const client = await service.account('free');
+    expect(limitOf(await client.get('/v1/account'))).toEqual({ limit: '10', remaining: '9' });
+    const response = await send(client);
     expect(response.status).toBe(status);
     expect(limitOf(response)).toEqual({ limit: '10', remaining: '8' });
     expect(response.headers['x-ratelimit-reset']).toMatch(/^\d{10}$/);
-    expect(limitOf(await caller.get('/v1/account'))).toEqual({ limit: '10', remaining: '7' });
+    expect(limitOf(await client.get('/v1/account'))).toEqual({ limit: '10', remaining: '7' });
   });
 
   it('204, and 403 of a missing scope', async () => {
-    const caller = await service.account('free');
-    const weak = await service.key(caller, ['account:read']);
+    const client = await service.account('free');
+    const weak = await service.key(client, ['account:read']);
     expect(limitOf(await weak.get('/v1/webhooks').expect(403)).remaining).toBe('9');
-    expect(limitOf(await caller.delete(`/v1/account/api-keys/${weak.credentials.id}`).expect(204)).remaining).toBe('8');
+    expect(limitOf(await client.delete(`/v1/account/api-keys/${weak.credentials.id}`).expect(204)).remaining).toBe('8');
   });
 
   it('500 shows the headers, too', async () => {
-    const caller = await service.account('free');
+    const client = await service.account('free');
     await service.database.query('ALTER TABLE webhooks RENAME TO webhooks_gone');
     try {
-      expect(limitOf(await caller.get('/v1/webhooks').expect(500))).toEqual({ limit: '10', remaining: '9' });
+      expect(limitOf(await client.get('/v1/webhooks').expect(500))).toEqual({ limit: '10', remaining: '9' });
     } finally {
       await service.database.query('ALTER TABLE webhooks_gone RENAME TO webhooks');
     }
   });
 
   it('500 shows them also when it comes before anybody is known', async () => {
-    const caller = await service.account('free');
+    const client = await service.account('free');
     await service.database.query('ALTER TABLE api_keys RENAME TO api_keys_gone');
     try {
-      const response = await caller.get('/v1/webhooks').set('X-Forwarded-For', freshAddress());
+      const response = await client.get('/v1/webhooks').set('X-Forwarded-For', freshAddress());
       expect(response.status).toBe(500);
       expect(response.body.error).toMatchObject({ code: 5001, type: 'InternalError' });
       expect(limitOf(response)).toEqual({ limit: '5', remaining: '5' });
@@ -243,21 +238,21 @@ describe('D6: every authenticated request takes one token, whatever its outcome'
   });
 
   it('those of a suspended account as well: 403, then 429', async () => {
-    const caller = await service.account('free');
-    await suspend(caller);
+    const client = await service.account('free');
+    await suspend(client);
     for (let i = 0; i < FREE.burst; i++) {
-      const { body } = await caller.get('/v1/account').expect(403);
+      const { body } = await client.get('/v1/account').expect(403);
       expect(body.error.type).toBe('AccountSuspendedError');
     }
-    expectRefusal(await caller.get('/v1/account'));
+    expectError(await client.get('/v1/account'));
   });
 });
 
 describe('D6: requests that fail authentication take from a bucket of their address', () => {
   it('401 with the address’s figures, then 429; and nothing is taken from the account', async () => {
     const address = freshAddress();
-    const caller = await service.account('free');
-    const wrong = { ...caller.headers, 'X-Service-API-Secret': `vns_${'0'.repeat(49)}` };
+    const client = await service.account('free');
+    const wrong = { ...client.headers, 'X-Service-API-Secret': `vns_${'0'.repeat(49)}` };
     const remaining: string[] = [];
     for (let i = 0; i < ADDRESS.burst; i++) {
       const response = await stranger(address).set(wrong);
@@ -266,32 +261,32 @@ describe('D6: requests that fail authentication take from a bucket of their addr
       remaining.push(limitOf(response).remaining);
     }
     expect(remaining).toEqual(['4', '3', '2', '1', '0', '0', '0', '0']);
-    expectRefusal(await stranger(address).set(wrong));
-    expect(limitOf(await caller.get('/v1/account').expect(200)).remaining).toBe('9');
+    expectError(await stranger(address).set(wrong));
+    expect(limitOf(await client.get('/v1/account').expect(200)).remaining).toBe('9');
   });
 
   it('a valid credential is never refused because of its address', async () => {
     const address = freshAddress();
     for (let i = 0; i < ADDRESS_ATTEMPTS; i++) await stranger(address);
-    expectRefusal(await stranger(address));
-    const caller = await service.account('free');
-    const response = await caller.get('/v1/account').set('X-Forwarded-For', address).expect(200);
+    expectError(await stranger(address));
+    const client = await service.account('free');
+    const response = await client.get('/v1/account').set('X-Forwarded-For', address).expect(200);
     expect(limitOf(response)).toEqual({ limit: '10', remaining: '9' });
   });
 
   it('every way to fail takes one: nothing, half a pair, another’s secret, a revoked key, a bad token', async () => {
     const address = freshAddress();
-    const [caller, other] = [await service.account('free'), await service.account('free')];
-    const revoked = await service.key(caller, ['account:read']);
-    await caller.delete(`/v1/account/api-keys/${revoked.credentials.id}`).expect(204);
+    const [client, other] = [await service.account('free'), await service.account('free')];
+    const revoked = await service.key(client, ['account:read']);
+    await client.delete(`/v1/account/api-keys/${revoked.credentials.id}`).expect(204);
     const { body } = await other.post('/v1/account/access-tokens', { identity: 'x' }).expect(201);
     const ways: Record<string, string>[] = [
       {},
-      { 'X-Service-API-Key': caller.credentials.key },
-      { ...caller.headers, 'X-Service-API-Secret': other.credentials.secret },
+      { 'X-Service-API-Key': client.credentials.key },
+      { ...client.headers, 'X-Service-API-Secret': other.credentials.secret },
       revoked.headers,
       { Authorization: 'Bearer x.y.z' },
-      { ...caller.headers, Authorization: `Bearer ${body.token}` },
+      { ...client.headers, Authorization: `Bearer ${body.token}` },
     ];
     const seen: unknown[] = [];
     for (const headers of ways) {
@@ -316,23 +311,23 @@ describe('D6: requests that fail authentication take from a bucket of their addr
 describe('D6: an unknown path is 404 with or without credentials, and limited', () => {
   it.each(['/v1', '/v1/', '/v1/nothing', '/v1/account/', '/v1/Account'])('%s', async (path) => {
     const address = freshAddress();
-    const caller = await service.account('free');
-    const known = await caller.get(path).expect(404);
+    const client = await service.account('free');
+    const known = await client.get(path).expect(404);
     expect(limitOf(known)).toEqual({ limit: '10', remaining: '9' });
     const unknown = await stranger(address, path).expect(404);
     expect(limitOf(unknown)).toEqual({ limit: '5', remaining: '4' });
     expect(known.body).toEqual(unknown.body);
-    await suspend(caller);
-    await caller.get(path).expect(404);
+    await suspend(client);
+    await client.get(path).expect(404);
   });
 
   it('an empty bucket is 429 there, too', async () => {
     const address = freshAddress();
     for (let i = 0; i < ADDRESS.burst; i++) await stranger(address, '/v1/nothing').expect(404);
-    expectRefusal(await stranger(address, '/v1/nothing'));
-    const caller = await service.account('free');
-    await countAllowed(redis, [caller], FREE, 0);
-    expectRefusal(await caller.get('/v1/nothing'));
+    expectError(await stranger(address, '/v1/nothing'));
+    const client = await service.account('free');
+    await countAllowed(redis, [client], FREE, 0);
+    expectError(await client.get('/v1/nothing'));
   });
 });
 
@@ -343,17 +338,19 @@ describe('D6: what takes nothing', () => {
     for (let i = 0; i < ADDRESS_ATTEMPTS; i++) {
       expect(limitOf(await options().expect(204))).toEqual({ limit: '5', remaining: '5' });
     }
-    const caller = await service.account('free');
-    await options().set(caller.headers).expect(204);
-    expect(limitOf(await caller.get('/v1/account')).remaining).toBe('9');
+    const client = await service.account('free');
+    await options().set(client.headers).expect(204);
+    expect(limitOf(await client.get('/v1/account')).remaining).toBe('9');
   });
 
   it.each(['/health/live', '/health/ready', '/metrics', '/openapi.json', '/nothing'])(
     '%s, which lies outside /v1 and has no such headers',
     async (path) => {
-      const shots = await rapidFire((i) => (i < ADDRESS.burst + 5 ? { url: service.url + path } : null), 4);
-      expect(shots.filter(({ status }) => status === 429)).toEqual([]);
-      expect(shots.flatMap(({ headers }) => Object.keys(headers)).filter((name) => /ratelimit/.test(name))).toEqual([]);
+      const responses = await sendMany((i) => (i < ADDRESS.burst + 5 ? { url: service.url + path } : null), 4);
+      expect(responses.filter(({ status }) => status === 429)).toEqual([]);
+      expect(responses.flatMap(({ headers }) => Object.keys(headers)).filter((name) => /ratelimit/.test(name))).toEqual(
+        [],
+      );
     },
   );
 });
@@ -362,8 +359,8 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
   /** What one wait for Redis may take: 250 ms by the design, and what a busy machine adds. */
   const ONE_WAIT_MS = 250 + 400;
 
-  async function serveWith(redisUrl: string, work: (away: Service) => Promise<void>): Promise<void> {
-    const away = await startService(ground, { ROLES: 'api', REDIS_URL: redisUrl });
+  async function serveWith(redisUrl: string, work: (away: TestService) => Promise<void>): Promise<void> {
+    const away = await startService(environment, { ROLES: 'api', REDIS_URL: redisUrl });
     try {
       await work(away);
     } finally {
@@ -371,33 +368,33 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
     }
   }
 
-  const fire = (caller: Caller, times: number, inFlight: number) =>
-    rapidFire((i) => (i < times ? { url: `${caller.url}/v1/webhooks`, headers: caller.headers } : null), inFlight);
+  const fire = (client: ApiClient, times: number, inFlight: number) =>
+    sendMany((i) => (i < times ? { url: `${client.url}/v1/webhooks`, headers: client.headers } : null), inFlight);
 
   it('away from the start: burst allowed and not one more; ready, degraded', async () => {
     await serveWith(`redis://127.0.0.1:${await freePort()}`, async (away) => {
-      const caller = await away.account('free');
-      const shots = await fire(caller, 40, 10);
-      expect(shots.filter(({ status }) => status === 200)).toHaveLength(20);
-      expect(shots.filter(({ status }) => status === 429)).toHaveLength(20);
+      const client = await away.account('free');
+      const responses = await fire(client, 40, 10);
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
+      expect(responses.filter(({ status }) => status === 429)).toHaveLength(20);
       const { body } = await request(away.url).get('/health/ready').expect(200);
       expect(body.status).toBe('degraded');
     });
   });
 
   it('frozen: the first requests wait 250 ms and no longer, those of the next second not at all', async () => {
-    const line = await Line.to(ground.environment.REDIS_URL as string);
+    const proxy = await TcpProxy.to(environment.variables.REDIS_URL as string);
     try {
-      await serveWith(line.url, async (away) => {
-        const caller = await away.account('pro');
-        await caller.get('/v1/webhooks').expect(200);
-        line.freeze();
-        const [first] = await fire(caller, 1, 1);
+      await serveWith(proxy.url, async (away) => {
+        const client = await away.account('pro');
+        await client.get('/v1/webhooks').expect(200);
+        proxy.freeze();
+        const [first] = await fire(client, 1, 1);
         expect(first?.status).toBe(200);
         expect(first?.ms).toBeGreaterThanOrEqual(240);
         expect(first?.ms).toBeLessThan(ONE_WAIT_MS);
 
-        const rest = await fire(caller, 60, 1);
+        const rest = await fire(client, 60, 1);
         expect(rest.every(({ status }) => status === 200)).toBe(true);
         const slow = rest.filter(({ ms }) => ms >= 240);
         expect(Math.max(...rest.map(({ ms }) => ms))).toBeLessThan(ONE_WAIT_MS);
@@ -405,7 +402,7 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
         expect(slow.length).toBeLessThanOrEqual(Math.ceil(seconds));
       });
     } finally {
-      await line.close();
+      await proxy.close();
     }
   });
 
@@ -417,23 +414,23 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
   });
 
   it('cut and mended: the account’s bucket is the shared one again', async () => {
-    const line = await Line.to(ground.environment.REDIS_URL as string);
+    const proxy = await TcpProxy.to(environment.variables.REDIS_URL as string);
     try {
-      await serveWith(line.url, async (away) => {
-        const caller = await away.account('free');
-        const shared = () => redis.exists(`rate-limit:account:${caller.accountId}`);
-        await line.cut();
-        const shots = await fire(caller, 25, 5);
-        expect(shots.filter(({ status }) => status === 200)).toHaveLength(20);
+      await serveWith(proxy.url, async (away) => {
+        const client = await away.account('free');
+        const shared = () => redis.exists(`rate-limit:account:${client.accountId}`);
+        await proxy.cut();
+        const responses = await fire(client, 25, 5);
+        expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
         expect(await shared()).toBe(0);
-        await line.mend();
+        await proxy.mend();
         await eventually(async () => {
-          await caller.get('/v1/webhooks');
+          await client.get('/v1/webhooks');
           return (await shared()) === 1;
         });
       });
     } finally {
-      await line.close();
+      await proxy.close();
     }
   });
 });
@@ -492,6 +489,6 @@ describe('the script in Redis and its twin in the process', () => {
   });
 });
 
-function postText(caller: Caller, text: string): PromiseLike<Response> {
-  return request(caller.url).post('/v1/webhooks').set(caller.headers).type('application/json').send(text);
+function postText(client: ApiClient, text: string): PromiseLike<Response> {
+  return request(client.url).post('/v1/webhooks').set(client.headers).type('application/json').send(text);
 }

@@ -4,14 +4,11 @@ import { AppModule } from '../../src/app.module.js';
 import { Public, RequireScope } from '../../src/access/access.decorators.js';
 import { SCOPES } from '../../src/access/scopes.js';
 import { readEnv } from '../../src/platform/config/env.js';
-import type { Caller } from '../support/http/api-client.js';
-import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, subjectsOf } from '../support/http/operations.js';
-import { expectRefusal } from '../support/http/expect-errors.js';
+import type { ApiClient } from '../support/http/api-client.js';
+import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
+import { expectError } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { startService, useService } from '../support/service/test-service.js';
 
 @Controller('v1/notes')
 class NotesController {
@@ -43,19 +40,10 @@ class ForgottenController {
 class ForgottenModule {}
 
 describe('scopes (D10)', () => {
-  let ground: Ground;
-  let service: Service;
-  let owner: Caller;
+  let owner: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
 
   beforeEach(async () => {
     owner = await service.account();
@@ -66,18 +54,18 @@ describe('scopes (D10)', () => {
   });
 
   it.each(NAMED_OPERATIONS)('%s is 403 with every scope but its own', async (_, operation) => {
-    const ids = await subjectsOf(service, owner, operation);
+    const ids = await createResources(service, owner, operation);
     const others = await service.key(
       owner,
       SCOPES.filter((scope) => scope !== operation.scope),
     );
 
     const answer = await call(others, operation, ids);
-    expectRefusal(answer, 'PermissionError', { required_scope: operation.scope });
+    expectError(answer, 'PermissionError', { required_scope: operation.scope });
   });
 
   it.each(NAMED_OPERATIONS)('%s succeeds with its own scope alone', async (_, operation) => {
-    const ids = await subjectsOf(service, owner, operation);
+    const ids = await createResources(service, owner, operation);
     const only = await service.key(owner, [operation.scope]);
 
     const answer = await call(only, operation, ids);
@@ -85,9 +73,9 @@ describe('scopes (D10)', () => {
   });
 
   it.each(NAMED_OPERATIONS)('%s is 401 without credentials', async (_, operation) => {
-    const ids = await subjectsOf(service, owner, operation);
+    const ids = await createResources(service, owner, operation);
 
-    expectRefusal(await call({ url: service.url, headers: {} }, operation, ids), 'AuthenticationError');
+    expectError(await call({ url: service.url, headers: {} }, operation, ids), 'AuthenticationError');
   });
 
   it('are asked for before the existence of anything (D14)', async () => {
@@ -98,18 +86,18 @@ describe('scopes (D10)', () => {
         SCOPES.filter((scope) => scope !== operation.scope),
       );
       const answer = await call(others, operation, nothing, '?unknown=1');
-      expectRefusal(answer, 'PermissionError', { required_scope: operation.scope });
+      expectError(answer, 'PermissionError', { required_scope: operation.scope });
     }
   });
 
   it('of an added module are asked for like all others, and its routes are seen by these tests', async () => {
-    const extended = await startService(ground, { ROLES: 'api' }, [{ module: NotesModule }]);
+    const extended = await startService(environment, { ROLES: 'api' }, [{ module: NotesModule }]);
     try {
       const added = ['GET /v1/notes', 'GET /v1/notes/public/:note_id'];
       expect(routesOf(extended.app).toSorted()).toEqual([...OPERATIONS.map(nameOf), ...added].toSorted());
 
       const weak = (await service.key(owner, ['webhooks:read'])).at(extended.url);
-      expectRefusal(await weak.get('/v1/notes'), 'PermissionError', { required_scope: 'recordings:read' });
+      expectError(await weak.get('/v1/notes'), 'PermissionError', { required_scope: 'recordings:read' });
       await owner.at(extended.url).get('/v1/notes').expect(200);
       await weak.get('/v1/notes/public/1').expect(200);
     } finally {
@@ -118,7 +106,7 @@ describe('scopes (D10)', () => {
   });
 
   it('must be declared: an application with a handler that declares nothing does not start', async () => {
-    const env = readEnv({ ...ground.environment, ROLES: 'api' });
+    const env = readEnv({ ...environment.variables, ROLES: 'api' });
     const imports = [AppModule.for(env, [{ module: ForgottenModule }])];
     const module = await Test.createTestingModule({ imports }).compile();
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../support/http/api-client.js';
+import type { ApiClient } from '../support/http/api-client.js';
 import {
   call,
   type Ids,
@@ -6,41 +6,28 @@ import {
   nameOf,
   OPERATIONS,
   type Operation,
-  subjectsOf,
+  createResources,
 } from '../support/http/operations.js';
-import { expectRefusal } from '../support/http/expect-errors.js';
+import { expectError } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
+import { useService } from '../support/service/test-service.js';
 import { upload } from '../support/state/recording-states.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 /** Written in the background when a key is used, also by the tests themselves. */
 const LAGGING = ['usage_count', 'last_used_at'];
 
 describe('tenancy: what belongs to another account is not there', () => {
-  let ground: Ground;
-  let service: Service;
-  let owner: Caller;
-  let stranger: Caller;
+  let owner: ApiClient;
+  let stranger: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
 
   beforeEach(async () => {
     [owner, stranger] = await Promise.all([service.account(), service.account()]);
   });
 
   /** Every row of an account in every table that names accounts, those of tables yet to come included. */
-  async function everythingOf({ accountId }: Caller): Promise<object> {
+  async function everythingOf({ accountId }: ApiClient): Promise<object> {
     const tables = await service.database.query<{ name: string }>(
       `SELECT table_name AS name FROM information_schema.columns
        WHERE table_schema = 'public' AND column_name = 'account_id' ORDER BY 1`,
@@ -65,11 +52,11 @@ describe('tenancy: what belongs to another account is not there', () => {
   const general = NAMED_OPERATIONS.filter(([, { path }]) => !path.includes(':'));
 
   it.each(single)('%s is 404 for the id of another account, and changes nothing', async (_, operation: Operation) => {
-    const ids = await subjectsOf(service, owner, operation);
+    const ids = await createResources(service, owner, operation);
     const before = await everythingOf(owner);
 
     const answer = await call(stranger, operation, ids);
-    expectRefusal(answer, 'NotFoundError');
+    expectError(answer, 'NotFoundError');
     for (const mark of marksOf(ids)) expect(answer.text).not.toContain(mark);
     expect(await everythingOf(owner)).toEqual(before);
 
@@ -78,7 +65,7 @@ describe('tenancy: what belongs to another account is not there', () => {
   });
 
   it.each(single)('%s answers the same to another account’s id as to one that never was', async (_, operation) => {
-    const ids = await subjectsOf(service, owner, operation);
+    const ids = await createResources(service, owner, operation);
     const changed = (id: string) => id.slice(0, -1) + (id.endsWith('0') ? '1' : '0');
     const never = {
       key_id: changed(ids.key_id),
@@ -91,7 +78,7 @@ describe('tenancy: what belongs to another account is not there', () => {
   });
 
   it.each(general)('%s shows and touches nothing of another account', async (_, operation: Operation) => {
-    const ids = await subjectsOf(service, owner, operation);
+    const ids = await createResources(service, owner, operation);
     const before = await everythingOf(owner);
 
     const answer = await call(stranger, operation, ids).expect(operation.success);
@@ -106,7 +93,7 @@ describe('tenancy: what belongs to another account is not there', () => {
     ['/v1/account/api-keys', 'api_keys', '?status=active'],
   ])('the page of %s counts and lists the account’s own alone (%s%s)', async (path, collection, query) => {
     const [mine] = await Promise.all([
-      subjectsOf(service, stranger, { method: 'GET', path, scope: 'account:read', success: 200 }),
+      createResources(service, stranger, { method: 'GET', path, scope: 'account:read', success: 200 }),
       upload(owner),
       owner.post('/v1/webhooks', { url: 'https://hooks.example.com/', events: ['recording.failed'] }).expect(201),
     ]);
@@ -131,6 +118,6 @@ describe('tenancy: what belongs to another account is not there', () => {
     const mixed = { ...owner.headers, 'X-Service-API-Key': stranger.headers['X-Service-API-Key'] as string };
     const answer = await stranger.get('/v1/account').set(mixed);
 
-    expectRefusal(answer, 'AuthenticationError');
+    expectError(answer, 'AuthenticationError');
   });
 });

@@ -1,49 +1,42 @@
 import { gzipSync } from 'node:zlib';
-import { expectAlive, expectHarmless, expectNoConnections, expectUndone } from '../../support/http/expect-unharmed.js';
+import {
+  expectAlive,
+  expectHarmless,
+  expectNoConnections,
+  expectNothingKept,
+} from '../../support/http/expect-unharmed.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import type { Caller } from '../../support/http/api-client.js';
-import { figure } from '../../support/service/measurements.js';
+import type { ApiClient } from '../../support/http/api-client.js';
+import { reportMeasurement } from '../../support/service/measurements.js';
 import { filePart, form, FORM_TYPE } from '../../support/http/multipart.js';
 import { type Ids, nameOf, type Operation, OPERATIONS } from '../../support/http/operations.js';
 import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/raw-http.js';
-import { expectHeaders, expectInvalid, expectRefusal } from '../../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
-import { type Traces, traces } from '../../support/state/upload-traces.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { expectHeaders, expectInvalid, expectError } from '../../support/http/expect-errors.js';
+import { startService, useService } from '../../support/service/test-service.js';
+import { type UploadState, uploadState } from '../../support/state/upload-state.js';
 
 const JSON_TYPE: Header = ['Content-Type', 'application/json'];
 const UPLOAD = form(filePart(silenceWav(0.1)));
 const TOO_DEEP = 10_000;
 
 describe('a bad request is refused, and changes nothing', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
-  let before: Traces;
+  let client: ApiClient;
+  let before: UploadState;
   let rowsBefore: unknown;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
 
   beforeEach(async () => {
-    caller = await service.account();
-    before = await traces(service, ground);
+    client = await service.account();
+    before = await uploadState(service, environment);
     rowsBefore = await rows();
   });
 
   afterEach(async () => {
     RawConnection.destroyAll();
     await expectAlive(service.url);
-    await expectUndone(service, ground, before);
+    await expectNothingKept(service, environment, before);
     expect(await rows()).toEqual(rowsBefore);
     expect(Object.keys(Object.prototype)).toEqual([]);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
@@ -57,7 +50,7 @@ describe('a bad request is refused, and changes nothing', () => {
     );
   }
 
-  const credentials = (): Header[] => Object.entries(caller.headers);
+  const credentials = (): Header[] => Object.entries(client.headers);
 
   async function ask(method: string, target: string, more: Header[] = [], ...body: Buffer[]): Promise<Answer> {
     const answer = await exchange(service.url, head(method, target, [...credentials(), ...more]), ...body);
@@ -173,7 +166,7 @@ describe('a bad request is refused, and changes nothing', () => {
       const answer = await connection.answer();
       const { brokenAfterMs } = await flood;
       expect(answer.status).toBe(431);
-      figure(`endless headers: broken ${Math.round(brokenAfterMs - answer.afterMs)} ms after the answer`);
+      reportMeasurement(`endless headers: broken ${Math.round(brokenAfterMs - answer.afterMs)} ms after the answer`);
       expect(brokenAfterMs - answer.afterMs).toBeLessThan(4000);
     });
 
@@ -193,7 +186,7 @@ describe('a bad request is refused, and changes nothing', () => {
       ['two Hosts and a path that does not exist', 'GET /v1/nothing HTTP/1.0\r\nHost: a\r\nHost: b\r\n'],
     ])('refuses a request with %s', async (_, wire) => {
       const lines = credentials().map(([name, value]) => `${name}: ${value}\r\n`);
-      expectRefusal(await exchange(service.url, `${wire}${lines.join('')}\r\n`), 'MalformedRequestError');
+      expectError(await exchange(service.url, `${wire}${lines.join('')}\r\n`), 'MalformedRequestError');
     });
 
     it.each([
@@ -279,7 +272,7 @@ describe('a bad request is refused, and changes nothing', () => {
     const targetOf = ({ path }: Operation): string => path.replace(/:webhook_id/, webhookId);
 
     beforeEach(async () => {
-      const { body } = await caller.post('/v1/webhooks', {
+      const { body } = await client.post('/v1/webhooks', {
         url: 'https://a.example.com/',
         events: ['recording.failed'],
       });
@@ -327,7 +320,7 @@ describe('a bad request is refused, and changes nothing', () => {
           targetOf(operation),
           Buffer.from(bytes(operation.body) as string),
         );
-        expectRefusal(answer, 'MalformedRequestError');
+        expectError(answer, 'MalformedRequestError');
       }
     });
 
@@ -389,7 +382,7 @@ describe('a bad request is refused, and changes nothing', () => {
       for (const operation of WITH_JSON) {
         const answer = await askJson(operation.method, targetOf(operation), Buffer.from(body));
         expect(answer.status).toBe(400);
-        figure(
+        reportMeasurement(
           `${nameOf(operation)}: 10,000 unknown fields in ${body.length} bytes, answered with ${answer.text.length} bytes after ${Math.round(answer.afterMs)} ms`,
         );
         expect(answer.afterMs).toBeLessThan(2000);
@@ -405,7 +398,7 @@ describe('a bad request is refused, and changes nothing', () => {
           const connection = await RawConnection.open(service.url);
           await connection.send(head(method, targetOf({ path } as Operation), [...credentials(), JSON_TYPE, framing]));
           await connection.send(how === 'chunked' ? chunk(megabyte) : megabyte);
-          expectRefusal(await connection.answer(), 'PayloadTooLargeError', { max_bytes: 102_400 });
+          expectError(await connection.answer(), 'PayloadTooLargeError', { max_bytes: 102_400 });
           const { brokenAfterMs } = await connection.flood(
             how === 'chunked' ? chunk(Buffer.from('x')) : Buffer.from('x'),
             20,
@@ -419,7 +412,7 @@ describe('a bad request is refused, and changes nothing', () => {
       const body = (bytes: number): Buffer => Buffer.from(JSON.stringify({ name: 1 }).padEnd(bytes, ' '));
       expectInvalid(await askJson('POST', '/v1/account/api-keys', body(102_400)), 'name');
       const answer = await askJson('POST', '/v1/account/api-keys', body(102_401));
-      expectRefusal(answer, 'PayloadTooLargeError', { max_bytes: 102_400 });
+      expectError(answer, 'PayloadTooLargeError', { max_bytes: 102_400 });
     });
 
     it.each<[what: string, headers: Header[], encode: (text: string) => Buffer]>([
@@ -434,7 +427,7 @@ describe('a bad request is refused, and changes nothing', () => {
     ])('refuses %s', async (_, headers, encode) => {
       for (const operation of WITH_JSON) {
         const body = encode(JSON.stringify(operation.body));
-        expectRefusal(await askJson(operation.method, targetOf(operation), body, headers), 'MalformedRequestError');
+        expectError(await askJson(operation.method, targetOf(operation), body, headers), 'MalformedRequestError');
       }
     });
 
@@ -457,13 +450,13 @@ describe('a bad request is refused, and changes nothing', () => {
     let ids: Ids;
 
     beforeEach(async () => {
-      const webhook = await caller.post('/v1/webhooks', {
+      const webhook = await client.post('/v1/webhooks', {
         url: 'https://a.example.com/',
         events: ['recording.failed'],
       });
-      const recording = await caller.upload(silenceWav(0.1)).expect(201);
-      ids = { key_id: caller.credentials.id, webhook_id: webhook.body.id, recording_id: recording.body.id };
-      before = await traces(service, ground);
+      const recording = await client.upload(silenceWav(0.1)).expect(201);
+      ids = { key_id: client.credentials.id, webhook_id: webhook.body.id, recording_id: recording.body.id };
+      before = await uploadState(service, environment);
       rowsBefore = await rows();
     });
 
@@ -505,12 +498,12 @@ describe('a bad request is refused, and changes nothing', () => {
         const target = path.replace(/:(\w+)/g, (_all, name: keyof Ids) => spell(ids[name] ?? ids.webhook_id));
         const json = typeof body === 'object' ? Buffer.from(JSON.stringify(body)) : null;
         const answer = await (json ? askJson(method, target, json) : ask(method, target));
-        expectRefusal(answer, status === 404 ? 'NotFoundError' : 'MalformedRequestError');
+        expectError(answer, status === 404 ? 'NotFoundError' : 'MalformedRequestError');
       }
       // What was meant, perhaps, is still there.
-      await caller.get(`/v1/webhooks/${ids.webhook_id}`).expect(200);
-      await caller.get(`/v1/recordings/${ids.recording_id}`).expect(200);
-      await caller.get(`/v1/account/api-keys/${ids.key_id}`).expect(200);
+      await client.get(`/v1/webhooks/${ids.webhook_id}`).expect(200);
+      await client.get(`/v1/recordings/${ids.recording_id}`).expect(200);
+      await client.get(`/v1/account/api-keys/${ids.key_id}`).expect(200);
     });
   });
 
@@ -632,30 +625,24 @@ describe('a bad request is refused, and changes nothing', () => {
 });
 
 describe('a client that takes its time', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
+
+  const service = useService({ ROLES: 'api', UPLOAD_TIMEOUT_SECONDS: '2' });
+  const { environment } = service;
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api', UPLOAD_TIMEOUT_SECONDS: '2' });
-    caller = await service.account();
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
+    client = await service.account();
   });
 
   it('has ten seconds for its headers and five minutes for all, if nobody says otherwise', async () => {
-    const other = await startService(ground, { ROLES: 'api' });
+    const other = await startService(environment, { ROLES: 'api' });
     const { headersTimeout, requestTimeout } = other.app.getHttpServer();
     expect({ headersTimeout, requestTimeout }).toEqual({ headersTimeout: 10_000, requestTimeout: 300_000 });
     await other.close();
   });
 
   const requestOf = (method: string, path: string, ...more: Header[]): string =>
-    head(method, path, [...Object.entries(caller.headers), ...more]);
+    head(method, path, [...Object.entries(client.headers), ...more]);
 
   it.each<[what: string, first: () => string, drip: string | null]>([
     ['sends nothing', () => '', null],
@@ -700,7 +687,7 @@ describe('a client that takes its time', () => {
     const connections = await Promise.all(Array.from({ length: 500 }, () => RawConnection.open(service.url)));
     await Promise.all(connections.map((connection, i) => connection.send(i % 2 ? 'GET /v1/acc' : 'POST ')));
     for (let i = 0; i < 5; i++) await expectAlive(service.url);
-    await caller.get('/v1/account').expect(200);
+    await client.get('/v1/account').expect(200);
     await expectNoConnections(service, 10_000);
     for (const connection of connections) connection.destroy();
   });

@@ -2,56 +2,44 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { expectAlive, expectHarmless, expectUndone } from '../../support/http/expect-unharmed.js';
+import { expectAlive, expectHarmless, expectNothingKept } from '../../support/http/expect-unharmed.js';
 import { notAudio, silenceWav, silentMp3, silentWebm, wavOfBytes } from '../../support/audio/audio-bytes.js';
-import { type Caller, speech } from '../../support/http/api-client.js';
+import { type ApiClient, speech } from '../../support/http/api-client.js';
 import { eventually } from '../../support/service/eventually.js';
-import { figure } from '../../support/service/measurements.js';
+import { reportMeasurement } from '../../support/service/measurements.js';
 import { type BuiltService, startBuilt } from '../../support/service/built-service.js';
 import { BOUNDARY, filePart, form, FORM_TYPE, part, textPart } from '../../support/http/multipart.js';
 import { forgetPeak, memoryOf } from '../../support/service/process-stats.js';
 import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/raw-http.js';
-import { expectInvalid, expectRefusal } from '../../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
-import { type Traces, traces } from '../../support/state/upload-traces.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { expectInvalid, expectError } from '../../support/http/expect-errors.js';
+import { useService } from '../../support/service/test-service.js';
+import { type UploadState, uploadState } from '../../support/state/upload-state.js';
 
 const MAX_BYTES = 26_214_400;
 const FILE_HEADERS = ['Content-Disposition: form-data; name="file"; filename="note.wav"', 'Content-Type: audio/wav'];
 const NOTE = silenceWav(0.1);
 
 describe('a bad upload is refused, and nothing of it is kept', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
-  let before: Traces;
+  let client: ApiClient;
+  let before: UploadState;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
 
   beforeEach(async () => {
-    caller = await service.account();
-    before = await traces(service, ground);
+    client = await service.account();
+    before = await uploadState(service, environment);
   });
 
   afterEach(async () => {
     RawConnection.destroyAll();
     await expectAlive(service.url);
-    await expectUndone(service, ground, before);
+    await expectNothingKept(service, environment, before);
   });
 
   /** The head of an upload. @param framing Content-Length, or what stands in its place */
   const uploadHead = (framing: Header, type = FORM_TYPE, more: Header[] = []): string =>
-    head('POST', '/v1/recordings', [...Object.entries(caller.headers), ['Content-Type', type], framing, ...more]);
+    head('POST', '/v1/recordings', [...Object.entries(client.headers), ['Content-Type', type], framing, ...more]);
   const byLength = (bytes: number): Header => ['Content-Length', bytes];
   const CHUNKED: Header = ['Transfer-Encoding', 'chunked'];
 
@@ -65,10 +53,10 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
   async function acceptedAndDeleted(answer: Answer): Promise<Record<string, string | number>> {
     expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 201 });
     const { id, s3_key: key, audio_format: format } = answer.body;
-    expect(key).toMatch(new RegExp(`^${caller.accountId}/\\d{4}/\\d{2}/${id}\\.${format}$`));
-    const { size } = await stat(join(ground.environment.STORAGE_DIR as string, 'objects', key));
+    expect(key).toMatch(new RegExp(`^${client.accountId}/\\d{4}/\\d{2}/${id}\\.${format}$`));
+    const { size } = await stat(join(environment.variables.STORAGE_DIR as string, 'objects', key));
     expect(size).toBe(answer.body.file_size_bytes);
-    await caller.delete(`/v1/recordings/${id}`).expect(204);
+    await client.delete(`/v1/recordings/${id}`).expect(204);
     return answer.body;
   }
 
@@ -123,7 +111,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
         () => Buffer.concat([filePart(NOTE), textPart('language', 'eng').subarray(0, -5)]),
       ],
     ])('refuses %s', async (_, body) => {
-      expectRefusal(await upload(body()), 'MalformedRequestError');
+      expectError(await upload(body()), 'MalformedRequestError');
     });
 
     it.each<[what: string, type: string, body: Buffer]>([
@@ -136,7 +124,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       ['a URL-encoded form', 'application/x-www-form-urlencoded', Buffer.from('file=UklGRg')],
       ['the bare audio', 'audio/wav', NOTE],
     ])('refuses %s', async (_, type, body) => {
-      expectRefusal(await upload(body, type), 'MalformedRequestError');
+      expectError(await upload(body, type), 'MalformedRequestError');
     });
 
     it.each<[what: string, encoding: string, body: Buffer]>([
@@ -144,7 +132,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       ['a body that only says it is compressed', 'br', form(filePart(NOTE))],
       ['a body that is compressed twice', 'gzip, gzip', gzipSync(gzipSync(form(filePart(NOTE))))],
     ])('refuses %s', async (_, encoding, body) => {
-      expectRefusal(await upload(body, FORM_TYPE, [['Content-Encoding', encoding]]), 'MalformedRequestError');
+      expectError(await upload(body, FORM_TYPE, [['Content-Encoding', encoding]]), 'MalformedRequestError');
     });
 
     it.each(["70 characters of the alphabet '()+_,-./:=? and a blank in it".padEnd(70, '-'), '-', '----'])(
@@ -167,7 +155,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
         service.url,
         uploadHead(byLength(10 ** 9), FORM_TYPE, [['Expect', '100-continue']]),
       );
-      expectRefusal(refusal, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+      expectError(refusal, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
     });
 
     it('takes a User-Agent of any bytes that HTTP allows, and keeps text', async () => {
@@ -180,8 +168,8 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
 
     it('refuses an upload without a Content-Type', async () => {
       const body = form(filePart(NOTE));
-      const bare = head('POST', '/v1/recordings', [...Object.entries(caller.headers), byLength(body.length)]);
-      expectRefusal(await exchange(service.url, bare, body), 'MalformedRequestError');
+      const bare = head('POST', '/v1/recordings', [...Object.entries(client.headers), byLength(body.length)]);
+      expectError(await exchange(service.url, bare, body), 'MalformedRequestError');
     });
 
     it.each<[what: string, name: string, status: 'ValidationError' | 'MalformedRequestError']>([
@@ -202,7 +190,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       for (let run = 0; run < 5 && (times.length === 0 || Math.min(...times) >= 100); run++) {
         const answer = await upload(body);
         if (type === 'ValidationError') expectInvalid(answer, Buffer.from(name).toString());
-        else expectRefusal(answer, type);
+        else expectError(answer, type);
         times.push(answer.afterMs);
       }
       expect(Math.min(...times)).toBeLessThan(100);
@@ -332,14 +320,14 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       await connection.send(uploadHead(how === 'chunked' ? CHUNKED : byLength(lengthWith(MAX_BYTES + 1))));
       for (const piece of bytes) await connection.send(how === 'chunked' ? chunk(piece) : piece);
       // The end of the body is never sent.
-      expectRefusal(await connection.answer(), 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+      expectError(await connection.answer(), 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
       connection.destroy();
     });
 
     it('refuses a length that is too much before a byte of the body is sent', async () => {
       for (const length of [MAX_BYTES + 65_537, 10 ** 10, Number.MAX_SAFE_INTEGER]) {
         const answer = await exchange(service.url, uploadHead(byLength(length)));
-        expectRefusal(answer, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+        expectError(answer, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
       }
     });
 
@@ -367,11 +355,11 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       expectHarmless(answer);
       const isTextField = what === 'a text field';
       expect(answer.status).toBe(413);
-      expectRefusal(answer, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+      expectError(answer, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
       expect(isTextField || sentAtAnswer >= MAX_BYTES - 4 * 65_536).toBe(true);
       expect(sentAtAnswer).toBeLessThan(MAX_BYTES + 12_000_000);
       const graceMs = brokenAfterMs - answer.afterMs;
-      figure(
+      reportMeasurement(
         `endless ${what}: answer after ${mb(sentAtAnswer)} and ${Math.round(answer.afterMs)} ms, broken ${Math.round(graceMs)} ms later`,
       );
       expect(graceMs).toBeGreaterThan(500);
@@ -387,7 +375,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       expect((await connection.answer()).status).toBe(413);
       // The rest arrives within the second of grace: the connection is as good as new.
       await connection.send(closing);
-      await connection.send(head('GET', '/v1/account', Object.entries(caller.headers)));
+      await connection.send(head('GET', '/v1/account', Object.entries(client.headers)));
       expect((await connection.answer()).status).toBe(200);
       connection.destroy();
     });
@@ -405,7 +393,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
           await eventuallySpooled(1);
           connection[breakOff]();
           await connection.closed;
-          await expectUndone(service, ground, before);
+          await expectNothingKept(service, environment, before);
         }
       },
     );
@@ -415,7 +403,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       await Promise.all(connections.map((connection) => connection.send(uploadHead(byLength(1_000)))));
       for (const connection of connections) connection.destroy();
       await delay(200);
-      await expectUndone(service, ground, before);
+      await expectNothingKept(service, environment, before);
     });
 
     it('keeps nothing of uploads that are broken off at any moment', async () => {
@@ -426,13 +414,13 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
         await delay(ms);
         connection.destroy();
       }
-      await expectUndone(service, ground, before);
+      await expectNothingKept(service, environment, before);
     });
   });
 
   async function eventuallySpooled(files: number): Promise<void> {
     for (let i = 0; i < 200; i++) {
-      if ((await traces(service, ground)).spooled.length >= files) return;
+      if ((await uploadState(service, environment)).spooled.length >= files) return;
       await delay(20);
     }
     throw new Error('nothing arrived in the spool');
@@ -440,23 +428,17 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
 });
 
 describe('an upload that does not come to its end is ended', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
+
+  const service = useService({ ROLES: 'api', UPLOAD_TIMEOUT_SECONDS: '2' });
+  const { environment } = service;
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api', UPLOAD_TIMEOUT_SECONDS: '2' });
-    caller = await service.account();
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
+    client = await service.account();
   });
 
   const start = (framing: Header): string =>
-    head('POST', '/v1/recordings', [...Object.entries(caller.headers), ['Content-Type', FORM_TYPE], framing]);
+    head('POST', '/v1/recordings', [...Object.entries(client.headers), ['Content-Type', FORM_TYPE], framing]);
 
   it.each<[what: string, framing: Header, body: Buffer, dripping: Buffer | null]>([
     ['says nothing more', ['Content-Length', 20_000], form(filePart(NOTE)), null],
@@ -466,7 +448,7 @@ describe('an upload that does not come to its end is ended', () => {
     ['sends a byte now and then', ['Content-Length', 20_000], filePart(NOTE), Buffer.from('x')],
     ['sends a chunk now and then', ['Transfer-Encoding', 'chunked'], chunk(filePart(NOTE)), chunk(Buffer.from('x'))],
   ])('by the time limit when the client %s, also where it keeps its half open', async (_, framing, body, dripping) => {
-    const before = await traces(service, ground);
+    const before = await uploadState(service, environment);
     const connection = await RawConnection.open(service.url);
     await connection.send(start(framing));
     if (body.length > 0) await connection.send(body);
@@ -479,7 +461,7 @@ describe('an upload that does not come to its end is ended', () => {
     expect(answer.afterMs).toBeLessThan(6000);
     await expectAlive(service.url);
     // The client has neither sent an end nor gone away.
-    await expectUndone(service, ground, before);
+    await expectNothingKept(service, environment, before);
     await drip;
     connection.destroy();
   });
@@ -487,30 +469,27 @@ describe('an upload that does not come to its end is ended', () => {
 
 describe('32 uploads of 25 MB at the same time', () => {
   const UPLOADS = 32;
-  let ground: Ground;
-  let service: Service;
   let built: BuiltService;
 
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
+
   beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-    built = await startBuilt(ground, { ROLES: 'api' });
+    built = await startBuilt(environment, { ROLES: 'api' });
   });
 
   afterAll(async () => {
     await built.stop();
-    await service.close();
-    await ground.clear();
   });
 
   /** @returns the answers, whole uploads that are sent 1 MB at a time so that they go side by side */
-  async function uploadAll(caller: Caller, fileBytes: number, breakOff: boolean): Promise<(Answer | null)[]> {
+  async function uploadAll(client: ApiClient, fileBytes: number, breakOff: boolean): Promise<(Answer | null)[]> {
     const opening = Buffer.concat([filePart('').subarray(0, -2), wavOfBytes(44)]);
     const closing = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
     const piece = Buffer.alloc(1_000_000);
     const length = opening.length - 44 + fileBytes + closing.length;
     const headers: Header[] = [
-      ...Object.entries(caller.headers),
+      ...Object.entries(client.headers),
       ['Content-Type', FORM_TYPE],
       ['Content-Length', length],
     ];
@@ -532,7 +511,7 @@ describe('32 uploads of 25 MB at the same time', () => {
   }
 
   it('leave the process small and alive, whether they arrive whole, are too large, or are broken off', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const atRest = memoryOf(built.pid).resident;
     forgetPeak(built.pid);
     const slowest: number[] = [];
@@ -544,25 +523,25 @@ describe('32 uploads of 25 MB at the same time', () => {
     }, 200);
     const started = performance.now();
 
-    const whole = await uploadAll(caller, MAX_BYTES, false);
+    const whole = await uploadAll(client, MAX_BYTES, false);
     const seconds = (performance.now() - started) / 1000;
-    const tooLarge = await uploadAll(caller, MAX_BYTES + 40_000, false);
-    await uploadAll(caller, MAX_BYTES, true);
+    const tooLarge = await uploadAll(client, MAX_BYTES + 40_000, false);
+    await uploadAll(client, MAX_BYTES, true);
     clearInterval(asking);
 
     expect(whole.map((answer) => answer?.status)).toEqual(Array(UPLOADS).fill(201));
     expect(tooLarge.map((answer) => answer?.status)).toEqual(Array(UPLOADS).fill(413));
     const { peak } = memoryOf(built.pid);
-    figure(
+    reportMeasurement(
       `32 × 25 MB: ${seconds.toFixed(1)} s, at rest ${mb(atRest)}, peak ${mb(peak)}, ` +
         `health at worst ${Math.round(Math.max(...slowest))} ms`,
     );
     expect(peak).toBeLessThan(atRest + 300_000_000);
     expect(Math.max(...slowest)).toBeLessThan(1000);
     expect(built.exit()).toBeNull();
-    const kept = await traces(service, ground);
+    const kept = await uploadState(service, environment);
     expect(kept.objects).toHaveLength(UPLOADS);
-    await expectUndone(service, ground, { ...kept, recordings: UPLOADS, spooled: [], removals: [] });
+    await expectNothingKept(service, environment, { ...kept, recordings: UPLOADS, spooled: [], removals: [] });
   });
 });
 

@@ -1,8 +1,8 @@
 import { type DescribedOperation, operationsOf, readDocument } from '../../support/fuzz/description.js';
 import { fuzz, type FuzzTarget, table, untested } from '../../support/fuzz/fuzz.js';
-import { Stage } from '../../support/fuzz/request-builder.js';
+import { RequestBuilder } from '../../support/fuzz/request-builder.js';
 import { send } from '../../support/fuzz/wire.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { useService } from '../../support/service/test-service.js';
 
 /** Set by `npm run fuzz`. Otherwise the same requests each time, so that a failure is about the change at hand. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20_260_314);
@@ -14,27 +14,16 @@ jest.setTimeout(120_000 + REQUESTS * 200);
 const operations = operationsOf(readDocument());
 
 describe('every operation of openapi.json, with requests right and wrong', () => {
-  let ground: Ground;
-  let service: Service;
-
-  beforeAll(async () => {
-    ground = await prepareGround();
-    // Without a worker nothing is sent to a webhook, and a recording stays in the state it was brought to.
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  // Without a worker nothing is sent to a webhook, and a recording stays in the state it was brought to.
+  const service = useService({ ROLES: 'api' });
 
   it(`is answered as documented, and what is wrong is refused (seed ${SEED})`, async () => {
     const startedAt = performance.now();
     // Each operation has accounts of its own: what it meets does not depend on what the others have done.
-    const stages = new Map<DescribedOperation, Stage>();
-    for (const operation of operations) stages.set(operation, await Stage.open(service, operations));
+    const builders = new Map<DescribedOperation, RequestBuilder>();
+    for (const operation of operations) builders.set(operation, await RequestBuilder.open(service, operations));
     const target: FuzzTarget = {
-      prepare: (operation, plan) => (stages.get(operation) as Stage).prepare(operation, plan),
+      prepare: (operation, plan) => (builders.get(operation) as RequestBuilder).prepare(operation, plan),
       send: (request) => send(service.url, request),
     };
     const report = await fuzz(operations, target, { seed: SEED, requests: REQUESTS });

@@ -12,7 +12,7 @@ import {
   wav,
   webmWithoutAudio,
 } from '../../support/audio/audio-bytes.js';
-import { type Caller, speech } from '../../support/http/api-client.js';
+import { type ApiClient, speech } from '../../support/http/api-client.js';
 import {
   ebml,
   oggOpus,
@@ -25,13 +25,12 @@ import {
   webmOf,
 } from '../../support/audio/containers.js';
 import { eventually } from '../../support/service/eventually.js';
-import { figure } from '../../support/service/measurements.js';
+import { reportMeasurement } from '../../support/service/measurements.js';
 import { cpuSecondsOfEndedChildren, watchChildren } from '../../support/service/process-stats.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
-import { traces } from '../../support/state/upload-traces.js';
+import { useService } from '../../support/service/test-service.js';
+import { uploadState } from '../../support/state/upload-state.js';
 
-jest.setTimeout(2 * SERVICE_TIMEOUT);
+jest.setTimeout(240_000);
 
 /** Of random bytes, per format; the list of bad inputs has 200. */
 const SEEDS = Number(process.env.HOSTILE_SEEDS ?? 25);
@@ -55,31 +54,25 @@ interface End {
 }
 
 describe('audio that is accepted, and bad', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
+
+  const service = useService();
+  const { environment } = service;
 
   beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground);
     // The engine's processes start with the first note; what they cost is nobody's audio.
-    caller = await service.account();
-    const { body } = await caller.upload('go-forward-ten-meters.wav').expect(201);
-    await caller.finished(body.id);
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
+    client = await service.account();
+    const { body } = await client.upload('go-forward-ten-meters.wav').expect(201);
+    await client.finished(body.id);
   });
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
   afterEach(async () => {
     await expectAlive(service.url);
-    expect((await traces(service, ground)).spooled).toEqual([]);
+    expect((await uploadState(service, environment)).spooled).toEqual([]);
   });
 
   async function ends(ids: string[]): Promise<End[]> {
@@ -103,7 +96,7 @@ describe('audio that is accepted, and bad', () => {
     const decoders = watchChildren(process.pid, 'ffmpeg');
     const health = watchHealth(service.url);
     const started = performance.now();
-    const { body } = await caller.upload(bytes, {}, name).expect(201);
+    const { body } = await client.upload(bytes, {}, name).expect(201);
     const uploaded = performance.now();
     const [end] = (await allEnded([body.id], TERMINAL_MS)) as [End];
     const ended = performance.now();
@@ -111,7 +104,7 @@ describe('audio that is accepted, and bad', () => {
     const cpu = cpuSecondsOfEndedChildren(process.pid) - cpuBefore;
     const slowest = await health.stop();
 
-    figure(
+    reportMeasurement(
       `${expect.getState().currentTestName?.split('bad ')[1]}: ${end.status}${end.reason ? ` (${end.reason})` : ''}, ` +
         `${end.seconds} s of audio, upload ${ms(uploaded - started)}, end ${ms(ended - uploaded)}, ` +
         `decoder ${mb(peak)} ${cpu.toFixed(2)} s CPU, health at worst ${ms(slowest)}`,
@@ -125,11 +118,11 @@ describe('audio that is accepted, and bad', () => {
   /** What clients see agrees with the row: a text or a reason, one event, and no try but the first. */
   async function toldTo(id: string, end: End): Promise<string | null> {
     expect(end).toMatchObject({ attempt: 1, faults: 0, run: 1 });
-    const { body: recording } = await caller.get(`/v1/recordings/${id}`).expect(200);
+    const { body: recording } = await client.get(`/v1/recordings/${id}`).expect(200);
     expect(recording.status).toBe(end.status);
     const events = await service.database.query('SELECT kind FROM events WHERE recording_id = $1', [id]);
     expect(events).toEqual([{ kind: `recording.${end.status}` }]);
-    const { status, body } = await caller.get(`/v1/recordings/${id}/transcription`);
+    const { status, body } = await client.get(`/v1/recordings/${id}/transcription`);
     if (end.status === 'transcribed') {
       expect(status).toBe(200);
       return body.text as string;
@@ -340,7 +333,7 @@ describe('audio that is accepted, and bad', () => {
       const note = await speech(`go-forward-ten-meters.${format}`);
       const cuts = Array.from({ length: 20 }, (_, i) => Math.round(((i + 1) / 20) * note.length) - (i % 3));
       const rows = await endsOfAll(cuts.map((length) => note.subarray(0, length)));
-      figure(`${format} cut at 20 places: ${counts(rows)}`);
+      reportMeasurement(`${format} cut at 20 places: ${counts(rows)}`);
       // The last one lacks two bytes at most.
       expect(rows.some(({ status }) => status === 'transcribed')).toBe(true);
     });
@@ -392,7 +385,7 @@ describe('audio that is accepted, and bad', () => {
       const decoders = watchChildren(process.pid, 'ffmpeg');
       const rows = await endsOfAll(Array.from({ length: SEEDS }, (_, seed) => garbage(format, seed)));
       const { peak } = decoders.stop();
-      figure(`${SEEDS} seeds of ${format}: ${counts(rows)}, decoder at most ${mb(peak)}`);
+      reportMeasurement(`${SEEDS} seeds of ${format}: ${counts(rows)}, decoder at most ${mb(peak)}`);
       expect(peak).toBeLessThan(MEMORY_BYTES);
     });
 
@@ -412,7 +405,7 @@ describe('audio that is accepted, and bad', () => {
         return bytes;
       });
       const rows = await endsOfAll(damaged);
-      figure(`${SEEDS} damaged ${format}: ${counts(rows)}`);
+      reportMeasurement(`${SEEDS} damaged ${format}: ${counts(rows)}`);
     });
   });
 
@@ -422,7 +415,7 @@ describe('audio that is accepted, and bad', () => {
     const ids: string[] = [];
     let refused = 0;
     for (const bytes of all) {
-      const { status, body } = await caller.upload(bytes);
+      const { status, body } = await client.upload(bytes);
       if (status === 201) ids.push(body.id);
       else {
         refused++;
@@ -441,7 +434,7 @@ describe('audio that is accepted, and bad', () => {
       [ids],
     )) as [{ events: number }];
     expect(events).toBe(ids.length);
-    if (refused > 0) figure(`${refused} were refused at the upload`);
+    if (refused > 0) reportMeasurement(`${refused} were refused at the upload`);
     return rows;
   }
 });

@@ -4,48 +4,36 @@ import request, { type Test } from 'supertest';
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import type { Caller } from '../../support/http/api-client.js';
+import type { ApiClient } from '../../support/http/api-client.js';
 import { call, type Ids, NAMED_OPERATIONS, type Operation } from '../../support/http/operations.js';
-import { expectHeaders, expectInvalid, expectRefusal } from '../../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { expectHeaders, expectInvalid, expectError } from '../../support/http/expect-errors.js';
+import { useService } from '../../support/service/test-service.js';
 import { CREATED_ACCESS_TOKEN, CREATED_RECORDING } from '../../support/http/response-shapes.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 const TOKENS = '/v1/account/access-tokens';
 const NOTE = silenceWav(0.1);
 
 describe('access tokens (D15)', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
   const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
   const uploadWith = (headers: Record<string, string>): Test =>
     request(service.url).post('/v1/recordings').set(headers).attach('file', NOTE, 'note.wav');
 
-  async function tokenFor(identity: string, by = caller): Promise<string> {
+  async function tokenFor(identity: string, by = client): Promise<string> {
     return (await by.post(TOKENS, { identity }).expect(201)).body.token;
   }
 
   describe('create', () => {
     it('answers 201 with exactly its shape, for an hour when nothing is said (D2)', async () => {
-      const answer = await caller.post(TOKENS, { identity: 'user-42' }).expect(201);
+      const answer = await client.post(TOKENS, { identity: 'user-42' }).expect(201);
 
       expect(answer.body).toStrictEqual({ ...CREATED_ACCESS_TOKEN, identity: 'user-42' });
       expect((Date.parse(answer.body.expires_at) - Date.now()) / 1000).toBeCloseTo(3600, -1);
@@ -53,12 +41,12 @@ describe('access tokens (D15)', () => {
     });
 
     it('makes a JWT under HS256: the account as sub, the end user as identity, and the end it tells', async () => {
-      const { body } = await caller.post(TOKENS, { identity: 'user-42', expires_in: 900 }).expect(201);
+      const { body } = await client.post(TOKENS, { identity: 'user-42', expires_in: 900 }).expect(201);
 
       expect(decodeProtectedHeader(body.token)).toMatchObject({ alg: 'HS256', typ: 'JWT' });
       const { sub, identity, exp, iat } = decodeJwt(body.token);
       expect({ sub, identity, exp }).toEqual({
-        sub: caller.accountId,
+        sub: client.accountId,
         identity: 'user-42',
         exp: Date.parse(body.expires_at) / 1000,
       });
@@ -71,7 +59,7 @@ describe('access tokens (D15)', () => {
       ['an identity of one character', { identity: 'x' }],
       ['an identity of 255 characters, counted as code points', { identity: '🎙'.repeat(255) }],
     ])('takes %s', async (_, body) => {
-      await caller.post(TOKENS, { identity: 'user-42', ...body }).expect(201);
+      await client.post(TOKENS, { identity: 'user-42', ...body }).expect(201);
     });
 
     it.each<[string, object, string]>([
@@ -90,11 +78,11 @@ describe('access tokens (D15)', () => {
       ['a negative lifetime', { expires_in: -900 }, 'expires_in'],
       ['scopes, which it never holds', { scopes: ['recordings:write'] }, 'scopes'],
     ])('refuses %s, naming the field (2001)', async (_, body, field) => {
-      expectInvalid(await caller.post(TOKENS, { identity: 'user-42', ...body }), field);
+      expectInvalid(await client.post(TOKENS, { identity: 'user-42', ...body }), field);
     });
 
     it('takes no query parameter (D16)', async () => {
-      expectInvalid(await caller.post(`${TOKENS}?ttl=60`, { identity: 'user-42' }), 'ttl');
+      expectInvalid(await client.post(`${TOKENS}?ttl=60`, { identity: 'user-42' }), 'ttl');
     });
   });
 
@@ -104,24 +92,24 @@ describe('access tokens (D15)', () => {
 
       expect(answer.body).toStrictEqual({
         ...CREATED_RECORDING,
-        tenant_id: caller.accountId,
+        tenant_id: client.accountId,
         user_id: 'user-42',
         upload_source: 'access_token',
         features: null,
         custom_tags: null,
         processed_at: null,
       });
-      expect((await caller.get(answer.body.uri).expect(200)).body).toMatchObject({ user_id: 'user-42' });
+      expect((await client.get(answer.body.uri).expect(200)).body).toMatchObject({ user_id: 'user-42' });
     });
 
     it('takes the identity from a token beside the key pair, and is by api then', async () => {
-      const { body } = await uploadWith({ ...caller.headers, ...bearer(await tokenFor('user-42')) }).expect(201);
+      const { body } = await uploadWith({ ...client.headers, ...bearer(await tokenFor('user-42')) }).expect(201);
 
       expect(body).toMatchObject({ user_id: 'user-42', upload_source: 'api' });
     });
 
     it('has no user_id with a key pair alone', async () => {
-      const { body } = await uploadWith(caller.headers).expect(201);
+      const { body } = await uploadWith(client.headers).expect(201);
 
       expect(body).toMatchObject({ user_id: null, upload_source: 'api' });
     });
@@ -130,32 +118,32 @@ describe('access tokens (D15)', () => {
       const token = await tokenFor('user-42');
 
       await uploadWith({ Authorization: `bearer ${token}` }).expect(201);
-      const { body } = await uploadWith({ ...caller.headers, Authorization: 'Basic dXNlcjpwYXNz' }).expect(201);
+      const { body } = await uploadWith({ ...client.headers, Authorization: 'Basic dXNlcjpwYXNz' }).expect(201);
       expect(body.user_id).toBeNull();
-      expectRefusal(await uploadWith({ Authorization: 'Basic dXNlcjpwYXNz' }), 'AuthenticationError');
+      expectError(await uploadWith({ Authorization: 'Basic dXNlcjpwYXNz' }), 'AuthenticationError');
     });
 
     it('lets the pair’s scopes decide when both are there', async () => {
-      const weak = await service.key(caller, ['recordings:read']);
+      const weak = await service.key(client, ['recordings:read']);
       const answer = await uploadWith({ ...weak.headers, ...bearer(await tokenFor('user-42')) });
 
-      expectRefusal(answer, 'PermissionError', { required_scope: 'recordings:write' });
+      expectError(answer, 'PermissionError', { required_scope: 'recordings:write' });
     });
 
     it('is 401 when token and pair belong to different accounts', async () => {
       const other = await service.account();
-      const answer = await uploadWith({ ...caller.headers, ...bearer(await tokenFor('user-42', other)) });
+      const answer = await uploadWith({ ...client.headers, ...bearer(await tokenFor('user-42', other)) });
 
-      expectRefusal(answer, 'AuthenticationError');
+      expectError(answer, 'AuthenticationError');
     });
 
     it('is 401 when one of the two is no good', async () => {
       const token = await tokenFor('user-42');
-      const wrongPair = { ...caller.headers, 'X-Service-API-Secret': 'vns_wrong' };
+      const wrongPair = { ...client.headers, 'X-Service-API-Secret': 'vns_wrong' };
 
-      expectRefusal(await uploadWith({ ...wrongPair, ...bearer(token) }), 'AuthenticationError');
-      expectRefusal(await uploadWith({ ...caller.headers, ...bearer('nonsense') }), 'AuthenticationError');
-      expectRefusal(await uploadWith({ ...caller.headers, Authorization: 'Bearer' }), 'AuthenticationError');
+      expectError(await uploadWith({ ...wrongPair, ...bearer(token) }), 'AuthenticationError');
+      expectError(await uploadWith({ ...client.headers, ...bearer('nonsense') }), 'AuthenticationError');
+      expectError(await uploadWith({ ...client.headers, Authorization: 'Bearer' }), 'AuthenticationError');
     });
 
     it('draws on the account’s bucket (D6)', async () => {
@@ -168,9 +156,9 @@ describe('access tokens (D15)', () => {
 
     it('is 403 for the token of a suspended account (D4)', async () => {
       const token = await tokenFor('user-42');
-      await service.app.get(AccountService).update(caller.accountId, { status: 'suspended' });
+      await service.app.get(AccountService).update(client.accountId, { status: 'suspended' });
 
-      expectRefusal(await uploadWith(bearer(token)), 'AccountSuspendedError');
+      expectError(await uploadWith(bearer(token)), 'AccountSuspendedError');
     });
   });
 
@@ -181,11 +169,11 @@ describe('access tokens (D15)', () => {
     it.each(others)('%s is 403 with a token alone', async (_, operation: Operation) => {
       const guest = { url: service.url, headers: bearer(await tokenFor('user-42')) };
 
-      expectRefusal(await call(guest, operation, ids), 'PermissionError', { required_scope: operation.scope });
+      expectError(await call(guest, operation, ids), 'PermissionError', { required_scope: operation.scope });
     });
 
     it('goes by the pair when both are there', async () => {
-      const both = { ...caller.headers, ...bearer(await tokenFor('user-42')) };
+      const both = { ...client.headers, ...bearer(await tokenFor('user-42')) };
 
       await request(service.url).get('/v1/account').set(both).expect(200);
     });
@@ -193,7 +181,7 @@ describe('access tokens (D15)', () => {
     it('is 404 on a path that does not exist (D6)', async () => {
       const token = await tokenFor('user-42');
 
-      expectRefusal(await request(service.url).get('/v1/nowhere').set(bearer(token)), 'NotFoundError');
+      expectError(await request(service.url).get('/v1/nowhere').set(bearer(token)), 'NotFoundError');
     });
   });
 
@@ -206,7 +194,7 @@ describe('access tokens (D15)', () => {
       const honest = {
         iss: 'voice-note-transcription',
         aud: 'upload',
-        sub: caller.accountId,
+        sub: client.accountId,
         identity: 'user-42',
         exp: now() + 600,
       };
@@ -225,7 +213,7 @@ describe('access tokens (D15)', () => {
       ['without an end', () => signed({ exp: undefined })],
       ['not valid yet', () => signed({ nbf: now() + 600 })],
       ['signed with another key', () => signed({}, createSecretKey(randomBytes(32)))],
-      ['signed with the SECRET_KEY itself', () => signed({}, Buffer.from(ground.environment.SECRET_KEY as string))],
+      ['signed with the SECRET_KEY itself', () => signed({}, Buffer.from(environment.variables.SECRET_KEY as string))],
       ['signed with RS256', () => signed({}, rsa, 'RS256')],
       ['signed with HS512', () => signed({}, createSecretKey(randomBytes(64)), 'HS512')],
       ['not signed', async () => `${part({ alg: 'none' })}.${(await signed({})).split('.')[1]}.`],
@@ -244,7 +232,7 @@ describe('access tokens (D15)', () => {
     });
 
     it.each(bad)('%s', async (_, make) => {
-      expectRefusal(await uploadWith(bearer(await make())), 'AuthenticationError');
+      expectError(await uploadWith(bearer(await make())), 'AuthenticationError');
     });
 
     it('one whose identity was changed', async () => {
@@ -252,7 +240,7 @@ describe('access tokens (D15)', () => {
       const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
 
       const forged = `${head}.${part({ ...claims, identity: 'user-1' })}.${signature}`;
-      expectRefusal(await uploadWith(bearer(forged)), 'AuthenticationError');
+      expectError(await uploadWith(bearer(forged)), 'AuthenticationError');
     });
   });
 });

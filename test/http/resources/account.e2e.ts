@@ -1,49 +1,36 @@
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { compactUsageCounters } from '../../../src/modules/recordings/usage-counters/usage-counters.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import type { Caller } from '../../support/http/api-client.js';
+import type { ApiClient } from '../../support/http/api-client.js';
 import { expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { useService } from '../../support/service/test-service.js';
 import { ACCOUNT, UUID } from '../../support/http/response-shapes.js';
 import { backdate, transcribe, upload } from '../../support/state/recording-states.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 /** Of the note that `upload` sends: a tenth of a second of 16 kHz mono. */
 const NOTE = { seconds: 0.1, bytes: silenceWav(0.1).length };
 const NOTHING = { recordings_count: 0, total_duration_seconds: 0, storage_used_bytes: 0 };
 
 describe('account', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
-  const usage = async () => (await caller.get('/v1/account').expect(200)).body.usage;
+  const usage = async () => (await client.get('/v1/account').expect(200)).body.usage;
 
   it('is shown with exactly the fields of its shape (2.1, D2, D3)', async () => {
-    const answer = await caller
+    const answer = await client
       .get('/v1/account')
       .expect(200)
       .expect('Content-Type', 'application/json; charset=utf-8');
 
     expect(answer.body).toStrictEqual({
       ...ACCOUNT,
-      id: caller.accountId,
+      id: client.accountId,
       name: expect.stringMatching(/^Account /),
       email: 'test@example.com',
       status: 'active',
@@ -60,22 +47,22 @@ describe('account', () => {
   });
 
   it('shows at once what the operator changed', async () => {
-    const before = await caller.get('/v1/account').expect(200);
-    await service.app.get(AccountService).update(caller.accountId, { name: 'Renamed', plan: 'pro' });
+    const before = await client.get('/v1/account').expect(200);
+    await service.app.get(AccountService).update(client.accountId, { name: 'Renamed', plan: 'pro' });
 
-    const { body } = await caller.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '100');
+    const { body } = await client.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '100');
     expect(body).toMatchObject({ name: 'Renamed', plan: 'pro', created_at: before.body.created_at });
     expect(body.updated_at >= before.body.updated_at).toBe(true);
   });
 
   it('takes no query parameter (D16)', async () => {
-    expectInvalid(await caller.get('/v1/account?fields=name'), 'fields', /not a parameter/);
+    expectInvalid(await client.get('/v1/account?fields=name'), 'fields', /not a parameter/);
   });
 
   describe('usage (D8)', () => {
     it('counts recordings, seconds and bytes of this month', async () => {
-      await upload(caller);
-      await upload(caller);
+      await upload(client);
+      await upload(client);
 
       expect(await usage()).toEqual({
         current_month: {
@@ -88,10 +75,10 @@ describe('account', () => {
     });
 
     it('is exact when uploads and deletions come at the same time, folded or not', async () => {
-      const ids = await Promise.all(Array.from({ length: 12 }, () => upload(caller)));
+      const ids = await Promise.all(Array.from({ length: 12 }, () => upload(client)));
       await Promise.all([
-        ...ids.slice(0, 5).map((id) => caller.delete(`/v1/recordings/${id}`).expect(204)),
-        ...Array.from({ length: 6 }, () => upload(caller)),
+        ...ids.slice(0, 5).map((id) => client.delete(`/v1/recordings/${id}`).expect(204)),
+        ...Array.from({ length: 6 }, () => upload(client)),
         compactUsageCounters(service.database),
       ]);
       const expected = {
@@ -106,8 +93,8 @@ describe('account', () => {
     });
 
     it('keeps counting a deleted recording and its seconds, and no longer its bytes', async () => {
-      const id = await upload(caller);
-      await caller.delete(`/v1/recordings/${id}`).expect(204);
+      const id = await upload(client);
+      await client.delete(`/v1/recordings/${id}`).expect(204);
 
       expect((await usage()).current_month).toEqual({
         recordings_count: 1,
@@ -117,7 +104,7 @@ describe('account', () => {
     });
 
     it('takes the decoded length once there is one (D21)', async () => {
-      await transcribe(service, await upload(caller), { durationMs: 2500 });
+      await transcribe(service, await upload(client), { durationMs: 2500 });
 
       expect((await usage()).current_month).toMatchObject({ recordings_count: 1, total_duration_seconds: 2.5 });
     });
@@ -126,10 +113,10 @@ describe('account', () => {
       const now = new Date();
       const monthsAgo = (months: number, ms = 0) =>
         new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1) + ms).toISOString();
-      await backdate(service, await upload(caller), monthsAgo(1));
-      await backdate(service, await upload(caller), monthsAgo(0, -1));
-      await backdate(service, await upload(caller), monthsAgo(1, -1));
-      await upload(caller);
+      await backdate(service, await upload(client), monthsAgo(1));
+      await backdate(service, await upload(client), monthsAgo(0, -1));
+      await backdate(service, await upload(client), monthsAgo(1, -1));
+      await upload(client);
       const { current_month: current, previous_month: previous } = await usage();
 
       expect([current.recordings_count, previous.recordings_count]).toEqual([1, 2]);

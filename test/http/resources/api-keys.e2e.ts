@@ -1,16 +1,13 @@
 import request from 'supertest';
 import { SCOPES } from '../../../src/access/scopes.js';
-import { Caller, type Credentials } from '../../support/http/api-client.js';
+import { ApiClient, type Credentials } from '../../support/http/api-client.js';
 import { eventually } from '../../support/service/eventually.js';
 import { addKeys } from '../../support/state/filler-rows.js';
 import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
-import { expectHeaders, expectInvalid, expectRefusal, statusesOf } from '../../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { expectHeaders, expectInvalid, expectError, statusesOf } from '../../support/http/expect-errors.js';
+import { startService, useService } from '../../support/service/test-service.js';
 import { API_KEY, CREATED_API_KEY, pageOf, RESOURCE_TIME, SINGLE_API_KEY } from '../../support/http/response-shapes.js';
-import { STRANGE_IDS } from '../../support/http/invalid-ids.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { INVALID_IDS } from '../../support/http/invalid-ids.js';
 
 const KEYS = '/v1/account/api-keys';
 const IN_A_YEAR = new Date(Date.now() + 365 * 86_400_000).toISOString();
@@ -19,31 +16,22 @@ const IN_A_YEAR = new Date(Date.now() + 365 * 86_400_000).toISOString();
 const LAG_MS = 5000;
 
 describe('API keys', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
-  async function create(body: object = {}, by = caller): Promise<{ id: string } & Record<string, unknown>> {
+  async function create(body: object = {}, by = client): Promise<{ id: string } & Record<string, unknown>> {
     return (await by.post(KEYS, { name: 'A key', ...body }).expect(201)).body;
   }
 
-  function callerWith(created: Record<string, unknown>): Caller {
+  function callerWith(created: Record<string, unknown>): ApiClient {
     const { id, api_key: key, api_secret: secret } = created;
-    return new Caller(service.url, caller.accountId, { id, key, secret } as Credentials);
+    return new ApiClient(service.url, client.accountId, { id, key, secret } as Credentials);
   }
 
   const expire = (id: string) =>
@@ -51,7 +39,7 @@ describe('API keys', () => {
 
   describe('create', () => {
     it('answers 201 with the creation shape, which alone shows the pair (2.2, D2, D9, D11)', async () => {
-      const answer = await caller.post(KEYS, { name: 'Backend', description: 'of the shop' }).expect(201);
+      const answer = await client.post(KEYS, { name: 'Backend', description: 'of the shop' }).expect(201);
 
       expect(answer.body).toStrictEqual({
         ...CREATED_API_KEY,
@@ -66,8 +54,8 @@ describe('API keys', () => {
     it('never shows the pair again, and stores no secret (D9)', async () => {
       const created = await create();
       const [list, single, [row]] = await Promise.all([
-        caller.get(KEYS).expect(200),
-        caller.get(`${KEYS}/${created.id}`).expect(200),
+        client.get(KEYS).expect(200),
+        client.get(`${KEYS}/${created.id}`).expect(200),
         service.database.query<object>('SELECT * FROM api_keys WHERE id = $1', [created.id]),
       ]);
 
@@ -78,7 +66,7 @@ describe('API keys', () => {
     it('gives the creator’s scopes when none are asked for: all six for a full key (D11)', async () => {
       expect((await create()).scopes).toEqual([...SCOPES]);
 
-      const weak = await service.key(caller, ['account:write', 'recordings:read']);
+      const weak = await service.key(client, ['account:write', 'recordings:read']);
       expect((await create({}, weak)).scopes).toEqual(['account:write', 'recordings:read']);
     });
 
@@ -88,21 +76,21 @@ describe('API keys', () => {
       expect(created.scopes).toEqual(['webhooks:read', 'recordings:read']);
       const weak = callerWith(created);
       await weak.get('/v1/webhooks').expect(200);
-      expectRefusal(await weak.get('/v1/account'), 'PermissionError', { required_scope: 'account:read' });
+      expectError(await weak.get('/v1/account'), 'PermissionError', { required_scope: 'account:read' });
     });
 
     it('makes no key stronger than its creator: 403 (D11)', async () => {
-      const weak = await service.key(caller, ['account:write', 'recordings:read']);
+      const weak = await service.key(client, ['account:write', 'recordings:read']);
       const answer = await weak.post(KEYS, { name: 'Strong', scopes: ['recordings:read', 'webhooks:write'] });
 
-      expectRefusal(answer, 'PermissionError', { required_scope: 'webhooks:write' });
-      expect((await caller.get(KEYS)).body.total).toBe(2);
+      expectError(answer, 'PermissionError', { required_scope: 'webhooks:write' });
+      expect((await client.get(KEYS)).body.total).toBe(2);
     });
 
     it('takes an expiry with a zone, and shows it in UTC (D2, D11)', async () => {
       const { id } = await create({ expires_at: '2090-06-30T23:30:00.500+02:00' });
 
-      expect((await caller.get(`${KEYS}/${id}`)).body).toMatchObject({
+      expect((await client.get(`${KEYS}/${id}`)).body).toMatchObject({
         status: 'active',
         expires_at: '2090-06-30T21:30:00',
       });
@@ -117,7 +105,7 @@ describe('API keys', () => {
     ])('takes %s (D11)', async (_, body) => {
       const { id } = await create(body);
 
-      const { body: single } = await caller.get(`${KEYS}/${id}`).expect(200);
+      const { body: single } = await client.get(`${KEYS}/${id}`).expect(200);
       expect(single).toStrictEqual({ ...SINGLE_API_KEY, description: null, expires_at: null, ...body });
     });
 
@@ -150,35 +138,35 @@ describe('API keys', () => {
       ['an unknown field', { role: 'admin' }, 'role'],
       ['a field of the answer', { status: 'active' }, 'status'],
     ])('refuses %s, naming the field (D11, 2001)', async (_, body, field) => {
-      expectInvalid(await caller.post(KEYS, { name: 'A key', ...body }), field);
-      expect((await caller.get(KEYS)).body.total).toBe(1);
+      expectInvalid(await client.post(KEYS, { name: 'A key', ...body }), field);
+      expect((await client.get(KEYS)).body.total).toBe(1);
     });
 
     it('names all that is wrong, the first one apart (2001)', async () => {
-      const answer = await caller.post(KEYS, { nmae: 'A key', scopes: [], expires_at: '' });
+      const answer = await client.post(KEYS, { nmae: 'A key', scopes: [], expires_at: '' });
 
       expectInvalid(answer, 'nmae', /not a field/, ['nmae', 'name', 'scopes', 'expires_at']);
     });
 
     it('takes no query parameter (D16)', async () => {
-      expectInvalid(await caller.post(`${KEYS}?name=x`, { name: 'A key' }), 'name', /not a parameter/);
+      expectInvalid(await client.post(`${KEYS}?name=x`, { name: 'A key' }), 'name', /not a parameter/);
     });
 
     it('stops at 100 active keys, however many are asked for at once (D7)', async () => {
-      const fillers = await addKeys(service, caller, 92);
-      const answers = await Promise.all(Array.from({ length: 15 }, () => caller.post(KEYS, { name: 'A key' })));
+      const fillers = await addKeys(service, client, 92);
+      const answers = await Promise.all(Array.from({ length: 15 }, () => client.post(KEYS, { name: 'A key' })));
       expect(statusesOf(answers)).toEqual([...Array(7).fill(201), ...Array(8).fill(400)]);
       for (const answer of answers) {
-        if (answer.status !== 201) expectRefusal(answer, 'LimitExceededError', { maximum: 100 });
+        if (answer.status !== 201) expectError(answer, 'LimitExceededError', { maximum: 100 });
       }
       const refuse = async () =>
-        expectRefusal(await caller.post(KEYS, { name: 'x' }), 'LimitExceededError', { maximum: 100 });
+        expectError(await client.post(KEYS, { name: 'x' }), 'LimitExceededError', { maximum: 100 });
 
       // Neither an expired nor a revoked key is an active one.
       await expire(fillers[0] as string);
       await create();
       await refuse();
-      await caller.delete(`${KEYS}/${fillers[1]}`).expect(204);
+      await client.delete(`${KEYS}/${fillers[1]}`).expect(204);
       await create();
       await refuse();
     });
@@ -188,44 +176,44 @@ describe('API keys', () => {
     it('answers with a page of keys, newest first, in exactly their shape (2.6, D17)', async () => {
       const first = await create({ name: 'First' });
       const second = await create({ name: 'Second', expires_at: IN_A_YEAR });
-      const answer = await caller.get(KEYS).expect(200);
+      const answer = await client.get(KEYS).expect(200);
 
       expect(answer.body).toStrictEqual({ ...pageOf('api_keys'), ...envelope(KEYS, { size: 3, total: 3 }) });
-      const own = { ...API_KEY, tenant_id: caller.accountId };
+      const own = { ...API_KEY, tenant_id: client.accountId };
       expect(answer.body.api_keys).toStrictEqual([
         { ...own, id: second.id, name: 'Second', usage_count: 0, expires_at: IN_A_YEAR.slice(0, 19) },
         { ...own, id: first.id, name: 'First', usage_count: 0, last_used_at: null, expires_at: null },
-        { ...own, id: caller.credentials.id, name: 'Test key' },
+        { ...own, id: client.credentials.id, name: 'Test key' },
       ]);
       expectHeaders(answer);
     });
 
     it('is walked by next_page_uri to its end (4.1, D17)', async () => {
-      const ids = [caller.credentials.id];
+      const ids = [client.credentials.id];
       for (let i = 0; i < 4; i++) ids.unshift((await create()).id);
 
-      expect(await walk(caller, KEYS, 'api_keys', { limit: 2, total: 5 })).toEqual(ids);
+      expect(await walk(client, KEYS, 'api_keys', { limit: 2, total: 5 })).toEqual(ids);
     });
 
     it('is empty past its end, and leads back one page (D17)', async () => {
-      const { body } = await caller.get(`${KEYS}?limit=10&page=7`).expect(200);
+      const { body } = await client.get(`${KEYS}?limit=10&page=7`).expect(200);
       expect(body).toStrictEqual({ api_keys: [], ...envelope(KEYS, { page: 7, limit: 10, total: 1 }) });
 
-      const far = await caller.get(`${KEYS}?page=1000000000&limit=100`).expect(200);
+      const far = await client.get(`${KEYS}?page=1000000000&limit=100`).expect(200);
       expect(far.body.api_keys).toEqual([]);
     });
 
     it('shows active and expired keys, and revoked ones only when they are asked for (D12, D19)', async () => {
       const [active, expired, revoked] = [await create(), await create(), await create()];
       await expire(expired.id);
-      await caller.delete(`${KEYS}/${revoked.id}`).expect(204);
+      await client.delete(`${KEYS}/${revoked.id}`).expect(204);
       const idsOf = async (query: string) => {
-        const { body } = await caller.get(`${KEYS}${query}`).expect(200);
+        const { body } = await client.get(`${KEYS}${query}`).expect(200);
         expect(body.total).toBe(body.api_keys.length);
         return body.api_keys.map(({ id, status }: { id: string; status: string }) => [id, status]);
       };
 
-      const own = [caller.credentials.id, 'active'];
+      const own = [client.credentials.id, 'active'];
       expect(await idsOf('')).toEqual([[expired.id, 'expired'], [active.id, 'active'], own]);
       expect(await idsOf('?status=active')).toEqual([[active.id, 'active'], own]);
       expect(await idsOf('?status=expired')).toEqual([[expired.id, 'expired']]);
@@ -234,13 +222,13 @@ describe('API keys', () => {
 
     it('repeats the filter in the page URIs, behind page and limit (D17)', async () => {
       await create();
-      const { body } = await caller.get(`${KEYS}?status=active&limit=1`).expect(200);
+      const { body } = await client.get(`${KEYS}?status=active&limit=1`).expect(200);
 
       expect(body).toMatchObject(envelope(KEYS, { limit: 1, size: 1, total: 2, filters: '&status=active' }));
     });
 
     it.each(BAD_PARAMETERS)('refuses ?%s, naming %s (D16, D19)', async (query, field) => {
-      expectInvalid(await caller.get(`${KEYS}?${query}`), field);
+      expectInvalid(await client.get(`${KEYS}?${query}`), field);
     });
   });
 
@@ -248,11 +236,11 @@ describe('API keys', () => {
     it('answers with the list’s shape and the description (D11)', async () => {
       const { id } = await create({ name: 'Phone', description: 'for the app', scopes: ['recordings:write'] });
 
-      const { body } = await caller.get(`${KEYS}/${id}`).expect(200);
+      const { body } = await client.get(`${KEYS}/${id}`).expect(200);
       expect(body).toStrictEqual({
         ...SINGLE_API_KEY,
         id,
-        tenant_id: caller.accountId,
+        tenant_id: client.accountId,
         name: 'Phone',
         description: 'for the app',
         scopes: ['recordings:write'],
@@ -262,17 +250,17 @@ describe('API keys', () => {
       });
     });
 
-    it.each(STRANGE_IDS)('knows no id of another form: 404 for %s (D1)', async (_, spell) => {
+    it.each(INVALID_IDS)('knows no id of another form: 404 for %s (D1)', async (_, spell) => {
       const { id } = await create();
       const path = `${KEYS}/${spell(id)}`;
 
-      expectRefusal(await caller.get(path), 'NotFoundError');
-      expectRefusal(await caller.delete(path), 'NotFoundError');
-      await caller.get(`${KEYS}/${id}`).expect(200);
+      expectError(await client.get(path), 'NotFoundError');
+      expectError(await client.delete(path), 'NotFoundError');
+      await client.get(`${KEYS}/${id}`).expect(200);
     });
 
     it('takes no query parameter (D16)', async () => {
-      expectInvalid(await caller.get(`${KEYS}/${caller.credentials.id}?full=1`), 'full');
+      expectInvalid(await client.get(`${KEYS}/${client.credentials.id}?full=1`), 'full');
     });
   });
 
@@ -282,49 +270,49 @@ describe('API keys', () => {
       const doomed = callerWith(created);
       await doomed.get('/v1/account').expect(200);
 
-      const answer = await caller.delete(`${KEYS}/${created.id}`).expect(204);
+      const answer = await client.delete(`${KEYS}/${created.id}`).expect(204);
       expect(answer.text).toBe('');
       expectHeaders(answer);
-      expectRefusal(await doomed.get('/v1/account'), 'AuthenticationError');
+      expectError(await doomed.get('/v1/account'), 'AuthenticationError');
     });
 
     it('leaves a key that can be read and is revoked for good: 404 for a second time (D12)', async () => {
       const { id } = await create();
-      await caller.delete(`${KEYS}/${id}`).expect(204);
+      await client.delete(`${KEYS}/${id}`).expect(204);
 
-      expect((await caller.get(`${KEYS}/${id}`).expect(200)).body).toMatchObject({ id, status: 'revoked' });
-      expectRefusal(await caller.delete(`${KEYS}/${id}`), 'NotFoundError');
-      expect((await caller.get(`${KEYS}/${id}`).expect(200)).body.status).toBe('revoked');
+      expect((await client.get(`${KEYS}/${id}`).expect(200)).body).toMatchObject({ id, status: 'revoked' });
+      expectError(await client.delete(`${KEYS}/${id}`), 'NotFoundError');
+      expect((await client.get(`${KEYS}/${id}`).expect(200)).body.status).toBe('revoked');
     });
 
     it('of two at the same time lets one succeed', async () => {
       const { id } = await create();
-      const answers = await Promise.all([1, 2, 3].map(() => caller.delete(`${KEYS}/${id}`)));
+      const answers = await Promise.all([1, 2, 3].map(() => client.delete(`${KEYS}/${id}`)));
 
       expect(statusesOf(answers)).toEqual([204, 404, 404]);
     });
 
     it('may revoke the key that asks, also the account’s last one (D12)', async () => {
-      await caller.delete(`${KEYS}/${caller.credentials.id}`).expect(204);
+      await client.delete(`${KEYS}/${client.credentials.id}`).expect(204);
 
-      expectRefusal(await caller.get('/v1/account'), 'AuthenticationError');
-      const fresh = await service.key(caller, ['account:read']);
+      expectError(await client.get('/v1/account'), 'AuthenticationError');
+      const fresh = await service.key(client, ['account:read']);
       expect((await fresh.get(`${KEYS}?status=revoked`).expect(200)).body.total).toBe(1);
     });
 
     it('also takes an expired key, which then is revoked and not expired (D12)', async () => {
       const { id } = await create();
       await expire(id);
-      await caller.delete(`${KEYS}/${id}`).expect(204);
+      await client.delete(`${KEYS}/${id}`).expect(204);
 
-      expect((await caller.get(`${KEYS}/${id}`).expect(200)).body.status).toBe('revoked');
+      expect((await client.get(`${KEYS}/${id}`).expect(200)).body.status).toBe('revoked');
     });
 
     it('takes no query parameter (D16)', async () => {
       const { id } = await create();
-      expectInvalid(await caller.delete(`${KEYS}/${id}?force=1`), 'force');
+      expectInvalid(await client.delete(`${KEYS}/${id}?force=1`), 'force');
 
-      expect((await caller.get(`${KEYS}/${id}`)).body.status).toBe('active');
+      expect((await client.get(`${KEYS}/${id}`)).body.status).toBe('active');
     });
   });
 
@@ -336,7 +324,7 @@ describe('API keys', () => {
     await eventually(async () => (await guest.get('/v1/account')).status !== 200);
 
     expect(Date.now()).toBeGreaterThanOrEqual(end);
-    expectRefusal(await guest.get('/v1/account'), 'AuthenticationError');
+    expectError(await guest.get('/v1/account'), 'AuthenticationError');
   });
 
   describe('credentials (D9, D14)', () => {
@@ -360,13 +348,13 @@ describe('API keys', () => {
 
     it.each(spoilt)('answers 401 to %s, with one message for all', async (_, spoil) => {
       const other = callerWith(await create());
-      const [key, secret] = spoil(caller.credentials, other.credentials);
+      const [key, secret] = spoil(client.credentials, other.credentials);
       const asking = request(service.url).get('/v1/account');
       if (key !== undefined) void asking.set('X-Service-API-Key', key);
       if (secret !== undefined) void asking.set('X-Service-API-Secret', secret);
 
       const answer = await asking;
-      expectRefusal(answer, 'AuthenticationError');
+      expectError(answer, 'AuthenticationError');
       expect(answer.body.error.message).toBe('The API credentials are missing or not valid.');
     });
   });
@@ -378,7 +366,7 @@ describe('API keys', () => {
       await Promise.all(Array.from({ length: 7 }, () => user.get('/v1/account').expect(200)));
 
       const shown = await eventually(async () => {
-        const { body } = await caller.get(`${KEYS}/${created.id}`).expect(200);
+        const { body } = await client.get(`${KEYS}/${created.id}`).expect(200);
         return body.usage_count >= 7 && body;
       }, LAG_MS);
       expect(shown).toMatchObject({ usage_count: 7, last_used_at: expect.stringMatching(RESOURCE_TIME) });
@@ -390,13 +378,13 @@ describe('API keys', () => {
       const user = callerWith(created);
       await user.get('/v1/account').expect(403);
       await user.get('/v1/nowhere').expect(404);
-      await new Caller(service.url, '', { ...user.credentials, secret: caller.credentials.secret })
+      await new ApiClient(service.url, '', { ...user.credentials, secret: client.credentials.secret })
         .get('/v1/account')
         .expect(401);
       await user.get('/v1/webhooks').expect(200);
 
       const count = await eventually(async () => {
-        const { body } = await caller.get(`${KEYS}/${created.id}`).expect(200);
+        const { body } = await client.get(`${KEYS}/${created.id}`).expect(200);
         return body.usage_count >= 3 && body.usage_count;
       }, LAG_MS);
       expect(count).toBe(3);
@@ -404,12 +392,12 @@ describe('API keys', () => {
 
     it('loses nothing in an orderly stop', async () => {
       const created = await create();
-      const leaving = await startService(ground, { ROLES: 'api' });
+      const leaving = await startService(environment, { ROLES: 'api' });
       const user = callerWith(created).at(leaving.url);
       await Promise.all(Array.from({ length: 9 }, () => user.get('/v1/account').expect(200)));
       await leaving.close();
 
-      expect((await caller.get(`${KEYS}/${created.id}`).expect(200)).body.usage_count).toBe(9);
+      expect((await client.get(`${KEYS}/${created.id}`).expect(200)).body.usage_count).toBe(9);
     });
   });
 });

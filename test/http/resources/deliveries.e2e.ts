@@ -6,21 +6,18 @@ import type { Delivery } from '../../../src/modules/webhooks/deliveries/delivery
 import { SENDER_OPTIONS } from '../../../src/modules/webhooks/sending/webhook-sender.service.js';
 import { EventBus } from '../../../src/platform/events/event-bus.js';
 import { garbage, silenceWav } from '../../support/audio/audio-bytes.js';
-import type { Caller } from '../../support/http/api-client.js';
+import type { ApiClient } from '../../support/http/api-client.js';
 import { eventually } from '../../support/service/eventually.js';
 import { failRecordings, snapshotOf } from '../../support/state/recording-events.js';
-import { figure } from '../../support/service/measurements.js';
+import { reportMeasurement } from '../../support/service/measurements.js';
 import { HostileReceiver } from '../../support/servers/hostile-receiver.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
+import { useService } from '../../support/service/test-service.js';
 import {
   type Answer,
   type ReceivedRequest,
   signatureProblems,
   WebhookReceiver,
 } from '../../support/servers/webhook-receiver.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 /** Seconds between attempts; three attempts in all. */
 const SCHEDULE = [1, 1];
@@ -37,22 +34,12 @@ class ImpatientSender {}
 
 const impatience: Extension = { module: { module: ImpatientSender, global: true } };
 
-let ground: Ground;
-let service: Service;
 const receivers: { close(): Promise<void> }[] = [];
 
-beforeAll(async () => {
-  ground = await prepareGround();
-  service = await startService(ground, { WEBHOOK_RETRY_SCHEDULE: SCHEDULE.join(',') }, [impatience]);
-});
+const service = useService({ WEBHOOK_RETRY_SCHEDULE: SCHEDULE.join(',') }, { extensions: [impatience] });
 
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
-});
-
-afterAll(async () => {
-  await service.close();
-  await ground.clear();
 });
 
 async function newReceiver(): Promise<WebhookReceiver> {
@@ -63,8 +50,8 @@ async function newReceiver(): Promise<WebhookReceiver> {
 
 const ALL = ['recording.transcribed', 'recording.failed'];
 
-async function hook(caller: Caller, url: string, fields: object = {}): Promise<{ id: string; secret: string }> {
-  const { body } = await caller.post('/v1/webhooks', { url, events: ALL, ...fields }).expect(201);
+async function hook(client: ApiClient, url: string, fields: object = {}): Promise<{ id: string; secret: string }> {
+  const { body } = await client.post('/v1/webhooks', { url, events: ALL, ...fields }).expect(201);
   return body;
 }
 
@@ -84,8 +71,8 @@ const settledRows = (webhookId: string): Promise<Row[]> =>
     return rows.length > 0 && rows.every(({ status }) => status !== 'pending') && rows;
   });
 
-async function statusOf(caller: Caller, id: string): Promise<string> {
-  const { body } = await caller.get(`/v1/webhooks/${id}`).expect(200);
+async function statusOf(client: ApiClient, id: string): Promise<string> {
+  const { body } = await client.get(`/v1/webhooks/${id}`).expect(200);
   return body.status;
 }
 
@@ -97,10 +84,10 @@ interface EventRow {
   body: string;
 }
 
-const eventsOf = (caller: Caller): Promise<EventRow[]> =>
+const eventsOf = (client: ApiClient): Promise<EventRow[]> =>
   service.database.query<EventRow>(
     'SELECT id, kind, sequence, run, body FROM events WHERE account_id = $1 ORDER BY sequence',
-    [caller.accountId],
+    [client.accountId],
   );
 
 const attemptOf = ({ headers }: ReceivedRequest): string => String(headers['x-service-delivery-attempt']);
@@ -117,14 +104,14 @@ async function deadlocks(): Promise<number> {
 
 describe('D29: what is sent', () => {
   it('recording.transcribed: POST with exactly the documented headers and body, custom_tags last and in order', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
-    const { secret } = await hook(caller, receiver.url('/path?query=1'));
+    const [client, receiver] = [await service.account(), await newReceiver()];
+    const { secret } = await hook(client, receiver.url('/path?query=1'));
     const tags = '{"b":"1","a":"2","10":"x","1":"y"}';
-    const { body: token } = await caller.post('/v1/account/access-tokens', { identity: 'user-42' }).expect(201);
-    const upload = caller.upload(silenceWav(0.25), { custom_tags: tags }).set('Authorization', `Bearer ${token.token}`);
+    const { body: token } = await client.post('/v1/account/access-tokens', { identity: 'user-42' }).expect(201);
+    const upload = client.upload(silenceWav(0.25), { custom_tags: tags }).set('Authorization', `Bearer ${token.token}`);
     const { body: recording } = await upload.expect(201);
     const [request] = (await receiver.waitFor(({ length }) => length === 1)) as [ReceivedRequest];
-    const [event] = await eventsOf(caller);
+    const [event] = await eventsOf(client);
 
     expect(request.method).toBe('POST');
     expect(request.path).toBe('/path?query=1');
@@ -166,11 +153,11 @@ describe('D29: what is sent', () => {
   });
 
   it('recording.failed: its body, with the reason that the recording’s transcription gives', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
-    await hook(caller, receiver.url());
-    const { body: recording } = await caller.upload(garbage('wav', 1)).expect(201);
+    const [client, receiver] = [await service.account(), await newReceiver()];
+    await hook(client, receiver.url());
+    const { body: recording } = await client.upload(garbage('wav', 1)).expect(201);
     const [request] = (await receiver.waitFor(({ length }) => length === 1)) as [ReceivedRequest];
-    const { body: refusal } = await caller.get(`/v1/recordings/${recording.id}/transcription`).expect(404);
+    const { body: refusal } = await client.get(`/v1/recordings/${recording.id}/transcription`).expect(404);
     const time = '"\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z"';
     expect(request.body.toString()).toMatch(
       new RegExp(
@@ -183,12 +170,12 @@ describe('D29: what is sent', () => {
   });
 
   it('the same bytes and the same event id at every webhook and on every attempt; attempts are numbered from 1', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const [steady, failing] = [await newReceiver(), await newReceiver()];
     failing.answerNext({ status: 500 }, { status: 404 });
-    await hook(caller, steady.url());
-    const { secret, id } = await hook(caller, failing.url());
-    await failRecordings(service, caller.accountId, 1);
+    await hook(client, steady.url());
+    const { secret, id } = await hook(client, failing.url());
+    await failRecordings(service, client.accountId, 1);
 
     const attempts = await failing.waitFor(({ length }) => length === ATTEMPTS);
     const [once] = (await steady.waitFor(({ length }) => length === 1)) as [ReceivedRequest];
@@ -204,11 +191,11 @@ describe('D29: what is sent', () => {
   const withOpenssl = isInstalled('openssl') ? it : it.skip;
 
   withOpenssl('both signatures are those that openssl computes', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     for (const given of [undefined, 'a secret of one’s own: ü £ 😀']) {
       const receiver = await newReceiver();
-      const { secret, id } = await hook(caller, receiver.url(), given ? { secret: given } : {});
-      await failRecordings(service, caller.accountId, 1);
+      const { secret, id } = await hook(client, receiver.url(), given ? { secret: given } : {});
+      await failRecordings(service, client.accountId, 1);
       const [request] = (await receiver.waitFor(({ length }) => length > 0)) as [ReceivedRequest];
       const { headers, body } = request;
       const hmac = (key: Buffer, message: Buffer): Buffer =>
@@ -226,17 +213,17 @@ describe('D29: what is sent', () => {
         body,
       ]);
       expect(headers['webhook-signature']).toBe(`v1,${hmac(key, message).toString('base64')}`);
-      await caller.delete(`/v1/webhooks/${id}`).expect(204);
+      await client.delete(`/v1/webhooks/${id}`).expect(204);
     }
   });
 });
 
 describe('D29: when it is tried again', () => {
   it('at the schedule’s times, ±20 %, and no more once they are used up: failed', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
+    const [client, receiver] = [await service.account(), await newReceiver()];
     receiver.answerAlways({ status: 500 });
-    const { id } = await hook(caller, receiver.url());
-    await failRecordings(service, caller.accountId, 1);
+    const { id } = await hook(client, receiver.url());
+    await failRecordings(service, client.accountId, 1);
     const rows = await settledRows(id);
     expect(rows).toMatchObject([{ status: 'failed', attempts: ATTEMPTS, lastStatus: 500, nextAttemptAt: null }]);
     expect(receiver.requests).toHaveLength(ATTEMPTS);
@@ -244,7 +231,7 @@ describe('D29: when it is tried again', () => {
     for (const [i, gap] of SCHEDULE.entries()) {
       expect((times[i + 1] as number) - (times[i] as number)).toBeGreaterThanOrEqual(gap * 1000 * (1 - JITTER));
     }
-    expect(await statusOf(caller, id)).toBe('active');
+    expect(await statusOf(client, id)).toBe('active');
   });
 
   it.each<[string, Answer, string | null]>([
@@ -254,10 +241,10 @@ describe('D29: when it is tried again', () => {
     ['a 304', { status: 304 }, null],
     ['a 400', { status: 400 }, null],
   ])('after %s', async (_, answer, error) => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
+    const [client, receiver] = [await service.account(), await newReceiver()];
     receiver.answerNext(answer);
-    const { id } = await hook(caller, receiver.url());
-    await failRecordings(service, caller.accountId, 1);
+    const { id } = await hook(client, receiver.url());
+    await failRecordings(service, client.accountId, 1);
     const failed = await eventually(async () => {
       const [row] = await rowsOf(id);
       return row?.attempts === 1 && row.lastStatus !== row.lastError && row;
@@ -267,19 +254,19 @@ describe('D29: when it is tried again', () => {
   });
 
   it('never where a redirect points to', async () => {
-    const [caller, receiver, elsewhere] = [await service.account(), await newReceiver(), await newReceiver()];
+    const [client, receiver, elsewhere] = [await service.account(), await newReceiver(), await newReceiver()];
     receiver.answerAlways({ status: 302, headers: { Location: elsewhere.url() } });
-    const { id } = await hook(caller, receiver.url());
-    await failRecordings(service, caller.accountId, 1);
+    const { id } = await hook(client, receiver.url());
+    await failRecordings(service, client.accountId, 1);
     expect(await settledRows(id)).toMatchObject([{ status: 'failed', attempts: ATTEMPTS, lastStatus: 302 }]);
     expect(elsewhere.requests).toEqual([]);
   });
 
   it.each([200, 201, 202, 204, 299])('not after a %i', async (status) => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
+    const [client, receiver] = [await service.account(), await newReceiver()];
     receiver.answerAlways({ status });
-    const { id } = await hook(caller, receiver.url());
-    await failRecordings(service, caller.accountId, 1);
+    const { id } = await hook(client, receiver.url());
+    await failRecordings(service, client.accountId, 1);
     expect(await settledRows(id)).toMatchObject([{ status: 'delivered', attempts: 1, lastStatus: status }]);
   });
 
@@ -291,11 +278,11 @@ describe('D29: when it is tried again', () => {
     { status: 500, retryAfter: '120', heeded: 0 },
     { status: 503, retryAfter: 'soon', heeded: 0 },
   ])('Retry-After $retryAfter on $status', async ({ status, retryAfter, heeded }) => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
+    const [client, receiver] = [await service.account(), await newReceiver()];
     receiver.answerNext({ status, headers: { 'Retry-After': retryAfter } });
     receiver.answerAlways({ status: 500 });
-    const { id } = await hook(caller, receiver.url());
-    await failRecordings(service, caller.accountId, 1);
+    const { id } = await hook(client, receiver.url());
+    await failRecordings(service, client.accountId, 1);
     const gap = await eventually(async () => {
       const [row] = await service.database.query<{ gap: number }>(
         `SELECT extract(epoch FROM next_attempt_at - updated_at)::float8 AS gap FROM deliveries
@@ -310,14 +297,14 @@ describe('D29: when it is tried again', () => {
   });
 
   it('with the secret and the URL that the webhook has by then', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const [before, after] = [await newReceiver(), await newReceiver()];
     before.answerAlways({ status: 500 });
-    const { id, secret } = await hook(caller, before.url());
-    await failRecordings(service, caller.accountId, 1);
+    const { id, secret } = await hook(client, before.url());
+    await failRecordings(service, client.accountId, 1);
     const [first] = (await before.waitFor(({ length }) => length === 1)) as [ReceivedRequest];
     const changed = { url: after.url(), events: ALL, secret: 'another secret, just as long' };
-    await caller.put(`/v1/webhooks/${id}`, changed).expect(200);
+    await client.put(`/v1/webhooks/${id}`, changed).expect(200);
     const [second] = (await after.waitFor(({ length }) => length === 1)) as [ReceivedRequest];
     expect(signatureProblems(first, secret)).toEqual([]);
     expect(signatureProblems(second, changed.secret)).toEqual([]);
@@ -326,10 +313,10 @@ describe('D29: when it is tried again', () => {
   });
 
   it('by another worker, once the lease of the one that died is over: rather twice than never', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
-    const { id } = await hook(caller, receiver.url());
+    const [client, receiver] = [await service.account(), await newReceiver()];
+    const { id } = await hook(client, receiver.url());
     receiver.answerNext({ hang: 'headers' });
-    await failRecordings(service, caller.accountId, 1);
+    await failRecordings(service, client.accountId, 1);
     await receiver.waitFor(({ length }) => length === 1);
     // As if the process that holds it had died a while ago: what it comes to is of no consequence any more.
     await service.database.query(
@@ -348,13 +335,13 @@ describe('D29: when it is tried again', () => {
 
 describe('D29: which webhooks get an event', () => {
   it('those that are subscribed to its kind', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const [onFailure, onSuccess, onBoth] = [await newReceiver(), await newReceiver(), await newReceiver()];
-    await hook(caller, onFailure.url(), { events: ['recording.failed'] });
-    await hook(caller, onSuccess.url(), { events: ['recording.transcribed'] });
-    await hook(caller, onBoth.url());
-    const { body: good } = await caller.upload(silenceWav(0.1)).expect(201);
-    const { body: bad } = await caller.upload(garbage('ogg', 2)).expect(201);
+    await hook(client, onFailure.url(), { events: ['recording.failed'] });
+    await hook(client, onSuccess.url(), { events: ['recording.transcribed'] });
+    await hook(client, onBoth.url());
+    const { body: good } = await client.upload(silenceWav(0.1)).expect(201);
+    const { body: bad } = await client.upload(garbage('ogg', 2)).expect(201);
     await onBoth.waitFor(({ length }) => length === 2);
     await onFailure.waitFor(({ length }) => length === 1);
     await onSuccess.waitFor(({ length }) => length === 1);
@@ -363,10 +350,10 @@ describe('D29: which webhooks get an event', () => {
   });
 
   it('not those of other accounts', async () => {
-    const [caller, other, receiver] = [await service.account(), await service.account(), await newReceiver()];
+    const [client, other, receiver] = [await service.account(), await service.account(), await newReceiver()];
     await hook(other, receiver.url());
-    const { id } = await hook(caller, receiver.url());
-    const [recordingId] = await failRecordings(service, caller.accountId, 1);
+    const { id } = await hook(client, receiver.url());
+    const [recordingId] = await failRecordings(service, client.accountId, 1);
     await settledRows(id);
     expect(receiver.requests.map(bodyOf)).toMatchObject([{ recording: { id: recordingId } }]);
     const [row] = await service.database.query<{ count: number }>(
@@ -377,91 +364,91 @@ describe('D29: which webhooks get an event', () => {
   });
 
   it('not those that are created later, nor those that were disabled at the moment', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
-    const { id } = await hook(caller, receiver.url('/disabled'));
-    await caller
+    const [client, receiver] = [await service.account(), await newReceiver()];
+    const { id } = await hook(client, receiver.url('/disabled'));
+    await client
       .put(`/v1/webhooks/${id}`, { url: receiver.url('/disabled'), events: ALL, status: 'disabled' })
       .expect(200);
-    await failRecordings(service, caller.accountId, 1);
-    await hook(caller, receiver.url('/later'));
-    await caller
+    await failRecordings(service, client.accountId, 1);
+    await hook(client, receiver.url('/later'));
+    await client
       .put(`/v1/webhooks/${id}`, { url: receiver.url('/enabled'), events: ALL, status: 'active' })
       .expect(200);
-    await failRecordings(service, caller.accountId, 1);
+    await failRecordings(service, client.accountId, 1);
     await receiver.waitFor(({ length }) => length === 2);
-    const [first, second] = await eventsOf(caller);
+    const [first, second] = await eventsOf(client);
     expect(receiver.requests.map(eventIdOf)).toEqual([second?.id, second?.id]);
     expect(receiver.requests.map(({ path }) => path).toSorted()).toEqual(['/enabled', '/later']);
     expect(first).toBeDefined();
   });
 
   it('an event is kept also when there is no webhook', async () => {
-    const caller = await service.account();
-    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
-    await caller.finished(body.id);
-    expect(await eventsOf(caller)).toMatchObject([{ kind: 'recording.transcribed', sequence: '1', run: 1 }]);
+    const client = await service.account();
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
+    await client.finished(body.id);
+    expect(await eventsOf(client)).toMatchObject([{ kind: 'recording.transcribed', sequence: '1', run: 1 }]);
   });
 
   it('deliveries of an event that has happened go on when the recording is deleted (D24)', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
+    const [client, receiver] = [await service.account(), await newReceiver()];
     receiver.answerNext({ status: 500 });
-    const { id } = await hook(caller, receiver.url());
-    const { body } = await caller.upload(silenceWav(0.1)).expect(201);
+    const { id } = await hook(client, receiver.url());
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
     await receiver.waitFor(({ length }) => length === 1);
-    await caller.delete(`/v1/recordings/${body.id}`).expect(204);
+    await client.delete(`/v1/recordings/${body.id}`).expect(204);
     expect(await settledRows(id)).toMatchObject([{ status: 'delivered', attempts: 2 }]);
   });
 });
 
 describe('D29: one event for each run, in a sequence without gaps', () => {
   it('a retry’s outcome is a new event (D23), and a second one of the same run cannot be', async () => {
-    const caller = await service.account();
-    const { body } = await caller.upload(garbage('wav', 5)).expect(201);
-    await caller.finished(body.id);
-    await caller.post(`/v1/recordings/${body.id}/retry`).expect(202);
-    await caller.finished(body.id);
-    const events = await eventsOf(caller);
+    const client = await service.account();
+    const { body } = await client.upload(garbage('wav', 5)).expect(201);
+    await client.finished(body.id);
+    await client.post(`/v1/recordings/${body.id}/retry`).expect(202);
+    await client.finished(body.id);
+    const events = await eventsOf(client);
     expect(events).toMatchObject([
       { sequence: '1', run: 1 },
       { sequence: '2', run: 2 },
     ]);
     expect(events[0]?.id).not.toBe(events[1]?.id);
-    const again = { ...snapshotOf(caller.accountId, body.id), run: 2 };
+    const again = { ...snapshotOf(client.accountId, body.id), run: 2 };
     const bus = service.app.get(EventBus);
     const emitted = service.database.transact((tx) => bus.emit(new RecordingFailed(again, 'again'), tx));
     await expect(emitted).rejects.toThrow('events_recording_terminal_key');
-    expect(await eventsOf(caller)).toHaveLength(2);
+    expect(await eventsOf(client)).toHaveLength(2);
   });
 
   it('gapless for each account, whatever commits or rolls back at the same time', async () => {
-    const callers = [await service.account(), await service.account()];
+    const clients = [await service.account(), await service.account()];
     const bus = service.app.get(EventBus);
-    const one = async (caller: Caller, i: number): Promise<void> => {
+    const one = async (client: ApiClient, i: number): Promise<void> => {
       const change = service.database.transact(async (tx) => {
-        await bus.emit(new RecordingFailed(snapshotOf(caller.accountId), 'a test'), tx);
+        await bus.emit(new RecordingFailed(snapshotOf(client.accountId), 'a test'), tx);
         if (i % 3 === 0) throw new Error('rolled back');
       });
       await change.catch((error: Error) => expect(error.message).toBe('rolled back'));
     };
-    await Promise.all(Array.from({ length: 60 }, (_, i) => one(callers[i % 2] as Caller, i)));
-    for (const caller of callers) {
-      const events = await eventsOf(caller);
+    await Promise.all(Array.from({ length: 60 }, (_, i) => one(clients[i % 2] as ApiClient, i)));
+    for (const client of clients) {
+      const events = await eventsOf(client);
       expect(events.map(({ sequence }) => Number(sequence))).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
       expect(new Set(events.map(({ id }) => id)).size).toBe(20);
     }
   });
 
   it('who reads the events in order never misses one that commits late', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const bus = service.app.get(EventBus);
     const emit = () =>
-      service.database.transact((tx) => bus.emit(new RecordingFailed(snapshotOf(caller.accountId), 'a test'), tx));
+      service.database.transact((tx) => bus.emit(new RecordingFailed(snapshotOf(client.accountId), 'a test'), tx));
     let done = false;
     const writing = Promise.all(Array.from({ length: 40 }, emit)).finally(() => (done = true));
     const seen: number[] = [];
     for (let last = false; !last;) {
       last = done;
-      const events = await eventsOf(caller);
+      const events = await eventsOf(client);
       const fresh = events.map(({ sequence }) => Number(sequence)).filter((number) => number > (seen.at(-1) ?? 0));
       seen.push(...fresh);
     }
@@ -472,33 +459,33 @@ describe('D29: one event for each run, in a sequence without gaps', () => {
 
 describe('D29: disabled and deleted webhooks', () => {
   /** A webhook with deliveries that wait for their second attempt. */
-  async function waiting(caller: Caller, receiver: WebhookReceiver, events: number): Promise<string> {
+  async function waiting(client: ApiClient, receiver: WebhookReceiver, events: number): Promise<string> {
     receiver.answerAlways({ status: 503, headers: { 'Retry-After': '600' } });
-    const { id } = await hook(caller, receiver.url());
-    await failRecordings(service, caller.accountId, events);
+    const { id } = await hook(client, receiver.url());
+    await failRecordings(service, client.accountId, events);
     await eventually(async () => (await rowsOf(id)).every((row) => row.attempts === 1 && row.lastStatus === 503));
     return id;
   }
 
   it('PUT status disabled: its pending deliveries end failed with "webhook disabled", new events pass it by', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
-    const id = await waiting(caller, receiver, 3);
-    await caller.put(`/v1/webhooks/${id}`, { url: receiver.url(), events: ALL, status: 'disabled' }).expect(200);
+    const [client, receiver] = [await service.account(), await newReceiver()];
+    const id = await waiting(client, receiver, 3);
+    await client.put(`/v1/webhooks/${id}`, { url: receiver.url(), events: ALL, status: 'disabled' }).expect(200);
     const failed = { status: 'failed', attempts: 1, lastError: 'webhook disabled', nextAttemptAt: null };
     expect(await rowsOf(id)).toMatchObject([failed, failed, failed]);
-    await failRecordings(service, caller.accountId, 1);
+    await failRecordings(service, client.accountId, 1);
     expect(await rowsOf(id)).toHaveLength(3);
     expect(receiver.requests).toHaveLength(3);
   });
 
   it('410 Gone disables it at once and fails what is pending, also with other deliveries under way', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
-    const id = await waiting(caller, receiver, 30);
+    const [client, receiver] = [await service.account(), await newReceiver()];
+    const id = await waiting(client, receiver, 30);
     const before = await deadlocks();
     receiver.answerAlways({ status: 410, delayMs: 50 });
     await service.database.query('UPDATE deliveries SET next_attempt_at = now() WHERE webhook_id = $1', [id]);
     const rows = await settledRows(id);
-    expect(await statusOf(caller, id)).toBe('disabled');
+    expect(await statusOf(client, id)).toBe('disabled');
     expect(rows.every(({ status }) => status === 'failed')).toBe(true);
     expect(rows.filter(({ attempts }) => attempts === 1).length).toBeGreaterThan(20);
     expect(rows.filter(({ lastError }) => lastError === 'webhook disabled').length).toBeGreaterThan(20);
@@ -508,16 +495,16 @@ describe('D29: disabled and deleted webhooks', () => {
   it('failures and successes written down while it is changed or deleted never end in a deadlock', async () => {
     const before = await deadlocks();
     for (let round = 0; round < 6; round++) {
-      const [caller, receiver] = [await service.account(), await newReceiver()];
+      const [client, receiver] = [await service.account(), await newReceiver()];
       let turn = 0;
       receiver.answerAlways(() => ({ status: turn++ % 3 === 0 ? 200 : 500 }));
-      const { id } = await hook(caller, receiver.url());
+      const { id } = await hook(client, receiver.url());
       await service.database.query('UPDATE webhooks SET failing_since = now() WHERE id = $1', [id]);
-      await Promise.all(Array.from({ length: 20 }, () => failRecordings(service, caller.accountId, 1)));
+      await Promise.all(Array.from({ length: 20 }, () => failRecordings(service, client.accountId, 1)));
       await receiver.waitFor(({ length }) => length > 2);
       const disabled = { url: receiver.url(), events: ALL, status: 'disabled' };
-      if (round % 2 === 0) await caller.put(`/v1/webhooks/${id}`, disabled).expect(200);
-      else await caller.delete(`/v1/webhooks/${id}`).expect(204);
+      if (round % 2 === 0) await client.put(`/v1/webhooks/${id}`, disabled).expect(200);
+      else await client.delete(`/v1/webhooks/${id}`).expect(204);
       const pending = async () => (await rowsOf(id)).filter(({ status }) => status === 'pending');
       await eventually(async () => (await pending()).length === 0);
     }
@@ -525,10 +512,10 @@ describe('D29: disabled and deleted webhooks', () => {
   });
 
   it('deliveries that somebody holds keep nobody else from being written down', async () => {
-    const [caller, other, receiver] = [await service.account(), await service.account(), await newReceiver()];
+    const [client, other, receiver] = [await service.account(), await service.account(), await newReceiver()];
     receiver.answerAlways({ delayMs: 200 });
-    const [{ id: held }, { id: free }] = [await hook(caller, receiver.url('/held')), await hook(other, receiver.url())];
-    await failRecordings(service, caller.accountId, 2);
+    const [{ id: held }, { id: free }] = [await hook(client, receiver.url('/held')), await hook(other, receiver.url())];
+    await failRecordings(service, client.accountId, 2);
     await receiver.waitFor(({ length }) => length >= 1);
     await service.database.transact(async (tx) => {
       await tx.query('SELECT 1 FROM deliveries WHERE webhook_id = $1 FOR UPDATE', [held]);
@@ -540,39 +527,39 @@ describe('D29: disabled and deleted webhooks', () => {
   });
 
   it('DELETE drops what is pending; the events are kept', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
-    const id = await waiting(caller, receiver, 2);
-    await caller.delete(`/v1/webhooks/${id}`).expect(204);
+    const [client, receiver] = [await service.account(), await newReceiver()];
+    const id = await waiting(client, receiver, 2);
+    await client.delete(`/v1/webhooks/${id}`).expect(204);
     expect(await rowsOf(id)).toEqual([]);
-    expect(await eventsOf(caller)).toHaveLength(2);
+    expect(await eventsOf(client)).toHaveLength(2);
     expect(receiver.requests).toHaveLength(2);
   });
 
   it('a delivery that came into being while its webhook was disabled is failed by the reconciler', async () => {
-    const [caller, receiver] = [await service.account(), await newReceiver()];
-    const id = await waiting(caller, receiver, 1);
+    const [client, receiver] = [await service.account(), await newReceiver()];
+    const id = await waiting(client, receiver, 1);
     await service.database.query(`UPDATE webhooks SET status = 'disabled' WHERE id = $1`, [id]);
     expect(await settledRows(id)).toMatchObject([{ status: 'failed', lastError: 'webhook disabled' }]);
   });
 
   describe('only failures for 5 days, and at least 10', () => {
-    async function failAfter(days: number, failures: number, status = 500): Promise<{ caller: Caller; id: string }> {
-      const [caller, receiver] = [await service.account(), await newReceiver()];
+    async function failAfter(days: number, failures: number, status = 500): Promise<{ client: ApiClient; id: string }> {
+      const [client, receiver] = [await service.account(), await newReceiver()];
       receiver.answerAlways({ status, headers: { 'Retry-After': '600' } });
-      const { id } = await hook(caller, receiver.url());
+      const { id } = await hook(client, receiver.url());
       await service.database.query(
         `UPDATE webhooks SET consecutive_failures = $2,
            failing_since = now() - make_interval(days => $3) - interval '1 minute' WHERE id = $1`,
         [id, failures, days],
       );
-      await failRecordings(service, caller.accountId, 1);
+      await failRecordings(service, client.accountId, 1);
       await eventually(async () => (await rowsOf(id))[0]?.lastStatus === status);
-      return { caller, id };
+      return { client, id };
     }
 
     it('disables it, and fails what is pending', async () => {
-      const { caller, id } = await failAfter(5, 9);
-      expect(await statusOf(caller, id)).toBe('disabled');
+      const { client, id } = await failAfter(5, 9);
+      expect(await statusOf(client, id)).toBe('disabled');
       expect(await rowsOf(id)).toMatchObject([{ status: 'failed', lastError: 'webhook disabled' }]);
     });
 
@@ -580,13 +567,13 @@ describe('D29: disabled and deleted webhooks', () => {
       ['5 days with 9 failures', 5, 8],
       ['4 days with 1000 failures', 4, 1000],
     ])('not after %s', async (_, days, failures) => {
-      const { caller, id } = await failAfter(days, failures);
-      expect(await statusOf(caller, id)).toBe('active');
+      const { client, id } = await failAfter(days, failures);
+      expect(await statusOf(client, id)).toBe('active');
     });
 
     it('a success in between starts the count anew', async () => {
-      const { caller, id } = await failAfter(9, 1000, 204);
-      expect(await statusOf(caller, id)).toBe('active');
+      const { client, id } = await failAfter(9, 1000, 204);
+      expect(await statusOf(client, id)).toBe('active');
       const [row] = await service.database.query(
         'SELECT failing_since, consecutive_failures FROM webhooks WHERE id = $1',
         [id],
@@ -595,8 +582,8 @@ describe('D29: disabled and deleted webhooks', () => {
     });
 
     it('enabling it again starts the count anew', async () => {
-      const { caller, id } = await failAfter(5, 9);
-      const { body } = await caller.put(`/v1/webhooks/${id}`, {
+      const { client, id } = await failAfter(5, 9);
+      const { body } = await client.put(`/v1/webhooks/${id}`, {
         url: 'http://127.0.0.1:9',
         events: ALL,
         status: 'active',
@@ -613,28 +600,28 @@ describe('D29: disabled and deleted webhooks', () => {
 
 describe('D29: a slow or dead endpoint never holds up another', () => {
   it('at most 4 deliveries are under way to one webhook', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     let most = 0;
     const hanging = await HostileReceiver.listen(() => {
       most = Math.max(most, hanging.openConnections);
     });
     receivers.push(hanging);
-    const { id } = await hook(caller, `http://127.0.0.1:${hanging.port}`);
-    await failRecordings(service, caller.accountId, 9);
+    const { id } = await hook(client, `http://127.0.0.1:${hanging.port}`);
+    await failRecordings(service, client.accountId, 9);
     await eventually(async () => (await rowsOf(id)).every(({ attempts }) => attempts > 0));
     expect(most).toBe(4);
   });
 
   it('an endpoint that hangs with 200 deliveries costs the others less than 2 s (p95)', async () => {
-    const caller = await service.account();
+    const client = await service.account();
     const hanging = await HostileReceiver.listen(() => undefined);
     receivers.push(hanging);
     const quick = await newReceiver();
-    await hook(caller, `http://127.0.0.1:${hanging.port}`);
-    await hook(caller, quick.url());
+    await hook(client, `http://127.0.0.1:${hanging.port}`);
+    await hook(client, quick.url());
     const emitted = new Map<string, number>();
     for (let i = 0; i < 200; i++) {
-      const [id] = (await failRecordings(service, caller.accountId, 1)) as [string];
+      const [id] = (await failRecordings(service, client.accountId, 1)) as [string];
       emitted.set(id, Date.now());
     }
     const arrived = await quick.waitFor(({ length }) => length === 200, 30_000);
@@ -642,7 +629,9 @@ describe('D29: a slow or dead endpoint never holds up another', () => {
       .map((request) => request.at.getTime() - (emitted.get(bodyOf(request).recording.id) as number))
       .toSorted((a, b) => a - b);
     const [median, p95] = [waits[99] as number, waits[189] as number];
-    figure(`200 deliveries beside a hanging endpoint: median ${median} ms, p95 ${p95} ms, last ${waits.at(-1)} ms`);
+    reportMeasurement(
+      `200 deliveries beside a hanging endpoint: median ${median} ms, p95 ${p95} ms, last ${waits.at(-1)} ms`,
+    );
     expect(p95).toBeLessThan(2000);
   });
 });

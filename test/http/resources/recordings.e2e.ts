@@ -5,20 +5,17 @@ import { isDeepStrictEqual } from 'node:util';
 import request, { type Test } from 'supertest';
 import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import { garbage, notAudio, silenceWav, wavOfBytes } from '../../support/audio/audio-bytes.js';
-import { type Caller, speech } from '../../support/http/api-client.js';
+import { type ApiClient, speech } from '../../support/http/api-client.js';
 import { eventually } from '../../support/service/eventually.js';
 import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
 import { filePart, form, FORM_TYPE, part, textPart } from '../../support/http/multipart.js';
 import { head, RawConnection } from '../../support/http/raw-http.js';
-import { expectHeaders, expectInvalid, expectRefusal, statusesOf } from '../../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { expectHeaders, expectInvalid, expectError, statusesOf } from '../../support/http/expect-errors.js';
+import { useService } from '../../support/service/test-service.js';
 import { CREATED_RECORDING, pageOf, RECORDING, SINGLE_RECORDING } from '../../support/http/response-shapes.js';
 import { backdate, fail, transcribe, upload } from '../../support/state/recording-states.js';
-import { STRANGE_IDS } from '../../support/http/invalid-ids.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
-import { traces } from '../../support/state/upload-traces.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { INVALID_IDS } from '../../support/http/invalid-ids.js';
+import { uploadState } from '../../support/state/upload-state.js';
 
 const RECORDINGS = '/v1/recordings';
 const NOTE = silenceWav(0.1);
@@ -37,33 +34,24 @@ const FRESH = {
 };
 
 describe('recordings', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
+  const { environment } = service;
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
   /** A form as it stands on the wire. */
   const post = (body: Buffer | string, type = FORM_TYPE): Test =>
-    request(service.url).post(RECORDINGS).set(caller.headers).set('Content-Type', type).send(body);
+    request(service.url).post(RECORDINGS).set(client.headers).set('Content-Type', type).send(body);
 
-  const total = async (query = '') => (await caller.get(`${RECORDINGS}${query}`).expect(200)).body.total as number;
+  const total = async (query = '') => (await client.get(`${RECORDINGS}${query}`).expect(200)).body.total as number;
 
   describe('upload', () => {
     it('answers 201 with the single shape, a code and a Location (D20, D22, D25)', async () => {
-      const answer = await caller.upload(NOTE, {}, 'note.wav').set('User-Agent', 'Recorder/1.0').expect(201);
+      const answer = await client.upload(NOTE, {}, 'note.wav').set('User-Agent', 'Recorder/1.0').expect(201);
       const { id, created_at: createdAt } = answer.body;
 
       const [year, month] = createdAt.split('-');
@@ -71,10 +59,10 @@ describe('recordings', () => {
         ...CREATED_RECORDING,
         ...FRESH,
         id,
-        tenant_id: caller.accountId,
+        tenant_id: client.accountId,
         user_agent: 'Recorder/1.0',
         original_filename: 'note.wav',
-        s3_key: `${caller.accountId}/${year}/${month}/${id}.wav`,
+        s3_key: `${client.accountId}/${year}/${month}/${id}.wav`,
         s3_bucket: 'voice-notes',
         duration_seconds: 0.1,
         file_size_bytes: NOTE.length,
@@ -92,13 +80,13 @@ describe('recordings', () => {
       expect(answer.headers).not.toHaveProperty('idempotent-replayed');
       expectHeaders(answer);
       const { code: _, ...single } = expected;
-      expect((await caller.get(answer.headers.location as string).expect(200)).body).toStrictEqual(single);
+      expect((await client.get(answer.headers.location as string).expect(200)).body).toStrictEqual(single);
     });
 
     it('has the audio in storage when it answers (D20, D25)', async () => {
-      const { body } = await caller.upload(NOTE).expect(201);
+      const { body } = await client.upload(NOTE).expect(201);
 
-      await access(join(ground.environment.STORAGE_DIR as string, 'objects', body.s3_key));
+      await access(join(environment.variables.STORAGE_DIR as string, 'objects', body.s3_key));
     });
 
     it.each([
@@ -131,7 +119,7 @@ describe('recordings', () => {
     });
 
     it('takes what looks right and cannot be decoded; its length is 0 (D21)', async () => {
-      const { body } = await caller.upload(garbage('wav', 1)).expect(201);
+      const { body } = await client.upload(garbage('wav', 1)).expect(201);
 
       expect(body).toMatchObject({ status: 'processing', duration_seconds: 0, bit_rate: null });
     });
@@ -163,32 +151,32 @@ describe('recordings', () => {
       ['a form that breaks off', form(filePart(NOTE)).subarray(0, 300), FORM_TYPE],
       ['a form that is none', 'nothing of the kind', FORM_TYPE],
     ])('refuses %s: 400 (2002)', async (_, body, type) => {
-      expectRefusal(await post(body, type), 'MalformedRequestError');
+      expectError(await post(body, type), 'MalformedRequestError');
       expect(await total()).toBe(0);
     });
 
     it('refuses a compressed form: 400 (2002)', async () => {
-      expectRefusal(await post(form(filePart(NOTE))).set('Content-Encoding', 'gzip'), 'MalformedRequestError');
+      expectError(await post(form(filePart(NOTE))).set('Content-Encoding', 'gzip'), 'MalformedRequestError');
     });
 
     it('takes 26,214,400 bytes and not one more: 413 with max_bytes (D21, 2013)', async () => {
-      const { body } = await caller.upload(wavOfBytes(MAX_BYTES)).expect(201);
+      const { body } = await client.upload(wavOfBytes(MAX_BYTES)).expect(201);
       expect(body).toMatchObject({ file_size_bytes: MAX_BYTES, duration_seconds: 819.199 });
-      await caller.delete(body.uri).expect(204);
+      await client.delete(body.uri).expect(204);
 
-      const one = await caller.upload(wavOfBytes(MAX_BYTES + 1));
-      expectRefusal(one, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
-      const many = await caller.upload(wavOfBytes(MAX_BYTES + 100_000));
-      expectRefusal(many, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+      const one = await client.upload(wavOfBytes(MAX_BYTES + 1));
+      expectError(one, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
+      const many = await client.upload(wavOfBytes(MAX_BYTES + 100_000));
+      expectError(many, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
     });
 
     it('outlives clients that go away before, while and after it looks at them', async () => {
-      const before = await traces(service, ground);
+      const before = await uploadState(service, environment);
       const text = form(filePart(NOTE));
       const opening = head('POST', RECORDINGS, [
         ['Content-Type', FORM_TYPE],
         ['Content-Length', text.length],
-        ...Object.entries(caller.headers),
+        ...Object.entries(client.headers),
       ]);
       for (const sent of [0, 1, 200, text.length - 1]) {
         for (let turns = 0; turns < 8; turns++) {
@@ -199,18 +187,18 @@ describe('recordings', () => {
         }
       }
 
-      await eventually(async () => isDeepStrictEqual(await traces(service, ground), before), 5000);
-      await caller.upload(NOTE).expect(201);
+      await eventually(async () => isDeepStrictEqual(await uploadState(service, environment), before), 5000);
+      await client.upload(NOTE).expect(201);
     });
 
     it('leaves nothing behind when it refuses', async () => {
-      const before = await traces(service, ground);
-      await caller.upload(NOTE, { language: 'klingonese' }).expect(400);
-      await caller.upload(NOTE, { custom_tags: '[]' }).expect(400);
-      await caller.upload(Buffer.from('no audio')).expect(400);
-      await caller.upload(NOTE).set('Idempotency-Key', 'é').expect(400);
+      const before = await uploadState(service, environment);
+      await client.upload(NOTE, { language: 'klingonese' }).expect(400);
+      await client.upload(NOTE, { custom_tags: '[]' }).expect(400);
+      await client.upload(Buffer.from('no audio')).expect(400);
+      await client.upload(NOTE).set('Idempotency-Key', 'é').expect(400);
 
-      expect(await traces(service, ground)).toEqual(before);
+      expect(await uploadState(service, environment)).toEqual(before);
     });
 
     it('takes no query parameter (D16)', async () => {
@@ -251,7 +239,7 @@ describe('recordings', () => {
     it.each(['english', 'English', 'GERMAN', 'chinese', 'haitian creole'])(
       'takes the language %s (D20)',
       async (language) => {
-        await caller.upload(NOTE, { language }).expect(201);
+        await client.upload(NOTE, { language }).expect(201);
       },
     );
 
@@ -290,8 +278,8 @@ describe('recordings', () => {
       const created = await tags(json).expect(201);
       const answers = [
         created,
-        await caller.get(created.body.uri).expect(200),
-        await caller.get(RECORDINGS).expect(200),
+        await client.get(created.body.uri).expect(200),
+        await client.get(RECORDINGS).expect(200),
       ];
 
       for (const { text } of answers) expect(text).toContain(`"custom_tags":${json},`);
@@ -337,7 +325,7 @@ describe('recordings', () => {
   });
 
   describe('Idempotency-Key (D20)', () => {
-    const again = (key: string, fields: Record<string, string> = {}, note = NOTE, by = caller): Test =>
+    const again = (key: string, fields: Record<string, string> = {}, note = NOTE, by = client): Test =>
       by.upload(note, fields).set('Idempotency-Key', key);
 
     it('answers a repeated upload with the first one’s recording, 201 and Idempotent-Replayed', async () => {
@@ -361,18 +349,18 @@ describe('recordings', () => {
     });
 
     it('makes one recording of the same upload ten times at once, and keeps one object', async () => {
-      const before = await traces(service, ground);
+      const before = await uploadState(service, environment);
       const answers = await Promise.all(Array.from({ length: 10 }, () => again('key-1').expect(201)));
 
       expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
       expect(answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true')).toHaveLength(1);
       expect(await total()).toBe(1);
       const after = await eventually(async () => {
-        const now = await traces(service, ground);
+        const now = await uploadState(service, environment);
         return now.removals.length === 0 && now.spooled.length === 0 && now;
       });
       expect(after.objects.length - before.objects.length).toBe(1);
-      const { body: account } = await caller.get('/v1/account');
+      const { body: account } = await client.get('/v1/account');
       expect(account.usage.current_month.recordings_count).toBe(1);
     });
 
@@ -383,7 +371,7 @@ describe('recordings', () => {
     ])('is 409 for %s under the same key', async (_, fields, note) => {
       await again('key-1').expect(201);
 
-      expectRefusal(await again('key-1', fields, note), 'ConflictError');
+      expectError(await again('key-1', fields, note), 'ConflictError');
       expect(await total()).toBe(1);
     });
 
@@ -397,9 +385,9 @@ describe('recordings', () => {
 
     it('is 409 when the recording has been deleted', async () => {
       const { body } = await again('key-1').expect(201);
-      await caller.delete(body.uri).expect(204);
+      await client.delete(body.uri).expect(204);
 
-      expectRefusal(await again('key-1'), 'ConflictError');
+      expectError(await again('key-1'), 'ConflictError');
       expect(await total()).toBe(0);
     });
 
@@ -413,7 +401,7 @@ describe('recordings', () => {
     it('belongs to one identity', async () => {
       const ids = new Set([(await again('key-1').expect(201)).body.id]);
       for (const identity of ['user-1', 'user-2']) {
-        const { body } = await caller.post('/v1/account/access-tokens', { identity }).expect(201);
+        const { body } = await client.post('/v1/account/access-tokens', { identity }).expect(201);
         const sent = () => again('key-1').set('Authorization', `Bearer ${body.token}`).expect(201);
         ids.add((await sent()).body.id);
         ids.add((await sent()).body.id);
@@ -425,7 +413,7 @@ describe('recordings', () => {
       const { body: first } = await again('key-1').expect(201);
       await service.database.query(
         `UPDATE idempotency_keys SET created_at = now() - interval '24 hours 1 minute' WHERE account_id = $1`,
-        [caller.accountId],
+        [client.accountId],
       );
       const { body: second, headers } = await again('key-1', {}, silenceWav(0.2)).expect(201);
 
@@ -448,11 +436,11 @@ describe('recordings', () => {
 
   describe('list', () => {
     it('answers with a page of recordings, newest first, in exactly their shape (2.6, D17)', async () => {
-      const [first, second] = [await upload(caller), await upload(caller, { custom_tags: '{"a":"b"}' })];
-      const answer = await caller.get(RECORDINGS).expect(200);
+      const [first, second] = [await upload(client), await upload(client, { custom_tags: '{"a":"b"}' })];
+      const answer = await client.get(RECORDINGS).expect(200);
 
       expect(answer.body).toStrictEqual({ ...pageOf('recordings'), ...envelope(RECORDINGS, { size: 2, total: 2 }) });
-      const own = { ...RECORDING, ...FRESH, tenant_id: caller.accountId };
+      const own = { ...RECORDING, ...FRESH, tenant_id: client.accountId };
       expect(answer.body.recordings).toStrictEqual([
         { ...own, id: second, custom_tags: { a: 'b' } },
         { ...own, id: first },
@@ -461,47 +449,47 @@ describe('recordings', () => {
     });
 
     it('is empty for an account without recordings', async () => {
-      const { body } = await caller.get(RECORDINGS).expect(200);
+      const { body } = await client.get(RECORDINGS).expect(200);
 
       expect(body).toStrictEqual({ recordings: [], ...envelope(RECORDINGS, {}) });
     });
 
     it('is ordered by time of creation and then by id, not by id alone (D17)', async () => {
-      const [old, a, b] = [await upload(caller), await upload(caller), await upload(caller)];
+      const [old, a, b] = [await upload(client), await upload(client), await upload(client)];
       await service.database.query(`UPDATE recordings SET created_at = '2026-01-01' WHERE id = ANY ($1)`, [[a, b]]);
       await service.database.query(`UPDATE recordings SET created_at = '2026-01-02' WHERE id = $1`, [old]);
-      const { body } = await caller.get(RECORDINGS).expect(200);
+      const { body } = await client.get(RECORDINGS).expect(200);
 
       expect(body.recordings.map(({ id }: { id: string }) => id)).toEqual([old, b, a]);
     });
 
     it('is walked by next_page_uri to its end, and empty past it (4.1, D17)', async () => {
       const ids: string[] = [];
-      for (let i = 0; i < 5; i++) ids.unshift(await upload(caller));
+      for (let i = 0; i < 5; i++) ids.unshift(await upload(client));
 
-      expect(await walk(caller, RECORDINGS, 'recordings', { limit: 2, total: 5 })).toEqual(ids);
+      expect(await walk(client, RECORDINGS, 'recordings', { limit: 2, total: 5 })).toEqual(ids);
 
-      const past = await caller.get(`${RECORDINGS}?page=3&limit=2`).expect(200);
+      const past = await client.get(`${RECORDINGS}?page=3&limit=2`).expect(200);
       expect(past.body).toStrictEqual({ recordings: [], ...envelope(RECORDINGS, { page: 3, limit: 2, total: 5 }) });
-      const far = await caller.get(`${RECORDINGS}?page=1000000000&limit=100`).expect(200);
+      const far = await client.get(`${RECORDINGS}?page=1000000000&limit=100`).expect(200);
       expect(far.body).toMatchObject({ recordings: [], total: 5, next_page_uri: null });
     });
 
     it('ends where the last page is exactly full', async () => {
-      for (let i = 0; i < 2; i++) await upload(caller);
+      for (let i = 0; i < 2; i++) await upload(client);
 
-      const { body } = await caller.get(`${RECORDINGS}?limit=2`).expect(200);
+      const { body } = await client.get(`${RECORDINGS}?limit=2`).expect(200);
       expect(body).toMatchObject(envelope(RECORDINGS, { limit: 2, size: 2, total: 2 }));
     });
 
     it('can be narrowed to a status, in the very moment in which it is reached (D19)', async () => {
-      const [waiting, heard, broken] = [await upload(caller), await upload(caller), await upload(caller)];
+      const [waiting, heard, broken] = [await upload(client), await upload(client), await upload(client)];
       await transcribe(service, heard);
       await fail(service, broken);
       const expected = { processing: waiting, transcribed: heard, failed: broken };
 
       for (const [status, id] of Object.entries(expected)) {
-        const { body } = await caller.get(`${RECORDINGS}?status=${status}`).expect(200);
+        const { body } = await client.get(`${RECORDINGS}?status=${status}`).expect(200);
         expect(body).toMatchObject(envelope(RECORDINGS, { size: 1, total: 1, filters: `&status=${status}` }));
         expect(body.recordings).toMatchObject([{ id, status }]);
       }
@@ -516,12 +504,12 @@ describe('recordings', () => {
       ];
       const ids: string[] = [];
       for (const time of times) {
-        ids.push(await upload(caller));
+        ids.push(await upload(client));
         await backdate(service, ids.at(-1) as string, time);
       }
       await fail(service, ids[2] as string);
       const found = async (filters: string) => {
-        const { body } = await caller.get(`${RECORDINGS}?limit=3&${filters}`).expect(200);
+        const { body } = await client.get(`${RECORDINGS}?limit=3&${filters}`).expect(200);
         const items = body.recordings as { id: string }[];
         const counted = { limit: 3, size: Math.min(3, body.total), total: body.total, filters: `&${filters}` };
         expect(body).toMatchObject(envelope(RECORDINGS, counted));
@@ -540,7 +528,7 @@ describe('recordings', () => {
     });
 
     it('writes the filters into its URIs in one order, however they are sent (D17)', async () => {
-      const { body } = await caller
+      const { body } = await client
         .get(`${RECORDINGS}?date_to=2026-03-31&status=failed&limit=5&date_from=2026-03-01&page=2`)
         .expect(200);
 
@@ -556,7 +544,7 @@ describe('recordings', () => {
     });
 
     it.each(BAD_PARAMETERS)('refuses ?%s, naming %s (D16, D19)', async (query, field) => {
-      expectInvalid(await caller.get(`${RECORDINGS}?${query}`), field);
+      expectInvalid(await client.get(`${RECORDINGS}?${query}`), field);
     });
 
     const notDays = [
@@ -579,29 +567,29 @@ describe('recordings', () => {
       'now',
     ];
     it.each(notDays.flatMap((day) => [`date_from=${day}`, `date_to=${day}`]))('refuses ?%s (D18)', async (query) => {
-      expectInvalid(await caller.get(`${RECORDINGS}?${query}`), query.split('=')[0] as string);
+      expectInvalid(await client.get(`${RECORDINGS}?${query}`), query.split('=')[0] as string);
     });
 
     it('refuses days in the wrong order, and a day twice (D16, D18)', async () => {
-      const order = await caller.get(`${RECORDINGS}?date_from=2026-03-02&date_to=2026-03-01`);
+      const order = await client.get(`${RECORDINGS}?date_from=2026-03-02&date_to=2026-03-01`);
       expectInvalid(order, 'date_from');
-      const twice = await caller.get(`${RECORDINGS}?date_from=2026-03-01&date_from=2026-03-02`);
+      const twice = await client.get(`${RECORDINGS}?date_from=2026-03-01&date_from=2026-03-02`);
       expectInvalid(twice, 'date_from');
     });
   });
 
   describe('get', () => {
     it('answers with the single shape (2.4)', async () => {
-      const id = await upload(caller);
-      const { body } = await caller.get(`${RECORDINGS}/${id}`).expect(200);
+      const id = await upload(client);
+      const { body } = await client.get(`${RECORDINGS}/${id}`).expect(200);
 
-      expect(body).toStrictEqual({ ...SINGLE_RECORDING, ...FRESH, id, tenant_id: caller.accountId });
-      expectInvalid(await caller.get(`${RECORDINGS}/${id}?expand=1`), 'expand');
+      expect(body).toStrictEqual({ ...SINGLE_RECORDING, ...FRESH, id, tenant_id: client.accountId });
+      expectInvalid(await client.get(`${RECORDINGS}/${id}?expand=1`), 'expand');
     });
 
     it('gives everybody their own, however many ask at once', async () => {
       const others = await Promise.all([service.account(), service.account()]);
-      const askers = await Promise.all([caller, ...others].map(async (asker) => ({ asker, own: await upload(asker) })));
+      const askers = await Promise.all([client, ...others].map(async (asker) => ({ asker, own: await upload(asker) })));
       const questions = Array.from({ length: 120 }, (_, i) => {
         const { asker, own } = askers[i % askers.length] as (typeof askers)[number];
         const foreign = (askers[(i + 1) % askers.length] as (typeof askers)[number]).own;
@@ -612,16 +600,16 @@ describe('recordings', () => {
       for (const [i, { status, body }] of answers.entries()) {
         const { asker, id, isOwn } = questions[i] as (typeof questions)[number];
         if (isOwn) expect({ status, body }).toMatchObject({ status: 200, body: { id, tenant_id: asker.accountId } });
-        else expectRefusal(answers[i] as (typeof answers)[number], 'NotFoundError');
+        else expectError(answers[i] as (typeof answers)[number], 'NotFoundError');
       }
     });
 
     it('shows what became of it: state, time, features, decoded length (D21, D22, D23)', async () => {
-      const [heard, broken] = [await upload(caller), await upload(caller)];
+      const [heard, broken] = [await upload(client), await upload(client)];
       await transcribe(service, heard, { durationMs: 1234 });
       await fail(service, broken);
 
-      expect((await caller.get(`${RECORDINGS}/${heard}`).expect(200)).body).toStrictEqual({
+      expect((await client.get(`${RECORDINGS}/${heard}`).expect(200)).body).toStrictEqual({
         ...SINGLE_RECORDING,
         ...FRESH,
         id: heard,
@@ -630,7 +618,7 @@ describe('recordings', () => {
         features: { speech_seconds: 0.1, no_speech: false },
         processed_at: SINGLE_RECORDING.created_at,
       });
-      expect((await caller.get(`${RECORDINGS}/${broken}`).expect(200)).body).toStrictEqual({
+      expect((await client.get(`${RECORDINGS}/${broken}`).expect(200)).body).toStrictEqual({
         ...SINGLE_RECORDING,
         ...FRESH,
         id: broken,
@@ -640,46 +628,46 @@ describe('recordings', () => {
       });
     });
 
-    it.each(STRANGE_IDS)('knows no id of another form: 404 for %s (D1)', async (_, spell) => {
-      const id = await upload(caller);
+    it.each(INVALID_IDS)('knows no id of another form: 404 for %s (D1)', async (_, spell) => {
+      const id = await upload(client);
       const path = `${RECORDINGS}/${spell(id)}`;
 
       for (const asking of [
-        caller.get(path),
-        caller.delete(path),
-        caller.post(`${path}/retry`),
-        caller.get(`${path}/transcription`),
+        client.get(path),
+        client.delete(path),
+        client.post(`${path}/retry`),
+        client.get(`${path}/transcription`),
       ]) {
-        expectRefusal(await asking, 'NotFoundError');
+        expectError(await asking, 'NotFoundError');
       }
-      await caller.get(`${RECORDINGS}/${id}`).expect(200);
+      await client.get(`${RECORDINGS}/${id}`).expect(200);
     });
   });
 
   const events = () =>
     service.database.query<{ id: string; kind: string; run: number }>(
       'SELECT id, kind, run FROM events WHERE account_id = $1 ORDER BY sequence',
-      [caller.accountId],
+      [client.accountId],
     );
 
   describe('retry (D23)', () => {
     it('answers 202 with the single shape, processing again', async () => {
-      const id = await upload(caller, { custom_tags: '{"a":"b"}' });
+      const id = await upload(client, { custom_tags: '{"a":"b"}' });
       await fail(service, id);
-      const answer = await caller.post(`${RECORDINGS}/${id}/retry`).expect(202);
+      const answer = await client.post(`${RECORDINGS}/${id}/retry`).expect(202);
 
       expect(answer.body).toStrictEqual({ ...SINGLE_RECORDING, ...FRESH, id, custom_tags: { a: 'b' } });
-      expect((await caller.get(`${RECORDINGS}/${id}`)).body).toEqual(answer.body);
+      expect((await client.get(`${RECORDINGS}/${id}`)).body).toEqual(answer.body);
       expect([await total('?status=failed'), await total('?status=processing')]).toEqual([0, 1]);
       expectHeaders(answer);
     });
 
     it('makes a new event of what comes next', async () => {
-      const id = await upload(caller);
+      const id = await upload(client);
       await fail(service, id);
-      await caller.post(`${RECORDINGS}/${id}/retry`).expect(202);
+      await client.post(`${RECORDINGS}/${id}/retry`).expect(202);
       await fail(service, id);
-      await caller.post(`${RECORDINGS}/${id}/retry`).expect(202);
+      await client.post(`${RECORDINGS}/${id}/retry`).expect(202);
       await transcribe(service, id);
 
       const found = await events();
@@ -689,47 +677,47 @@ describe('recordings', () => {
         ['recording.transcribed', 3],
       ]);
       expect(new Set(found.map((event) => event.id)).size).toBe(3);
-      await caller.get(`${RECORDINGS}/${id}/transcription`).expect(200);
+      await client.get(`${RECORDINGS}/${id}/transcription`).expect(200);
     });
 
     it('is 409 for a recording that has not failed', async () => {
-      const [waiting, heard] = [await upload(caller), await upload(caller)];
+      const [waiting, heard] = [await upload(client), await upload(client)];
       await transcribe(service, heard);
 
-      expectRefusal(await caller.post(`${RECORDINGS}/${waiting}/retry`), 'ConflictError');
-      expectRefusal(await caller.post(`${RECORDINGS}/${heard}/retry`), 'ConflictError');
+      expectError(await client.post(`${RECORDINGS}/${waiting}/retry`), 'ConflictError');
+      expectError(await client.post(`${RECORDINGS}/${heard}/retry`), 'ConflictError');
     });
 
     it('succeeds once of several at the same time', async () => {
-      const id = await upload(caller);
+      const id = await upload(client);
       await fail(service, id);
-      const answers = await Promise.all([1, 2, 3].map(() => caller.post(`${RECORDINGS}/${id}/retry`)));
+      const answers = await Promise.all([1, 2, 3].map(() => client.post(`${RECORDINGS}/${id}/retry`)));
 
       expect(statusesOf(answers)).toEqual([202, 409, 409]);
       expect(await total('?status=processing')).toBe(1);
     });
 
     it('takes no query parameter (D16)', async () => {
-      const id = await upload(caller);
+      const id = await upload(client);
       await fail(service, id);
 
-      expectInvalid(await caller.post(`${RECORDINGS}/${id}/retry?force=1`), 'force');
+      expectInvalid(await client.post(`${RECORDINGS}/${id}/retry?force=1`), 'force');
     });
   });
 
   describe('delete (D24)', () => {
     const objectOf = (recording: { s3_key: string }) =>
-      join(ground.environment.STORAGE_DIR as string, 'objects', recording.s3_key);
+      join(environment.variables.STORAGE_DIR as string, 'objects', recording.s3_key);
 
     /** Row, transcription, object and the note of its removal. */
     async function expectGone(recording: { id: string; s3_key: string }): Promise<void> {
       const gone = await Promise.all([
-        caller.get(`${RECORDINGS}/${recording.id}`),
-        caller.get(`${RECORDINGS}/${recording.id}/transcription`),
-        caller.delete(`${RECORDINGS}/${recording.id}`),
-        caller.post(`${RECORDINGS}/${recording.id}/retry`),
+        client.get(`${RECORDINGS}/${recording.id}`),
+        client.get(`${RECORDINGS}/${recording.id}/transcription`),
+        client.delete(`${RECORDINGS}/${recording.id}`),
+        client.post(`${RECORDINGS}/${recording.id}/retry`),
       ]);
-      for (const answer of gone) expectRefusal(answer, 'NotFoundError');
+      for (const answer of gone) expectError(answer, 'NotFoundError');
       await eventually(async () => {
         const [left] = await service.database.query<{ count: number }>(
           `SELECT (SELECT count(*) FROM object_removals WHERE object_key = $1)::int
@@ -747,26 +735,26 @@ describe('recordings', () => {
       ['under transcription', (id) => service.app.get(RecordingLeasesService).claim(id)],
       ['transcribed', (id) => transcribe(service, id)],
       ['failed', (id) => fail(service, id)],
-      ['tried again', (id) => fail(service, id).then(() => caller.post(`${RECORDINGS}/${id}/retry`).expect(202))],
+      ['tried again', (id) => fail(service, id).then(() => client.post(`${RECORDINGS}/${id}/retry`).expect(202))],
     ];
 
     it.each(states)('takes a recording that is %s: 204, and its audio goes with it', async (_, bring) => {
-      const { body: recording } = await caller.upload(NOTE).expect(201);
+      const { body: recording } = await client.upload(NOTE).expect(201);
       await bring(recording.id);
       await access(objectOf(recording));
 
-      const answer = await caller.delete(recording.uri).expect(204);
+      const answer = await client.delete(recording.uri).expect(204);
       expect(answer.text).toBe('');
       expectHeaders(answer);
       await expectGone(recording);
     });
 
     it('throws away a transcription in progress, and no event follows', async () => {
-      const id = await upload(caller);
+      const id = await upload(client);
       const processing = service.app.get(RecordingLeasesService);
       const lease = await processing.claim(id);
       if (!lease) throw new Error('not claimed');
-      await caller.delete(`${RECORDINGS}/${id}`).expect(204);
+      await client.delete(`${RECORDINGS}/${id}`).expect(204);
 
       expect(await processing.renew(lease)).toBe(false);
       expect(await processing.finish(lease, { status: 'failed', reason: 'x' })).toBe(false);
@@ -774,10 +762,10 @@ describe('recordings', () => {
     });
 
     it('leaves deliveries of what had happened on their way', async () => {
-      await caller.post('/v1/webhooks', { url: 'http://127.0.0.1:1/', events: ['recording.transcribed'] }).expect(201);
-      const id = await upload(caller);
+      await client.post('/v1/webhooks', { url: 'http://127.0.0.1:1/', events: ['recording.transcribed'] }).expect(201);
+      const id = await upload(client);
       await transcribe(service, id, { text: 'something private' });
-      await caller.delete(`${RECORDINGS}/${id}`).expect(204);
+      await client.delete(`${RECORDINGS}/${id}`).expect(204);
 
       const [delivery] = await service.database.query<{ status: string; body: string }>(
         'SELECT d.status, e.body FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.recording_id = $1',
@@ -788,18 +776,18 @@ describe('recordings', () => {
     });
 
     it('succeeds once of several at the same time', async () => {
-      const id = await upload(caller);
-      const answers = await Promise.all([1, 2, 3].map(() => caller.delete(`${RECORDINGS}/${id}`)));
+      const id = await upload(client);
+      const answers = await Promise.all([1, 2, 3].map(() => client.delete(`${RECORDINGS}/${id}`)));
 
       expect(statusesOf(answers)).toEqual([204, 404, 404]);
       expect(await total()).toBe(0);
     });
 
     it('takes no query parameter (D16)', async () => {
-      const id = await upload(caller);
-      expectInvalid(await caller.delete(`${RECORDINGS}/${id}?keep=audio`), 'keep');
+      const id = await upload(client);
+      expectInvalid(await client.delete(`${RECORDINGS}/${id}?keep=audio`), 'keep');
 
-      await caller.get(`${RECORDINGS}/${id}`).expect(200);
+      await client.get(`${RECORDINGS}/${id}`).expect(200);
     });
   });
 });

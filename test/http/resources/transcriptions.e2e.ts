@@ -2,41 +2,28 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { garbage, type PretendedFormat, silenceWav } from '../../support/audio/audio-bytes.js';
-import type { Caller } from '../../support/http/api-client.js';
+import type { ApiClient } from '../../support/http/api-client.js';
 import { eventually } from '../../support/service/eventually.js';
 import { expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { useService } from '../../support/service/test-service.js';
 import { FAILED_EVENT, FEATURES, SINGLE_RECORDING, TRANSCRIPTION, WORD } from '../../support/http/response-shapes.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
 import { signatureProblems, WebhookReceiver } from '../../support/servers/webhook-receiver.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 const RECORDINGS = '/v1/recordings';
 const of = (id: string): string => `${RECORDINGS}/${id}/transcription`;
 
 describe('a transcription', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api' });
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
   it('is 404 TRANSCRIPTION_NOT_READY while the recording is processing (D26)', async () => {
-    const answer = await caller.get(of(await upload(caller)));
+    const answer = await client.get(of(await upload(client)));
 
     expect(answer.status).toBe(404);
     const error = { code: 'TRANSCRIPTION_NOT_READY', message: expect.any(String), type: 'NotFoundError', details: {} };
@@ -45,9 +32,9 @@ describe('a transcription', () => {
   });
 
   it('is 404 TRANSCRIPTION_FAILED with the reason when it has failed (D26)', async () => {
-    const id = await upload(caller);
+    const id = await upload(client);
     await fail(service, id, 'The file contains no audio');
-    const answer = await caller.get(of(id));
+    const answer = await client.get(of(id));
 
     expect(answer.status).toBe(404);
     const details = { reason: 'The file contains no audio' };
@@ -57,23 +44,23 @@ describe('a transcription', () => {
   });
 
   it('is not ready again after a retry (D23, D26)', async () => {
-    const id = await upload(caller);
+    const id = await upload(client);
     await fail(service, id);
-    await caller.post(`${RECORDINGS}/${id}/retry`).expect(202);
+    await client.post(`${RECORDINGS}/${id}/retry`).expect(202);
 
-    const { body } = await caller.get(of(id)).expect(404);
+    const { body } = await client.get(of(id)).expect(404);
     expect(body.error.code).toBe('TRANSCRIPTION_NOT_READY');
   });
 
   it('is shown with exactly the fields of its shape (2.5, D2, D27)', async () => {
-    const id = await upload(caller);
+    const id = await upload(client);
     await transcribe(service, id, { text: 'good morning', language: 'english' });
-    const answer = await caller.get(of(id)).expect(200);
+    const answer = await client.get(of(id)).expect(200);
 
     expect(answer.body).toStrictEqual({
       ...TRANSCRIPTION,
       recording_id: id,
-      tenant_id: caller.accountId,
+      tenant_id: client.accountId,
       text: 'good morning',
       confidence: 0.9,
       language: 'english',
@@ -81,47 +68,44 @@ describe('a transcription', () => {
       uri: of(id),
     });
     expectHeaders(answer);
-    expectInvalid(await caller.get(`${of(id)}?format=srt`), 'format');
+    expectInvalid(await client.get(`${of(id)}?format=srt`), 'format');
   });
 
   it('keeps any text, in any script and of any length (D27)', async () => {
-    const id = await upload(caller);
+    const id = await upload(client);
     const text = `„Grüß Gott“, said 王さん 🎙 — ${'und so weiter '.repeat(10_000)}`;
     await transcribe(service, id, { text });
 
-    expect((await caller.get(of(id)).expect(200)).body.text).toBe(text);
+    expect((await client.get(of(id)).expect(200)).body.text).toBe(text);
   });
 
   it('of a recording without speech is empty, and no error (D23)', async () => {
-    const id = await upload(caller);
+    const id = await upload(client);
     await transcribe(service, id, { text: '', noSpeech: true });
 
-    const { body } = await caller.get(of(id)).expect(200);
+    const { body } = await client.get(of(id)).expect(200);
     expect(body).toMatchObject({ text: '', confidence: 0, words: '[]' });
   });
 });
 
 describe('the real engine', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
   let receiver: WebhookReceiver;
   const secret = 'a secret that signs deliveries';
 
+  const service = useService();
+  const { environment } = service;
+
   beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground);
     receiver = await WebhookReceiver.listen();
   });
 
   afterAll(async () => {
     await receiver.close();
-    await service.close();
-    await ground.clear();
   });
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
   const eventsOf = (id: string) => receiver.requests.filter(({ body }) => body.toString().includes(id));
@@ -132,8 +116,8 @@ describe('the real engine', () => {
     ['ogg', { sample_rate: 48_000, audio_codec: 'opus', bit_rate: expect.any(Number) }],
     ['webm', { sample_rate: 48_000, audio_codec: 'opus' }],
   ])('fills a recording in %s (D21, D22) and its transcription (D27)', async (format, facts) => {
-    const { body: created } = await caller.upload(`go-forward-ten-meters.${format}`).expect(201);
-    const recording = await caller.finished(created.id);
+    const { body: created } = await client.upload(`go-forward-ten-meters.${format}`).expect(201);
+    const recording = await client.finished(created.id);
 
     const { code: _, ...single } = created;
     expect(recording).toStrictEqual({
@@ -150,7 +134,7 @@ describe('the real engine', () => {
     const { speech_seconds: speech, no_speech: silent } = recording.features as Record<string, number>;
     expect([silent, (speech as number) > 0.5, (speech as number) <= seconds]).toEqual([false, true, true]);
 
-    const { body } = await caller.get(of(created.id)).expect(200);
+    const { body } = await client.get(of(created.id)).expect(200);
     expect(body).toStrictEqual({
       ...TRANSCRIPTION,
       recording_id: created.id,
@@ -168,46 +152,46 @@ describe('the real engine', () => {
   });
 
   it('hears nothing in silence: transcribed, with an empty text and no word made up (D23)', async () => {
-    const { body: created } = await caller.upload(silenceWav(2), { language: 'english' }).expect(201);
-    const recording = await caller.finished(created.id);
+    const { body: created } = await client.upload(silenceWav(2), { language: 'english' }).expect(201);
+    const recording = await client.finished(created.id);
 
     expect(recording).toMatchObject({
       status: 'transcribed',
       duration_seconds: 2,
       features: { speech_seconds: 0, no_speech: true },
     });
-    const { body } = await caller.get(of(created.id)).expect(200);
+    const { body } = await client.get(of(created.id)).expect(200);
     expect(body).toMatchObject({ text: '', words: '[]', confidence: 0, language: 'english' });
   });
 
   it('fails a recording in a language that it does not speak, and says so (D20, D26)', async () => {
-    const { body: created } = await caller.upload(silenceWav(1), { language: 'German' }).expect(201);
-    const recording = await caller.finished(created.id);
+    const { body: created } = await client.upload(silenceWav(1), { language: 'German' }).expect(201);
+    const recording = await client.finished(created.id);
 
     expect(recording).toMatchObject({ status: 'failed', features: null });
-    const { body } = await caller.get(of(created.id)).expect(404);
+    const { body } = await client.get(of(created.id)).expect(404);
     expect(body.error.details.reason).toMatch(/german/);
   });
 
   it.each<PretendedFormat>(['wav', 'mp3', 'ogg', 'webm'])(
     'fails what only looks like %s, and a retry fails again with an event of its own (D21, D23, D29)',
     async (format) => {
-      await caller.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'], secret }).expect(201);
-      const { body: created } = await caller.upload(garbage(format, 7)).expect(201);
+      await client.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'], secret }).expect(201);
+      const { body: created } = await client.upload(garbage(format, 7)).expect(201);
       const { id } = created;
-      const failed = await caller.finished(id);
+      const failed = await client.finished(id);
       expect(failed).toMatchObject({ status: 'failed', features: null, duration_seconds: 0 });
       expect(failed.processed_at).toStrictEqual(SINGLE_RECORDING.updated_at);
-      const { body: none } = await caller.get(of(id)).expect(404);
+      const { body: none } = await client.get(of(id)).expect(404);
       expect(none.error).toMatchObject({
         code: 'TRANSCRIPTION_FAILED',
         details: { reason: expect.stringMatching(/\w/) },
       });
       await receiver.waitFor(() => eventsOf(id).length === 1);
 
-      const { body: retried } = await caller.post(`${RECORDINGS}/${id}/retry`).expect(202);
+      const { body: retried } = await client.post(`${RECORDINGS}/${id}/retry`).expect(202);
       expect(retried).toMatchObject({ status: 'processing', processed_at: null, features: null });
-      expect((await caller.finished(id)).status).toBe('failed');
+      expect((await client.finished(id)).status).toBe('failed');
       await receiver.waitFor(() => eventsOf(id).length === 2);
 
       const [first, second] = eventsOf(id);
@@ -224,8 +208,8 @@ describe('the real engine', () => {
   );
 
   it('still processes what a suspended account had sent (D4)', async () => {
-    const { body: created } = await caller.upload('go-forward-ten-meters.wav').expect(201);
-    await service.app.get(AccountService).update(caller.accountId, { status: 'suspended' });
+    const { body: created } = await client.upload('go-forward-ten-meters.wav').expect(201);
+    await service.app.get(AccountService).update(client.accountId, { status: 'suspended' });
     await eventually(async () => {
       const [row] = await service.database.query<{ status: string }>('SELECT status FROM recordings WHERE id = $1', [
         created.id,
@@ -233,12 +217,12 @@ describe('the real engine', () => {
       return row?.status === 'transcribed';
     });
 
-    await caller.get(of(created.id)).expect(403);
+    await client.get(of(created.id)).expect(403);
   });
 
   it('throws its work away when the recording is deleted meanwhile, and no event follows (D24)', async () => {
-    await caller.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'], secret }).expect(201);
-    const { body: doomed } = await caller.upload('jfk.wav').expect(201);
+    await client.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'], secret }).expect(201);
+    const { body: doomed } = await client.upload('jfk.wav').expect(201);
     await eventually(async () => {
       const [row] = await service.database.query<{ lease_token: string | null }>(
         'SELECT lease_token FROM recordings WHERE id = $1',
@@ -246,14 +230,14 @@ describe('the real engine', () => {
       );
       return row?.lease_token;
     });
-    await caller.delete(doomed.uri).expect(204);
-    const { body: next } = await caller.upload('go-forward-ten-meters.wav').expect(201);
-    expect((await caller.finished(next.id)).status).toBe('transcribed');
+    await client.delete(doomed.uri).expect(204);
+    const { body: next } = await client.upload('go-forward-ten-meters.wav').expect(201);
+    expect((await client.finished(next.id)).status).toBe('transcribed');
     await receiver.waitFor(() => eventsOf(next.id).length === 1);
 
     const kept = await service.database.query('SELECT id FROM events WHERE recording_id = $1', [doomed.id]);
     expect([kept, eventsOf(doomed.id)]).toEqual([[], []]);
-    const object = join(ground.environment.STORAGE_DIR as string, 'objects', doomed.s3_key);
+    const object = join(environment.variables.STORAGE_DIR as string, 'objects', doomed.s3_key);
     await eventually(() =>
       access(object).then(
         () => false,

@@ -2,18 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
-import type { Caller } from '../../support/http/api-client.js';
+import type { ApiClient } from '../../support/http/api-client.js';
 import { addWebhooks } from '../../support/state/filler-rows.js';
 import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
-import { expectHeaders, expectInvalid, expectRefusal, statusesOf } from '../../support/http/expect-errors.js';
-import { type Ground, prepareGround, type Service, startService } from '../../support/service/service.js';
+import { expectHeaders, expectInvalid, expectError, statusesOf } from '../../support/http/expect-errors.js';
+import { startService, useService } from '../../support/service/test-service.js';
 import { CREATED_WEBHOOK, pageOf, WEBHOOK } from '../../support/http/response-shapes.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
-import { STRANGE_IDS } from '../../support/http/invalid-ids.js';
-import { SERVICE_TIMEOUT } from '../../support/service/timeouts.js';
+import { INVALID_IDS } from '../../support/http/invalid-ids.js';
 import { FIXTURES } from '../../support/paths.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
 
 const HOOKS = '/v1/webhooks';
 const URL_ = 'https://hooks.example.com/notes';
@@ -34,26 +31,17 @@ interface Delivery {
 }
 
 describe('webhooks', () => {
-  let ground: Ground;
-  let service: Service;
-  let caller: Caller;
+  let client: ApiClient;
 
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api', WEBHOOK_ALLOWED_CIDRS: '' });
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
-  });
+  const service = useService({ ROLES: 'api', WEBHOOK_ALLOWED_CIDRS: '' });
+  const { environment } = service;
 
   beforeEach(async () => {
-    caller = await service.account();
+    client = await service.account();
   });
 
   async function create(body: object = {}): Promise<{ id: string } & Record<string, unknown>> {
-    return (await caller.post(HOOKS, { ...GOOD, ...body }).expect(201)).body;
+    return (await client.post(HOOKS, { ...GOOD, ...body }).expect(201)).body;
   }
 
   /** What deliveries are signed with, as it lies in the table. */
@@ -70,12 +58,12 @@ describe('webhooks', () => {
     service.database.query<Delivery>(
       `SELECT d.status, d.last_error, d.webhook_id, e.kind FROM deliveries d JOIN events e ON e.id = d.event_id
        WHERE d.account_id = $1 ORDER BY d.id`,
-      [caller.accountId],
+      [client.accountId],
     );
 
   describe('create', () => {
     it('answers 201 with the creation shape, without updated_at (2.3, D2, D29)', async () => {
-      const answer = await caller.post(HOOKS, { ...GOOD, secret: 'sixteen-letters!' }).expect(201);
+      const answer = await client.post(HOOKS, { ...GOOD, secret: 'sixteen-letters!' }).expect(201);
 
       expect(answer.body).toStrictEqual({ ...CREATED_WEBHOOK, ...GOOD, secret: 'sixteen-letters!' });
       expect(answer.body.uri).toBe(`${HOOKS}/${answer.body.id}`);
@@ -94,9 +82,9 @@ describe('webhooks', () => {
       const secret = 'a secret that is given';
       const { id } = await create({ secret });
       const answers = await Promise.all([
-        caller.get(HOOKS).expect(200),
-        caller.get(`${HOOKS}/${id}`).expect(200),
-        caller.put(`${HOOKS}/${id}`, { ...GOOD, secret }).expect(200),
+        client.get(HOOKS).expect(200),
+        client.get(`${HOOKS}/${id}`).expect(200),
+        client.put(`${HOOKS}/${id}`, { ...GOOD, secret }).expect(200),
       ]);
 
       expect(answers.map(({ text }) => text).join()).not.toContain(secret);
@@ -125,7 +113,7 @@ describe('webhooks', () => {
       await create();
       await create();
 
-      expect((await caller.get(HOOKS)).body.total).toBe(2);
+      expect((await client.get(HOOKS)).body.total).toBe(2);
     });
 
     it.each<[string, object, string]>([
@@ -153,8 +141,8 @@ describe('webhooks', () => {
       ['a status, which only PUT takes', { status: 'disabled' }, 'status'],
       ['an unknown field', { description: 'x' }, 'description'],
     ])('refuses %s, naming the field (D29, 2001)', async (_, body, field) => {
-      expectInvalid(await caller.post(HOOKS, { ...GOOD, ...body }), field);
-      expect((await caller.get(HOOKS)).body.total).toBe(0);
+      expectInvalid(await client.post(HOOKS, { ...GOOD, ...body }), field);
+      expect((await client.get(HOOKS)).body.total).toBe(0);
     });
 
     it('takes a url of 2048 characters', async () => {
@@ -164,14 +152,14 @@ describe('webhooks', () => {
     it.each(Object.entries(addresses.refused))('refuses an address that is not public: %s (D29)', async (_, cases) => {
       const answers = Object.keys(cases).map(async (url) => ({
         url,
-        answer: await caller.post(HOOKS, { ...GOOD, url: fill(url) }),
+        answer: await client.post(HOOKS, { ...GOOD, url: fill(url) }),
       }));
 
       for (const { url, answer } of await Promise.all(answers)) {
         expect([url, answer.status]).toEqual([url, 400]);
         expectInvalid(answer, 'url');
       }
-      expect((await caller.get(HOOKS)).body.total).toBe(0);
+      expect((await client.get(HOOKS)).body.total).toBe(0);
     });
 
     it('takes every other address as it was sent, also one that has no address yet (D29)', async () => {
@@ -182,9 +170,9 @@ describe('webhooks', () => {
     });
 
     it('takes a local address, whatever its port, where the operator allows its network (D29)', async () => {
-      const local = await startService(ground, { ROLES: 'api', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8,10.1.0.0/16' });
+      const local = await startService(environment, { ROLES: 'api', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8,10.1.0.0/16' });
       try {
-        const there = caller.at(local.url);
+        const there = client.at(local.url);
         for (const url of ['http://127.0.0.1:22/', 'http://localhost:6379/', 'http://10.1.2.3/']) {
           await there.post(HOOKS, { ...GOOD, url }).expect(201);
         }
@@ -195,29 +183,29 @@ describe('webhooks', () => {
     });
 
     it('takes no query parameter (D16)', async () => {
-      expectInvalid(await caller.post(`${HOOKS}?dry_run=1`, GOOD), 'dry_run');
+      expectInvalid(await client.post(`${HOOKS}?dry_run=1`, GOOD), 'dry_run');
     });
 
     it('stops at 50 webhooks, however many are asked for at once; disabled ones count (D7)', async () => {
-      const [first] = await addWebhooks(service, caller, 43);
-      const answers = await Promise.all(Array.from({ length: 15 }, () => caller.post(HOOKS, GOOD)));
+      const [first] = await addWebhooks(service, client, 43);
+      const answers = await Promise.all(Array.from({ length: 15 }, () => client.post(HOOKS, GOOD)));
       expect(statusesOf(answers)).toEqual([...Array(7).fill(201), ...Array(8).fill(400)]);
       for (const answer of answers) {
-        if (answer.status !== 201) expectRefusal(answer, 'LimitExceededError', { maximum: 50 });
+        if (answer.status !== 201) expectError(answer, 'LimitExceededError', { maximum: 50 });
       }
 
-      await caller.put(`${HOOKS}/${first}`, { ...GOOD, status: 'disabled' }).expect(200);
-      expectRefusal(await caller.post(HOOKS, GOOD), 'LimitExceededError', { maximum: 50 });
-      await caller.delete(`${HOOKS}/${first}`).expect(204);
+      await client.put(`${HOOKS}/${first}`, { ...GOOD, status: 'disabled' }).expect(200);
+      expectError(await client.post(HOOKS, GOOD), 'LimitExceededError', { maximum: 50 });
+      await client.delete(`${HOOKS}/${first}`).expect(204);
       await create();
-      expectRefusal(await caller.post(HOOKS, GOOD), 'LimitExceededError', { maximum: 50 });
+      expectError(await client.post(HOOKS, GOOD), 'LimitExceededError', { maximum: 50 });
     });
   });
 
   describe('list', () => {
     it('answers with a page of webhooks, newest first, in exactly their shape (2.6, D17)', async () => {
       const [first, second] = [await create({ url: `${URL_}/1` }), await create({ url: `${URL_}/2` })];
-      const answer = await caller.get(HOOKS).expect(200);
+      const answer = await client.get(HOOKS).expect(200);
 
       expect(answer.body).toStrictEqual({ ...pageOf('webhooks'), ...envelope(HOOKS, { size: 2, total: 2 }) });
       expect(answer.body.webhooks).toStrictEqual([
@@ -228,7 +216,7 @@ describe('webhooks', () => {
     });
 
     it('is empty for an account without webhooks', async () => {
-      const { body } = await caller.get(HOOKS).expect(200);
+      const { body } = await client.get(HOOKS).expect(200);
 
       expect(body).toStrictEqual({ webhooks: [], ...envelope(HOOKS, {}) });
     });
@@ -237,22 +225,22 @@ describe('webhooks', () => {
       const ids: string[] = [];
       for (let i = 0; i < 5; i++) ids.unshift((await create()).id);
 
-      expect(await walk(caller, HOOKS, 'webhooks', { limit: 2, total: 5 })).toEqual(ids);
+      expect(await walk(client, HOOKS, 'webhooks', { limit: 2, total: 5 })).toEqual(ids);
 
-      const past = await caller.get(`${HOOKS}?page=3&limit=2`).expect(200);
+      const past = await client.get(`${HOOKS}?page=3&limit=2`).expect(200);
       expect(past.body).toStrictEqual({ webhooks: [], ...envelope(HOOKS, { page: 3, limit: 2, total: 5 }) });
-      await caller.get(`${HOOKS}?page=1000000000&limit=100`).expect(200);
+      await client.get(`${HOOKS}?page=1000000000&limit=100`).expect(200);
     });
 
     it('can be narrowed to a status, which the page URIs repeat (D17, D19)', async () => {
       const [on, off] = [await create(), await create()];
-      await caller.put(`${HOOKS}/${off.id}`, { ...GOOD, status: 'disabled' }).expect(200);
+      await client.put(`${HOOKS}/${off.id}`, { ...GOOD, status: 'disabled' }).expect(200);
 
       for (const [status, id] of [
         ['active', on.id],
         ['disabled', off.id],
       ] as const) {
-        const { body } = await caller.get(`${HOOKS}?status=${status}`).expect(200);
+        const { body } = await client.get(`${HOOKS}?status=${status}`).expect(200);
         expect(body).toMatchObject(envelope(HOOKS, { size: 1, total: 1, filters: `&status=${status}` }));
         expect(body.webhooks).toMatchObject([{ id, status }]);
       }
@@ -261,7 +249,7 @@ describe('webhooks', () => {
     it.each([...BAD_PARAMETERS, ['status=expired', 'status'] as [string, string]])(
       'refuses ?%s, naming %s (D16, D19)',
       async (query, field) => {
-        expectInvalid(await caller.get(`${HOOKS}?${query}`), field);
+        expectInvalid(await client.get(`${HOOKS}?${query}`), field);
       },
     );
   });
@@ -270,9 +258,9 @@ describe('webhooks', () => {
     it('answers with the webhook as the list shows it (D29)', async () => {
       const { id } = await create();
 
-      const { body } = await caller.get(`${HOOKS}/${id}`).expect(200);
+      const { body } = await client.get(`${HOOKS}/${id}`).expect(200);
       expect(body).toStrictEqual({ ...WEBHOOK, ...GOOD, id, status: 'active', uri: `${HOOKS}/${id}` });
-      expectInvalid(await caller.get(`${HOOKS}/${id}?secret=1`), 'secret');
+      expectInvalid(await client.get(`${HOOKS}/${id}?secret=1`), 'secret');
     });
   });
 
@@ -280,7 +268,7 @@ describe('webhooks', () => {
     it('answers 200 with the webhook, without its secret (4.4, D29)', async () => {
       const { id, created_at: createdAt } = await create();
       const change = { url: 'https://other.example.com/', events: ['recording.failed'] };
-      const answer = await caller.put(`${HOOKS}/${id}`, change).expect(200);
+      const answer = await client.put(`${HOOKS}/${id}`, change).expect(200);
 
       expect(answer.body).toStrictEqual({
         ...WEBHOOK,
@@ -289,22 +277,22 @@ describe('webhooks', () => {
         status: 'active',
         created_at: (createdAt as string).slice(0, 19),
       });
-      expect((await caller.get(`${HOOKS}/${id}`)).body).toEqual(answer.body);
+      expect((await client.get(`${HOOKS}/${id}`)).body).toEqual(answer.body);
       expectHeaders(answer);
     });
 
     it('keeps the secret when none is sent, and takes a new one (D29)', async () => {
       const { id, secret } = await create();
-      await caller.put(`${HOOKS}/${id}`, GOOD).expect(200);
+      await client.put(`${HOOKS}/${id}`, GOOD).expect(200);
       expect((await storedSecret(id)).plain).toBe(secret);
 
-      await caller.put(`${HOOKS}/${id}`, { ...GOOD, secret: 'another secret of mine' }).expect(200);
+      await client.put(`${HOOKS}/${id}`, { ...GOOD, secret: 'another secret of mine' }).expect(200);
       expect((await storedSecret(id)).plain).toBe('another secret of mine');
     });
 
     it('switches off and on, and keeps the status when none is sent (D29)', async () => {
       const { id } = await create();
-      const put = async (body: object) => (await caller.put(`${HOOKS}/${id}`, { ...GOOD, ...body }).expect(200)).body;
+      const put = async (body: object) => (await client.put(`${HOOKS}/${id}`, { ...GOOD, ...body }).expect(200)).body;
 
       expect((await put({ status: 'disabled' })).status).toBe('disabled');
       expect((await put({})).status).toBe('disabled');
@@ -325,55 +313,55 @@ describe('webhooks', () => {
       ['an unknown field', { id: randomUUID() }, 'id'],
     ])('refuses %s, naming the field, and changes nothing (D29)', async (_, body, field) => {
       const { id } = await create();
-      const before = await caller.get(`${HOOKS}/${id}`).expect(200);
+      const before = await client.get(`${HOOKS}/${id}`).expect(200);
 
-      expectInvalid(await caller.put(`${HOOKS}/${id}`, { ...GOOD, ...body }), field);
-      expect((await caller.get(`${HOOKS}/${id}`)).body).toEqual(before.body);
+      expectInvalid(await client.put(`${HOOKS}/${id}`, { ...GOOD, ...body }), field);
+      expect((await client.get(`${HOOKS}/${id}`)).body).toEqual(before.body);
     });
 
     it('takes no query parameter (D16)', async () => {
       const { id } = await create();
 
-      expectInvalid(await caller.put(`${HOOKS}/${id}?status=disabled`, GOOD), 'status', /not a parameter/);
+      expectInvalid(await client.put(`${HOOKS}/${id}?status=disabled`, GOOD), 'status', /not a parameter/);
     });
   });
 
   describe('delete', () => {
     it('answers 204 without a body, and 404 for a second time', async () => {
       const { id } = await create();
-      const answer = await caller.delete(`${HOOKS}/${id}`).expect(204);
+      const answer = await client.delete(`${HOOKS}/${id}`).expect(204);
 
       expect(answer.text).toBe('');
       expectHeaders(answer);
-      expectRefusal(await caller.delete(`${HOOKS}/${id}`), 'NotFoundError');
-      expectRefusal(await caller.get(`${HOOKS}/${id}`), 'NotFoundError');
-      expectRefusal(await caller.put(`${HOOKS}/${id}`, GOOD), 'NotFoundError');
-      expect((await caller.get(HOOKS)).body.total).toBe(0);
+      expectError(await client.delete(`${HOOKS}/${id}`), 'NotFoundError');
+      expectError(await client.get(`${HOOKS}/${id}`), 'NotFoundError');
+      expectError(await client.put(`${HOOKS}/${id}`, GOOD), 'NotFoundError');
+      expect((await client.get(HOOKS)).body.total).toBe(0);
     });
 
     it('takes no query parameter (D16)', async () => {
       const { id } = await create();
-      expectInvalid(await caller.delete(`${HOOKS}/${id}?all=1`), 'all');
+      expectInvalid(await client.delete(`${HOOKS}/${id}?all=1`), 'all');
 
-      await caller.get(`${HOOKS}/${id}`).expect(200);
+      await client.get(`${HOOKS}/${id}`).expect(200);
     });
   });
 
-  it.each(STRANGE_IDS)('have no id of another form: 404 for %s (D1)', async (_, spell) => {
+  it.each(INVALID_IDS)('have no id of another form: 404 for %s (D1)', async (_, spell) => {
     const { id } = await create();
     const path = `${HOOKS}/${spell(id)}`;
 
-    expectRefusal(await caller.get(path), 'NotFoundError');
-    expectRefusal(await caller.put(path, GOOD), 'NotFoundError');
-    expectRefusal(await caller.delete(path), 'NotFoundError');
-    await caller.get(`${HOOKS}/${id}`).expect(200);
+    expectError(await client.get(path), 'NotFoundError');
+    expectError(await client.put(path, GOOD), 'NotFoundError');
+    expectError(await client.delete(path), 'NotFoundError');
+    await client.get(`${HOOKS}/${id}`).expect(200);
   });
 
   describe('who gets an event (D29)', () => {
     it('is settled when the recording ends: those that are active and subscribed then', async () => {
       const [all, failed, disabled] = [await create(), await create({ events: ['recording.failed'] }), await create()];
-      await caller.put(`${HOOKS}/${disabled.id}`, { ...GOOD, status: 'disabled' }).expect(200);
-      const [heard, broken] = [await upload(caller), await upload(caller)];
+      await client.put(`${HOOKS}/${disabled.id}`, { ...GOOD, status: 'disabled' }).expect(200);
+      const [heard, broken] = [await upload(client), await upload(client)];
       await transcribe(service, heard);
       await fail(service, broken);
       await create();
@@ -387,23 +375,23 @@ describe('webhooks', () => {
     it('is nobody of another account', async () => {
       const other = await service.account();
       await other.post(HOOKS, GOOD).expect(201);
-      await transcribe(service, await upload(caller));
+      await transcribe(service, await upload(client));
 
       expect(await deliveries()).toEqual([]);
     });
 
     it('loses what is pending when it is deleted, and nobody else does', async () => {
       const [gone, stays] = [await create(), await create()];
-      await transcribe(service, await upload(caller));
-      await caller.delete(`${HOOKS}/${gone.id}`).expect(204);
+      await transcribe(service, await upload(client));
+      await client.delete(`${HOOKS}/${gone.id}`).expect(204);
 
       expect(await deliveries()).toMatchObject([{ webhook_id: stays.id, status: 'pending' }]);
     });
 
     it('ends what is pending as failed when it is disabled', async () => {
       const [off, on] = [await create(), await create()];
-      await transcribe(service, await upload(caller));
-      await caller.put(`${HOOKS}/${off.id}`, { ...GOOD, status: 'disabled' }).expect(200);
+      await transcribe(service, await upload(client));
+      await client.put(`${HOOKS}/${off.id}`, { ...GOOD, status: 'disabled' }).expect(200);
 
       const found = Object.fromEntries((await deliveries()).map((delivery) => [delivery.webhook_id, delivery]));
       expect(found[off.id]).toMatchObject({ status: 'failed', last_error: 'webhook disabled' });

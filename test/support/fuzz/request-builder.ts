@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SCOPES } from '../../../src/access/scopes.js';
-import type { Caller } from '../http/api-client.js';
-import type { Service } from '../service/service.js';
+import type { ApiClient } from '../http/api-client.js';
+import type { TestService } from '../service/test-service.js';
 import { fail, transcribe } from '../state/recording-states.js';
 import type { DescribedOperation } from './description.js';
 import { exampleBody } from './rule-plans.js';
@@ -12,7 +12,7 @@ import { encodeBody, encodeQuery, send, type WireRequest } from './wire.js';
 const REQUESTS_OF_AN_ACCOUNT = 25;
 
 /** What a row can be brought to before a request meets it; rows of other kinds are as they were made. */
-const STATES: Record<string, ((service: Service, id: string) => Promise<void>)[]> = {
+const STATES: Record<string, ((service: TestService, id: string) => Promise<void>)[]> = {
   recording_id: [async () => undefined, transcribe, fail],
 };
 
@@ -20,21 +20,21 @@ const STATES: Record<string, ((service: Service, id: string) => Promise<void>)[]
  * Makes of a plan a request that can be sent: with credentials, and with rows behind its path ids. A request that may
  * change its row gets one of its own, so that each request finds what it asks for whatever went before it.
  */
-export class Stage {
-  private owner: Caller | null = null;
+export class RequestBuilder {
+  private owner: ApiClient | null = null;
   private token = '';
   private requests = 0;
   private readonly ownRows = new Map<string, string>();
   private readonly foreignRows = new Map<string, string>();
 
   private constructor(
-    private readonly service: Service,
+    private readonly service: TestService,
     private readonly operations: DescribedOperation[],
-    private readonly stranger: Caller,
+    private readonly stranger: ApiClient,
   ) {}
 
-  static async open(service: Service, operations: DescribedOperation[]): Promise<Stage> {
-    return new Stage(service, operations, await service.account());
+  static async open(service: TestService, operations: DescribedOperation[]): Promise<RequestBuilder> {
+    return new RequestBuilder(service, operations, await service.account());
   }
 
   async prepare(operation: DescribedOperation, plan: Plan): Promise<WireRequest> {
@@ -53,7 +53,7 @@ export class Stage {
     };
   }
 
-  private async currentOwner(): Promise<Caller> {
+  private async currentOwner(): Promise<ApiClient> {
     if (!this.owner || this.requests++ >= REQUESTS_OF_AN_ACCOUNT) {
       this.requests = 0;
       this.ownRows.clear();
@@ -65,7 +65,7 @@ export class Stage {
   }
 
   private async headersOf(
-    owner: Caller,
+    owner: ApiClient,
     kind: CredentialsKind,
     { scope }: DescribedOperation,
   ): Promise<Record<string, string>> {
@@ -80,7 +80,7 @@ export class Stage {
     return (await this.service.key(owner, others)).headers;
   }
 
-  private async spell(owner: Caller, operation: DescribedOperation, name: string, id: PathId): Promise<string> {
+  private async spell(owner: ApiClient, operation: DescribedOperation, name: string, id: PathId): Promise<string> {
     if (id.kind === 'nonsense') return id.encoded;
     if (id.kind === 'foreign') return await this.kept(this.foreignRows, name, () => this.make(this.stranger, name, 0));
     const state = id.kind === 'own' ? id.state % (STATES[name]?.length ?? 1) : 0;
@@ -96,14 +96,14 @@ export class Stage {
   }
 
   /** By the operation that creates in the collection whose items the parameter names, with the document's examples. */
-  private async make(caller: Caller, parameter: string, state: number): Promise<string> {
+  private async make(client: ApiClient, parameter: string, state: number): Promise<string> {
     const item = this.operations.find(({ path }) => path.includes(`/{${parameter}}`));
     const collection = item?.path.slice(0, item.path.indexOf(`/{${parameter}}`));
     const creation = this.operations.find(({ method, path }) => method === 'POST' && path === collection);
     if (!creation) throw new Error(`no operation creates what ${parameter} names`);
     const { headers, body } = encodeBody(exampleBody(creation));
     const { method, path } = creation;
-    const credentials = { ...caller.headers, 'Idempotency-Key': randomUUID() };
+    const credentials = { ...client.headers, 'Idempotency-Key': randomUUID() };
     const answer = await send(this.service.url, {
       method,
       target: path,

@@ -11,7 +11,7 @@ export interface Credentials {
 }
 
 /** A client of the public API with the key pair of one account. */
-export class Caller {
+export class ApiClient {
   constructor(
     readonly url: string,
     readonly accountId: string,
@@ -19,8 +19,8 @@ export class Caller {
   ) {}
 
   /** The same credentials at another process. */
-  at(url: string): Caller {
-    return new Caller(url, this.accountId, this.credentials);
+  at(url: string): ApiClient {
+    return new ApiClient(url, this.accountId, this.credentials);
   }
 
   get(path: string): Test {

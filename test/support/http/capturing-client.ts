@@ -8,7 +8,7 @@ interface Call {
 }
 
 /** An answer, with what may be told of it to anybody: everything but the body of a success. */
-interface NotedAnswer {
+interface CapturedResponse {
   status: number;
   requestId: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- as supertest gives it
@@ -16,7 +16,7 @@ interface NotedAnswer {
 }
 
 /** A client that keeps what must hold no secret: bodies of errors, headers of all answers, and their ids. */
-export class NotingClient {
+export class CapturingClient {
   readonly requestIds: string[] = [];
   /** Answers so far, by status. */
   readonly statuses = new Set<number>();
@@ -29,7 +29,7 @@ export class NotingClient {
     return this.noted.join('\n');
   }
 
-  async call(path: string, { method = 'GET', headers = {}, body }: Call = {}): Promise<NotedAnswer> {
+  async call(path: string, { method = 'GET', headers = {}, body }: Call = {}): Promise<CapturedResponse> {
     const isJson = typeof body === 'object' && !(body instanceof FormData);
     const type = isJson || typeof body === 'string' ? { 'Content-Type': 'application/json' } : undefined;
     const answer = await fetch(this.url + path, {
@@ -43,7 +43,7 @@ export class NotingClient {
   }
 
   /** Bytes as no client library would send them. */
-  async raw(...wire: (Buffer | string)[]): Promise<NotedAnswer> {
+  async raw(...wire: (Buffer | string)[]): Promise<CapturedResponse> {
     const { status, headers, text } = await exchange(this.url, ...wire);
     return this.note(status, headers, text);
   }
@@ -53,7 +53,7 @@ export class NotingClient {
     this.noted.push((await exchange(this.url, wire)).text);
   }
 
-  private note(status: number, headers: Record<string, string>, text: string): NotedAnswer {
+  private note(status: number, headers: Record<string, string>, text: string): CapturedResponse {
     const requestId = headers['x-request-id'] ?? '';
     this.statuses.add(status);
     this.requestIds.push(requestId);

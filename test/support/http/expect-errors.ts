@@ -19,7 +19,7 @@ export const ERRORS = {
 type Answer = Pick<Response, 'status' | 'headers' | 'body'>;
 
 /** The status, the whole envelope, and the headers that every response under `/v1` carries. @param details exact. */
-export function expectRefusal(answer: Answer, type: keyof typeof ERRORS, details: object = {}): void {
+export function expectError(answer: Answer, type: keyof typeof ERRORS, details: object = {}): void {
   const { status, code } = ERRORS[type];
   const error = { code, message: expect.stringMatching(/\S/), type, details };
   const body = status === 429 ? { success: false, error } : { error };
@@ -32,7 +32,7 @@ export function expectRefusal(answer: Answer, type: keyof typeof ERRORS, details
 export function expectInvalid(answer: Answer, field: string, reason?: RegExp, errors = [field]): void {
   const rule = expect.stringMatching(reason ?? /\S/);
   const others = errors.slice(1).map((name) => ({ field: name, reason: expect.stringMatching(/\S/) }));
-  expectRefusal(answer, 'ValidationError', { field, reason: rule, errors: [{ field, reason: rule }, ...others] });
+  expectError(answer, 'ValidationError', { field, reason: rule, errors: [{ field, reason: rule }, ...others] });
 }
 
 /** Three limits as integers, and an id (D6, Errors). */

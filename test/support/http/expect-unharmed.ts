@@ -3,8 +3,9 @@ import { get, globalAgent, type IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '../service/eventually.js';
 import type { Answer } from './raw-http.js';
-import type { Ground, Service } from '../service/service.js';
-import { type Traces, traces } from '../state/upload-traces.js';
+import type { TestEnvironment } from '../service/test-environment.js';
+import type { TestService } from '../service/test-service.js';
+import { type UploadState, uploadState } from '../state/upload-state.js';
 
 const LIVE_MS = 1000;
 const SETTLE_MS = 10_000;
@@ -27,17 +28,21 @@ export async function expectAlive(url: string): Promise<number> {
 }
 
 /** Of uploads nothing more is kept than `before`, and no connection is held: clean-up may take a moment. */
-export async function expectUndone(service: Service, ground: Ground, before: Traces): Promise<void> {
+export async function expectNothingKept(
+  service: TestService,
+  environment: TestEnvironment,
+  before: UploadState,
+): Promise<void> {
   let after = before;
   await eventually(async () => {
-    after = await traces(service, ground);
+    after = await uploadState(service, environment);
     return isDeepStrictEqual(after, before);
   }, SETTLE_MS).catch(() => expect(after).toEqual(before));
   await expectNoConnections(service);
 }
 
 /** Clients that stay are no excuse: connections that were refused are ended from our side. */
-export async function expectNoConnections(service: Service, ms = SETTLE_MS): Promise<void> {
+export async function expectNoConnections(service: TestService, ms = SETTLE_MS): Promise<void> {
   const server = service.app.getHttpServer();
   // Those that supertest keeps for later.
   globalAgent.destroy();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 /** Spellings under which nothing exists, made of an id under which something does (D1). */
-export const STRANGE_IDS: [name: string, spell: (id: string) => string][] = [
+export const INVALID_IDS: [name: string, spell: (id: string) => string][] = [
   ['an unknown id', () => randomUUID()],
   ['the id in upper case', (id) => id.toUpperCase()],
   ['the id in braces', (id) => `%7B${id}%7D`],

@@ -1,5 +1,5 @@
 import type { Response } from 'supertest';
-import type { Caller } from './api-client.js';
+import type { ApiClient } from './api-client.js';
 
 /** What is wrong with a list's parameters, and the field that the refusal names (D16, D18, D19). */
 export const BAD_PARAMETERS: [query: string, field: string][] = [
@@ -66,7 +66,7 @@ export function envelope(path: string, { page = 0, limit = 50, size = 0, total =
  * @returns the ids, in order.
  */
 export async function walk(
-  caller: Caller,
+  client: ApiClient,
   path: string,
   collection: string,
   { limit, total }: { limit: number; total: number },
@@ -74,7 +74,7 @@ export async function walk(
   const seen: string[] = [];
   let next: string | null = `${path}?limit=${limit}`;
   for (let page = 0; next !== null; page++) {
-    const { body }: Response = await caller.get(next).expect(200);
+    const { body }: Response = await client.get(next).expect(200);
     const items = body[collection] as { id: string }[];
     seen.push(...items.map(({ id }) => id));
     expect(body).toMatchObject(envelope(path, { page, limit, size: items.length, total }));

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 
 /** An answer to one of many requests. */
-export interface Shot {
+export interface TimedResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
@@ -19,20 +19,20 @@ interface Target {
  * Sends many requests over few connections that are kept, as fast as they are answered.
  * @param next gives the next request, or null when there is to be no more; it is told the answers so far.
  */
-export async function rapidFire(
-  next: (index: number, shots: readonly Shot[]) => Target | null,
+export async function sendMany(
+  next: (index: number, responses: readonly TimedResponse[]) => Target | null,
   inFlight = 30,
-): Promise<Shot[]> {
+): Promise<TimedResponse[]> {
   const dispatcher = new Agent({ connections: inFlight, pipelining: 1 });
-  const shots: Shot[] = [];
+  const responses: TimedResponse[] = [];
   let index = 0;
-  const gunner = async (): Promise<void> => {
-    for (let target = next(index++, shots); target !== null; target = next(index++, shots)) {
+  const connection = async (): Promise<void> => {
+    for (let target = next(index++, responses); target !== null; target = next(index++, responses)) {
       const started = performance.now();
       const { url, method = 'GET', headers = {} } = target;
       const answer = await request(url, { method, headers, dispatcher });
       const body = await answer.body.text();
-      shots.push({
+      responses.push({
         status: answer.statusCode,
         headers: answer.headers as Record<string, string>,
         body,
@@ -41,8 +41,8 @@ export async function rapidFire(
     }
   };
   try {
-    await Promise.all(Array.from({ length: inFlight }, gunner));
-    return shots;
+    await Promise.all(Array.from({ length: inFlight }, connection));
+    return responses;
   } finally {
     await dispatcher.close();
   }

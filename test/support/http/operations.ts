@@ -1,8 +1,8 @@
 import request, { type Test } from 'supertest';
 import type { Scope } from '../../../src/access/scopes.js';
 import { silenceWav } from '../audio/audio-bytes.js';
-import type { Caller } from './api-client.js';
-import type { Service } from '../service/service.js';
+import type { ApiClient } from './api-client.js';
+import type { TestService } from '../service/test-service.js';
 import { fail, transcribe, upload } from '../state/recording-states.js';
 
 /** One operation of the interface, with an input that it takes. */
@@ -83,7 +83,7 @@ export const nameOf = ({ method, path }: Operation): string => `${method} ${path
 export const NAMED_OPERATIONS = OPERATIONS.map((operation) => [nameOf(operation), operation] as const);
 
 /** A key, a webhook and a recording of the owner, with which the operation succeeds. For a service with ROLES=api. */
-export async function subjectsOf(service: Service, owner: Caller, { needs }: Operation): Promise<Ids> {
+export async function createResources(service: TestService, owner: ApiClient, { needs }: Operation): Promise<Ids> {
   const { credentials } = await service.key(owner, ['recordings:read']);
   const { body: webhook } = await owner.post('/v1/webhooks', WEBHOOK).expect(201);
   const recordingId = await upload(owner);
@@ -94,7 +94,7 @@ export async function subjectsOf(service: Service, owner: Caller, { needs }: Ope
 
 /** @param headers credentials. */
 export function call(
-  { url, headers }: Pick<Caller, 'url' | 'headers'>,
+  { url, headers }: Pick<ApiClient, 'url' | 'headers'>,
   { method, path, body }: Operation,
   ids: Ids,
   query = '',

@@ -3,25 +3,25 @@ import { FakeOpenAiServer } from './fake-openai-server.js';
 import { FakeS3 } from './fake-s3.js';
 
 /** Nothing else holds these by accident. */
-export const unheardOf = (kind: string): string => `${kind}-${randomBytes(9).toString('hex')}`;
+export const uniqueMarker = (kind: string): string => `${kind}-${randomBytes(9).toString('hex')}`;
 
 /** What a service stands on while it is made to say too much. */
-export interface Stage {
+export interface ExternalServices {
   environment: Record<string, string>;
   /** What the engine hears in the note, when it is said so. */
   text?: string;
-  /** Lets the next things go wrong that this stage can. */
-  upset(): void;
+  /** Lets the next things go wrong that this external can. */
+  failNext(): void;
   close(): Promise<void>;
 }
 
-export async function plainStage(): Promise<Stage> {
-  return { environment: {}, upset: () => undefined, close: async () => undefined };
+export async function localServices(): Promise<ExternalServices> {
+  return { environment: {}, failNext: () => undefined, close: async () => undefined };
 }
 
-export async function hostedStage(openaiKey: string): Promise<Stage> {
+export async function hostedServices(openaiKey: string): Promise<ExternalServices> {
   const [s3, openai] = [await FakeS3.start(), await FakeOpenAiServer.start()];
-  const text = `what nobody else may read ${unheardOf('said')}`;
+  const text = `what nobody else may read ${uniqueMarker('said')}`;
   openai.answer = { json: { task: 'transcribe', language: 'english', duration: 2.8, text, segments: [], words: [] } };
   return {
     environment: {
@@ -32,7 +32,7 @@ export async function hostedStage(openaiKey: string): Promise<Stage> {
       OPENAI_BASE_URL: openai.baseUrl,
     },
     text,
-    upset: () => {
+    failNext: () => {
       s3.meet('refused', 'broken');
       const echo = `Incorrect API key provided: ${openaiKey}`;
       openai.next({ status: 401, json: { error: { message: echo } } }, { status: 500, text: `${echo}. ${text}` });

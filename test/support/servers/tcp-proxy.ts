@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP line between the service and one of its servers, which the test can cut, freeze and mend. */
-export class Line {
+/** A TCP proxy between the service and one of its servers, which the test can cut, freeze and mend. */
+export class TcpProxy {
   private readonly sockets = new Set<Socket>();
   private server: Server = createServer();
   private frozen = false;
@@ -10,13 +10,13 @@ export class Line {
   private constructor(private readonly target: URL) {}
 
   /** @param url of the server, as in `DATABASE_URL` or `REDIS_URL`. */
-  static async to(url: string): Promise<Line> {
-    const line = new Line(new URL(url));
-    await line.listen(0);
-    return line;
+  static async to(url: string): Promise<TcpProxy> {
+    const proxy = new TcpProxy(new URL(url));
+    await proxy.listen(0);
+    return proxy;
   }
 
-  /** The server's URL by way of this line. */
+  /** The server's URL by way of this proxy. */
   get url(): string {
     const url = new URL(this.target);
     url.hostname = '127.0.0.1';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { freePort } from '../servers/free-port.js';
 import { eventually } from './eventually.js';
-import type { Ground } from './service.js';
+import type { TestEnvironment } from './test-environment.js';
 import { ROOT } from '../paths.js';
 
 /** The built service in a process of its own, whose memory and end are nobody else's. */
@@ -17,14 +17,23 @@ export interface BuiltService {
 }
 
 /** Needs `nest build`. @param overrides environment variables */
-export async function startBuilt(ground: Ground, overrides: Record<string, string> = {}): Promise<BuiltService> {
+export async function startBuilt(
+  environment: TestEnvironment,
+  overrides: Record<string, string> = {},
+): Promise<BuiltService> {
   const port = await freePort();
-  const env = { PATH: process.env.PATH, ...ground.environment, PORT: `${port}`, ...overrides };
+  const env = { PATH: process.env.PATH, ...environment.variables, PORT: `${port}`, ...overrides };
   const child = spawn(process.execPath, ['dist/main.js'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const written: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => written.push(bytes));
   const exit = (): number | string | null => child.exitCode ?? child.signalCode;
   const log = (): string => Buffer.concat(written).toString('utf8');
+  const stop = async (): Promise<void> => {
+    if (exit() !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'close');
+  };
+  environment.defer(stop);
   const url = `http://127.0.0.1:${port}`;
   await eventually(async () => {
     if (exit() !== null) throw new Error(`the built service ended with ${exit()} instead of starting: ${log()}`);
@@ -38,19 +47,6 @@ export async function startBuilt(ground: Ground, overrides: Record<string, strin
     pid: child.pid as number,
     log,
     exit,
-    stop: async () => {
-      if (exit() !== null) return;
-      child.kill('SIGTERM');
-      await once(child, 'close');
-    },
+    stop,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,18 +1,21 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import type { Ground } from './service.js';
+import type { TestEnvironment } from './test-environment.js';
 import { ROOT } from '../paths.js';
 
 /** What a command said, and how it ended. */
-export interface Said {
+export interface CommandResult {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** Runs the built command line (D30) as a process of its own, on the ground's database. Needs `nest build`. */
-export async function runCli(ground: Ground, ...args: string[]): Promise<Said> {
-  const env = { PATH: process.env.PATH, ...ground.environment };
+/** Runs the built command line (D30) as a process of its own, on the environment's database. Needs `nest build`. */
+export async function runCli(
+  { variables }: Pick<TestEnvironment, 'variables'>,
+  ...args: string[]
+): Promise<CommandResult> {
+  const env = { PATH: process.env.PATH, ...variables };
   const child = spawn(process.execPath, ['dist/commands/cli.js', ...args], {
     cwd: ROOT,
     env,

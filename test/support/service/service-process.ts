@@ -3,33 +3,38 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Caller } from '../http/api-client.js';
+import { ApiClient } from '../http/api-client.js';
 import { eventually } from './eventually.js';
 import { freePort } from '../servers/free-port.js';
-import type { Ground } from './service.js';
+import type { TestEnvironment } from './test-environment.js';
 import { ROOT } from '../paths.js';
 
 /** One process of the built service. */
-export class Member {
+export class ServiceProcess {
   private constructor(
     readonly url: string,
     private readonly child: ChildProcess,
   ) {}
 
   /** Resolves when it is ready. @param roles as in ROLES */
-  static async start(ground: Ground, roles: string, overrides: Record<string, string> = {}): Promise<Member> {
+  static async start(
+    environment: TestEnvironment,
+    roles: string,
+    overrides: Record<string, string> = {},
+  ): Promise<ServiceProcess> {
     const port = await freePort();
-    const env = { PATH: process.env.PATH, ...ground.environment, ...overrides, ROLES: roles, PORT: `${port}` };
+    const env = { PATH: process.env.PATH, ...environment.variables, ...overrides, ROLES: roles, PORT: `${port}` };
     const child = spawn(process.execPath, [join(ROOT, 'dist', 'main.js')], {
       env,
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-    const member = new Member(`http://127.0.0.1:${port}`, child);
+    const instance = new ServiceProcess(`http://127.0.0.1:${port}`, child);
+    environment.defer(() => instance.end('SIGKILL'));
     await eventually(() => {
       if (child.exitCode !== null) throw new Error(`${roles} ended with ${child.exitCode} before it was ready`);
-      return member.isReady();
+      return instance.isReady();
     });
-    return member;
+    return instance;
   }
 
   get pid(): number {
@@ -71,20 +76,20 @@ export class Member {
 }
 
 /** Runs a command of the built command line. @returns the JSON value that it printed. */
-export async function admin(ground: Ground, ...args: string[]): Promise<Record<string, never>> {
-  const env = { PATH: process.env.PATH, ...ground.environment };
+export async function admin(environment: TestEnvironment, ...args: string[]): Promise<Record<string, never>> {
+  const env = { PATH: process.env.PATH, ...environment.variables };
   const cli = [join(ROOT, 'dist', 'commands', 'cli.js'), ...args, '--json'];
   const { stdout } = await promisify(execFile)(process.execPath, cli, { env, timeout: 30_000 });
   return JSON.parse(stdout) as Record<string, never>;
 }
 
 /** A new account, made as an operator makes one. @param options such as `--plan pro` */
-export async function newAccount(ground: Ground, url: string, ...options: string[]): Promise<Caller> {
+export async function newAccount(environment: TestEnvironment, url: string, ...options: string[]): Promise<ApiClient> {
   const fields = ['--name', 'Test', '--email', 'test@example.com'];
-  const made = (await admin(ground, 'account:create', ...fields, ...options)) as unknown as {
+  const made = (await admin(environment, 'account:create', ...fields, ...options)) as unknown as {
     account: { id: string };
     api_key: string;
     api_secret: string;
   };
-  return new Caller(url, made.account.id, { id: '', key: made.api_key, secret: made.api_secret });
+  return new ApiClient(url, made.account.id, { id: '', key: made.api_key, secret: made.api_secret });
 }

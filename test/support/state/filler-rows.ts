@@ -1,8 +1,8 @@
-import type { Caller } from '../http/api-client.js';
-import type { Service } from '../service/service.js';
+import type { ApiClient } from '../http/api-client.js';
+import type { TestService } from '../service/test-service.js';
 
 /** Keys and webhooks that are there to be counted: nobody can use them. @returns their ids. */
-export async function addKeys({ database }: Service, { accountId }: Caller, count: number): Promise<string[]> {
+export async function addKeys({ database }: TestService, { accountId }: ApiClient, count: number): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     `INSERT INTO api_keys (id, account_id, name, key, secret_hash, scopes, created_at, updated_at)
      SELECT gen_random_uuid(), $1, 'Filler', 'vnk_filler_' || gen_random_uuid(), '', '{account:read}', now(), now()
@@ -12,7 +12,11 @@ export async function addKeys({ database }: Service, { accountId }: Caller, coun
   return rows.map(({ id }) => id);
 }
 
-export async function addWebhooks({ database }: Service, { accountId }: Caller, count: number): Promise<string[]> {
+export async function addWebhooks(
+  { database }: TestService,
+  { accountId }: ApiClient,
+  count: number,
+): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     `INSERT INTO webhooks (id, account_id, url, events, encrypted_secret, status, created_at, updated_at)
      SELECT gen_random_uuid(), $1, 'https://hooks.example.com/', '{recording.failed}', '', 'active', now(), now()

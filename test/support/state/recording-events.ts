@@ -2,20 +2,20 @@ import { v7 as uuidv7 } from 'uuid';
 import { RecordingFailed, type RecordingSnapshot } from '../../../src/modules/recordings/recordings.events.js';
 import { EventBus } from '../../../src/platform/events/event-bus.js';
 import { DatabaseService } from '../../../src/platform/database/database.service.js';
-import type { Service } from '../service/service.js';
+import type { TestService } from '../service/test-service.js';
 
 /**
  * Makes so many events as failed recordings do, each in its own transaction, without recordings that would have to be
  * uploaded and tried first. Returns the ids of the recordings that each is about.
  */
-export async function failRecordings(service: Service, accountId: string, times: number): Promise<string[]> {
+export async function failRecordings(service: TestService, accountId: string, times: number): Promise<string[]> {
   const ids = Array.from({ length: times }, () => uuidv7());
   for (const id of ids) await failRecording(service, snapshotOf(accountId, id));
   return ids;
 }
 
 /** Says on the bus that a recording failed, in a transaction of its own. */
-async function failRecording(service: Service, recording: RecordingSnapshot): Promise<void> {
+async function failRecording(service: TestService, recording: RecordingSnapshot): Promise<void> {
   const bus = service.app.get(EventBus);
   await service.app.get(DatabaseService).transact((tx) => bus.emit(new RecordingFailed(recording, 'a test'), tx));
 }

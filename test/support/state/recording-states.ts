@@ -3,10 +3,10 @@ import {
   type Outcome,
 } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import { silenceWav } from '../audio/audio-bytes.js';
-import type { Caller } from '../http/api-client.js';
-import type { Service } from '../service/service.js';
+import type { ApiClient } from '../http/api-client.js';
+import type { TestService } from '../service/test-service.js';
 
-export interface Spoken {
+export interface TranscriptOptions {
   text?: string;
   language?: string;
   durationMs?: number;
@@ -14,8 +14,8 @@ export interface Spoken {
 }
 
 /** A tenth of a second, which no engine needs to hear. @returns the id. */
-export async function upload(caller: Caller, fields: Record<string, string> = {}): Promise<string> {
-  const { body } = await caller.upload(silenceWav(0.1), fields).expect(201);
+export async function upload(client: ApiClient, fields: Record<string, string> = {}): Promise<string> {
+  const { body } = await client.upload(silenceWav(0.1), fields).expect(201);
   return body.id as string;
 }
 
@@ -23,7 +23,7 @@ export async function upload(caller: Caller, fields: Record<string, string> = {}
  * Takes a recording to its end as a worker would, without an engine: in a service with ROLES=api nothing else touches
  * it, so a test decides when it ends, and how.
  */
-export async function transcribe(service: Service, id: string, spoken: Spoken = {}): Promise<void> {
+export async function transcribe(service: TestService, id: string, spoken: TranscriptOptions = {}): Promise<void> {
   const { text = 'hello there', language = 'english', durationMs = 100, noSpeech = false } = spoken;
   const [word = ''] = text.split(' ');
   const transcript = {
@@ -39,11 +39,11 @@ export async function transcribe(service: Service, id: string, spoken: Spoken = 
   await finish(service, id, { status: 'transcribed', transcript, features, durationMs });
 }
 
-export async function fail(service: Service, id: string, reason = 'It cannot be decoded'): Promise<void> {
+export async function fail(service: TestService, id: string, reason = 'It cannot be decoded'): Promise<void> {
   await finish(service, id, { status: 'failed', reason });
 }
 
-async function finish(service: Service, id: string, outcome: Outcome): Promise<void> {
+async function finish(service: TestService, id: string, outcome: Outcome): Promise<void> {
   const processing = service.app.get(RecordingLeasesService);
   const lease = await processing.claim(id);
   if (!lease) throw new Error(`recording ${id} cannot be claimed`);
@@ -54,7 +54,7 @@ async function finish(service: Service, id: string, outcome: Outcome): Promise<v
  * Gives a recording another time of creation, and the counts of its day with it. Only for the account's latest upload
  * that was not moved yet, in a service with ROLES=api, where nobody folds the counts.
  */
-export async function backdate(service: Service, id: string, createdAt: string): Promise<void> {
+export async function backdate(service: TestService, id: string, createdAt: string): Promise<void> {
   await service.database.query(
     `WITH moved AS (UPDATE recordings SET created_at = $2 WHERE id = $1 RETURNING account_id, $2::timestamptz AS at)
      UPDATE usage_counter_deltas d SET day = (moved.at AT TIME ZONE 'UTC')::date

@@ -1,9 +1,10 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Ground, Service } from '../service/service.js';
+import type { TestEnvironment } from '../service/test-environment.js';
+import type { TestService } from '../service/test-service.js';
 
 /** What a service keeps of uploads. */
-export interface Traces {
+export interface UploadState {
   recordings: number;
   objects: string[];
   spooled: string[];
@@ -11,8 +12,11 @@ export interface Traces {
   idempotencyKeys: number;
 }
 
-export async function traces(service: Pick<Service, 'database'>, ground: Ground): Promise<Traces> {
-  const folder = ground.environment.STORAGE_DIR as string;
+export async function uploadState(
+  service: Pick<TestService, 'database'>,
+  environment: TestEnvironment,
+): Promise<UploadState> {
+  const folder = environment.variables.STORAGE_DIR as string;
   const [counts] = await service.database.query<{ recordings: number; keys: number; removals: string[] }>(
     `SELECT (SELECT count(*)::int FROM recordings) AS recordings,
        (SELECT count(*)::int FROM idempotency_keys) AS keys,
