@@ -318,7 +318,7 @@ describe('an attempt that fails', () => {
 });
 
 describe('what is owed', () => {
-  const owes = async (id: string) => (await processing.owed()).some((owed) => owed.id === id);
+  const owes = async (id: string) => (await processing.overdue()).some((owed) => owed.id === id);
 
   it('a recording that nobody claimed for 10 s was forgotten; one in somebody’s hands was not', async () => {
     const id = await uploaded();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import { pageStatement } from '../../src/modules/recordings/recordings.queries.js';
+import { pageStatement } from '../../src/modules/recordings/recording-page.queries.js';
 import type { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
 import { useService } from '../support/service/test-service.js';
 
@@ -78,7 +78,7 @@ describe('pages of recordings, found by the counts of their days', () => {
   /** The same page and total by counting and skipping, in the same snapshot. */
   async function compare(client: Client, query: ListRecordingsQuery): Promise<void> {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-    const { sql, parameters } = pageStatement('r.id', accountId, query);
+    const { sql, parameters } = pageStatement(accountId, query);
     const { rows } = await client.query<{ total: number; id: string | null }>(sql, parameters);
     const conditions = `account_id = $1 AND ($2::text IS NULL OR status = $2)
       AND ($3::date IS NULL OR (created_at AT TIME ZONE 'UTC')::date >= $3)

@@ -1,6 +1,6 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Response } from 'supertest';
-import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.js';
+import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.queries.js';
 import { garbage, pipedWav, silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../support/http/api-client.js';
 import { eventually } from '../support/service/eventually.js';

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { AudioFormat } from './audio/formats/audio-format.js';
+import type { AudioFormat } from '../../platform/audio/audio-formats.js';
 
 export const RECORDING_STATUSES = ['processing', 'transcribed', 'failed'] as const;
 export type RecordingStatus = (typeof RECORDING_STATUSES)[number];
@@ -7,7 +7,7 @@ export type RecordingStatus = (typeof RECORDING_STATUSES)[number];
 export const UPLOAD_SOURCES = ['api', 'console', 'access_token'] as const;
 export type UploadSource = (typeof UPLOAD_SOURCES)[number];
 
-/** What was found in the audio; set with `transcribed`. */
+/** What the engine found in the audio; set with the status `transcribed`. */
 export interface RecordingFeatures {
   speech_seconds: number | null;
   no_speech: boolean;
@@ -21,7 +21,7 @@ export class Recording {
   @Column('uuid')
   accountId: string;
 
-  /** The end user, from an access token. */
+  /** The end user that the access token named. */
   @Column('text', { nullable: true })
   userId: string | null;
 
@@ -34,7 +34,7 @@ export class Recording {
   @Column('text')
   bucket: string;
 
-  /** Probed at upload; decoded once there is a terminal state. */
+  /** As the header says; once transcribed, as decoded. */
   @Column('integer')
   durationMs: number;
 
@@ -51,7 +51,7 @@ export class Recording {
   @Column('integer', { nullable: true })
   channels: number | null;
 
-  /** Bits a second. */
+  /** Bits per second. */
   @Column('integer', { nullable: true })
   bitRate: number | null;
 
@@ -67,11 +67,11 @@ export class Recording {
   @Column('text')
   uploadSource: UploadSource;
 
-  /** Compact JSON text: `json` columns would do, `jsonb` and objects would lose the order of the keys (D28). */
+  /** Compact JSON text, because `jsonb` would lose the order of the keys (D28). */
   @Column('text', { nullable: true })
   customTags: string | null;
 
-  /** The language that was asked for, if any. */
+  /** The language that the upload named, in lower-case English. */
   @Column('text', { nullable: true })
   language: string | null;
 
@@ -81,27 +81,27 @@ export class Recording {
   @Column('jsonb', { nullable: true })
   features: RecordingFeatures | null;
 
-  /** For the client; set with `failed`. */
+  /** For the client; set with the status `failed`. */
   @Column('text', { nullable: true })
   failureReason: string | null;
 
-  /** 1 at upload, one more with each retry: a run ends in one terminal state and one event. */
+  /** 1 at upload, plus 1 for each retry. A run ends with one terminal status and one event. */
   @Column('integer')
   run: number;
 
-  /** Claims of this run. */
+  /** Number of claims in this run. */
   @Column('integer')
   attempt: number;
 
-  /** Attempts of this run for whose end the audio itself may be to blame. */
+  /** Number of failed attempts in this run of which the audio may be the cause. */
   @Column('integer')
   faults: number;
 
-  /** Held by the worker that is at it; worthless after `leaseUntil`. */
+  /** Of the worker that has claimed the recording; expires at `leaseUntil`. */
   @Column('uuid', { nullable: true })
   leaseToken: string | null;
 
-  /** Nobody may claim before this: a worker is at it, or it failed a moment ago. */
+  /** No claim before this time: a worker holds the lease, or the next attempt is delayed. */
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio/audio-formats.js';
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { AudioFormat } from './audio/formats/audio-format.js';
 import { orderedTags } from './upload/custom-tags.js';
 import {
   type Recording,
@@ -50,7 +50,7 @@ export class RecordingView {
   @ApiProperty({ type: 'integer', example: 88_211 })
   file_size_bytes: number;
 
-  @ApiProperty({ enum: ['webm', 'mp3', 'ogg', 'wav'] })
+  @ApiProperty({ enum: AUDIO_FORMAT_NAMES })
   audio_format: AudioFormat;
 
   /** Hz. */

@@ -4,6 +4,7 @@ import type { Request, Response } from 'express';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { AllowAccessToken, RequireScope } from '../../access/access.decorators.js';
+import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio/audio-formats.js';
 import { Spool } from '../../platform/storage/spool.js';
 import { readUploadForm } from './upload/upload-form.js';
 import { UploadService, type UploadContext } from './upload/upload.service.js';
@@ -27,7 +28,7 @@ const UPLOAD_FORM = {
       file: {
         type: 'string',
         format: 'binary',
-        description: 'Audio in webm, mp3, ogg or wav, at most 26214400 bytes.',
+        description: `Audio in ${AUDIO_FORMAT_LIST}, at most ${MAX_FILE_BYTES} bytes.`,
       },
       custom_tags: { type: 'string', description: 'A JSON object of strings.', example: '{"ticket":"T-1042"}' },
       language: { type: 'string', description: 'The English name of the language spoken.', example: 'english' },
@@ -53,7 +54,7 @@ const UPLOADED = {
   },
 };
 
-/** A user agent is for people to read: what is longer than this is no help. */
+/** A longer User-Agent header is cut off. */
 const MAX_USER_AGENT = 512;
 
 @ApiTags('Recordings')
@@ -61,7 +62,7 @@ const MAX_USER_AGENT = 512;
 export class RecordingsController {
   constructor(
     private readonly recordings: RecordingsService,
-    private readonly intake: UploadService,
+    private readonly uploads: UploadService,
     private readonly spool: Spool,
   ) {}
 
@@ -77,10 +78,10 @@ export class RecordingsController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<CreatedRecordingView> {
-    const origin = uploadContextOf(request, principal);
-    const form = await readUploadForm(request, this.spool, origin.idempotencyKey !== null);
+    const context = uploadContextOf(request, principal);
+    const form = await readUploadForm(request, this.spool, context.idempotencyKey !== null);
     try {
-      const { recording, replayed } = await this.intake.accept(principal.accountId, form, origin);
+      const { recording, replayed } = await this.uploads.accept(principal.accountId, form, context);
       if (replayed) response.setHeader('Idempotent-Replayed', 'true');
       response.setHeader('Location', recordingUri(recording.id));
       return presentCreatedRecording(recording);

@@ -1,6 +1,6 @@
 import type { Recording } from './recording.entity.js';
 
-/** What other rooms, and extensions, may know of a recording. */
+/** A recording as other modules and extensions see it. */
 export type RecordingSnapshot = Readonly<
   Pick<
     Recording,
@@ -18,7 +18,7 @@ export type RecordingSnapshot = Readonly<
   >
 >;
 
-/** What a recording became; times in seconds, confidence 0–1. */
+/** A transcript. Times are in seconds, confidence is 0 to 1. */
 export interface Transcript {
   text: string;
   confidence: number;
@@ -29,7 +29,7 @@ export interface Transcript {
   words: readonly { word: string; start: number; end: number; confidence: number | null }[];
 }
 
-/** A recording is stored and owed a transcription: it was uploaded, or a failed one is tried again. */
+/** A recording is to be transcribed: it was uploaded, or a failed one is retried. */
 export class RecordingAccepted {
   constructor(readonly recording: RecordingSnapshot) {}
 }
@@ -44,7 +44,7 @@ export class RecordingTranscribed {
 export class RecordingFailed {
   constructor(
     readonly recording: RecordingSnapshot,
-    /** In words for the client. */
+    /** A message for the client. */
     readonly reason: string,
   ) {}
 }

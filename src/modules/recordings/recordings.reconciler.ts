@@ -3,10 +3,10 @@ import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { Spool } from '../../platform/storage/spool.js';
-import { IDEMPOTENCY_HOURS } from './upload/upload.service.js';
-import { compactUsageCounters } from './usage-counters/usage-counters.js';
+import { deleteExpiredIdempotencyKeys } from './upload/idempotency.queries.js';
+import { compactUsageCounters } from './usage-counters/usage-counters.queries.js';
 
-/** Keeps the tables and the spool of this room tidy. */
+/** Compacts the usage counters, and deletes expired idempotency keys and abandoned spool files. */
 @Injectable()
 export class RecordingsReconciler implements OnModuleInit {
   constructor(
@@ -17,19 +17,13 @@ export class RecordingsReconciler implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.reconciler.register('fold tallies', () => compactUsageCounters(this.database));
-    this.reconciler.register('forget idempotency keys', () => this.forgetKeys());
-    this.reconciler.register('sweep the spool', () => this.sweep(), { everyProcess: true });
+    this.reconciler.register('compact usage counters', () => compactUsageCounters(this.database));
+    this.reconciler.register('delete expired idempotency keys', () => deleteExpiredIdempotencyKeys(this.database));
+    this.reconciler.register('sweep the spool', () => this.sweepSpool(), { everyProcess: true });
   }
 
-  private async forgetKeys(): Promise<void> {
-    await this.database.query(
-      `DELETE FROM idempotency_keys WHERE created_at < now() - make_interval(hours => ${IDEMPOTENCY_HOURS})`,
-    );
-  }
-
-  /** The spool also holds local copies of remote objects, for as long as a transcription may take. */
-  private async sweep(): Promise<void> {
+  /** The spool also holds local copies of remote objects, which a transcription uses until it ends. */
+  private async sweepSpool(): Promise<void> {
     await this.spool.sweep(2 * (this.env.uploadTimeoutSeconds + this.env.maxAudioSeconds));
   }
 }

@@ -1,18 +1,19 @@
 import { Client, type ClientConfig } from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type MigrationInterface } from 'typeorm';
 import type { Env } from '../config/env.js';
+import { snakeCase } from './snake-case.js';
 
 export type Migration = new () => MigrationInterface;
 
-/** Longer than any statement of ours needs; a lost connection must not hold a request longer. */
+/** Longer than any statement needs. A request on a lost connection waits no longer than this. */
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** A request that cannot get a connection in this time is answered 503 (within 2 s in all). */
+/** A request without a connection by then is answered 503, within 2 s in all. */
 const CONNECTION_TIMEOUT_MS = 1500;
 const POOL_SIZE = 20;
 
 /**
- * A session that Postgres ends also ends the process when nobody listens at that moment, and between the pool and
- * TypeORM there are moments in which nobody does. Whoever asks the lost session for something still gets the error.
+ * A client always has an `error` listener. Without one, a connection that Postgres closes between the pool's listener
+ * and TypeORM's would end the process. A statement on a closed connection still fails with its own error.
  */
 class WatchedClient extends Client {
   constructor(config?: ClientConfig) {
@@ -21,14 +22,12 @@ class WatchedClient extends Client {
   }
 }
 
-/** Columns are named like their properties, in snake_case: the one place where the two spellings meet. */
+/** A column is named after its property, in snake_case. */
 class SnakeCase extends DefaultNamingStrategy {
   override columnName(property: string, custom: string, prefixes: string[]): string {
     return snakeCase([...prefixes, custom || property].join('_'));
   }
 }
-
-const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 export function dataSourceOptions(env: Env, migrations: Migration[]): Extract<DataSourceOptions, { type: 'postgres' }> {
   return {
@@ -52,7 +51,7 @@ export function dataSourceOptions(env: Env, migrations: Migration[]): Extract<Da
   };
 }
 
-/** A data source for commands that work on the schema itself: no entities, no time limit on statements. */
+/** A data source for commands that change the schema: no entities, and no time limit on statements. */
 export function migrationDataSource(env: Env, migrations: Migration[]): DataSource {
   const options = dataSourceOptions(env, migrations);
   return new DataSource({ ...options, extra: { Client: WatchedClient, connectionTimeoutMillis: 10_000, max: 2 } });

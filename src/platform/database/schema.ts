@@ -1,6 +1,6 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** Any number that all our releases share: two migrating processes wait for each other on it. */
+/** The same number in all releases: two processes that migrate wait for each other on it. */
 const MIGRATION_LOCK = 7_305_118;
 
 class SchemaMismatch extends Error {
@@ -43,7 +43,7 @@ export async function assertSchema(dataSource: DataSource): Promise<void> {
 function refuseNewer(unknown: string[]): void {
   if (unknown.length === 0) return;
   throw new SchemaMismatch(
-    `The database has been migrated by a newer release (${unknown.join(', ')}): run that release, or restore a backup.`,
+    `The database was migrated by a newer release (${unknown.join(', ')}). Run that release, or restore a backup.`,
   );
 }
 

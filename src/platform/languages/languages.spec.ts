@@ -59,7 +59,7 @@ describe('languages', () => {
     ['fil', 'tagalog'],
     ['tgl', 'tagalog'],
     ['zh-Hant-TW', 'chinese'],
-  ])('recognisers may say %s for %s', (said, name) => {
+  ])('engines may name %s, which is %s', (said, name) => {
     expect(languageName(said)).toBe(name);
   });
 

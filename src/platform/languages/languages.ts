@@ -1,9 +1,9 @@
 /**
  * Languages by their lower-case English names (`english`) and their codes: ISO 639-1 where there is one, else 639-3.
- * The bulk comes from the Unicode data inside Node; written down here is only what speech recognisers call otherwise.
+ * Most come from the Unicode data in Node; listed here is only what speech engines name differently.
  */
 
-/** Names that differ from Unicode's, or that newer Unicode data renamed: what clients see must not depend on Node's version. */
+/** Names that differ from Unicode's, or that changed in newer Unicode data: clients see the same names in every Node version. */
 const PREFERRED_NAMES: Readonly<Record<string, string>> = {
   bn: 'bengali',
   ka: 'georgian',
@@ -44,7 +44,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   valencian: 'ca',
 };
 
-/** Old or recogniser-made codes, and those of the macrolanguage that stands for another. */
+/** Old codes, codes of speech engines, and macrolanguages that stand for another language. */
 const OTHER_CODES: Readonly<Record<string, string>> = {
   bh: 'bho',
   fil: 'tl',
@@ -56,7 +56,7 @@ const OTHER_CODES: Readonly<Record<string, string>> = {
   sh: 'sr',
 };
 
-/** Spoken languages without a two-letter code that recognisers offer (Whisper, FLEURS and MMS models). */
+/** Languages without a two-letter code that speech engines offer (Whisper, FLEURS and MMS models). */
 const THREE_LETTER_CODES =
   'arz ast bal ban bar bho ceb chr ckb doi gsw haw hmn hsb ilo kab kok lus mai min mni nan nap nso pap pcm sah sat scn sco szl tok tpi vec war wuu yue zgh';
 
@@ -67,7 +67,7 @@ interface Names {
 
 let names: Names | undefined;
 
-/** Whether `name` is the English name of a language, whatever its case. Codes are no names. */
+/** Whether `name` is the English name of a language, in any case. A code is not a name. */
 export function isLanguage(name: string): boolean {
   return languageCode(name) !== null;
 }
@@ -79,7 +79,7 @@ export function languageCode(name: string): string | null {
 }
 
 /**
- * The lower-case English name for whatever a client or a recogniser calls a language, or null: `Mandarin` → `chinese`,
+ * The lower-case English name of a language by a name or a code of a client or an engine, or null: `Mandarin` → `chinese`,
  * `en-US`, `eng` → `english`, `Burmese/Myanmar` → `burmese`.
  */
 export function languageName(codeOrName: string): string | null {

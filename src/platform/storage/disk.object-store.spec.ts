@@ -34,30 +34,30 @@ describe('DiskObjectStore', () => {
     return file;
   }
 
-  it('moves the file to its key and hands it out again', async () => {
+  it('stores a file under its key and gives it back', async () => {
     const file = await spoolFile();
     await store.put(KEY, file);
     await expect(stat(file.path)).rejects.toMatchObject({ code: 'ENOENT' });
     expect(await store.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('sound');
   });
 
-  it('keeps objects and folders from other users', async () => {
+  it('lets no other user read objects or folders', async () => {
     await store.put(KEY, await spoolFile());
     expect((await stat(join(folder, 'objects', KEY))).mode & 0o077).toBe(0);
     expect((await stat(join(folder, 'objects/tenant-1'))).mode & 0o077).toBe(0);
   });
 
-  it('takes many objects into one new folder at the same time', async () => {
+  it('stores many objects in one new folder at the same time', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `tenant-2/2026/11/r${i}.wav`);
     await Promise.all(names.map(async (key) => store.put(key, await spoolFile(key))));
     for (const key of names) expect(await store.withFile(key, (path) => readFile(path, 'utf8'))).toBe(key);
   });
 
-  it('tells a missing object', async () => {
+  it('reports a missing object', async () => {
     await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
   });
 
-  it('removes an object, and does not mind one that is not there', async () => {
+  it('removes an object, and accepts that it does not exist', async () => {
     await store.put(KEY, await spoolFile());
     await store.remove(KEY);
     await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
@@ -65,19 +65,19 @@ describe('DiskObjectStore', () => {
     await store.remove('never/seen/a/folder.wav');
   });
 
-  it('leaves the errors of its user alone', async () => {
+  it('passes on the errors of its caller', async () => {
     await store.put(KEY, await spoolFile());
     await expect(store.withFile(KEY, () => Promise.reject(new TypeError('decoder')))).rejects.toThrow(TypeError);
   });
 
-  it('refuses keys that lead elsewhere', async () => {
+  it('rejects keys that lead out of its folder', async () => {
     const file = await spoolFile();
-    await expect(store.put('../escaped.wav', file)).rejects.toThrow('Not a key');
-    await expect(store.remove('a/../../escaped.wav')).rejects.toThrow('Not a key');
-    await expect(store.withFile('/etc/passwd', () => Promise.resolve())).rejects.toThrow('Not a key');
+    await expect(store.put('../escaped.wav', file)).rejects.toThrow('Invalid object key');
+    await expect(store.remove('a/../../escaped.wav')).rejects.toThrow('Invalid object key');
+    await expect(store.withFile('/etc/passwd', () => Promise.resolve())).rejects.toThrow('Invalid object key');
   });
 
-  it('takes a disk that is away for unavailable, never for empty', async () => {
+  it('reports a disk that is not mounted as unavailable, never as empty', async () => {
     await store.put(KEY, await spoolFile());
     await rename(join(folder, 'objects'), join(folder, 'unmounted'));
     await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(StorageUnavailableError);
@@ -89,20 +89,20 @@ describe('DiskObjectStore', () => {
     expect(await store.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('sound');
   });
 
-  it('says so when the disk takes nothing', async () => {
+  it('reports a disk that cannot be written to', async () => {
     // A file where the folder should be fails for root too, unlike a folder without write permission.
     await writeFile(join(folder, 'objects/tenant-1'), '');
     await expect(store.put(KEY, await spoolFile())).rejects.toThrow(StorageUnavailableError);
   });
 
-  it('reports a folder that may not be written to', async () => {
+  it('reports a folder without write permission', async () => {
     if (process.getuid?.() === 0) return;
     await chmod(join(folder, 'objects'), 0o500);
     await expect(store.check()).rejects.toThrow('EACCES');
     await chmod(join(folder, 'objects'), 0o700);
   });
 
-  it('makes a folder anew that was lost with its disk', async () => {
+  it('creates a folder again that was lost with its disk', async () => {
     await store.put(KEY, await spoolFile());
     await rm(join(folder, 'objects/tenant-1'), { recursive: true });
     await expect(store.put(KEY, await spoolFile())).rejects.toThrow(StorageUnavailableError);
@@ -110,14 +110,14 @@ describe('DiskObjectStore', () => {
     expect(await store.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('again');
   });
 
-  it('finds what an earlier process stored', async () => {
+  it('finds the objects of an earlier process', async () => {
     await store.put(KEY, await spoolFile());
     const later = new DiskObjectStore(join(folder, 'objects'), 'voice-notes');
     await later.prepare();
     expect(await later.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('sound');
   });
 
-  it('makes its folder with all that is missing above it', async () => {
+  it('creates its folder and the missing parents', async () => {
     const deep = new DiskObjectStore(join(folder, 'a/b/c/objects'), 'voice-notes');
     await deep.prepare();
     await mkdir(join(folder, 'a/b/c/objects/x'));

@@ -3,13 +3,13 @@ import { dirname } from 'node:path';
 import { coalesce } from '../queue/coalesce.js';
 import { StorageUnavailableError } from './storage-errors.js';
 
-/** Voice notes are private: only the user that runs the service may enter its folders and read its files. */
+/** Recordings are private: only the user that runs the service may read its folders and files. */
 const FOLDER_MODE = 0o700;
 export const FILE_MODE = 0o600;
 
 /**
- * Makes `folder` and what is missing above it, and makes the new entries survive a power cut, up to and including
- * those in `root`: also when another process has just made them, and has not come to that yet.
+ * Creates `folder` and its missing parents, and syncs every new folder entry up to and including those in `root`. It
+ * also syncs entries that another process has just created and may not have synced yet.
  */
 export async function makeFolder(folder: string, root: string): Promise<void> {
   const firstMade = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
@@ -21,8 +21,8 @@ export async function makeFolder(folder: string, root: string): Promise<void> {
 }
 
 /**
- * Makes what was created in, moved into or removed from a folder survive a power cut. Those who ask while a sync is under
- * way, which may have passed over what they did, share the next one.
+ * Makes files that were created in, moved into or removed from a folder survive a power cut. Callers that come while a
+ * sync is under way share the next one, since the present one may have missed their change.
  */
 export const syncFolder = coalesce<string, void>(async (folders) => {
   const syncs = new Map([...new Set(folders)].map((folder) => [folder, syncOnce(folder)]));
@@ -39,17 +39,28 @@ async function syncOnce(folder: string): Promise<void> {
   }
 }
 
-/** The system's name of an error, such as `ENOENT`. */
+/** The code of an error of the operating system, such as `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
   const isSystemError = typeof error === 'object' && error !== null && 'code' in error && 'syscall' in error;
   return isSystemError && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /**
- * A full, read-only, broken, unmounted or forbidden file system (ENOSPC, EDQUOT, EROFS, EIO, EACCES, …) is all one to
- * the caller: storage is out of reach, and it may be there later. What is no error of the file system is left alone.
+ * Runs `work` and turns an error of the file system (ENOSPC, EDQUOT, EROFS, EIO, EACCES …) into a
+ * StorageUnavailableError: the disk is full, read-only, broken or not mounted, which an operator can mend.
+ * Other errors pass unchanged.
+ * @param doing for the message, such as `writing a spool file`
  */
-export function asStorageFault(error: unknown, doing: string): unknown {
-  const code = errorCode(error);
-  return code === undefined ? error : new StorageUnavailableError(`${doing}: ${code}`, { cause: error });
+export async function onFileSystem<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    throw new StorageUnavailableError(`${doing}: ${HINTS[code] ?? code}`, { cause: error });
+  }
 }
+
+const HINTS: Record<string, string> = {
+  EXDEV: 'STORAGE_DIR/spool and STORAGE_DIR/objects must lie on one file system',
+};

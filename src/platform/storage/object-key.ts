@@ -1,10 +1,10 @@
 /**
- * Guards the drivers: a key is plain segments and an extension, such as `{tenant}/2026/11/{recording}.webm`, so that
- * it can neither leave the store's folder nor hide a file in it.
- * @throws Error for any other key; keys are made by the service, so that is a defect and nothing a client can cause.
+ * A key is plain segments and an extension, such as `{tenant}/2026/11/{recording}.webm`. It can neither leave the
+ * store's folder nor name a hidden file in it.
+ * @throws Error for any other key. The service makes the keys, so that is a defect of the service.
  */
 export function assertObjectKey(key: string): void {
   if (key.length > 512 || !/^[\w-]+(?:\/[\w-]+)*\.[a-z\d]+$/i.test(key)) {
-    throw new Error(`Not a key of the object store: ${JSON.stringify(key)}`);
+    throw new Error(`Invalid object key: ${JSON.stringify(key)}`);
   }
 }

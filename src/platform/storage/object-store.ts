@@ -2,29 +2,29 @@ import type { SpoolFile } from './spool.js';
 
 /**
  * Where audio objects live. One bucket per service; keys are relative paths such as
- * `{tenant}/2026/11/{recording}.webm` and never contain anything a client chose.
+ * `{tenant}/2026/11/{recording}.webm` and contain nothing that a client sent.
  */
 export abstract class ObjectStore {
-  /** Shown to clients as `s3_bucket`, also when objects lie on a local disk (D25). */
+  /** Shown to clients as `s3_bucket`, also for a local disk (D25). */
   abstract readonly bucket: string;
 
   /**
-   * Takes over what was written to a file of the spool: when the promise resolves, the object is durable under `key`.
-   * The caller discards the file in any case.
-   * @param noted resolves once a crash would leave no orphan; before that nothing stands under `key`.
+   * Stores a file of the spool. When the promise resolves, the object is durable under `key`. The caller discards the
+   * file in any case.
+   * @param reserved the store writes nothing under `key` before this resolves.
    * @throws StorageUnavailableError when the store cannot be reached or is full; then nothing is kept.
    */
-  abstract put(key: string, file: SpoolFile, noted?: Promise<void>): Promise<void>;
+  abstract put(key: string, file: SpoolFile, reserved?: Promise<void>): Promise<void>;
 
   /**
-   * Runs `use` with a local, seekable copy of the object and clears it away afterwards.
-   * @throws ObjectNotFoundError when there is no such object, StorageUnavailableError when the store cannot be reached.
+   * Runs `use` with the path of a local, seekable copy of the object, and removes the copy afterwards.
+   * @throws ObjectNotFoundError, or StorageUnavailableError when the store cannot be reached.
    */
   abstract withFile<T>(key: string, use: (file: string) => Promise<T>): Promise<T>;
 
-  /** Removes the object; an object that is not there is no error. @throws StorageUnavailableError */
+  /** Removes the object. An object that does not exist is no error. @throws StorageUnavailableError */
   abstract remove(key: string): Promise<void>;
 
-  /** Resolves when the store can be written to; used by readiness. @throws StorageUnavailableError */
+  /** Resolves when the store can be written to. For the readiness check. @throws StorageUnavailableError */
   abstract check(): Promise<void>;
 }

@@ -19,7 +19,7 @@ import type { Spool, SpoolFile } from './spool.js';
 
 type S3Settings = Pick<Env, 's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'>;
 
-/** In milliseconds. `transfer` covers one whole object of at most 25 MiB, `call` a request without a body. */
+/** Milliseconds. `transfer` is for one whole object, `call` for a request without a body. */
 interface S3Timeouts {
   connect: number;
   call: number;
@@ -27,12 +27,12 @@ interface S3Timeouts {
 }
 
 const TIMEOUTS: S3Timeouts = { connect: 3000, call: 5000, transfer: 60_000 };
-/** The client would tell the console about retries; what comes of them is in the errors thrown here. */
-const SILENCE = { debug() {}, info() {}, warn() {}, error() {} };
+/** The client logs its retries to the console; the errors thrown here say what came of them. */
+const NO_LOG = { debug() {}, info() {}, warn() {}, error() {} };
 const PUT_ATTEMPTS = 3;
 const PUT_RETRY_MS = 200;
 
-/** Objects in a bucket of Amazon S3 or of a server that speaks its protocol (MinIO, Ceph, R2, Garage …). */
+/** Objects in a bucket of Amazon S3 or of a compatible server (MinIO, Ceph, R2, Garage …). */
 export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown {
   readonly bucket: string;
   private readonly client: S3Client;
@@ -48,26 +48,26 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
       region: settings.s3Region,
       ...(settings.s3Endpoint ? { endpoint: settings.s3Endpoint, forcePathStyle: true } : {}),
       credentials: credentialsOf(settings),
-      // By default the client sends a body in signed chunks with a checksum at the end, which many servers that
-      // speak S3 store as if it were part of the object.
+      // By default the client sends a body in signed chunks with a trailing checksum, which many compatible servers
+      // store as a part of the object.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      logger: SILENCE,
+      logger: NO_LOG,
       requestHandler: { connectionTimeout: timeouts.connect, socketTimeout: timeouts.transfer },
     });
   }
 
-  /** A refused put may still have arrived; the caller's note of the key's removal takes care of it. */
-  async put(key: string, file: SpoolFile, noted?: Promise<void>): Promise<void> {
+  /** A put that failed may still have arrived: the reservation of the key removes such an object later. */
+  async put(key: string, file: SpoolFile, reserved?: Promise<void>): Promise<void> {
     assertObjectKey(key);
-    await noted;
+    await reserved;
     const signal = AbortSignal.timeout(this.timeouts.transfer);
-    // The client cannot repeat a request whose body is a stream, so the repeating is done here, with a new stream.
+    // The client cannot retry a request whose body is a stream, so each attempt here opens a new stream.
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.putOnce(key, file, signal);
       } catch (error) {
-        if (attempt >= PUT_ATTEMPTS || signal.aborted || !mayPass(error)) throw asUnavailable('storing', error);
+        if (attempt >= PUT_ATTEMPTS || signal.aborted || !isTransient(error)) throw asUnavailable('storing', error);
         await sleep(PUT_RETRY_MS * attempt * (0.5 + Math.random()));
       }
     }
@@ -99,7 +99,7 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
     try {
       await this.client.send(command, { abortSignal: AbortSignal.timeout(this.timeouts.call) });
     } catch (error) {
-      throw asUnavailable('asking for the bucket', error);
+      throw asUnavailable('checking the bucket', error);
     }
   }
 
@@ -125,27 +125,27 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
       const command = new GetObjectCommand({ Bucket: this.bucket, Key: key });
       const { Body: body, ContentLength: expected } = await this.client.send(command, { abortSignal });
       let received = 0;
-      // The client minds the signal only up to the answer's head.
+      // The client heeds the signal only until the headers of the answer have arrived.
       for await (const chunk of addAbortSignal(abortSignal, body as Readable) as AsyncIterable<Uint8Array>) {
         await copy.write(chunk);
         received += chunk.length;
       }
       if (received !== expected) throw new Error(`${received} of ${expected} bytes arrived`);
     } catch (error) {
-      if (error instanceof NoSuchKey) throw new ObjectNotFoundError(`There is no object ${key}`, { cause: error });
+      if (error instanceof NoSuchKey) throw new ObjectNotFoundError(`Object not found: ${key}`, { cause: error });
       throw asUnavailable('fetching', error);
     }
   }
 }
 
-/** Without keys of its own the service uses what its machine offers: a role, an instance profile, AWS_* variables. */
+/** Without keys the client uses its default chain: a role, an instance profile, AWS_* variables. */
 function credentialsOf({ s3AccessKeyId, s3SecretAccessKey }: S3Settings) {
   if (s3AccessKeyId === null || s3SecretAccessKey === null) return undefined;
   return { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey };
 }
 
-/** Whether the same request may succeed in a moment: the server is overloaded, or the connection broke. */
-function mayPass(error: unknown): boolean {
+/** Whether a retry may succeed: the server is overloaded, or the connection broke. */
+function isTransient(error: unknown): boolean {
   if (!(error instanceof S3ServiceException)) return true;
   const status = error.$metadata.httpStatusCode ?? 500;
   return status >= 500 || status === 429 || status === 408;

@@ -40,14 +40,14 @@ describe('Spool', () => {
     return spawnSync(process.execPath, ['-e', '']).pid;
   }
 
-  it('makes files that only this user can read, named after host and process', async () => {
+  it('creates files that only this user can read, named after host and process', async () => {
     const file = await spool.create();
     expect((await stat(file.path)).mode & 0o777).toBe(0o600);
     expect((await files())[0]).toMatch(new RegExp(`^${HOST}-${process.pid}-[0-9a-f-]{36}$`));
     await file.discard();
   });
 
-  it('appends what is written, and can be read at any place meanwhile', async () => {
+  it('appends, and can be read at any position meanwhile', async () => {
     const file = await spool.create();
     await file.write(Buffer.from('hello '));
     await file.write(Buffer.from('world'));
@@ -67,7 +67,7 @@ describe('Spool', () => {
     expect((await stat(join(folder, 'moved'))).isFile()).toBe(true);
   });
 
-  it('says so when nothing can be written', async () => {
+  it('reports a disk that cannot be written to', async () => {
     const file = await spool.create();
     await file.discard();
     await expect(file.write(Buffer.from('late'))).rejects.toThrow();
@@ -77,30 +77,30 @@ describe('Spool', () => {
   });
 
   describe('sweep', () => {
-    it('removes what a dead process of this host left', async () => {
+    it('removes the files of a dead process of this host', async () => {
       await leftOver(`${HOST}-${deadPid()}`, 20);
       expect(await spool.sweep(DAY)).toBe(1);
       expect(await files()).toEqual([]);
     });
 
-    it('removes what an earlier process with the same number left, as after the restart of a container', async () => {
+    it('removes the files of an earlier process with the same pid, as after the restart of a container', async () => {
       await leftOver(`${HOST}-${process.pid}`, 20);
       expect(await spool.sweep(DAY)).toBe(1);
     });
 
-    it('leaves a file alone that has just been written to', async () => {
+    it('keeps a file that has just been written to', async () => {
       await leftOver(`${HOST}-${deadPid()}`, 1);
       expect(await spool.sweep(DAY)).toBe(0);
     });
 
-    it('never touches a file in use by this process, not even through another spool or when it is old', async () => {
+    it('keeps a file in use by this process, also when another spool opened it or it is old', async () => {
       const file = await spool.create();
       await age(file.path, 2 * DAY);
       expect(await new Spool(join(folder, 'spool')).sweep(DAY)).toBe(0);
       await file.discard();
     });
 
-    it('leaves files of living processes and of other hosts alone until they are old', async () => {
+    it('keeps files of living processes and of other hosts until they are old', async () => {
       const living = await leftOver(`${HOST}-${process.ppid}`, 3600);
       const elsewhere = await leftOver('other-host-1', 3600);
       expect(await spool.sweep(DAY)).toBe(0);
@@ -109,7 +109,7 @@ describe('Spool', () => {
       expect(await spool.sweep(DAY)).toBe(2);
     });
 
-    it('does not touch files that are not its own', async () => {
+    it('keeps files with other names', async () => {
       await leftOver('', 2 * DAY);
       await writeFile(join(folder, 'spool', 'README'), '');
       await age(join(folder, 'spool', 'README'), 2 * DAY);

@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { asStorageFault, errorCode, FILE_MODE, makeFolder } from './file-system.js';
+import { errorCode, FILE_MODE, makeFolder, onFileSystem } from './file-system.js';
 
 /**
- * A file of a process that is gone is left alone for so long after the last write to it, in seconds. Containers that
- * share a host name do not see each other's processes: an upload under way there writes more often than this.
+ * Seconds since the last write, before which a file is never taken for abandoned. Containers that share a host name do
+ * not see each other's processes, but an upload in progress writes more often than this.
  */
 const IDLE_SECONDS = 15;
 
 const HOST = hostname().replace(/[^\w.-]/g, '_');
 const FILE_NAME = /^(?<host>[\w.-]+)-(?<pid>\d+)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Files in use by this process, by path; shared by all spools in it, since their names carry only the process. */
+/** Paths of the files in use by this process, whichever spool opened them. */
 const inUse = new Set<string>();
 
 /**
- * The folder of files that are under way: uploads that are being received, and local copies of remote objects. Its
- * files are named `{host}-{pid}-{uuid}`, so that any process of the host can tell what a dead one left behind.
+ * The folder of temporary files: uploads that are being received, and local copies of remote objects. Files are named
+ * `{host}-{pid}-{uuid}`, so that any process of the host can find those of a process that has died.
  */
 export class Spool {
   private readonly folder: string;
@@ -29,7 +29,7 @@ export class Spool {
 
   /** @throws StorageUnavailableError */
   async prepare(): Promise<void> {
-    await guard('preparing the spool folder', () => makeFolder(this.folder, dirname(this.folder)));
+    await onFileSystem('preparing the spool folder', () => makeFolder(this.folder, dirname(this.folder)));
   }
 
   /** An empty file, readable and writable for this user only. @throws StorageUnavailableError */
@@ -37,21 +37,21 @@ export class Spool {
     const path = join(this.folder, `${HOST}-${process.pid}-${randomUUID()}`);
     inUse.add(path);
     try {
-      return new SpoolFile(path, await open(path, 'wx+', FILE_MODE));
+      return new SpoolFile(path, await onFileSystem('creating a spool file', () => open(path, 'wx+', FILE_MODE)));
     } catch (error) {
       inUse.delete(path);
-      throw asStorageFault(error, 'creating a spool file');
+      throw error;
     }
   }
 
   /**
-   * Removes what dead processes of this host left behind, and any file last written more than `olderThanSeconds` ago,
-   * whichever host wrote it: that must be more than the longest upload and the longest transcription take. Files in use
-   * by this process always stay. Returns how many files it removed.
+   * Removes the files of dead processes of this host, and files of any host that were last written more than
+   * `olderThanSeconds` ago, which must be longer than any upload or transcription takes. Files in use by this process
+   * stay. Returns the number of files removed.
    * @throws StorageUnavailableError
    */
   async sweep(olderThanSeconds: number): Promise<number> {
-    return await guard('sweeping the spool folder', async () => {
+    return await onFileSystem('sweeping the spool folder', async () => {
       let removed = 0;
       for (const name of await readdir(this.folder)) {
         const path = join(this.folder, name);
@@ -68,38 +68,38 @@ export class Spool {
   }
 }
 
-/** One file of the spool, open until it is discarded. Meant for one writer. */
+/** One file of the spool, open until it is discarded. For one writer. */
 export class SpoolFile {
-  /** Written so far. */
+  /** Bytes written so far. */
   sizeBytes = 0;
   private isMoved = false;
 
   constructor(
     readonly path: string,
-    /** For reading what was written, by position. */
+    /** For reads by position. */
     readonly handle: FileHandle,
   ) {}
 
-  /** Appends; resolves once the bytes are with the operating system. @throws StorageUnavailableError */
+  /** Appends. Resolves when the operating system has the bytes. @throws StorageUnavailableError */
   async write(chunk: Uint8Array): Promise<void> {
-    await guard('writing a spool file', () => this.handle.writeFile(chunk));
+    await onFileSystem('writing a spool file', () => this.handle.writeFile(chunk));
     this.sizeBytes += chunk.length;
   }
 
-  /** Makes what was written survive a power cut. @throws StorageUnavailableError */
+  /** Makes the bytes written so far survive a power cut. @throws StorageUnavailableError */
   async sync(): Promise<void> {
-    await guard('writing a spool file', () => this.handle.datasync());
+    await onFileSystem('writing a spool file', () => this.handle.datasync());
   }
 
-  /** Out of the spool. @throws as the file system does */
+  /** Moves the file out of the spool. @throws an error of the file system */
   async moveTo(target: string): Promise<void> {
     await rename(this.path, target);
     this.isMoved = true;
   }
 
   /**
-   * Closes and removes the file, also when it was moved away or discarded before. Never fails, since it is the last
-   * thing done to a file: what cannot be removed now is left to the sweep.
+   * Closes and removes the file; does nothing more to one that was moved or discarded. Never throws: `sweep` removes
+   * what could not be removed here.
    */
   async discard(): Promise<void> {
     const closed = Promise.allSettled([this.handle.close()]);
@@ -108,7 +108,7 @@ export class SpoolFile {
   }
 }
 
-/** A negative number where the clock went back; the file that has just gone counts as new, so that it is left alone. */
+/** Negative when the clock was set back; 0 for a file that has just been removed. */
 async function secondsSinceLastWrite(path: string): Promise<number> {
   try {
     return (Date.now() - (await stat(path)).mtimeMs) / 1000;
@@ -118,7 +118,7 @@ async function secondsSinceLastWrite(path: string): Promise<number> {
   }
 }
 
-/** This process's number on a file that is not in use is that of an earlier process: in containers all are alike. */
+/** Our own pid on a file that is not in use is that of an earlier process: in containers pids repeat. */
 function isGone(pid: number): boolean {
   if (pid === process.pid) return true;
   try {
@@ -126,13 +126,5 @@ function isGone(pid: number): boolean {
     return false;
   } catch (error) {
     return errorCode(error) === 'ESRCH';
-  }
-}
-
-async function guard<T>(doing: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw asStorageFault(error, doing);
   }
 }

@@ -1,14 +1,17 @@
 import { join } from 'node:path';
 import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../config/env.js';
 import { DiskObjectStore } from './disk.object-store.js';
+import { ObjectRemoval } from './object-removal.entity.js';
 import { ObjectRemovalsService } from './object-removals.service.js';
 import { ObjectStore } from './object-store.js';
 import { Spool } from './spool.js';
 
-/** Gives every room the object store that the environment chose, and the spool. Boot fails where a folder cannot be made. */
+/** Provides the object store that the environment names, and the spool. Boot fails when a folder cannot be created. */
 @Global()
 @Module({
+  imports: [TypeOrmModule.forFeature([ObjectRemoval])],
   providers: [
     { provide: Spool, inject: [Env], useFactory: openSpool },
     { provide: ObjectStore, inject: [Env, Spool], useFactory: openStore },
@@ -26,7 +29,7 @@ async function openSpool(env: Env): Promise<Spool> {
 
 async function openStore(env: Env, spool: Spool): Promise<ObjectStore> {
   if (env.storageDriver === 's3') {
-    // Loaded on demand: the client library costs 0.3 s of every start and is of no use to a disk.
+    // Loaded on demand: the client library takes 0.3 s to load, and the disk store does not need it.
     const { S3ObjectStore } = await import('./s3.object-store.js');
     return new S3ObjectStore(env, spool);
   }

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATA, ROOT } from '../../../scripts/lib/paths.mjs';
-import { COLUMNS } from './recordings.mjs';
 
 const LIMIT = 50;
 const lastPage = (count) => Math.floor((count - 1) / LIMIT);
@@ -25,12 +24,11 @@ export const PAGES = [
  * @param {string} spread such as `a year`
  */
 export async function explainPages(stage, account, count, spread) {
-  const { pageStatement } = await import(join(ROOT, 'dist/modules/recordings/recordings.queries.js'));
-  const columns = COLUMNS.split(',').map((name) => `r.${name.trim()}`);
+  const { pageStatement } = await import(join(ROOT, 'dist/modules/recordings/recording-page.queries.js'));
   const results = [];
   const plans = [];
   for (const { what, query } of PAGES) {
-    const { sql, parameters } = pageStatement(columns.join(', '), account.id, query(count));
+    const { sql, parameters } = pageStatement(account.id, query(count));
     const rows = await stage.sql(`EXPLAIN (ANALYZE, BUFFERS) ${sql}`, parameters);
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
     const [, hit = '0', read = '0'] = /Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?/.exec(plan) ?? [];

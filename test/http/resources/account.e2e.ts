@@ -1,5 +1,5 @@
 import { AccountService } from '../../../src/modules/account/account.service.js';
-import { compactUsageCounters } from '../../../src/modules/recordings/usage-counters/usage-counters.js';
+import { compactUsageCounters } from '../../../src/modules/recordings/usage-counters/usage-counters.queries.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../support/http/api-client.js';
 import { expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';

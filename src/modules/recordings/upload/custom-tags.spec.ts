@@ -21,7 +21,7 @@ describe('parseCustomTags', () => {
     );
   });
 
-  it('keeps them whatever white space and escapes the text is written with', () => {
+  it('keeps them with any white space and escapes in the text', () => {
     const text = ' {\n "b" : "x\\u0041\\/\\"{,:}" ,\t"1":"\\ud83c\\udf99" , "\\u005f_proto__":"p"}\r\n';
     expect(parseCustomTags(text)).toEqual({ ok: true, json: '{"b":"xA/\\"{,:}","1":"🎙","__proto__":"p"}' });
   });
@@ -50,7 +50,7 @@ describe('parseCustomTags', () => {
     "{'a':'b'}",
     '\ufeff{}',
     '{}x',
-  ])('refuses %j, which is no JSON object', (text) => {
+  ])('rejects %j, which is no JSON object', (text) => {
     expect(parseCustomTags(text)).toEqual({ ok: false, reason: 'must be a JSON object' });
   });
 
@@ -70,11 +70,11 @@ describe('parseCustomTags', () => {
     ['{"a":"line\\nbreak"}', 'value of "a" must not contain control characters'],
     ['{"a":"\\u0085"}', 'value of "a" must not contain control characters'],
     ['{"a":"x\\ud83cy"}', 'value of "a" must not contain lone surrogates'],
-  ])('refuses %s: names the key and the rule', (text, reason) => {
+  ])('rejects %s: names the key and the rule', (text, reason) => {
     expect(parseCustomTags(text)).toEqual({ ok: false, reason });
   });
 
-  it('takes ten keys and not eleven', () => {
+  it('accepts ten keys and rejects eleven', () => {
     const pairs = Array.from({ length: 11 }, (_, i): [string, string] => [`k${i}`, 'v']);
     expect(parseCustomTags(compact(pairs.slice(1)))).toMatchObject({ ok: true });
     expect(parseCustomTags(compact(pairs))).toEqual({ ok: false, reason: 'must have at most 10 keys' });
@@ -97,7 +97,7 @@ describe('parseCustomTags', () => {
     expect(parseCustomTags(longest('"'))).toEqual({ ok: false, reason: 'must be at most 1024 bytes of JSON' });
   });
 
-  it('refuses deep nesting without harm', () => {
+  it('rejects deep nesting', () => {
     expect(parseCustomTags('{"a":'.repeat(10_000))).toMatchObject({ ok: false });
     expect(parseCustomTags(`{"a":${'['.repeat(8_000)}${']'.repeat(8_000)}}`)).toMatchObject({ ok: false });
   });
@@ -118,7 +118,7 @@ describe('orderedTags', () => {
     );
   });
 
-  it('holds the tags as a plain object would, without inheriting anything', () => {
+  it('has the tags as properties, and inherits none', () => {
     const tags = orderedTags('{"b":"x","1":"y","__proto__":"z"}') as Record<string, string>;
     expect(Object.entries(tags)).toEqual([
       ['b', 'x'],

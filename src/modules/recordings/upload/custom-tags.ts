@@ -6,12 +6,12 @@ const MAX_JSON_BYTES = 1024;
 export type ParsedTags =
   | {
       ok: true;
-      /** Compact JSON, the keys in the order sent: what is stored, measured and shown. */
+      /** Compact JSON with the keys in the order sent: stored, measured and shown like this. */
       json: string;
     }
   | { ok: false; /** Names the key and the rule, for the client. */ reason: string };
 
-/** Checks the `custom_tags` field of an upload against the rules of D28. */
+/** Checks the `custom_tags` field of an upload (D28). */
 export function parseCustomTags(text: string): ParsedTags {
   let tags: unknown;
   try {
@@ -40,8 +40,8 @@ export function parseCustomTags(text: string): ParsedTags {
 }
 
 /**
- * The stored tags as an object that `JSON.stringify` writes in the stored order. A plain object cannot do that: it
- * lists keys such as "1" before all others, so where the order differs the object answers through a proxy.
+ * The stored tags as an object that `JSON.stringify` writes in the stored order. A plain object lists keys such as "1"
+ * before all others, so a proxy stands in for it when the order differs.
  */
 export function orderedTags(json: string | null): object | null {
   if (json === null) return null;
@@ -53,26 +53,26 @@ export function orderedTags(json: string | null): object | null {
   return new Proxy(tags, { ownKeys: () => keys });
 }
 
-/** Or a text that looks like one: no harm in that. */
+/** May also match inside a value, which only costs time. */
 const INTEGER_KEY = /"\d+":/;
 
 function brokenRule(key: string, value: unknown): string | null {
   if (key.length === 0) return 'key "" must not be empty';
-  // A refused key may be thousands of characters long: the message shows its beginning.
+  // A key may be thousands of characters long: the message shows its beginning.
   const name = JSON.stringify(key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key);
   if (codePoints(key) > MAX_KEY_LENGTH) return `key ${name} must be at most ${MAX_KEY_LENGTH} characters`;
   if (!/^[A-Za-z0-9_-]+$/.test(key)) return `key ${name} may only contain A-Z a-z 0-9 _ -`;
   if (typeof value !== 'string') return `value of ${name} must be a string`;
   if (codePoints(value) > MAX_VALUE_LENGTH) return `value of ${name} must be at most ${MAX_VALUE_LENGTH} characters`;
   if (/\p{Cc}/u.test(value)) return `value of ${name} must not contain control characters`;
-  // With the `u` flag Cs matches only surrogates that are not part of a pair: no text, and no UTF-8 for it.
+  // With the `u` flag Cs matches lone surrogates only, which have no UTF-8.
   if (/\p{Cs}/u.test(value)) return `value of ${name} must not contain lone surrogates`;
   return null;
 }
 
 /**
  * The keys of the outermost object in the order of the text; a repeated key keeps its first place, as in `JSON.parse`.
- * The text must be known to be JSON: then every bracket outside a string is structure, and a string before a colon a key.
+ * The text must be valid JSON: then a bracket outside a string is structure, and a string before a colon is a key.
  */
 function topLevelKeys(json: string): string[] {
   const keys = new Set<string>();

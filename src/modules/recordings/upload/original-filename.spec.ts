@@ -33,13 +33,13 @@ describe('cleanFilename', () => {
     expect(cleanFilename('🎙'.repeat(255))).toBe('🎙'.repeat(255));
   });
 
-  it('cuts a name without an extension, or with one that is none, at its end', () => {
+  it('cuts a name without a real extension at its end', () => {
     expect(cleanFilename('a'.repeat(300))).toBe('a'.repeat(255));
     expect(cleanFilename(`${'a'.repeat(200)}.${'b'.repeat(200)}`)).toBe(`${'a'.repeat(200)}.${'b'.repeat(54)}`);
     expect(cleanFilename(`.${'a'.repeat(300)}`)).toBe(`.${'a'.repeat(254)}`);
   });
 
-  it('gives a clean name for whatever is sent, and leaves a clean name alone', () => {
+  it('cleans any name, and does not change a clean one', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (raw) => {
         const name = cleanFilename(raw);

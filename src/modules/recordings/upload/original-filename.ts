@@ -1,6 +1,6 @@
 const MAX_LENGTH = 255;
 
-/** A longer "extension" is the end of a sentence, not something worth keeping when a name is cut. */
+/** A longer "extension" is not one, and is not kept when a name is cut. */
 const MAX_EXTENSION_LENGTH = 16;
 
 const NAMELESS = 'recording';
@@ -12,7 +12,7 @@ const NAMELESS = 'recording';
  */
 export function cleanFilename(raw: string | undefined): string {
   const visible = (raw ?? '').replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '');
-  // Windows browsers of old sent whole paths, so both separators count on every system.
+  // Old browsers on Windows sent whole paths, so both separators count on every system.
   const base = visible.slice(Math.max(visible.lastIndexOf('/'), visible.lastIndexOf('\\')) + 1);
   const name = shorten(base.normalize('NFC').trim());
   return name === '' || name === '.' || name === '..' ? NAMELESS : name;

@@ -2,20 +2,19 @@ import { createHash, type Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import busboy, { type Busboy, type FileInfo } from 'busboy';
+import { MAX_FILE_BYTES } from '../../../platform/audio/audio-formats.js';
 import { MalformedRequestError, PayloadTooLargeError, InvalidRequestError } from '../../../platform/errors/errors.js';
 import type { Spool, SpoolFile } from '../../../platform/storage/spool.js';
 import { cleanFilename } from './original-filename.js';
 
-/** 25 MB (D21). */
-const MAX_FILE_BYTES = 26_214_400;
-/** The file, and what the other parts and the boundaries of a form may add to it. */
+/** The file, plus the other parts and the boundaries of the form. */
 const MAX_FORM_BYTES = MAX_FILE_BYTES + 65_536;
 
-/** A boundary has 70 characters at the most (RFC 2046 §5.1.1); one of thousands can be made very slow to look for. */
+/** A boundary has at most 70 characters (RFC 2046 §5.1.1); a search for a much longer one can be made very slow. */
 const MAX_TYPE_LENGTH = 256;
 
 const LIMITS = {
-  // One more than allowed, so that a file of exactly the maximum is told from one that was cut off.
+  // One more than allowed, to tell a file of exactly the maximum from a truncated one.
   fileSize: MAX_FILE_BYTES + 1,
   files: 1,
   fields: 10,
@@ -28,11 +27,11 @@ const LIMITS = {
 const FIELDS = ['custom_tags', 'language'] as const;
 type Field = (typeof FIELDS)[number];
 
-/** An upload form as it arrived: the file in the spool, the text fields not judged yet. */
+/** An upload form: the file in the spool, and the text fields, not validated yet. */
 export interface UploadForm {
   file: SpoolFile;
   originalFilename: string;
-  /** Hex SHA-256 of the bytes; null unless it was asked for. */
+  /** Hex SHA-256 of the bytes; null unless requested. */
   sha256: string | null;
   fields: Partial<Record<Field, string>>;
 }
@@ -40,9 +39,9 @@ export interface UploadForm {
 type ReceivedFile = Pick<UploadForm, 'originalFilename' | 'sha256'>;
 
 /**
- * Reads a form with one part `file` into the spool, never holding the file in memory. The caller discards `file`;
- * when this throws, nothing is left behind.
- * @param hashes whether the SHA-256 is asked for.
+ * Reads a form with one part `file` into the spool, without holding the file in memory. The caller discards `file`;
+ * when this throws, the file is removed.
+ * @param hashes whether to compute the SHA-256.
  * @throws MalformedRequestError, InvalidRequestError, PayloadTooLargeError as soon as the limit is passed,
  *   StorageUnavailableError, ClientDisconnectedError.
  */
@@ -60,10 +59,10 @@ export async function readUploadForm(request: IncomingMessage, spool: Spool, has
   }
 }
 
-/** Nobody is there any more to be answered. */
+/** The client closed the connection before the end of its request. */
 class ClientDisconnectedError extends Error {
   override readonly name = 'ClientDisconnectedError';
-  /** Seen by nobody; says that it is not a defect of ours. */
+  /** Never sent; keeps the error out of the 5xx statistics. */
   readonly status = 400;
 }
 
@@ -71,7 +70,9 @@ function openParser(request: IncomingMessage): Busboy {
   const { headers } = request;
   const { 'content-type': type = '', 'content-encoding': encoding } = headers;
   if (!/^multipart\/form-data\b/i.test(type) || (encoding && encoding !== 'identity')) {
-    throw new MalformedRequestError('An upload must be multipart/form-data with a part named "file".');
+    throw new MalformedRequestError(
+      'An upload must be multipart/form-data with a part named "file". With curl: -F file=@note.ogg',
+    );
   }
   if (Number(headers['content-length'] ?? 0) > MAX_FORM_BYTES) throw tooLarge();
   if (type.length > MAX_TYPE_LENGTH) throw noBoundary();
@@ -92,7 +93,7 @@ function readForm(
     const fields: UploadForm['fields'] = {};
     let received: Promise<ReceivedFile> | null = null;
     parser.on('file', (name: string | undefined, stream, info) => {
-      // Without a listener the error that ends a refused form would end the process.
+      // Without a listener the error that ends a rejected form would end the process.
       stream.on('error', malformed);
       if (name !== 'file') return reject(unknownField(name));
       received = receive(stream, info);
@@ -101,32 +102,34 @@ function readForm(
     parser.on('field', (name: string | undefined, value: string | undefined, { valueTruncated }) => {
       const refusal = checkField(name, fields, valueTruncated);
       if (refusal) reject(refusal);
-      // The parser knows few character sets, and gives nothing for text in another.
+      // The parser gives undefined for text in a character set that it does not know.
       else if (value === undefined)
-        reject(new InvalidRequestError({ field: name as Field, reason: 'must be in UTF-8' }));
+        reject(new InvalidRequestError({ field: name as Field, reason: 'must be text in UTF-8' }));
       else fields[name as Field] = value;
     });
-    parser.on('filesLimit', () => reject(new InvalidRequestError({ field: 'file', reason: 'must be sent once' })));
+    parser.on('filesLimit', () => reject(new InvalidRequestError({ field: 'file', reason: 'may be given only once' })));
     for (const limit of ['fieldsLimit', 'partsLimit'] as const) {
-      parser.on(limit, () => reject(new MalformedRequestError('The form has too many fields.')));
+      parser.on(limit, () =>
+        reject(new MalformedRequestError('The form has too many parts. Send file, custom_tags and language.')),
+      );
     }
     parser.on('error', malformed);
     parser.on('close', () => {
       if (received) void received.then((done) => resolve({ ...done, fields }), reject);
-      else reject(new InvalidRequestError({ field: 'file', reason: 'is required' }));
+      else reject(new InvalidRequestError({ field: 'file', reason: 'is required. With curl: -F file=@note.ogg' }));
     });
     request.on('close', () => {
-      if (!request.complete) reject(new ClientDisconnectedError('the client went away'));
+      if (!request.complete) reject(new ClientDisconnectedError('client disconnected'));
     });
-    request.on('error', () => reject(new ClientDisconnectedError('the client went away')));
-    // A chunked body states no length, and what stands before the first part and behind the last is passed over.
+    request.on('error', () => reject(new ClientDisconnectedError('client disconnected')));
+    // A chunked body states no length, and the parser ignores bytes before the first part and after the last.
     let arrived = 0;
     request.on('data', (chunk: Buffer) => {
       arrived += chunk.length;
       if (arrived > MAX_FORM_BYTES) reject(tooLarge());
     });
-    // Whoever went away before this point will not say so again.
-    if (request.destroyed) reject(new ClientDisconnectedError('the client went away'));
+    // A request that was destroyed before this emits no further event.
+    if (request.destroyed) reject(new ClientDisconnectedError('client disconnected'));
     else request.pipe(parser);
   });
 }
@@ -145,10 +148,11 @@ function checkField(
   fields: UploadForm['fields'],
   truncated: boolean,
 ): InvalidRequestError | null {
-  if (name === 'file') return new InvalidRequestError({ field: name, reason: 'must be a file, with a filename' });
+  if (name === 'file')
+    return new InvalidRequestError({ field: name, reason: 'was sent as text. With curl: -F file=@note.ogg' });
   if (name === undefined || !FIELDS.includes(name as Field)) return unknownField(name);
-  if (name in fields) return new InvalidRequestError({ field: name, reason: 'must be sent once' });
-  if (truncated) return new InvalidRequestError({ field: name, reason: 'is too long' });
+  if (name in fields) return new InvalidRequestError({ field: name, reason: 'may be given only once' });
+  if (truncated) return new InvalidRequestError({ field: name, reason: `must be at most ${LIMITS.fieldSize} bytes` });
   return null;
 }
 
@@ -156,10 +160,10 @@ function checkField(
 const unknownField = (name = ''): InvalidRequestError =>
   new InvalidRequestError({
     field: name.toWellFormed(),
-    reason: 'is not a field of this form: it takes file, custom_tags and language',
+    reason: 'is not a field of this form. Use file, custom_tags or language',
   });
 
 const noBoundary = (): MalformedRequestError =>
-  new MalformedRequestError('The multipart boundary is missing or too long.');
+  new MalformedRequestError('The multipart boundary in Content-Type is missing or too long.');
 
 const tooLarge = (): PayloadTooLargeError => new PayloadTooLargeError('The file', MAX_FILE_BYTES);

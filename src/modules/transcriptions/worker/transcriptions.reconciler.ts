@@ -18,8 +18,8 @@ export class TranscriptionsReconciler implements OnModuleInit {
   }
 
   private async ringAgain(): Promise<void> {
-    for (const { id, attempt } of await this.processing.owed()) {
-      await this.jobs.ring({ recordingId: id }, `owed-${attempt}`);
+    for (const { id, attempt } of await this.processing.overdue()) {
+      await this.jobs.ring({ recordingId: id }, `overdue-${attempt}`);
     }
   }
 }

@@ -93,6 +93,7 @@ function errorsOf(path: string, { requestBody }: Operation): ApiError[] {
   if (requestBody) errors.push(new PayloadTooLargeError('The body', JSON_BODY_BYTES));
   const isUpload = requestBody && 'content' in requestBody && 'multipart/form-data' in requestBody.content;
   if (isUpload) errors.push(new ConflictError('This Idempotency-Key was used for an upload with other contents.'));
-  if (path.endsWith('/retry')) errors.push(new ConflictError('Only a recording that has failed can be retried.'));
+  if (path.endsWith('/retry'))
+    errors.push(new ConflictError('Only a recording with the status failed can be retried.'));
   return errors;
 }

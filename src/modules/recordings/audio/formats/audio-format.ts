@@ -1,18 +1,17 @@
+import type { AudioFormat } from '../../../../platform/audio/audio-formats.js';
 import { EBML_HEADER_BYTES, readEbmlElement } from './ebml.js';
 import type { FileWindow } from './file-window.js';
 import { id3v2Length, readMpegFrame } from './mpeg-frame.js';
 
-export type AudioFormat = 'webm' | 'mp3' | 'ogg' | 'wav';
-
 /** An EBML header is some 40 bytes; padding behind an ID3 tag seldom exceeds 2 KiB. */
 const HEAD_BYTES = 4096;
 
-/** Some taggers put a new tag before the old one. More than a few is nothing that a player would follow. */
+/** Some taggers put a new tag before the old one; players follow only a few. */
 const MAX_ID3_TAGS = 8;
 
 /**
- * Tells the format from the bytes alone (D21), with at most one read for each ID3 tag and one more.
- * Only the container is recognised: what follows a right beginning is the decoder's to judge.
+ * Detects the format from the bytes alone, with at most one read for each ID3 tag and one more (D21).
+ * Only the beginning of the container is checked; the decoder finds out whether the rest is valid.
  */
 export async function detectFormat(head: FileWindow): Promise<AudioFormat | null> {
   await head.moveTo(0);
@@ -25,7 +24,7 @@ export async function detectFormat(head: FileWindow): Promise<AudioFormat | null
   return (await startsWithMp3(head)) ? 'mp3' : null;
 }
 
-/** RFC 8794 §11.2.4: without a DocType element it is `matroska`, which we do not take. */
+/** RFC 8794 §11.2.4: without a DocType element it is `matroska`, which is not accepted. */
 function ebmlDocType(head: FileWindow): string | null {
   const header = readEbmlElement(head, 0);
   if (!header || header.size === null) return null;
@@ -40,7 +39,7 @@ function ebmlDocType(head: FileWindow): string | null {
   return null;
 }
 
-/** A layer III frame header at the start, or behind ID3v2 tags and the zeros that some taggers leave there. */
+/** A layer III frame header at the start, or after ID3v2 tags and the zeros with which some taggers pad them. */
 async function startsWithMp3(head: FileWindow): Promise<boolean> {
   let position = 0;
   for (let tags = 0; tags <= MAX_ID3_TAGS; tags++) {

@@ -1,16 +1,16 @@
-/** The part of a FileHandle that reading audio needs; tests put a buffer behind it. */
+/** The part of a FileHandle that the probes need; tests use a buffer instead. */
 export interface ReadableFile {
   read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
 }
 
-/** Holds the largest Ogg page (65,307 bytes) twice over. The only memory that a probe takes, whatever the file. */
+/** Twice the largest Ogg page (65,307 bytes). A probe uses no other memory. */
 const WINDOW_BYTES = 128 * 1024;
 
 /**
- * A forward-moving view of a file, for parsers that distrust every length in it: beyond the end of the file there are
- * zeros, so no accessor can fail. Moving the view is asynchronous, so what runs without a pause is what fits in it.
+ * A forward-moving view of a file, for parsers that trust no length in it: beyond the end of the file it reads zeros,
+ * so no accessor can fail. Moving the view is asynchronous, so a parser runs without a pause only within one view.
  *
- * The accessors read `position` in the file; the caller makes sure with `holds` and `moveTo` that it is in view.
+ * The accessors take a position in the file; the caller checks with `holds`, and calls `moveTo`, that it is in view.
  */
 export class FileWindow {
   private readonly bytes: Buffer;
@@ -65,7 +65,7 @@ export class FileWindow {
     );
   }
 
-  /** An unsigned big-endian number of up to 8 bytes; above 2^53 it is only near the truth. */
+  /** An unsigned big-endian number of up to 8 bytes; above 2^53 it is approximate. */
   uintBe(position: number, length: number): number {
     let value = 0;
     for (let i = 0; i < length; i++) value = value * 256 + this.u8(position + i);

@@ -10,11 +10,11 @@ export interface MpegFrame {
   samples: 576 | 1152;
   /** Bytes, header included. */
   length: number;
-  /** Bytes between the header and the audio data; a Xing or Info tag stands behind them. */
+  /** Bytes between the header and the audio data, or a Xing or Info tag. */
   sideInfoLength: number;
 }
 
-// ISO/IEC 11172-3 §2.4.2.3 and 13818-3 §2.4.2.3: kbit/s by bitrate_index. Index 0 is the free format, which nobody plays.
+// ISO/IEC 11172-3 §2.4.2.3 and 13818-3 §2.4.2.3: kbit/s by bitrate_index. Index 0 is the free format, which players refuse.
 const MPEG1_KBITS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KBITS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 const MPEG1_RATES = [44100, 48000, 32000];
@@ -24,7 +24,7 @@ const VERSION_RESERVED = 1;
 const VERSION_1 = 3;
 const MONO = 3;
 
-/** The header as a big-endian 32-bit number; null where it is no layer III header: ADTS AAC says layer 0, MP2 layer II. */
+/** From the header as a big-endian 32-bit number; null unless it is layer III (ADTS AAC has layer 0, MP2 layer II). */
 export function readMpegFrame(header: number): MpegFrame | null {
   if (header >>> 21 !== 0x7ff) return null;
   const version = (header >>> 19) & 3;
@@ -50,7 +50,7 @@ export function readMpegFrame(header: number): MpegFrame | null {
 }
 
 /**
- * Length in bytes of the ID3v2 tag at `position`, header and footer included; 0 where there is none
+ * Length in bytes of the ID3v2 tag at `position`, header and footer included; 0 when there is none
  * (https://id3.org/id3v2.4.0-structure §3.1). The size is 28 bits in four bytes whose top bits are clear.
  */
 export function id3v2Length(window: FileWindow, position: number): number {

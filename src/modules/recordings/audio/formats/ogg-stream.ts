@@ -2,7 +2,7 @@ import type { FileWindow } from './file-window.js';
 import type { OggPage } from './ogg-page.js';
 import { OPUS_RATE, opusPacketSamples } from './opus-packet.js';
 
-/** What the first packet of a logical stream tells about it. */
+/** Properties of a logical stream, from its first packet. */
 interface StreamHeader {
   codec: 'opus' | 'vorbis' | 'speex' | 'flac';
   sampleRate: number;
@@ -10,11 +10,11 @@ interface StreamHeader {
   /** Samples at the start that are decoded and dropped. */
   preSkip: number;
   headerPackets: number;
-  /** Samples in a packet at the most; Opus packets tell their own number. */
+  /** Maximum number of samples in a packet; an Opus packet states its own. */
   maxPacketSamples: number;
 }
 
-/** One logical stream of audio. Its pages must be in view when they are taken. */
+/** One logical stream of audio. Its pages must be in view when they are added. */
 export class OggStream {
   /** Bytes of the packets, headers included. */
   bytes = 0;
@@ -30,7 +30,7 @@ export class OggStream {
     readonly header: StreamHeader,
   ) {}
 
-  /** The stream that `page` begins; null where it is not audio. */
+  /** The stream that begins with `page`; null when it is not audio. */
   static begin(window: FileWindow, page: OggPage): OggStream | null {
     const header = readStreamHeader(window, page.body);
     return header && new OggStream(window, page.serial, header);
@@ -43,7 +43,7 @@ export class OggStream {
     for (let i = 0; i < page.segments; i++) {
       const length = this.window.u8(page.lacing + i);
       if (begins) this.takePacket(position, length);
-      // RFC 3533 §5: 255 means that the packet goes on in the next segment.
+      // RFC 3533 §5: after 255 the packet continues in the next segment.
       begins = length < 255;
       position += length;
     }
@@ -53,7 +53,7 @@ export class OggStream {
     this.lastGranule = page.granule;
   }
 
-  /** By the last granule position, which alone knows where the last packet was cut; not more than the packets can hold. */
+  /** From the last granule position, which knows where the last packet was cut; at most what the packets can hold. */
   get seconds(): number {
     const samples = Math.min(this.lastGranule - (this.firstSample ?? 0), this.capacity) - this.header.preSkip;
     return Math.max(0, samples / this.header.sampleRate);
@@ -78,7 +78,7 @@ function readStreamHeader(window: FileWindow, at: number): StreamHeader | null {
     return { codec: 'opus', sampleRate: OPUS_RATE, channels, preSkip, headerPackets: 2, maxPacketSamples: 0 };
   }
   if (magic.startsWith('\x01vorbis')) {
-    // Vorbis I §4.2.2. Two overlapping halves of the longest block are the most that a packet yields.
+    // Vorbis I §4.2.2. A packet yields at most two overlapping halves of the longest block.
     const maxPacketSamples = 2 ** (window.u8(at + 28) >> 4) / 2;
     const sampleRate = window.u32le(at + 12);
     return {

@@ -11,7 +11,7 @@ const MAX_FRAME_SECONDS = 1.024;
 export class WebmBlocks {
   /** Bytes of the frames, block headers not counted. */
   bytes = 0;
-  /** The Timestamp of the cluster that is being read, in ticks. */
+  /** Timestamp of the current cluster, in ticks. */
   clusterTime = 0;
   private frames = 0;
   private opusSamples = 0;
@@ -55,23 +55,23 @@ export class WebmBlocks {
     this.lastTime = time;
   }
 
-  /** BlockDuration, in ticks, stands behind its block. */
+  /** BlockDuration, in ticks, follows its block. */
   takeDuration(ticks: number): void {
     if (this.lastWasOurs) this.lastDuration = ticks;
   }
 
-  /** DiscardPadding, in nanoseconds, stands behind its block: the end of a last packet that was filled up. */
+  /** DiscardPadding, in nanoseconds, follows its block: the padding of the last packet. */
   takeDiscardPadding(nanoseconds: number): void {
     if (this.lastWasOurs) this.discarded = nanoseconds;
   }
 
-  /** Opus packets tell their length, as long as they are not laced together. */
+  /** An Opus packet states its length, unless several are laced into one block. */
   opusSeconds(codecDelay: number): number | null {
     if (this.laced) return null;
     return Math.max(0, this.opusSamples / OPUS_RATE - (codecDelay + this.discarded) / 1e9);
   }
 
-  /** From the first block to the end of the last, by their times; `timestampScale` is nanoseconds in a tick. */
+  /** From the start of the first block to the end of the last; `timestampScale` is nanoseconds per tick. */
   seconds(timestampScale: number): number {
     const ticks = this.lastTime + this.lastDuration - (this.firstTime ?? 0);
     return Math.min((ticks * timestampScale) / 1e9, this.frames * MAX_FRAME_SECONDS);

@@ -1,14 +1,14 @@
-/** What can be told about a recording without decoding it. Whole numbers but for the duration, all below 2^31. */
+/** Properties of a recording, read without decoding. Integers below 2^31, except the duration. */
 export interface AudioFacts {
-  /** Seconds, to the millisecond; 0 where nothing could be read. */
+  /** Seconds, to the millisecond; 0 when it could not be read. */
   durationSeconds: number;
-  /** Hz, as the file states it: it may be absurd. */
+  /** Hz, as the file states it, even when that is absurd. */
   sampleRate: number | null;
   /** As the file states it: 0 and 65,535 are possible. */
   channels: number | null;
-  /** Bit/s of the audio, the container not counted. */
+  /** Bit/s of the audio without the container. */
   bitRate: number | null;
-  /** In ffmpeg's words: `opus`, `vorbis`, `mp3`, `pcm_s16le`. */
+  /** As ffmpeg names it: `opus`, `vorbis`, `mp3`, `pcm_s16le`. */
   codec: string | null;
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { garbage, inMemory, MAGIC, silentWebm } from '../../../../../test/support/audio/audio-bytes.js';
-import type { AudioFormat } from '../formats/audio-format.js';
+import type { AudioFormat } from '../../../../platform/audio/audio-formats.js';
 import { FileWindow } from '../formats/file-window.js';
 import { type AudioFacts, probeAudio } from './audio-probe.js';
 
@@ -35,7 +35,7 @@ describe('probeAudio', () => {
     expect((await probe(speech('go-forward-ten-meters.ogg'), 'ogg')).bitRate).toBeGreaterThan(20_000);
   });
 
-  it.each(FORMATS)('knows nothing of a beginning of %s and random bytes, and does not throw', async (format) => {
+  it.each(FORMATS)('gives no length to a beginning of %s and random bytes, and does not throw', async (format) => {
     for (let seed = 0; seed < 200; seed++) {
       const facts = await probe(garbage(format, seed), format);
       expect(facts.durationSeconds).toBe(0);
@@ -65,7 +65,7 @@ describe('probeAudio', () => {
     );
   });
 
-  it('reads 25 MB at most once, whatever they are made of', async () => {
+  it('reads 25 MB at most once, whatever the content', async () => {
     const webmStart = silentWebm(1);
     const hostile: [AudioFormat, Buffer, string][] = [
       ['webm', webmStart, 'ec80'],

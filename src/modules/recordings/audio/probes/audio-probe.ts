@@ -1,4 +1,4 @@
-import type { AudioFormat } from '../formats/audio-format.js';
+import { type AudioFormat, MAX_CHANNELS, SAMPLE_RATES_HZ } from '../../../../platform/audio/audio-formats.js';
 import type { AudioFacts } from './audio-facts.js';
 import type { FileWindow } from '../formats/file-window.js';
 import { probeMp3 } from './mp3.probe.js';
@@ -15,20 +15,16 @@ const PROBES: Record<AudioFormat, (window: FileWindow) => Promise<AudioFacts>> =
   wav: probeWav,
 };
 
-/** Hz, and channels: what the decoder takes. A file that states anything else will not be heard, so it has no length. */
-const MIN_SAMPLE_RATE = 4_000;
-const MAX_SAMPLE_RATE = 192_000;
-const MAX_CHANNELS = 8;
-
-/** Ten days: no recording of 25 MB is that long. In milliseconds it still fits a 32-bit column. */
+/** Ten days: longer than 25 MB can be, and in milliseconds within a 32-bit column. */
 const MAX_PLAUSIBLE_SECONDS = 864_000;
 
 const MAX_INTEGER = 2 ** 31 - 1;
 
 /**
- * Measures a recording in the process, without decoding it (D21). Every number in the file is distrusted: bad content
- * gives zeros and nulls, it never throws and never takes more than one pass, 128 KiB of memory and a bounded number of
- * steps. Only the errors of the file system itself come through.
+ * Reads length and properties from the file's headers, without decoding (D21). Bad content gives zeros and nulls. The
+ * work is bounded: one pass, 128 KiB of memory, a limited number of steps. A file that the decoder would refuse has no
+ * length.
+ * @throws errors of the file system only
  */
 export async function probeAudio(window: FileWindow, format: AudioFormat): Promise<AudioFacts> {
   const read = await PROBES[format](window);
@@ -45,11 +41,11 @@ export async function probeAudio(window: FileWindow, format: AudioFormat): Promi
 }
 
 function isDecodable({ sampleRate, channels }: AudioFacts): boolean {
-  const rateFits = sampleRate === null || (sampleRate >= MIN_SAMPLE_RATE && sampleRate <= MAX_SAMPLE_RATE);
+  const rateFits = sampleRate === null || (sampleRate >= SAMPLE_RATES_HZ.min && sampleRate <= SAMPLE_RATES_HZ.max);
   return rateFits && (channels === null || (channels >= 1 && channels <= MAX_CHANNELS));
 }
 
-/** Null for what is no number; what is beyond a 32-bit column, as 4 GHz is, becomes the largest that it takes. */
+/** Null for what is not a number; at most what a 32-bit column takes. */
 function integer(value: number | null): number | null {
   if (value === null || !Number.isFinite(value) || value < 0) return null;
   return Math.min(Math.round(value), MAX_INTEGER);

@@ -12,22 +12,22 @@ const times = (count: number, bytes: Buffer): Buffer => Buffer.alloc(bytes.lengt
 describe('probeAudio of MP3', () => {
   const note = speech('go-forward-ten-meters.mp3');
 
-  it('counts frames where no Xing tag does, encoder delay and padding included', async () => {
+  it('counts frames when there is no Xing tag, encoder delay and padding included', async () => {
     const firstOfAudio = note.indexOf(Buffer.from([0xff, 0xfb]), note.indexOf('Info'));
     expect(await probe(note.subarray(firstOfAudio))).toMatchObject({ durationSeconds: 2.821 });
   });
 
-  it('counts what is there of a truncated file', async () => {
+  it('counts the frames of a truncated file', async () => {
     const { durationSeconds } = await probe(note.subarray(0, note.length / 2));
     expect(durationSeconds).toBeGreaterThan(1.3);
     expect(durationSeconds).toBeLessThan(1.45);
   });
 
-  it('goes on in a file that is longer than what is held of it', async () => {
+  it('reads a file that is longer than the window', async () => {
     expect(await probe(silentMp3(600))).toMatchObject({ durationSeconds: 600.007, bitRate: 128_000 });
   });
 
-  it('steps over tags and junk', async () => {
+  it('skips tags and junk', async () => {
     const junk = Buffer.concat([Buffer.alloc(5000, 0xff), Buffer.from('TAG'), Buffer.alloc(125)]);
     const tagged = mp3WithTag(300_000, Buffer.concat([silentMp3(1), junk, mp3WithTag(5000, silentMp3(1)), junk]));
     expect(await probe(tagged)).toMatchObject({ durationSeconds: 2.038 });

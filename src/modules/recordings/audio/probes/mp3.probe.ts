@@ -2,18 +2,18 @@ import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
 import type { FileWindow } from '../formats/file-window.js';
 import { id3v2Length, type MpegFrame, readMpegFrame } from '../formats/mpeg-frame.js';
 
-/** The longest layer III frame, 1441 bytes, and the header behind it. */
+/** The longest layer III frame, 1441 bytes, and the header of the next. */
 const LOOK_AHEAD = 1536;
 
-/** Bytes that are no frame: a tag at the end, a torn stream. Beyond that no more frames are looked for. */
+/** Bytes that are no frame, such as a tag at the end, after which the search stops. */
 const MAX_JUNK_BYTES = 64 * 1024;
 
-/** To step over an ID3 tag costs about as much as to look through so many bytes. */
+/** Skipping an ID3 tag costs about as much as searching this many bytes. */
 const TAG_WORK = 512;
 
 const SYNC = Buffer.from([0xff]);
 
-/** Counts all frames: what a Xing, Info or VBRI header states is wrong in truncated files, and missing in many. */
+/** Counts all frames: a Xing, Info or VBRI header is wrong in truncated files, and many files have none. */
 export async function probeMp3(window: FileWindow, start = 0): Promise<AudioFacts> {
   const count = new FrameCount();
   let inSync = false;
@@ -37,7 +37,7 @@ export async function probeMp3(window: FileWindow, start = 0): Promise<AudioFact
   return count.facts();
 }
 
-/** Out of sync, eleven set bits mean little: a frame counts when another like it, or the end, stands right behind it. */
+/** Out of sync, eleven set bits prove little: a frame counts when a similar one, or the end of the file, follows it. */
 function isFollowed(window: FileWindow, position: number, frame: MpegFrame): boolean {
   const end = position + frame.length;
   if (end === window.size) return true;
@@ -82,14 +82,14 @@ class FrameCount {
 
 interface InfoTag {
   frames: number;
-  /** Samples that the encoder put before and behind the recording, and that a decoder takes away. */
+  /** Samples that the encoder added before and after the audio, and that a decoder drops. */
   delay: number;
   padding: number;
 }
 
 /**
- * The Xing, Info or VBRI tag of a first frame, which then holds no sound; null where it is audio. LAME's extension
- * (http://gabriel.mp3-tech.org/mp3infotag.html) stands behind those fields of a Xing tag whose flags are set: 21 bytes
+ * The Xing, Info or VBRI tag of a first frame, which then holds no audio; null when it has none. LAME's extension
+ * (http://gabriel.mp3-tech.org/mp3infotag.html) follows those fields of a Xing tag whose flags are set: 21 bytes
  * from the encoder's name, 12 bits of delay and 12 of padding.
  */
 function readInfoTag(window: FileWindow, position: number, frame: MpegFrame): InfoTag | null {

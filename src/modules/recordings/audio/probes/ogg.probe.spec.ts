@@ -68,12 +68,12 @@ describe('probeAudio of Ogg', () => {
     expect(facts).toMatchObject({ durationSeconds: 2, sampleRate: 44_100, channels: 2, codec: 'flac' });
   });
 
-  it('does not believe a granule position that the packets cannot fill', async () => {
+  it('ignores a granule position that the packets cannot fill', async () => {
     const { durationSeconds } = await probe(stream(vorbis, 3, Number.MAX_SAFE_INTEGER));
     expect(durationSeconds).toBeLessThan(2);
   });
 
-  it('begins to count where a stream that was cut out of a longer one begins', async () => {
+  it('starts at the first granule position of a stream that was cut out of a longer one', async () => {
     const later = Buffer.concat([
       stream(speex, 2, 808_000),
       page(4, 812_800, 7, Array<Buffer>(15).fill(Buffer.alloc(9))),
@@ -81,20 +81,20 @@ describe('probeAudio of Ogg', () => {
     expect(await probe(later)).toMatchObject({ durationSeconds: 2.2 });
   });
 
-  it('adds up chained streams, and more of them than are held at once', async () => {
+  it('adds up chained streams, also more than fit in the window', async () => {
     const note = speech('go-forward-ten-meters.ogg');
     const { durationSeconds } = await probe(times(40, note));
     expect(Math.abs(durationSeconds - 40 * 2.786)).toBeLessThan(0.1);
   });
 
-  it('hears the first of the streams that play at the same time', async () => {
+  it('measures the first of multiplexed streams', async () => {
     const theora = opening(Buffer.from('\x80theora', 'latin1'), 3);
     const openings = [theora, opening(speex, 1), opening(vorbis, 2)];
     const together = Buffer.concat([...openings, rest(3, 44_100, 2), rest(2, 8_000, 1)]);
     expect(await probe(together)).toMatchObject({ durationSeconds: 1, codec: 'speex' });
   });
 
-  it('leaves out a page that is cut off, and finds the next behind damage', async () => {
+  it('skips a truncated page, and finds the next page after damage', async () => {
     const note = speech('go-forward-ten-meters.ogg');
     const cut = await probe(note.subarray(0, -100));
     expect(cut.durationSeconds).toBeGreaterThan(1.5);

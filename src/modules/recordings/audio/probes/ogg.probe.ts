@@ -5,14 +5,14 @@ import { OggStream } from '../formats/ogg-stream.js';
 
 const CAPTURE_PATTERN = Buffer.from('OggS');
 
-/** In packets: two hours of 2.5 ms, the shortest there are, are 2.9 million. */
+/** In packets: two hours of the shortest packets, 2.5 ms, are 2.9 million. */
 const MAX_WORK = 5_000_000;
 
-/** To read a page's header, or to look for the next page, costs about as much as so many packets. */
+/** Reading a page's header, or searching for the next page, costs about as much as this many packets. */
 const PAGE_WORK = 8;
 const SEEK_WORK = 20;
 
-/** Reads every page that is complete; checksums are left to the decoder. */
+/** Reads every complete page; the decoder checks the checksums. */
 export async function probeOgg(window: FileWindow): Promise<AudioFacts> {
   const reading = new OggReading(window);
   let position = 0;
@@ -44,7 +44,7 @@ class OggReading {
 
   take(page: OggPage): void {
     if (!page.beginsStream) this.linkHasBegun = true;
-    // Streams that are played at the same time all begin before the first of them goes on: only one of them is heard.
+    // Multiplexed streams all begin before the first of them continues: only one of them is decoded.
     else if (!this.current || this.linkHasBegun) this.begin(page);
     if (this.current?.serial === page.serial) this.current.take(page);
   }

@@ -35,7 +35,7 @@ describe('probeAudio of WAV', () => {
     expect(await probe(bytes)).toMatchObject({ durationSeconds: 0.5, codec: 'adpcm_ima_wav' });
   });
 
-  it('reads the sub-format of an extensible header, behind other chunks', async () => {
+  it('reads the sub-format of an extensible header, after other chunks', async () => {
     const plain = silenceWav(1);
     const junk = Buffer.from('LIST\x03\x00\x00\x00abc\x00', 'latin1');
     const format = Buffer.alloc(48);
@@ -52,7 +52,7 @@ describe('probeAudio of WAV', () => {
     expect(await probe(bytes)).toMatchObject({ durationSeconds: 1.019, codec: 'mp3' });
   });
 
-  it('believes the length of the data as far as the file goes', async () => {
+  it('counts the data up to the end of the file', async () => {
     expect(await probe(pipedWav())).toMatchObject({ durationSeconds: 0.003 });
     expect(await probe(wav({ dataLength: 0, data: Buffer.alloc(32_000) }))).toMatchObject({
       durationSeconds: 1,
@@ -67,7 +67,7 @@ describe('probeAudio of WAV', () => {
     expect(await probe(bytes())).toMatchObject({ durationSeconds: 0, bitRate: null, codec: 'pcm_s16le' });
   });
 
-  it('hands on what an absurd header states, cut to a 32-bit integer', async () => {
+  it('returns the values of an absurd header, limited to a 32-bit integer', async () => {
     expect(await probe(wav({ sampleRate: 1 }))).toMatchObject({ sampleRate: 1 });
     expect(await probe(wav({ sampleRate: 4e9 }))).toMatchObject({ sampleRate: 2 ** 31 - 1 });
     expect(await probe(wav({ channels: 65_535 }))).toMatchObject({ channels: 65_535 });

@@ -20,14 +20,14 @@ const NIBBLE_CODECS = new Map([
   [0x028f, 'adpcm_g722'],
 ]);
 
-/** What else is met in the wild, and measured by the stated bytes per second. */
+/** Other codecs in use, measured by the stated bytes per second. */
 const OTHER_CODECS = new Map([
   [0x0031, 'gsm_ms'],
   [0x0045, 'adpcm_g726'],
   [0x0050, 'mp2'],
 ]);
 
-/** Chunks before the audio that a reader is willing to step over. */
+/** Chunks before the audio that are skipped. */
 const MAX_CHUNKS = 1000;
 const CHUNK_HEADER_BYTES = 8;
 
@@ -44,7 +44,7 @@ interface WaveFormat {
   bitsPerSample: number;
 }
 
-/** Reads the `fmt ` chunk and measures the `data` chunk, whose length is only believed as far as the file goes. */
+/** Reads the `fmt ` chunk and measures the `data` chunk, whose length counts only up to the end of the file. */
 export async function probeWav(window: FileWindow): Promise<AudioFacts> {
   let format: WaveFormat | null = null;
   let position = 12;
@@ -64,7 +64,7 @@ export async function probeWav(window: FileWindow): Promise<AudioFacts> {
   return NOTHING_KNOWN;
 }
 
-/** A recorder that writes into a pipe cannot come back to the length and leaves 0xFFFFFFFF or 0 there. */
+/** A recorder that writes to a pipe cannot fill in the length later and leaves 0xFFFFFFFF or 0. */
 function audioBytes(stated: number, left: number): number {
   return stated === 0 ? left : Math.min(stated, left);
 }
@@ -88,10 +88,10 @@ function measure(format: WaveFormat, bytes: number): AudioFacts {
   return { durationSeconds, sampleRate, channels, bitRate: (bytes * 8) / durationSeconds, codec: codecName(format) };
 }
 
-/** Samples of each channel in so many bytes; null where only the stated bytes per second can tell. */
+/** Samples per channel in this many bytes; null when only the stated bytes per second are known. */
 function sampleCount({ tag, channels, blockAlign, bitsPerSample }: WaveFormat, bytes: number): number | null {
   if (tag === PCM || tag === FLOAT || tag === ALAW || tag === MULAW) {
-    // Not blockAlign, which the decoder does not ask either.
+    // Not blockAlign, which the decoder ignores as well.
     return Math.floor(bytes / (channels * Math.ceil(bitsPerSample / 8)));
   }
   if (NIBBLE_CODECS.has(tag)) return Math.floor((bytes * 2) / channels);

@@ -9,18 +9,18 @@ const speech = (name: string): Buffer =>
 const probe = (bytes: Buffer): Promise<AudioFacts> => probeAudio(new FileWindow(inMemory(bytes), bytes.length), 'webm');
 
 describe('probeAudio of WebM', () => {
-  it('counts the packets of a live recording that is longer than what is held of it', async () => {
+  it('counts the packets of a live recording that is longer than the window', async () => {
     expect(await probe(silentWebm(7200))).toMatchObject({ durationSeconds: 7200, codec: 'opus' });
   });
 
-  it('measures a truncated file by what is left, not by its header', async () => {
+  it('measures a truncated file by its content, not by its header', async () => {
     const bytes = speech('go-forward-ten-meters.webm');
     const { durationSeconds } = await probe(bytes.subarray(0, bytes.length / 2));
     expect(durationSeconds).toBeGreaterThan(0.5);
     expect(durationSeconds).toBeLessThan(2);
   });
 
-  it('goes on behind damage at the next cluster', async () => {
+  it('continues at the next cluster after damage', async () => {
     const bytes = silentWebm(120);
     bytes.fill(0, 3000, 3100);
     const { durationSeconds } = await probe(bytes);
@@ -28,17 +28,17 @@ describe('probeAudio of WebM', () => {
     expect(durationSeconds).toBeLessThan(120);
   });
 
-  it('hears nothing in a file without audio', async () => {
+  it('gives no length to a file without audio', async () => {
     expect(await probe(webmWithoutAudio())).toMatchObject({ durationSeconds: 0, codec: null });
   });
 
-  it('goes by the times of the blocks where packets do not tell their length', async () => {
+  it('uses the times of the blocks when packets do not state their length', async () => {
     const bytes = silentWebm(3);
     bytes.write('A_SOME', bytes.indexOf('A_OPUS'));
     expect(await probe(bytes)).toMatchObject({ durationSeconds: 3, codec: null });
   });
 
-  it('does not believe times that the blocks cannot fill', async () => {
+  it('ignores times that the blocks cannot fill', async () => {
     const bytes = silentWebm(3);
     bytes.write('A_SOME', bytes.indexOf('A_OPUS'));
     // A cluster at 2^31 ms, with one block of two bytes.

@@ -33,11 +33,11 @@ const AUDIO_TRACK = 2;
 /** In elements: two hours of 20 ms packets, each in a block group of three elements, are 1.4 million. */
 const MAX_WORK = 1_500_000;
 
-/** To look for the next cluster costs about as much as so many elements. */
+/** Searching for the next cluster costs about as much as this many elements. */
 const SEEK_WORK = 5;
 const MAX_TRACKS = 64;
 
-/** What is looked at without moving the window: an element's header and the beginning of its data. */
+/** Read without moving the window: an element's header and the beginning of its data. */
 const LOOK_AHEAD = 128;
 
 interface Track {
@@ -52,11 +52,11 @@ interface Track {
 }
 
 /**
- * Measures the first audio track block by block. The header's Duration is not asked: a browser's live recording has
- * none, and that of a truncated file is wrong.
+ * Measures the first audio track block by block. The header's Duration is ignored: a browser's live recording
+ * has none, and that of a truncated file is wrong.
  *
- * The walk is flat: it steps into the elements that lead to blocks and over all others, so that clusters of unknown
- * size, which only end where the next begins, need no care. Where the bytes make no sense it goes on at the next cluster.
+ * The walk is flat: it enters the elements that lead to blocks and skips all others, so clusters of unknown size, which
+ * end where the next begins, need no special case. After invalid bytes it continues at the next cluster.
  */
 export async function probeWebm(window: FileWindow): Promise<AudioFacts> {
   const reading = new WebmReading(window);
@@ -126,7 +126,7 @@ class WebmReading {
     const value = this.window.uintBe(data, Math.min(size, 8));
     if (id === CLUSTER_TIMESTAMP) blocks.clusterTime = value;
     else if (id === BLOCK_DURATION) blocks.takeDuration(value);
-    // Signed, but a padding at the start would be negative and is none of ours.
+    // Signed; a negative value, a padding at the start, is ignored.
     else if (id === DISCARD_PADDING && this.window.u8(data) < 0x80) blocks.takeDiscardPadding(value);
   }
 

@@ -1,0 +1,133 @@
+import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
+import { selectList } from '../../../platform/database/entity-columns.js';
+import { Recording } from '../recording.entity.js';
+
+/** A worker's right to finish a recording, until `leaseUntil`; `renewRecording` extends it. */
+export type Lease = Pick<
+  Recording,
+  | 'id'
+  | 'accountId'
+  | 'objectKey'
+  | 'audioFormat'
+  | 'sampleRate'
+  | 'channels'
+  | 'durationMs'
+  | 'language'
+  | 'attempt'
+  | 'faults'
+> & { leaseToken: string };
+
+/** A recording to be enqueued again. */
+export type OverdueRecording = Pick<Recording, 'id' | 'attempt'>;
+
+/** Claims of one run, whatever ended them. */
+export const MAX_ATTEMPTS = 20;
+/** An upload enqueues its recording. One that nobody has claimed after this long has lost its job. */
+const UNCLAIMED_SECONDS = 10;
+/** Recordings that one round of the reconciler enqueues. */
+const BATCH = 1000;
+
+const COLUMNS = selectList(Recording, 'r');
+
+/** SQL, because the condition and the new values use the clock of the database. */
+export async function claimRecording(
+  runner: SqlRunner,
+  id: string,
+  leaseToken: string,
+  leaseSeconds: number,
+): Promise<Lease | null> {
+  const [lease] = await runner.query<Lease>(
+    `UPDATE recordings r SET lease_token = $2, attempt = attempt + 1,
+       lease_until = clock_timestamp() + make_interval(secs => $3)
+     WHERE id = $1 AND status = 'processing' AND (lease_until IS NULL OR lease_until < now())
+       AND attempt < ${MAX_ATTEMPTS}
+     RETURNING ${COLUMNS}`,
+    [id, leaseToken, leaseSeconds],
+  );
+  return lease ?? null;
+}
+
+/** SQL, because of the clock of the database. @returns whether the lease is still held. */
+export async function renewRecording(
+  runner: SqlRunner,
+  { id, leaseToken }: Pick<Lease, 'id' | 'leaseToken'>,
+  leaseSeconds: number,
+): Promise<boolean> {
+  const rows = await runner.query(
+    `UPDATE recordings SET lease_until = clock_timestamp() + make_interval(secs => $3)
+     WHERE id = $1 AND status = 'processing' AND lease_token = $2 RETURNING id`,
+    [id, leaseToken, leaseSeconds],
+  );
+  return rows.length > 0;
+}
+
+/** SQL, because of the clock of the database and the sums. */
+export async function releaseRecording(
+  runner: SqlRunner,
+  { id, leaseToken }: Pick<Lease, 'id' | 'leaseToken'>,
+  { delaySeconds, attempts, faults }: { delaySeconds: number; attempts: 0 | 1; faults: 0 | 1 },
+): Promise<void> {
+  await runner.query(
+    `UPDATE recordings SET lease_token = NULL, lease_until = now() + make_interval(secs => $3),
+       attempt = attempt - 1 + $4::int, faults = faults + $5::int
+     WHERE id = $1 AND status = 'processing' AND lease_token = $2`,
+    [id, leaseToken, delaySeconds, attempts, faults],
+  );
+}
+
+/** SQL, because of the clock of the database. */
+export async function selectOverdue(runner: SqlRunner): Promise<OverdueRecording[]> {
+  return await runner.query<OverdueRecording>(
+    `SELECT id, attempt FROM recordings
+     WHERE status = 'processing'
+       AND coalesce(lease_until, updated_at + make_interval(secs => ${UNCLAIMED_SECONDS})) < now()
+     ORDER BY created_at LIMIT ${BATCH}`,
+  );
+}
+
+/** SQL, because of the clock of the database. */
+export async function selectExhausted(runner: SqlRunner): Promise<Pick<Recording, 'id'>[]> {
+  return await runner.query(
+    `SELECT id FROM recordings WHERE status = 'processing' AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()`,
+  );
+}
+
+/**
+ * Locks the recording for its terminal state. SQL, because of the clock of the database.
+ * @param leaseToken null for a recording whose lease has expired.
+ * @returns null when the lease is lost, or the recording deleted or finished.
+ */
+export async function lockProcessing(
+  tx: Tx,
+  id: string,
+  leaseToken: string | null,
+): Promise<Pick<Recording, 'durationMs'> | null> {
+  const [row] = await tx.query<Pick<Recording, 'durationMs'>>(
+    `SELECT duration_ms AS "durationMs" FROM recordings
+     WHERE id = $1 AND status = 'processing'
+       AND CASE WHEN $2::uuid IS NULL THEN lease_until < now() ELSE lease_token = $2 END FOR UPDATE`,
+    [id, leaseToken],
+  );
+  return row ?? null;
+}
+
+/** Of a recording that `lockProcessing` has locked. SQL, because it returns the row as Postgres wrote it. */
+export async function updateToTerminal(
+  tx: Tx,
+  id: string,
+  {
+    status,
+    features,
+    failureReason,
+    durationMs,
+  }: Pick<Recording, 'status' | 'features' | 'failureReason' | 'durationMs'>,
+): Promise<Recording> {
+  const [recording] = await tx.query<Recording>(
+    `UPDATE recordings r SET status = $2, features = $3, failure_reason = $4, duration_ms = $5,
+       lease_token = NULL, lease_until = NULL, processed_at = now(), updated_at = now()
+     WHERE id = $1 RETURNING ${COLUMNS}`,
+    [id, status, features && JSON.stringify(features), failureReason, durationMs],
+  );
+  if (!recording) throw new Error(`recording ${id} is locked but not found`);
+  return recording;
+}

@@ -1,0 +1,34 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import type { RecordingStatus } from '../recording.entity.js';
+
+/** A change of the counters that is not added to them yet; the figures may be negative. */
+@Entity('usage_counter_deltas')
+export class UsageCounterDelta {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint' })
+  id: string;
+
+  @Column('uuid')
+  accountId: string;
+
+  /** `YYYY-MM-DD` */
+  @Column('date')
+  day: string;
+
+  @Column('text')
+  status: RecordingStatus;
+
+  /** Recordings that lists show. */
+  @Column('bigint')
+  listed: number;
+
+  /** Recordings ever accepted. */
+  @Column('bigint')
+  accepted: number;
+
+  @Column('bigint')
+  durationMs: number;
+
+  /** Bytes in the object store. */
+  @Column('bigint')
+  bytes: number;
+}

@@ -1,0 +1,110 @@
+import type { SqlRunner } from '../../../platform/database/database.service.js';
+import type { Recording, RecordingStatus } from '../recording.entity.js';
+import type { UsageCounterDelta } from './usage-counter-delta.entity.js';
+
+/**
+ * The counters of an account for each UTC day of creation and status. List totals and monthly usage are sums of them.
+ * A change only inserts deltas, in its own transaction, so no row is contended and nothing can deadlock. A reader adds
+ * counters and deltas in one statement, which sees one snapshot (docs/decisions/0004).
+ */
+type CountedRecording = Pick<Recording, 'accountId' | 'createdAt' | 'fileSizeBytes' | 'durationMs'>;
+type Figures = Pick<UsageCounterDelta, 'listed' | 'accepted' | 'durationMs' | 'bytes'>;
+
+const NO_CHANGE: Figures = { listed: 0, accepted: 0, durationMs: 0, bytes: 0 };
+
+/** Counts the new recordings in the CTE `accepted`. A part of the statement that inserts them. */
+export const COUNT_ACCEPTED = `
+  INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+  SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, duration_ms, file_size_bytes FROM accepted
+  RETURNING account_id`;
+
+/** @param durationMs by how much the duration changed as well. */
+export async function countStatusChange(
+  runner: SqlRunner,
+  recording: CountedRecording,
+  from: RecordingStatus,
+  to: RecordingStatus,
+  durationMs: number,
+): Promise<void> {
+  await insertDelta(runner, recording, from, { ...NO_CHANGE, listed: -1 });
+  await insertDelta(runner, recording, to, { ...NO_CHANGE, listed: 1, durationMs });
+}
+
+/** Usage stays counted; only the list total and the stored bytes go down (D8). */
+export async function countDeletion(
+  runner: SqlRunner,
+  recording: CountedRecording & Pick<Recording, 'status'>,
+): Promise<void> {
+  await insertDelta(runner, recording, recording.status, {
+    ...NO_CHANGE,
+    listed: -1,
+    bytes: -recording.fileSizeBytes,
+  });
+}
+
+/** SQL, because Postgres computes the UTC day, as it does for every other counter. */
+async function insertDelta(
+  runner: SqlRunner,
+  { accountId, createdAt }: CountedRecording,
+  status: RecordingStatus,
+  { listed, accepted, durationMs, bytes }: Figures,
+): Promise<void> {
+  await runner.prepared(
+    `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+     VALUES ($1, ($2::timestamptz AT TIME ZONE 'UTC')::date, $3, $4, $5, $6, $7)`,
+    [accountId, createdAt, status, listed, accepted, durationMs, bytes],
+  );
+}
+
+/** A sub-select of the counters and deltas of account $1; the caller adds conditions on `day` and `status`. */
+export const COUNTERS_OF_ACCOUNT = `(
+  SELECT day, status, listed, accepted, duration_ms, bytes FROM usage_counters WHERE account_id = $1
+  UNION ALL
+  SELECT day, status, listed, accepted, duration_ms, bytes FROM usage_counter_deltas WHERE account_id = $1
+)`;
+
+/** Sums over some days. */
+export interface UsagePeriod {
+  recordings: number;
+  durationMs: number;
+  bytes: number;
+}
+
+/**
+ * Usage from day `from` up to, not including, day `end`, divided at day `middle`: at most one row for each part. SQL,
+ * because counters and deltas are added in one snapshot.
+ */
+export async function sumUsage(
+  runner: SqlRunner,
+  accountId: string,
+  { from, middle, end }: { from: string; middle: string; end: string },
+): Promise<(UsagePeriod & { isLater: boolean })[]> {
+  return await runner.query(
+    `SELECT day >= $2::date AS "isLater", sum(accepted)::float8 AS recordings,
+       sum(duration_ms)::float8 AS "durationMs", sum(bytes)::float8 AS bytes
+     FROM ${COUNTERS_OF_ACCOUNT} AS counters WHERE day >= $3::date AND day < $4::date GROUP BY 1`,
+    [accountId, middle, from, end],
+  );
+}
+
+/** Deltas that one round adds up: bounds the transaction. */
+const COMPACT_BATCH = 20_000;
+
+/** Moves deltas into the counters. SQL, because both happen in one statement. Runs beside any number of writers. */
+export async function compactUsageCounters(runner: SqlRunner): Promise<void> {
+  await runner.query(
+    `WITH gone AS (
+       DELETE FROM usage_counter_deltas
+       WHERE id IN (SELECT id FROM usage_counter_deltas ORDER BY id LIMIT ${COMPACT_BATCH})
+       RETURNING *
+     )
+     INSERT INTO usage_counters AS c (account_id, day, status, listed, accepted, duration_ms, bytes)
+     SELECT account_id, day, status, sum(listed), sum(accepted), sum(duration_ms), sum(bytes)
+     FROM gone GROUP BY account_id, day, status
+     ON CONFLICT ON CONSTRAINT usage_counters_pkey DO UPDATE SET
+       listed = c.listed + excluded.listed,
+       accepted = c.accepted + excluded.accepted,
+       duration_ms = c.duration_ms + excluded.duration_ms,
+       bytes = c.bytes + excluded.bytes`,
+  );
+}

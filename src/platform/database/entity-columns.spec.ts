@@ -1,0 +1,25 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { insertParts, selectList } from './entity-columns.js';
+
+@Entity('parcels')
+class Parcel {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('integer')
+  weightInGrams: number;
+}
+
+describe('entity columns', () => {
+  it('are selected under the names of their properties', () => {
+    expect(selectList(Parcel, 'p')).toBe('p.id AS "id", p.weight_in_grams AS "weightInGrams"');
+  });
+
+  it('are inserted in one order: names, placeholders, parameters', () => {
+    const { columns, values, parametersOf, valueOf } = insertParts(Parcel);
+    expect(columns).toBe('id, weight_in_grams');
+    expect(values).toBe('$1, $2');
+    expect(parametersOf({ weightInGrams: 5, id: 'a' })).toEqual(['a', 5]);
+    expect(valueOf('weightInGrams')).toBe('$2');
+  });
+});

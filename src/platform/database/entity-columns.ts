@@ -1,0 +1,40 @@
+import { getMetadataArgsStorage } from 'typeorm';
+import { snakeCase } from './snake-case.js';
+
+type EntityClass<Entity> = new () => Entity;
+
+/**
+ * The select list that returns every column of an entity under its property's name, so that a row is the object. For
+ * SQL that TypeORM cannot say; a new column of the entity is in it without a change here.
+ */
+export function selectList(entity: EntityClass<object>, alias: string): string {
+  return propertiesOf(entity)
+    .map((property) => `${alias}.${snakeCase(property)} AS "${property}"`)
+    .join(', ');
+}
+
+export interface InsertParts<Entity> {
+  columns: string;
+  /** `$1` and on, in the order of `columns`. */
+  values: string;
+  parametersOf: (row: Entity) => unknown[];
+  /** The placeholder of one column. */
+  valueOf: (property: keyof Entity & string) => string;
+}
+
+/** What the INSERT of one whole row is made of. */
+export function insertParts<Entity>(entity: EntityClass<Entity>): InsertParts<Entity> {
+  const properties = propertiesOf(entity) as (keyof Entity & string)[];
+  return {
+    columns: properties.map(snakeCase).join(', '),
+    values: properties.map((_, i) => `$${i + 1}`).join(', '),
+    parametersOf: (row) => properties.map((property) => row[property]),
+    valueOf: (property) => `$${properties.indexOf(property) + 1}`,
+  };
+}
+
+function propertiesOf(entity: EntityClass<unknown>): string[] {
+  return getMetadataArgsStorage()
+    .filterColumns(entity)
+    .map(({ propertyName }) => propertyName);
+}

@@ -1,0 +1,11 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** An object to remove from the store: reserved by an upload that is not finished yet, or left by a deleted recording. */
+@Entity('object_removals')
+export class ObjectRemoval {
+  @PrimaryColumn('text')
+  objectKey: string;
+
+  @Column('timestamptz')
+  removeAfter: Date;
+}
