@@ -146,8 +146,8 @@ describe('objects in S3', () => {
   });
 
   it('refuses keys that lead elsewhere', async () => {
-    await expect(store.put('../x.wav', await upload())).rejects.toThrow('Not a key');
-    await expect(store.withFile('../x.wav', read)).rejects.toThrow('Not a key');
-    await expect(store.remove('../x.wav')).rejects.toThrow('Not a key');
+    await expect(store.put('../x.wav', await upload())).rejects.toThrow('Invalid object key');
+    await expect(store.withFile('../x.wav', read)).rejects.toThrow('Invalid object key');
+    await expect(store.remove('../x.wav')).rejects.toThrow('Invalid object key');
   });
 });
