@@ -8,7 +8,9 @@ import { AccountModule } from './modules/account/account.module.js';
 import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { RecordingsModule } from './modules/recordings/recordings.module.js';
-import { TranscriptionsModule, TranscriptionWorkModule } from './modules/transcriptions/transcriptions.module.js';
+import { selectEngine } from './modules/transcriptions/engines/engine-registry.js';
+import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
+import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
 import { DeliveryWorkModule, WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import { ConfigModule } from './platform/config/config.module.js';
 import type { Env } from './platform/config/env.js';
@@ -25,6 +27,11 @@ import { StorageModule } from './platform/storage/storage.module.js';
 @Module({})
 export class AppModule {
   static for(env: Env, extensions: Extension[]): DynamicModule {
+    // In every role, so that a wrong name is reported wherever it is set.
+    const engine = selectEngine(
+      env,
+      extensions.flatMap(({ engines }) => engines ?? []),
+    );
     return {
       module: AppModule,
       imports: [
@@ -46,7 +53,7 @@ export class AppModule {
         TranscriptionsModule,
         WebhooksModule,
         HealthModule,
-        ...(env.roles.includes('worker') ? [TranscriptionWorkModule, DeliveryWorkModule] : []),
+        ...(env.roles.includes('worker') ? [TranscriptionWorkerModule.for(engine), DeliveryWorkModule] : []),
 
         ...extensions.map((extension) => extension.module),
         // The last, since it answers whatever nobody else does.

@@ -52,8 +52,9 @@ export async function ensureSystemPackages(env) {
 
 export function neededPackages(env) {
   const worker = !env.ROLES || env.ROLES.includes('worker');
-  const remoteEngine = env.TRANSCRIPTION_ENGINE === 'openai' || Boolean(env.OPENAI_BASE_URL || env.OPENAI_API_KEY);
-  const pocketSphinx = env.TRANSCRIPTION_ENGINE === 'pocketsphinx' || !remoteEngine;
+  const openAi = Boolean(env.OPENAI_BASE_URL || env.OPENAI_API_KEY);
+  const engine = env.TRANSCRIPTION_ENGINE || 'auto';
+  const pocketSphinx = engine === 'pocketsphinx' || (engine === 'auto' && !openAi);
   return [
     ...(env.REDIS_URL ? [] : [REDIS]),
     ...(worker ? [FFMPEG] : []),

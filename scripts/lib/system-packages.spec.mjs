@@ -8,6 +8,7 @@ describe('neededPackages', () => {
     ['a Redis of one’s own', { REDIS_URL: 'redis://localhost' }, ['ffmpeg', 'PocketSphinx']],
     ['a transcription server', { OPENAI_BASE_URL: 'http://localhost:8080/v1' }, ['redis-server', 'ffmpeg']],
     ['a hosted engine', { TRANSCRIPTION_ENGINE: 'openai' }, ['redis-server', 'ffmpeg']],
+    ['an engine of an extension', { TRANSCRIPTION_ENGINE: 'whisper' }, ['redis-server', 'ffmpeg']],
     [
       'PocketSphinx by name',
       { OPENAI_API_KEY: 'x', TRANSCRIPTION_ENGINE: 'pocketsphinx' },

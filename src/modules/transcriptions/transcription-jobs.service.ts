@@ -6,7 +6,7 @@ import { RedisService } from '../../platform/queue/redis.service.js';
 
 export const TRANSCRIPTION_QUEUE = 'transcriptions';
 
-/** Names the row to look at; what is to be done stands in the row. */
+/** Only the id: the state of the recording is in its row. */
 export interface TranscriptionJob {
   [key: string]: string;
   recordingId: string;

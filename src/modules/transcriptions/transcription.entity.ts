@@ -5,7 +5,7 @@ export class Transcription {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** By name, since rooms do not import each other's entities. */
+  /** By name, because modules do not import each other's entities. */
   @ForeignKey('Recording', { onDelete: 'CASCADE' })
   @Column('uuid')
   recordingId: string;
@@ -33,7 +33,7 @@ export class Transcription {
   @Column('integer')
   processingDurationMs: number;
 
-  /** JSON text of `[{"word","start","end","confidence"}]`, as it goes out (D27). */
+  /** JSON text of `[{"word","start","end","confidence"}]`, exactly as it is sent to clients (D27). */
   @Column('text')
   words: string;
 

@@ -15,7 +15,10 @@ export class TranscriptionsService {
     private readonly recordings: RecordingsService,
   ) {}
 
-  /** @throws NotFoundError, and its named kinds while there is none yet, and when there will be none (D26) */
+  /**
+   * @throws NotFoundError when there is no such recording, TranscriptionNotReadyError while it is being processed,
+   *   TranscriptionFailedError when it has failed (D26).
+   */
   async get(accountId: string, recordingId: string): Promise<Transcription> {
     const recording = await this.recordings.get(accountId, recordingId);
     if (recording.status === 'failed') throw new TranscriptionFailedError(recording.failureReason ?? '');

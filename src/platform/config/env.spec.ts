@@ -22,6 +22,6 @@ describe('SECRET_KEY and SECRET_KEY_PREVIOUS', () => {
     [{ SECRET_KEY: KEY, SECRET_KEY_PREVIOUS: 'p' }, 'SECRET_KEY_PREVIOUS must be at least 32 characters long'],
     [{ SECRET_KEY: KEY, SECRET_KEY_PREVIOUS: ` ${KEY}\n` }, 'SECRET_KEY_PREVIOUS must differ from SECRET_KEY'],
   ])('%j: %s', (keys, problem) => {
-    expect(() => read(keys)).toThrow(`The environment is not usable:\n  ${problem}`);
+    expect(() => read(keys)).toThrow(`Invalid environment variables:\n  ${problem}`);
   });
 });

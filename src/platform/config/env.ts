@@ -28,7 +28,8 @@ export class Env {
   readonly s3Bucket: string;
   readonly s3AccessKeyId: string | null;
   readonly s3SecretAccessKey: string | null;
-  readonly transcriptionEngine: 'auto' | 'pocketsphinx' | 'openai';
+  /** Name of a registered engine, or `auto`. */
+  readonly transcriptionEngine: string;
   /** Recordings a worker process transcribes at once; null: four for each core. */
   readonly transcriptionConcurrency: number | null;
   readonly openaiBaseUrl: string | null;
@@ -55,17 +56,25 @@ export class Env {
   }
 }
 
+/** One line for each broken variable. */
+export class InvalidEnvironmentError extends Error {
+  override readonly name = 'InvalidEnvironmentError';
+
+  constructor(problems: readonly string[]) {
+    super(`Invalid environment variables:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+  }
+}
+
 const SECRET_KEY_LENGTH = 32;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /**
  * Reads and checks the environment.
- * @throws Error with one line for each broken variable.
+ * @throws InvalidEnvironmentError
  */
 export function readEnv(source: NodeJS.ProcessEnv): Env {
   const read = new Reader(source);
   const storageDriver = read.oneOf('STORAGE_DRIVER', ['disk', 's3'], 'disk');
-  const transcriptionEngine = read.oneOf('TRANSCRIPTION_ENGINE', ['auto', 'pocketsphinx', 'openai'], 'auto');
   const env = new Env({
     nodeEnv: read.oneOf('NODE_ENV', ['development', 'test', 'production'], 'development'),
     port: read.integer('PORT', 3000, 0, 65535),
@@ -82,13 +91,11 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     s3Bucket: read.text('S3_BUCKET') ?? (storageDriver === 's3' ? read.missing('S3_BUCKET') : 'voice-notes'),
     s3AccessKeyId: read.text('S3_ACCESS_KEY_ID'),
     s3SecretAccessKey: read.text('S3_SECRET_ACCESS_KEY'),
-    transcriptionEngine,
+    transcriptionEngine: read.text('TRANSCRIPTION_ENGINE') ?? 'auto',
     transcriptionConcurrency: read.text('TRANSCRIPTION_CONCURRENCY')
       ? read.integer('TRANSCRIPTION_CONCURRENCY', 1, 1, 256)
       : null,
-    openaiBaseUrl:
-      read.url('OPENAI_BASE_URL', ['http:', 'https:']) ??
-      (transcriptionEngine === 'openai' && !source.OPENAI_API_KEY ? read.missing('OPENAI_BASE_URL') : null),
+    openaiBaseUrl: read.url('OPENAI_BASE_URL', ['http:', 'https:']),
     openaiApiKey: read.text('OPENAI_API_KEY'),
     openaiModel: read.text('OPENAI_MODEL') ?? 'whisper-1',
     maxAudioSeconds: read.integer('MAX_AUDIO_SECONDS', 7200, 1, 86_400),
@@ -193,11 +200,11 @@ class Reader {
   }
 
   throwIfBroken(): void {
-    if (this.problems.length > 0) throw new Error(`The environment is not usable:\n${this.problems.join('\n')}`);
+    if (this.problems.length > 0) throw new InvalidEnvironmentError(this.problems);
   }
 
   private refuse<T>(name: string, rule: string, stand: T): T {
-    this.problems.push(`  ${name} ${rule}`);
+    this.problems.push(`${name} ${rule}`);
     return stand;
   }
 }

@@ -3,9 +3,10 @@ import { BYTES_PER_SECOND, SAMPLES_PER_SECOND } from '../decoding/pcm.js';
 import { ChunkCutter } from './chunk-cutter.js';
 
 const LOUD = 8_000;
-const CHUNK_BYTES = 4_099; // odd, as a pipe may deliver
+/** Odd, as a pipe may deliver. */
+const BUFFER_BYTES = 4_099;
 
-/** A repeatable noise of the given peak. */
+/** Reproducible noise of the given peak. */
 function noise(seconds: number, peak: number): Buffer {
   let state = 42;
   return fill(seconds, () => {
@@ -18,7 +19,7 @@ function silence(seconds: number): Buffer {
   return Buffer.alloc(Math.round(seconds * BYTES_PER_SECOND));
 }
 
-/** Like speech in what a level meter sees: syllables of 200 ms with dips of 50 ms between them. */
+/** Like speech to a level meter: syllables of 200 ms with pauses of 50 ms between them. */
 function speech(seconds: number, peak = LOUD): Buffer {
   return fill(seconds, (second) => {
     const loudness = second % 0.25 < 0.2 ? 1 : 0.01;
@@ -38,21 +39,22 @@ function mix(a: Buffer, b: Buffer): Buffer {
   return sum;
 }
 
-function cut(pcm: Buffer, maxSeconds = 15): { pieces: AudioChunk[]; cutter: ChunkCutter } {
+function cut(pcm: Buffer, maxSeconds = 15): { chunks: AudioChunk[]; cutter: ChunkCutter } {
   const cutter = new ChunkCutter(maxSeconds);
-  const pieces: AudioChunk[] = [];
-  for (let at = 0; at < pcm.length; at += CHUNK_BYTES) pieces.push(...cutter.push(pcm.subarray(at, at + CHUNK_BYTES)));
-  pieces.push(...cutter.end());
-  return { pieces, cutter };
+  const chunks: AudioChunk[] = [];
+  for (let at = 0; at < pcm.length; at += BUFFER_BYTES)
+    chunks.push(...cutter.push(pcm.subarray(at, at + BUFFER_BYTES)));
+  chunks.push(...cutter.end());
+  return { chunks, cutter };
 }
 
 const lengthOf = ({ pcm }: AudioChunk): number => pcm.length / BYTES_PER_SECOND;
 
-describe('PieceCutter', () => {
-  it('keeps a short note in one piece', () => {
-    const { pieces, cutter } = cut(speech(3));
-    expect(pieces).toHaveLength(1);
-    expect(pieces[0]).toMatchObject({ start: 0 });
+describe('ChunkCutter', () => {
+  it('keeps a short recording in one chunk', () => {
+    const { chunks, cutter } = cut(speech(3));
+    expect(chunks).toHaveLength(1);
+    expect(chunks[0]).toMatchObject({ start: 0 });
     expect(cutter.durationSeconds).toBeCloseTo(3);
   });
 
@@ -63,38 +65,38 @@ describe('PieceCutter', () => {
     ['hum', fill(40, (second) => Math.sin(2 * Math.PI * 50 * second) * 3_000)],
     ['an offset', fill(40, () => 5_000)],
     ['a click', Buffer.concat([silence(5), noise(0.02, 20_000), silence(5)])],
-    ['nothing at all', silence(0)],
+    ['no audio', silence(0)],
     ['a single byte', Buffer.alloc(1)],
   ])('finds no speech in %s', (_, pcm) => {
-    const { pieces, cutter } = cut(pcm);
-    expect(pieces).toHaveLength(0);
+    const { chunks, cutter } = cut(pcm);
+    expect(chunks).toHaveLength(0);
     expect(cutter.speechSeconds).toBe(0);
     expect(cutter.durationSeconds).toBeCloseTo(pcm.length / BYTES_PER_SECOND);
   });
 
-  it('leaves long silence out and keeps the offset of what follows', () => {
-    const { pieces } = cut(Buffer.concat([silence(20), speech(2), silence(30), speech(3), silence(4)]));
-    expect(pieces.map((piece) => Math.round(piece.start))).toEqual([20, 52]);
-    expect(pieces.map((piece) => Math.round(lengthOf(piece)))).toEqual([3, 4]);
+  it('leaves long silence out and keeps the start times of the rest', () => {
+    const { chunks } = cut(Buffer.concat([silence(20), speech(2), silence(30), speech(3), silence(4)]));
+    expect(chunks.map((chunk) => Math.round(chunk.start))).toEqual([20, 52]);
+    expect(chunks.map((chunk) => Math.round(lengthOf(chunk)))).toEqual([3, 4]);
   });
 
-  it('keeps soft edges: a piece begins before its speech and ends after it', () => {
-    const { pieces } = cut(Buffer.concat([silence(2), speech(2), silence(2)]));
-    expect(pieces[0]!.start).toBeGreaterThan(1.5);
-    expect(pieces[0]!.start).toBeLessThan(1.9);
-    expect(pieces[0]!.start + lengthOf(pieces[0]!)).toBeGreaterThan(4.1);
+  it('pads speech on both sides', () => {
+    const { chunks } = cut(Buffer.concat([silence(2), speech(2), silence(2)]));
+    expect(chunks[0]!.start).toBeGreaterThan(1.5);
+    expect(chunks[0]!.start).toBeLessThan(1.9);
+    expect(chunks[0]!.start + lengthOf(chunks[0]!)).toBeGreaterThan(4.1);
   });
 
-  it('cuts long speech at its pauses, never over the maximum', () => {
+  it('cuts long speech at its pauses, within the maximum length', () => {
     const sentence = Buffer.concat([speech(4), silence(0.5)]);
-    const { pieces } = cut(Buffer.concat(Array.from({ length: 12 }, () => sentence)));
-    for (const piece of pieces) expect(lengthOf(piece)).toBeLessThanOrEqual(15);
-    // A sentence and its pause take 4.5 s, so a cut inside a pause lies 4.0–4.5 s into the period.
-    for (const piece of pieces.slice(1)) expect(piece.start % 4.5).toBeGreaterThan(3.9);
+    const { chunks } = cut(Buffer.concat(Array.from({ length: 12 }, () => sentence)));
+    for (const chunk of chunks) expect(lengthOf(chunk)).toBeLessThanOrEqual(15);
+    // A sentence with its pause takes 4.5 s, so a cut inside a pause is 4.0–4.5 s into the period.
+    for (const chunk of chunks.slice(1)) expect(chunk.start % 4.5).toBeGreaterThan(3.9);
   });
 
-  it('cuts speech without pauses at the maximum and loses none of it', () => {
-    const { pieces, cutter } = cut(
+  it('cuts speech without pauses at the maximum length and loses none of it', () => {
+    const { chunks, cutter } = cut(
       fill(
         50,
         (second) =>
@@ -103,8 +105,8 @@ describe('PieceCutter', () => {
           (0.02 + Math.sin(9 * second) ** 2),
       ),
     );
-    expect(Math.max(...pieces.map(lengthOf))).toBeLessThanOrEqual(15);
-    expect(pieces.reduce((sum, piece) => sum + lengthOf(piece), 0)).toBeGreaterThan(48);
+    expect(Math.max(...chunks.map(lengthOf))).toBeLessThanOrEqual(15);
+    expect(chunks.reduce((sum, chunk) => sum + lengthOf(chunk), 0)).toBeGreaterThan(48);
     expect(cutter.speechSeconds).toBeGreaterThan(20);
   });
 
@@ -112,30 +114,30 @@ describe('PieceCutter', () => {
     ['loud', LOUD, 10],
     ['soft', 150, 1],
     ['in noise', LOUD, 800],
-  ])('hears speech that is %s, and measures how much there is', (_, peak, noisePeak) => {
+  ])('detects %s speech and measures its length', (_, peak, noisePeak) => {
     const spoken = Buffer.concat([silence(2), speech(4, peak), silence(2), speech(4, peak), silence(2)]);
     const { cutter } = cut(mix(spoken, noise(14, noisePeak)));
     expect(cutter.speechSeconds).toBeGreaterThan(5);
     expect(cutter.speechSeconds).toBeLessThan(8.5);
   });
 
-  it('follows noise that changes during the note', () => {
-    const { pieces } = cut(
+  it('adapts to noise that changes during the recording', () => {
+    const { chunks } = cut(
       Buffer.concat([noise(30, 30), mix(speech(3), noise(3, 30)), noise(30, 1_500), mix(speech(3), noise(3, 1_500))]),
     );
-    expect(pieces.length).toBeGreaterThanOrEqual(2);
-    expect(pieces.reduce((sum, piece) => sum + lengthOf(piece), 0)).toBeLessThan(30);
+    expect(chunks.length).toBeGreaterThanOrEqual(2);
+    expect(chunks.reduce((sum, chunk) => sum + lengthOf(chunk), 0)).toBeLessThan(30);
   });
 
-  it('gives the same pieces however the audio is delivered', () => {
+  it('gives the same chunks whatever the size of the buffers', () => {
     const pcm = Buffer.concat([speech(9), silence(1), speech(9), silence(3), speech(2)]);
     const cutter = new ChunkCutter(15);
-    const shape = (pieces: AudioChunk[]) => pieces.map((piece) => [piece.start, piece.pcm.length]);
-    expect(shape([...cutter.push(pcm), ...cutter.end()])).toEqual(shape(cut(pcm).pieces));
+    const shape = (chunks: AudioChunk[]) => chunks.map((chunk) => [chunk.start, chunk.pcm.length]);
+    expect(shape([...cutter.push(pcm), ...cutter.end()])).toEqual(shape(cut(pcm).chunks));
   });
 
-  it('makes pieces as long as the engine takes them', () => {
-    const { pieces } = cut(Buffer.concat([speech(50), silence(1), speech(20)]), 60);
-    expect(pieces.map((piece) => Math.round(lengthOf(piece)))).toEqual([50, 20]);
+  it('makes chunks up to the length that the engine takes', () => {
+    const { chunks } = cut(Buffer.concat([speech(50), silence(1), speech(20)]), 60);
+    expect(chunks.map((chunk) => Math.round(lengthOf(chunk)))).toEqual([50, 20]);
   });
 });

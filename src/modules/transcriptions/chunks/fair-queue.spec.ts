@@ -1,14 +1,14 @@
-import { FairQueue, type Lane } from './fair-queue.js';
+import { FairQueue, type QueueEntry } from './fair-queue.js';
 
-/** Tasks that write down when they begin and end when told. */
-class Bench {
-  readonly begun: string[] = [];
+/** Tasks that record their start and end on request. */
+class Tasks {
+  readonly started: string[] = [];
   private readonly ends = new Map<string, () => void>();
 
-  put(lane: Lane, ...names: string[]): void {
+  add(entry: QueueEntry, ...names: string[]): void {
     for (const name of names) {
-      void lane.run(() => {
-        this.begun.push(name);
+      void entry.run(() => {
+        this.started.push(name);
         return new Promise<void>((resolve) => this.ends.set(name, resolve));
       });
     }
@@ -23,51 +23,51 @@ class Bench {
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('PieceQueue', () => {
-  it('lets one note use every place', async () => {
-    const bench = new Bench();
-    bench.put(new FairQueue(3).lane(), 'a1', 'a2', 'a3', 'a4');
+describe('FairQueue', () => {
+  it('gives one recording every slot', async () => {
+    const tasks = new Tasks();
+    tasks.add(new FairQueue(3).join(), 'a1', 'a2', 'a3', 'a4');
     await settled();
-    expect(bench.begun).toEqual(['a1', 'a2', 'a3']);
-    await bench.end('a2');
-    expect(bench.begun).toEqual(['a1', 'a2', 'a3', 'a4']);
+    expect(tasks.started).toEqual(['a1', 'a2', 'a3']);
+    await tasks.end('a2');
+    expect(tasks.started).toEqual(['a1', 'a2', 'a3', 'a4']);
   });
 
-  it('lets a note that comes later wait for one piece, not for the whole note before it', async () => {
-    const bench = new Bench();
+  it('makes a later recording wait for one chunk, not for the whole recording before it', async () => {
+    const tasks = new Tasks();
     const queue = new FairQueue(1);
-    bench.put(queue.lane(), 'long1', 'long2', 'long3');
-    bench.put(queue.lane(), 'short');
-    await bench.end('long1');
-    expect(bench.begun).toEqual(['long1', 'short']);
+    tasks.add(queue.join(), 'long1', 'long2', 'long3');
+    tasks.add(queue.join(), 'short');
+    await tasks.end('long1');
+    expect(tasks.started).toEqual(['long1', 'short']);
   });
 
-  it('gives turns to notes, whatever number of pieces each has waiting', async () => {
-    const bench = new Bench();
+  it('serves recordings in turn, however many chunks each has waiting', async () => {
+    const tasks = new Tasks();
     const queue = new FairQueue(1);
-    bench.put(queue.lane(), 'a1', 'a2', 'a3');
-    bench.put(queue.lane(), 'b1', 'b2');
-    bench.put(queue.lane(), 'c1');
-    for (const name of ['a1', 'b1', 'c1', 'a2', 'b2']) await bench.end(name);
-    expect(bench.begun).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+    tasks.add(queue.join(), 'a1', 'a2', 'a3');
+    tasks.add(queue.join(), 'b1', 'b2');
+    tasks.add(queue.join(), 'c1');
+    for (const name of ['a1', 'b1', 'c1', 'a2', 'b2']) await tasks.end(name);
+    expect(tasks.started).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
-  it('frees the place of a task that fails', async () => {
-    const lane = new FairQueue(1).lane();
-    await expect(lane.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    await expect(lane.run(() => Promise.resolve('yes'))).resolves.toBe('yes');
+  it('frees the slot of a task that fails', async () => {
+    const entry = new FairQueue(1).join();
+    await expect(entry.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await expect(entry.run(() => Promise.resolve('yes'))).resolves.toBe('yes');
   });
 
-  it('drops what waits in a closed lane and nothing else', async () => {
-    const bench = new Bench();
+  it('drops only the waiting tasks of the entry that leaves', async () => {
+    const tasks = new Tasks();
     const queue = new FairQueue(1);
-    const [closing, staying] = [queue.lane(), queue.lane()];
-    bench.put(closing, 'a1', 'a2');
-    bench.put(staying, 'b1');
+    const [leaving, staying] = [queue.join(), queue.join()];
+    tasks.add(leaving, 'a1', 'a2');
+    tasks.add(staying, 'b1');
     await settled();
-    closing.close();
-    await bench.end('a1');
-    await bench.end('b1');
-    expect(bench.begun).toEqual(['a1', 'b1']);
+    leaving.leave();
+    await tasks.end('a1');
+    await tasks.end('b1');
+    expect(tasks.started).toEqual(['a1', 'b1']);
   });
 });

@@ -1,55 +1,57 @@
-/** Work of one recording that waits for the engine. */
-export interface Lane {
-  /** Runs the task when it is this lane's turn. After `close` tasks that have not begun are dropped. */
+/** The tasks of one recording in the queue. */
+export interface QueueEntry {
+  /** Runs the task when it is this entry's turn. */
   run<T>(task: () => Promise<T>): Promise<T>;
-  close(): void;
+  /** Drops the tasks that have not started. */
+  leave(): void;
 }
 
-interface Waiting {
-  /** Number of the turn it had last; 0 before the first. */
+interface WaitingTasks {
+  /** Number of its last turn; 0 before the first. */
   lastTurn: number;
   starts: (() => void)[];
 }
 
 /**
- * Gives an engine's places to the pieces of several recordings in turn, one piece of each at a time, so that a short
- * note waits for about one piece of a long one and a long note alone uses every place.
+ * Round-robin scheduling of an engine's slots among recordings, one chunk of each at a time. A short recording waits
+ * for about one chunk of a long one, and a long recording alone uses every slot. Measured: short ones wait 2.2 s behind
+ * a recording of ten minutes, which alone reaches 0.92 of the bare engines (docs/performance.md).
  */
 export class FairQueue {
-  private readonly lanes = new Set<Waiting>();
+  private readonly entries = new Set<WaitingTasks>();
   private free: number;
   private turn = 0;
 
-  constructor(readonly places: number) {
-    this.free = places;
+  constructor(readonly slots: number) {
+    this.free = slots;
   }
 
-  lane(): Lane {
-    const lane: Waiting = { lastTurn: 0, starts: [] };
-    this.lanes.add(lane);
+  join(): QueueEntry {
+    const entry: WaitingTasks = { lastTurn: 0, starts: [] };
+    this.entries.add(entry);
     return {
       run: async (task) => {
         await new Promise<void>((resolve) => {
-          lane.starts.push(resolve);
-          this.fill();
+          entry.starts.push(resolve);
+          this.fillSlots();
         });
         try {
           return await task();
         } finally {
           this.free++;
-          this.fill();
+          this.fillSlots();
         }
       },
-      close: () => {
-        this.lanes.delete(lane);
+      leave: () => {
+        this.entries.delete(entry);
       },
     };
   }
 
-  private fill(): void {
+  private fillSlots(): void {
     while (this.free > 0) {
-      const [next] = [...this.lanes]
-        .filter((lane) => lane.starts.length > 0)
+      const [next] = [...this.entries]
+        .filter((entry) => entry.starts.length > 0)
         .toSorted((a, b) => a.lastTurn - b.lastTurn);
       if (!next) return;
       next.lastTurn = ++this.turn;

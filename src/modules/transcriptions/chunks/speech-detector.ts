@@ -4,42 +4,42 @@ export const FRAMES_PER_SECOND = 100;
 const FRAME_SAMPLES = SAMPLES_PER_SECOND / FRAMES_PER_SECOND;
 export const FRAME_BYTES = FRAME_SAMPLES * BYTES_PER_SAMPLE;
 
-/** Speech stands out of the noise by this much; the level of steady noise wavers by less. */
+/** Speech is louder than the noise by this much; the level of steady noise varies by less. */
 const ABOVE_NOISE_DB = 9;
-/** What is so much softer than the loudest speech is breath or room. */
+/** A sound softer than the loudest speech by this much is breath or background. */
 const BELOW_LOUDEST_DB = 40;
-/** Softer than this is silence whatever surrounds it. */
+/** Anything softer is silence. */
 const SILENCE_DBFS = -70;
-/** Even in fluent speech every tenth frame lies between words or in the closure of a consonant. */
+/** Even in fluent speech every tenth frame lies between words or inside a consonant. */
 const NOISE_PERCENTILE = 0.1;
 const LOUD_PERCENTILE = 0.98;
 /** A shorter burst is a click. */
 const MIN_RUN = 4;
-/** Pole of a first-order high pass at 100 Hz, which takes offset and rumble away. */
+/** Pole of a first-order high-pass filter at 100 Hz, which removes offset and rumble. */
 const HIGH_PASS = 0.96;
-/** Levels that a block is judged by, its own included: 20 s. */
-const MEMORY = 20 * FRAMES_PER_SECOND;
-const FAINTEST = 1e-12;
+/** The levels of the last 20 s, including the current block, decide on its threshold. */
+const HISTORY = 20 * FRAMES_PER_SECOND;
+const MIN_ENERGY = 1e-12;
 
 /**
- * Tells frames of speech from silence and steady noise by their level. Judges block by block, against the noise and
- * the loudest of the block and of what came just before, so that it follows noise that changes.
+ * Distinguishes speech from silence and steady noise by the level of each frame. The threshold follows the noise and the
+ * loudest sound of the last seconds, so that it adapts when the noise changes.
  */
 export class SpeechDetector {
   private recent: number[] = [];
   private previousIn = 0;
   private previousOut = 0;
 
-  /** Judges the next stretch of audio: a whole number of frames, best some seconds of them. */
-  judge(pcm: Buffer): boolean[] {
+  /** Whether each frame is speech. Takes the next block of audio: whole frames, preferably several seconds of them. */
+  detect(pcm: Buffer): boolean[] {
     const levels = this.levels(pcm);
-    this.recent = [...this.recent, ...levels].slice(-Math.max(MEMORY, levels.length));
+    this.recent = [...this.recent, ...levels].slice(-Math.max(HISTORY, levels.length));
     const threshold = thresholdFor(this.recent);
     const loud = levels.map((level) => level > threshold);
     return loud.map((isLoud, frame) => isLoud && runLength(loud, frame) >= MIN_RUN);
   }
 
-  /** Of each frame, in dB of full scale. */
+  /** The level of each frame, in dB relative to full scale. */
   private levels(pcm: Buffer): number[] {
     const levels: number[] = [];
     for (let offset = 0; offset + FRAME_BYTES <= pcm.length; offset += FRAME_BYTES) {
@@ -50,7 +50,7 @@ export class SpeechDetector {
         this.previousIn = sample;
         energy += this.previousOut * this.previousOut;
       }
-      levels.push(10 * Math.log10(energy / FRAME_SAMPLES + FAINTEST));
+      levels.push(10 * Math.log10(energy / FRAME_SAMPLES + MIN_ENERGY));
     }
     return levels;
   }
@@ -62,7 +62,7 @@ function thresholdFor(levels: number[]): number {
   return Math.max(at(NOISE_PERCENTILE) + ABOVE_NOISE_DB, at(LOUD_PERCENTILE) - BELOW_LOUDEST_DB, SILENCE_DBFS);
 }
 
-/** Length of the run of loud frames around a frame, counted to no more than is asked for. */
+/** Length of the run of loud frames around a frame, counted up to MIN_RUN. */
 function runLength(loud: boolean[], frame: number): number {
   let from = frame;
   let to = frame;

@@ -1,59 +1,59 @@
-import type { AudioChunk, ChunkTranscript } from '../engines/transcription-engine.js';
 import { BYTES_PER_SECOND } from '../decoding/pcm.js';
+import type { AudioChunk, ChunkTranscript } from '../engines/transcription-engine.js';
 import type { FairQueue } from './fair-queue.js';
 import type { TranscribedChunk } from './transcript-joiner.js';
 
-export interface ChunkTranscription {
-  /** Where the pieces come from, in order; it ends when its signal is aborted. */
-  pieces: (signal: AbortSignal) => AsyncIterable<AudioChunk>;
-  hear: (piece: AudioChunk, signal: AbortSignal) => Promise<ChunkTranscript>;
+export interface ChunkSource {
+  /** The chunks of one recording, in order. The iteration must end when its signal is aborted. */
+  chunks: (signal: AbortSignal) => AsyncIterable<AudioChunk>;
+  transcribe: (chunk: AudioChunk, signal: AbortSignal) => Promise<ChunkTranscript>;
   queue: FairQueue;
   signal: AbortSignal;
 }
 
 /**
- * Takes the pieces of one note as they come and lets them be heard side by side. At most one piece more than the queue
- * has places is held: then the source waits. The first failure ends the source and drops the pieces that wait.
- * @returns the transcripts in the order of the pieces
+ * Transcribes the chunks of one recording in parallel while they are being decoded. Holds at most one chunk more than
+ * the queue has slots; then the source waits. The first failure ends the source and drops the waiting chunks.
+ * @returns the transcripts in the order of the chunks
  */
 export async function transcribeChunks({
-  pieces,
-  hear,
+  chunks,
+  transcribe,
   queue,
   signal: outer,
-}: ChunkTranscription): Promise<TranscribedChunk[]> {
+}: ChunkSource): Promise<TranscribedChunk[]> {
   const failure = new AbortController();
   const signal = AbortSignal.any([outer, failure.signal]);
   const aborted = rejectionOf(signal);
-  const lane = queue.lane();
-  const heard: Promise<TranscribedChunk>[] = [];
-  const underWay = new Set<Promise<unknown>>();
-  const begin = (piece: AudioChunk): void => {
-    const hearing = lane.run(async () => {
+  const entry = queue.join();
+  const results: Promise<TranscribedChunk>[] = [];
+  const running = new Set<Promise<unknown>>();
+  const begin = (chunk: AudioChunk): void => {
+    const result = entry.run(async () => {
       signal.throwIfAborted();
-      // Aborted before the place is given up: no other piece of this note takes it.
-      const transcript = await hear(piece, signal).catch((error: unknown) => {
+      // Aborts before the slot is free again, so that no other chunk of this recording takes it.
+      const transcript = await transcribe(chunk, signal).catch((error: unknown) => {
         failure.abort(error);
         throw error;
       });
-      return { start: piece.start, seconds: piece.pcm.length / BYTES_PER_SECOND, transcript };
+      return { start: chunk.start, seconds: chunk.pcm.length / BYTES_PER_SECOND, transcript };
     });
-    heard.push(hearing);
-    const settled: Promise<unknown> = hearing.catch(() => undefined).then(() => underWay.delete(settled));
-    underWay.add(settled);
+    results.push(result);
+    const settled: Promise<unknown> = result.catch(() => undefined).then(() => running.delete(settled));
+    running.add(settled);
   };
   try {
-    for await (const piece of pieces(signal)) {
-      begin(piece);
-      if (underWay.size > queue.places) await Promise.race([...underWay, aborted]);
+    for await (const chunk of chunks(signal)) {
+      begin(chunk);
+      if (running.size > queue.slots) await Promise.race([...running, aborted]);
       signal.throwIfAborted();
     }
-    return await Promise.race([Promise.all(heard), aborted]);
+    return await Promise.race([Promise.all(results), aborted]);
   } catch (error) {
     failure.abort(error);
     throw error;
   } finally {
-    lane.close();
+    entry.leave();
   }
 }
 

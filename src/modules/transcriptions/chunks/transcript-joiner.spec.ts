@@ -1,6 +1,6 @@
 import { joinTranscripts, type TranscribedChunk } from './transcript-joiner.js';
 
-function heard(
+function chunkOf(
   start: number,
   text: string,
   confidence: number | null,
@@ -17,15 +17,15 @@ const word = (text: string, start: number, confidence: number | null = 0.5) => (
 });
 
 describe('joinTranscripts', () => {
-  it('joins texts in order with single spaces, without the pieces in which nothing was said', () => {
-    const { text } = joinTranscripts([heard(0, ' one two ', 1), heard(10, '', null), heard(20, 'three', 1)]);
+  it('joins texts in order with single spaces and leaves out empty chunks', () => {
+    const { text } = joinTranscripts([chunkOf(0, ' one two ', 1), chunkOf(10, '', null), chunkOf(20, 'three', 1)]);
     expect(text).toBe('one two three');
   });
 
-  it('counts word times from the start of the note, in hundredths of a second', () => {
+  it('gives word times from the start of the recording, in hundredths of a second', () => {
     const { words } = joinTranscripts([
-      heard(0, 'one', 1, { words: [word('one', 0.1)] }),
-      heard(12.34, 'two', 1, { words: [word('two', 0.3)] }),
+      chunkOf(0, 'one', 1, { words: [word('one', 0.1)] }),
+      chunkOf(12.34, 'two', 1, { words: [word('two', 0.3)] }),
     ]);
     expect(words).toEqual([
       { word: 'one', start: 0.1, end: 0.6, confidence: 0.5 },
@@ -33,43 +33,43 @@ describe('joinTranscripts', () => {
     ]);
   });
 
-  it('weighs confidence by words', () => {
-    const one = heard(0, 'one', 1, { words: [word('one', 0)] });
-    const three = heard(10, 'a b c', 0.6, { words: [word('a', 0), word('b', 1), word('c', 2)] });
+  it('weights confidence by the number of words', () => {
+    const one = chunkOf(0, 'one', 1, { words: [word('one', 0)] });
+    const three = chunkOf(10, 'a b c', 0.6, { words: [word('a', 0), word('b', 1), word('c', 2)] });
     expect(joinTranscripts([one, three]).confidence).toBeCloseTo(0.7);
   });
 
-  it('weighs confidence by length where there are no words', () => {
-    const pieces = [
-      { ...heard(0, 'long', 0.9), seconds: 30 },
-      { ...heard(30, 'short', 0.5), seconds: 10 },
+  it('weights confidence by length when there are no words', () => {
+    const chunks = [
+      { ...chunkOf(0, 'long', 0.9), seconds: 30 },
+      { ...chunkOf(30, 'short', 0.5), seconds: 10 },
     ];
-    expect(joinTranscripts(pieces).confidence).toBeCloseTo(0.8);
+    expect(joinTranscripts(chunks).confidence).toBeCloseTo(0.8);
   });
 
-  it('takes the mean of the words where the engine gives none for the piece', () => {
-    const piece = heard(0, 'a b', null, { words: [word('a', 0, 0.2), word('b', 1, 0.4)] });
-    expect(joinTranscripts([piece]).confidence).toBeCloseTo(0.3);
+  it('takes the mean of the words when the engine gives none for the chunk', () => {
+    const chunk = chunkOf(0, 'a b', null, { words: [word('a', 0, 0.2), word('b', 1, 0.4)] });
+    expect(joinTranscripts([chunk]).confidence).toBeCloseTo(0.3);
   });
 
-  it('is in the middle where the engine gives no confidence at all', () => {
-    expect(joinTranscripts([heard(0, 'text alone', null)]).confidence).toBe(0.5);
-    expect(joinTranscripts([heard(0, 'a', null, { words: [word('a', 0, null)] })]).confidence).toBe(0.5);
+  it('uses 0.5 when the engine gives no confidence at all', () => {
+    expect(joinTranscripts([chunkOf(0, 'text alone', null)]).confidence).toBe(0.5);
+    expect(joinTranscripts([chunkOf(0, 'a', null, { words: [word('a', 0, null)] })]).confidence).toBe(0.5);
   });
 
-  it('is empty, without confidence and language, where nothing was said', () => {
-    expect(joinTranscripts([heard(0, ' ', 0.9)])).toEqual({ text: '', confidence: 0, language: null, words: [] });
+  it('is empty, with confidence 0 and no language, without speech', () => {
+    expect(joinTranscripts([chunkOf(0, ' ', 0.9)])).toEqual({ text: '', confidence: 0, language: null, words: [] });
     expect(joinTranscripts([])).toMatchObject({ text: '', confidence: 0 });
   });
 
   it('names the language of most of the speech', () => {
-    const pieces = [
-      heard(0, 'ja', 1, { language: 'german' }),
-      heard(10, 'yes', 1),
-      heard(20, 'yes', 1),
-      heard(30, '', 1, { language: 'german' }),
-      heard(40, '', 1, { language: 'german' }),
+    const chunks = [
+      chunkOf(0, 'ja', 1, { language: 'german' }),
+      chunkOf(10, 'yes', 1),
+      chunkOf(20, 'yes', 1),
+      chunkOf(30, '', 1, { language: 'german' }),
+      chunkOf(40, '', 1, { language: 'german' }),
     ];
-    expect(joinTranscripts(pieces).language).toBe('english');
+    expect(joinTranscripts(chunks).language).toBe('english');
   });
 });

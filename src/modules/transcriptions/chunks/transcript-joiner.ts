@@ -1,6 +1,6 @@
 import type { ChunkTranscript, TranscriptWord } from '../engines/transcription-engine.js';
 
-/** What was heard in one piece, and where the piece lies in the note. Seconds. */
+/** The transcript of one chunk, and the chunk's position in the recording in seconds. */
 export interface TranscribedChunk {
   start: number;
   seconds: number;
@@ -10,38 +10,38 @@ export interface TranscribedChunk {
 export interface JoinedTranscript {
   text: string;
   confidence: number;
-  /** The language of most of the speech; null when nothing was said. */
+  /** The language of most of the speech; null without speech. */
   language: string | null;
   words: TranscriptWord[];
 }
 
 /**
- * Stands for the confidence of an engine that gives none (newer hosted models return text alone). The contract wants
- * a number; 0 would read as "no speech" and 1 as a promise, so it is the middle.
+ * Used when an engine reports no confidence, as newer hosted models do. The contract requires a number: 0 would mean "no
+ * speech" and 1 certainty, so it is the middle.
  */
 const UNKNOWN_CONFIDENCE = 0.5;
 
-/** Joins what was heard in the pieces of one note, in their order. Pieces in which nothing was said do not count. */
-export function joinTranscripts(pieces: readonly TranscribedChunk[]): JoinedTranscript {
-  const heard = pieces.filter(({ transcript }) => transcript.text.trim() !== '');
-  const words = heard.flatMap(({ start, transcript }) => transcript.words.map((word) => shifted(word, start)));
-  // Text without word times still has a length.
-  const weigh =
+/** Joins the transcripts of a recording's chunks, in order. Chunks without speech do not count. */
+export function joinTranscripts(chunks: readonly TranscribedChunk[]): JoinedTranscript {
+  const spoken = chunks.filter(({ transcript }) => transcript.text.trim() !== '');
+  const words = spoken.flatMap(({ start, transcript }) => transcript.words.map((word) => shifted(word, start)));
+  // Without word times, the length of the chunk is the weight.
+  const weight =
     words.length > 0
-      ? (piece: TranscribedChunk) => piece.transcript.words.length
-      : (piece: TranscribedChunk) => piece.seconds;
+      ? (chunk: TranscribedChunk) => chunk.transcript.words.length
+      : (chunk: TranscribedChunk) => chunk.seconds;
   return {
-    text: heard.map(({ transcript }) => transcript.text.trim()).join(' '),
-    confidence: heard.length === 0 ? 0 : rounded(weightedMean(heard, confidenceOf, weigh), 4),
-    language: mostSpoken(heard),
+    text: spoken.map(({ transcript }) => transcript.text.trim()).join(' '),
+    confidence: spoken.length === 0 ? 0 : rounded(weightedMean(spoken, confidenceOf, weight), 4),
+    language: mostSpoken(spoken),
     words,
   };
 }
 
-/** Rounded: the stored text is half as long, and nobody measures speech in microseconds. */
+/** Rounded, which halves the length of the stored text. */
 function shifted({ word, start, end, confidence }: TranscriptWord, by: number): TranscriptWord {
-  const likely = confidence === null ? null : rounded(confidence, 4);
-  return { word, start: rounded(start + by, 2), end: rounded(end + by, 2), confidence: likely };
+  const probability = confidence === null ? null : rounded(confidence, 4);
+  return { word, start: rounded(start + by, 2), end: rounded(end + by, 2), confidence: probability };
 }
 
 function rounded(value: number, digits: number): number {
@@ -60,9 +60,9 @@ function weightedMean<T>(items: T[], value: (item: T) => number, weight: (item: 
   return items.reduce((sum, item) => sum + value(item) * weight(item), 0) / total;
 }
 
-function mostSpoken(pieces: TranscribedChunk[]): string | null {
+function mostSpoken(chunks: TranscribedChunk[]): string | null {
   const seconds = new Map<string, number>();
-  for (const { transcript, seconds: length } of pieces) {
+  for (const { transcript, seconds: length } of chunks) {
     seconds.set(transcript.language, (seconds.get(transcript.language) ?? 0) + length);
   }
   const [most] = [...seconds].toSorted(([, a], [, b]) => b - a);

@@ -1,22 +1,22 @@
-/** Bytes that come in chunks of one size and are taken in another, copied once when they are taken. */
+/** A queue of bytes, added and taken in buffers of different sizes. Copies them once, when they are taken. */
 export class ByteQueue {
-  private chunks: Buffer[] = [];
+  private buffers: Buffer[] = [];
   length = 0;
 
-  push(chunk: Buffer): void {
-    this.chunks.push(chunk);
-    this.length += chunk.length;
+  push(buffer: Buffer): void {
+    this.buffers.push(buffer);
+    this.length += buffer.length;
   }
 
-  /** Takes so many bytes, or all there are when there are fewer. */
+  /** Takes up to this many bytes. */
   take(bytes: number): Buffer {
     const wanted = Math.min(bytes, this.length);
     const taken: Buffer[] = [];
     for (let missing = wanted; missing > 0;) {
-      const chunk = this.chunks.shift() ?? Buffer.alloc(0);
-      taken.push(chunk.subarray(0, missing));
-      if (chunk.length > missing) this.chunks.unshift(chunk.subarray(missing));
-      missing -= Math.min(missing, chunk.length);
+      const buffer = this.buffers.shift() ?? Buffer.alloc(0);
+      taken.push(buffer.subarray(0, missing));
+      if (buffer.length > missing) this.buffers.unshift(buffer.subarray(missing));
+      missing -= Math.min(missing, buffer.length);
     }
     this.length -= wanted;
     return Buffer.concat(taken);

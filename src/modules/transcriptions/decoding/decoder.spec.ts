@@ -12,18 +12,18 @@ describe('decode', () => {
     ['4 GHz', { sampleRate: 4_000_000_000 }],
     ['no channel', { channels: 0 }],
     ['65535 channels', { channels: 65_535 }],
-  ])('refuses a header of %s for good, before anything is started', async (_, claims) => {
-    const fault = await decode({ ...source, ...claims }, options)
+  ])('rejects a header of %s before it starts a process', async (_, claims) => {
+    const error = await decode({ ...source, ...claims }, options)
       .next()
-      .catch((error: unknown) => error);
-    expect(fault).toBeInstanceOf(AudioRejectedError);
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(AudioRejectedError);
   });
 
-  it('does not blame the audio for a file that is not there', async () => {
+  it('does not suspect the audio when the file is missing', async () => {
     await expect(decode(source, options).next()).rejects.toMatchObject({ name: 'EngineError', audioSuspected: false });
   });
 
-  it('starts nothing for a note that is no longer wanted', async () => {
+  it('starts nothing when already aborted', async () => {
     const signal = AbortSignal.abort(new Error('deleted'));
     await expect(decode(source, { ...options, signal }).next()).rejects.toThrow('deleted');
   });

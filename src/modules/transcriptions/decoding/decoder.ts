@@ -4,14 +4,16 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { childEnvironment } from '../../../platform/config/child-environment.js';
+import type { RecordingSnapshot } from '../../recordings/recordings.events.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
-import { sandboxed, failedToStart, findProgram } from './sandbox.js';
+import { failedToStart, findProgram, sandboxed } from '../processes/sandbox.js';
+import { keepStderrTail } from '../processes/stderr-tail.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
 import { ProgressWatch } from './progress-watch.js';
 
-export type AudioFormat = 'webm' | 'mp3' | 'ogg' | 'wav';
+export type AudioFormat = RecordingSnapshot['audioFormat'];
 
-/** An uploaded file and what its header claims; null where the header does not say. */
+/** An uploaded file and the values in its header; null when the header has none. */
 export interface AudioSource {
   file: string;
   format: AudioFormat;
@@ -20,28 +22,27 @@ export interface AudioSource {
 }
 
 export interface DecodeOptions {
-  /** No more than this much is decoded. */
+  /** Decoding stops after this length. */
   maxSeconds: number;
   signal: AbortSignal;
 }
 
-/** Never detected by ffmpeg: a playlist that is named .mp3 would open other files. */
+/** ffmpeg's demuxer of each format. Always named: when ffmpeg detects the format, a playlist named .mp3 opens other files. */
 const DEMUXER: Record<AudioFormat, string> = { webm: 'matroska', mp3: 'mp3', ogg: 'ogg', wav: 'wav' };
 const SAMPLE_RATES_HZ = { min: 4_000, max: 192_000 };
 const MAX_CHANNELS = 8;
 
-/** Usual: 40 MB. */
+/** Typical: 40 MB. */
 const MEMORY_BYTES = 128 << 20;
-/** Usual: 4, of which one is the audio. */
+/** Typical: 4, one of them the audio. */
 const OPEN_FILES = 32;
-/** One allocation; a 25 MB ID3 tag is read in one. */
+/** For one allocation. A 25 MB ID3 tag is read in one. */
 const ALLOCATION_BYTES = 64 << 20;
-/** ffmpeg decodes 500 seconds of audio in a second of CPU or more; 100 leaves room for slow machines. */
+/** ffmpeg decodes at least 500 seconds of audio per CPU second; 100 allows for slow machines. */
 const CPU_SECONDS = { base: 30, audioPerSecond: 100 };
-/** Who was seen so near its CPU limit was ended by it, and not by a machine short of memory or asked to stop. */
+/** A process that ended this close to its CPU limit was ended by it, not by lack of memory or a shutdown. */
 const NEAR_LIMIT_SECONDS = 2;
-const STDERR_TAIL_BYTES = 2_048;
-/** ffmpeg's own code for "ended by a signal", which is how its CPU limit reaches it. */
+/** ffmpeg's exit code for "ended by a signal", which is how the CPU limit ends it. */
 const EXIT_SIGNALLED = 255;
 
 const NO_FFMPEG =
@@ -54,10 +55,10 @@ export function decoderProblem(): string | null {
 }
 
 /**
- * Decodes the first audio track to 16 kHz mono, in a child process that is held to its limits and waits while the
- * reader does. A file that breaks off in the middle is decoded as far as it goes.
- * @throws AudioRejectedError when nothing in the file can be decoded, or not in reasonable time; EngineError when ffmpeg is
- *   missing, crashes or hangs.
+ * Decodes the first audio track to 16 kHz mono, in a child process with resource limits. It decodes no faster than its
+ * output is read. A truncated file is decoded up to its end.
+ * @throws AudioRejectedError when nothing can be decoded, or not in reasonable time; EngineError when ffmpeg is missing,
+ *   crashes or hangs.
  */
 export async function* decode(source: AudioSource, { maxSeconds, signal }: DecodeOptions): AsyncGenerator<Buffer> {
   refuseImplausible(source);
@@ -66,25 +67,25 @@ export async function* decode(source: AudioSource, { maxSeconds, signal }: Decod
   const kill = (): void => void child.kill('SIGKILL');
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => undefined);
-  const stderr = keepTail(child.stderr);
+  const stderr = keepStderrTail(child.stderr);
   const watch = new ProgressWatch(child.pid ?? 0, kill);
   signal.addEventListener('abort', kill);
   let decoded = false;
   try {
     if (signal.aborted) kill();
-    for await (const chunk of child.stdout) {
+    for await (const pcm of child.stdout) {
       watch.pause();
       decoded = true;
-      yield chunk as Buffer;
+      yield pcm as Buffer;
       watch.resume();
     }
     const [code, killedBy] = await ended;
     signal.throwIfAborted();
-    if (watch.verdict === 'hung') throw new EngineError('ffmpeg hung', true, { cause: stderr() });
-    if (watch.verdict === 'barren' || watch.cpuSeconds > cpuLimit(maxSeconds) - NEAR_LIMIT_SECONDS) {
-      throw new AudioRejectedError('The file takes too long to decode', { cause: stderr() });
+    if (watch.stopReason === 'hung') throw new EngineError('ffmpeg hung', true, { cause: stderr() });
+    if (watch.stopReason === 'no output' || watch.cpuSeconds > cpuLimit(maxSeconds) - NEAR_LIMIT_SECONDS) {
+      throw new AudioRejectedError('The file takes too long to decode.', { cause: stderr() });
     }
-    judge(killedBy ?? code, decoded, stderr());
+    checkExit(killedBy ?? code, decoded, stderr());
   } finally {
     watch.stop();
     signal.removeEventListener('abort', kill);
@@ -95,10 +96,10 @@ export async function* decode(source: AudioSource, { maxSeconds, signal }: Decod
 
 function refuseImplausible({ sampleRate, channels }: AudioSource): void {
   if (sampleRate !== null && (sampleRate < SAMPLE_RATES_HZ.min || sampleRate > SAMPLE_RATES_HZ.max)) {
-    throw new AudioRejectedError(`The sample rate of ${sampleRate} Hz is outside 4–192 kHz`);
+    throw new AudioRejectedError(`The sample rate of ${sampleRate} Hz is outside 4–192 kHz.`);
   }
   if (channels !== null && (channels < 1 || channels > MAX_CHANNELS)) {
-    throw new AudioRejectedError(`The file has ${channels} channels; 1 to ${MAX_CHANNELS} can be decoded`);
+    throw new AudioRejectedError(`The file has ${channels} channels; 1 to ${MAX_CHANNELS} can be decoded.`);
   }
 }
 
@@ -130,18 +131,10 @@ function ffmpegArguments({ file, format }: AudioSource, maxSeconds: number): str
 
 const cpuLimit = (maxSeconds: number): number => Math.ceil(CPU_SECONDS.base + maxSeconds / CPU_SECONDS.audioPerSecond);
 
-/** What ffmpeg's end means. A failure after some output is a file that breaks off: what came is used. */
-function judge(outcome: number | string | null, decoded: boolean, stderr: string): void {
+/** Throws what the exit of ffmpeg means. A failure after some output is a truncated file, whose output is used. */
+function checkExit(outcome: number | string | null, decoded: boolean, stderr: string): void {
   if (typeof outcome === 'string') throw new EngineError(`ffmpeg was ended by ${outcome}`, true, { cause: stderr });
-  if (outcome === EXIT_SIGNALLED) throw new EngineError('ffmpeg ran into its limit', true, { cause: stderr });
+  if (outcome === EXIT_SIGNALLED) throw new EngineError('ffmpeg reached a resource limit', true, { cause: stderr });
   if (!decoded && failedToStart(stderr)) throw new EngineError(NOT_STARTED, false, { cause: stderr });
-  if (!decoded) throw new AudioRejectedError('The file contains no audio that can be decoded', { cause: stderr });
-}
-
-function keepTail(stream: Readable): () => string {
-  let tail = Buffer.alloc(0);
-  stream.on('data', (chunk: Buffer) => {
-    tail = Buffer.concat([tail, chunk]).subarray(-STDERR_TAIL_BYTES);
-  });
-  return () => tail.toString('utf8');
+  if (!decoded) throw new AudioRejectedError('The file contains no audio that can be decoded.', { cause: stderr });
 }

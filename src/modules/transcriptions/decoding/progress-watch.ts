@@ -1,69 +1,72 @@
 import { readFileSync } from 'node:fs';
 
-/** A local file is read at once: silence from the decoder while we wait for it means that it hangs. */
+/** A local file is read without delay: a decoder without output for this long hangs. */
 const STALL_MS = 60_000;
 /**
- * CPU seconds without a sound: the file keeps the decoder busy with something else, as a million tags do, each of which
- * is compared with all before it. Usual: 0.1.
+ * CPU seconds without output. Some files keep the decoder busy with something else: a million tags are each compared with
+ * all before them. Typical: 0.1.
  */
-const BARREN_CPU_SECONDS = 15;
-const LOOK_MS = 500;
-/** USER_HZ, which is 100 on every machine that Linux and Node run on together. */
+const IDLE_CPU_SECONDS = 15;
+const CHECK_INTERVAL_MS = 500;
+/** USER_HZ is 100 on every Linux platform that Node supports. */
 const TICKS_PER_SECOND = 100;
 
-/** Watches a decoder while its output is waited for, and ends it when none comes. */
+/** `no output`: CPU time without output. `hung`: time without output. */
+type StopReason = 'no output' | 'hung';
+
+/** Stops a decoder that produces no output. The time in which its reader is busy does not count. */
 export class ProgressWatch {
-  /** Why the decoder was ended; null while it was not. */
-  verdict: 'barren' | 'hung' | null = null;
-  /** That the process has used, as last seen; 0 where the system does not tell. */
+  /** Why the decoder was stopped; null if it was not. */
+  stopReason: StopReason | null = null;
+  /** CPU time of the process at the last check; 0 without /proc. */
   cpuSeconds = 0;
-  private readonly timer = setInterval(() => this.look(), LOOK_MS);
+  private readonly timer = setInterval(() => this.check(), CHECK_INTERVAL_MS);
   private isPaused = false;
-  private isFresh = true;
+  private isRestarted = true;
   private cpuBefore = 0;
   private since = Date.now();
 
   constructor(
     private readonly pid: number,
-    private readonly end: () => void,
+    private readonly stopDecoder: () => void,
   ) {}
 
-  /** Output has come, and its reader takes its time. */
+  /** Output has arrived and is being processed. */
   pause(): void {
     this.isPaused = true;
   }
 
   resume(): void {
     this.isPaused = false;
-    this.isFresh = true;
+    this.isRestarted = true;
   }
 
   stop(): void {
     clearInterval(this.timer);
   }
 
-  private look(): void {
+  private check(): void {
     this.cpuSeconds = cpuSecondsOf(this.pid) ?? this.cpuSeconds;
-    if (this.isPaused || this.isFresh) {
-      this.isFresh = false;
+    if (this.isPaused || this.isRestarted) {
+      this.isRestarted = false;
       this.cpuBefore = this.cpuSeconds;
       this.since = Date.now();
-    } else if (this.cpuSeconds - this.cpuBefore > BARREN_CPU_SECONDS) this.give('barren');
-    else if (Date.now() - this.since > STALL_MS) this.give('hung');
+    } else if (this.cpuSeconds - this.cpuBefore > IDLE_CPU_SECONDS) this.stopBecause('no output');
+    else if (Date.now() - this.since > STALL_MS) this.stopBecause('hung');
   }
 
-  private give(verdict: 'barren' | 'hung'): void {
-    this.verdict = verdict;
+  private stopBecause(reason: StopReason): void {
+    this.stopReason = reason;
     this.stop();
-    this.end();
+    this.stopDecoder();
   }
 }
 
-/** Null where there is no /proc, or the process has gone. */
+/** Null without /proc, or when the process has ended. */
 function cpuSecondsOf(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // proc(5): utime and stime are the 14th and 15th field, the name in parentheses, which may hold anything, the 2nd.
+    // proc(5): utime and stime are fields 14 and 15. Field 2 is the name in parentheses, which may contain any character.
     const [user, system] = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')

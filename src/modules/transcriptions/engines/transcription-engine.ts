@@ -1,48 +1,65 @@
+import type { Env } from '../../../platform/config/env.js';
+
 /**
- * The port between the service and whatever recognises speech. An engine is given pieces of 16 kHz mono audio and
- * returns what was said in each; decoding, cutting and joining are done once, for every engine, by the transcriber.
+ * The port between the service and a speech recogniser. An engine receives chunks of 16 kHz mono audio and returns the
+ * transcript of each. Decoding, cutting and joining are the same for every engine and happen outside it.
  */
 export interface TranscriptionEngine {
   /** Shown to clients as `provider`. */
   readonly name: string;
   /** Shown to clients as `model`. */
   readonly model: string;
-  /** Lower-case English names of the languages it speaks, or `any`. */
+  /** Supported languages as lower-case English names, or `any`. */
   readonly languages: readonly string[] | 'any';
-  /** The language that is assumed for a note without speech and, where the engine cannot detect one, for every note. */
+  /** The language of a recording without speech, and of every recording if the engine cannot detect languages. */
   readonly defaultLanguage: string;
-  /** Longest piece in seconds that one call takes. */
+  /** Maximum length of a chunk in seconds. */
   readonly maxChunkSeconds: number;
-  /** Pieces that can be worked on at the same time in this process. */
+  /** Chunks that this process may transcribe at the same time. */
   readonly concurrency: number;
 
   /**
-   * @throws AudioRejectedError when the engine will never take this audio; EngineError when it may work another time.
+   * @throws AudioRejectedError when the engine will never accept this audio; EngineError when a retry may succeed.
    */
-  transcribe(piece: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript>;
+  transcribe(chunk: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript>;
 
-  /** Null when the engine can work; otherwise what is wrong and how to mend it, in one sentence for an operator. */
+  /** Null when the engine can work; otherwise one sentence for an operator: what is wrong and how to fix it. */
   problem(): Promise<string | null>;
 
   close(): Promise<void>;
 }
 
-/** Nest's name for the engine in use: an interface has none at run time. */
+/** Registers an engine: those of the core in engine-registry.ts, others in `engines` of an extension. */
+export interface EngineDefinition {
+  /** The value of TRANSCRIPTION_ENGINE that selects the engine. */
+  readonly name: string;
+
+  /** Must not start processes or open connections yet: the first chunk or `problem` does. */
+  create(env: Env): TranscriptionEngine;
+
+  /** Whether `auto` may select the engine. An engine without this function is selected by its name only. */
+  isConfigured?(env: Env): boolean;
+
+  /** The variables that `isConfigured` looks at, for the error when the engine is selected without them. */
+  readonly variables?: string;
+}
+
+/** Injection token of the selected engine. */
 export const TRANSCRIPTION_ENGINE = Symbol('TranscriptionEngine');
 
-/** A run of decoded audio. `pcm`: 16 kHz, mono, signed 16-bit little-endian. `start`: seconds from the note's start. */
+/** A section of decoded audio. `pcm`: 16 kHz, mono, signed 16-bit little-endian. `start`: seconds into the recording. */
 export interface AudioChunk {
   pcm: Buffer;
   start: number;
 }
 
 export interface TranscribeOptions {
-  /** Lower-case English name; null lets an engine that can detect the language do so. */
+  /** Lower-case English name. Null: the engine detects the language, or assumes its default. */
   language: string | null;
   signal: AbortSignal;
 }
 
-/** `confidence` 0–1, or null where the engine gives none. Word times: seconds from the start of the piece. */
+/** `confidence` is 0–1, or null if the engine reports none. Word times are seconds from the start of the chunk. */
 export interface ChunkTranscript {
   text: string;
   confidence: number | null;
@@ -50,7 +67,7 @@ export interface ChunkTranscript {
   words: TranscriptWord[];
 }
 
-/** Times in seconds, `confidence` 0–1 or null where the engine gives none. */
+/** Times in seconds; `confidence` is 0–1, or null if the engine reports none. */
 export interface TranscriptWord {
   word: string;
   start: number;
@@ -58,18 +75,18 @@ export interface TranscriptWord {
   confidence: number | null;
 }
 
-/** This audio will never be transcribed: not decodable, too long, a language nobody here speaks. Not tried again. */
+/** This audio can never be transcribed: not decodable, too long, or in an unsupported language. Not retried. */
 export class AudioRejectedError extends Error {
   override readonly name = 'AudioRejectedError';
 }
 
-/** The engine or the decoder crashed, hung or was out of reach: worth another try. */
+/** The engine or the decoder crashed, hung or could not be reached. A retry may succeed. */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
 
   constructor(
     message: string,
-    /** Whether this audio may be to blame: a crashed child may, a server that is down is not the note's fault. */
+    /** Whether the audio may be the cause: true for a crashed child process, false for a server that is down. */
     readonly audioSuspected: boolean,
     options?: ErrorOptions,
   ) {

@@ -5,7 +5,7 @@ const FORMAT_CHUNK_BYTES = 16;
 const FORMAT_PCM = 1;
 const CHANNELS = 1;
 
-/** The RIFF header that makes a WAV file of so many bytes of PCM when it is put in front of them. */
+/** The RIFF header of a WAV file with this many bytes of PCM. */
 export function wavHeader(pcmBytes: number): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.write('RIFF', 0, 'ascii');

@@ -1,8 +1,11 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
-import { decode, decoderProblem, type AudioSource } from '../decoding/decoder.js';
-import { BYTES_PER_SECOND } from '../decoding/pcm.js';
 import { ChunkCutter } from '../chunks/chunk-cutter.js';
+import { FairQueue } from '../chunks/fair-queue.js';
+import { transcribeChunks } from '../chunks/transcribe-chunks.js';
+import { joinTranscripts } from '../chunks/transcript-joiner.js';
+import { type AudioSource, decode, decoderProblem } from '../decoding/decoder.js';
+import { BYTES_PER_SECOND } from '../decoding/pcm.js';
 import {
   AudioRejectedError,
   TRANSCRIPTION_ENGINE,
@@ -10,14 +13,11 @@ import {
   type TranscriptionEngine,
   type TranscriptWord,
 } from '../engines/transcription-engine.js';
-import { transcribeChunks } from '../chunks/transcribe-chunks.js';
-import { FairQueue } from '../chunks/fair-queue.js';
-import { joinTranscripts } from '../chunks/transcript-joiner.js';
 
 export interface AudioInput extends AudioSource {
-  /** Lower-case English name, or null when the client named none. */
+  /** Lower-case English name, or null when the client gave none. */
   language: string | null;
-  /** The length its header or its last block gives; null or left out when unknown. Only a hint. */
+  /** Length according to the file's header or last block; null or absent when unknown. Only a hint. */
   probedSeconds?: number | null;
   signal: AbortSignal;
 }
@@ -35,7 +35,7 @@ export interface TranscriptionResult {
   noSpeech: boolean;
 }
 
-/** Turns an audio file into its transcript: decodes, cuts at pauses, lets the engine hear the pieces, joins. */
+/** Turns an audio file into its transcript: decodes it, cuts it at pauses, transcribes the chunks and joins the results. */
 @Injectable()
 export class TranscriberService implements OnApplicationShutdown {
   private readonly queue: FairQueue;
@@ -48,21 +48,21 @@ export class TranscriberService implements OnApplicationShutdown {
   }
 
   /**
-   * @throws AudioRejectedError when this note will never have a transcript: its message is for the client. EngineError when
-   *   another try may succeed. The signal's reason when it is aborted.
+   * @throws AudioRejectedError when the audio can never be transcribed: its message is for the client. EngineError when a
+   *   retry may succeed. The signal's reason when it is aborted.
    */
-  async transcribe(note: AudioInput): Promise<TranscriptionResult> {
-    this.refuseUnspoken(note.language);
-    if ((note.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(note);
+  async transcribe(audio: AudioInput): Promise<TranscriptionResult> {
+    const { language, signal } = audio;
+    this.refuseUnsupported(language);
+    if ((audio.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(audio);
     const cutter = new ChunkCutter(this.engine.maxChunkSeconds);
-    const { language } = note;
-    const heard = await transcribeChunks({
-      pieces: (signal) => this.cut(note, cutter, signal),
-      hear: (piece, signal) => this.engine.transcribe(piece, { language, signal }),
+    const transcripts = await transcribeChunks({
+      chunks: (stop) => this.cut(audio, cutter, stop),
+      transcribe: (chunk, stop) => this.engine.transcribe(chunk, { language, signal: stop }),
       queue: this.queue,
-      signal: note.signal,
+      signal,
     });
-    const joined = joinTranscripts(heard);
+    const joined = joinTranscripts(transcripts);
     return {
       durationSeconds: cutter.durationSeconds,
       ...joined,
@@ -72,7 +72,7 @@ export class TranscriberService implements OnApplicationShutdown {
     };
   }
 
-  /** Null when notes can be transcribed; otherwise what is missing and how to mend it, for an operator. */
+  /** Null when audio can be transcribed; otherwise what is missing and how to fix it, for an operator. */
   async problem(): Promise<string | null> {
     return decoderProblem() ?? (await this.engine.problem());
   }
@@ -81,16 +81,19 @@ export class TranscriberService implements OnApplicationShutdown {
     await this.engine.close();
   }
 
-  private refuseUnspoken(language: string | null): void {
+  private refuseUnsupported(language: string | null): void {
     const { languages } = this.engine;
     if (language === null || languages === 'any' || languages.includes(language)) return;
-    throw new AudioRejectedError(`The engine does not speak ${language}; it speaks ${languages.join(', ')}`);
+    throw new AudioRejectedError(`Language not supported: ${language}. Supported: ${languages.join(', ')}.`);
   }
 
-  /** Decodes without listening: minutes cheaper than finding out at the end. A header that lied changes nothing. */
-  private async refuseTooLong(note: AudioInput): Promise<void> {
+  /**
+   * Decodes without transcribing, which is minutes faster than finding out at the end. The decoded length decides, not
+   * the header, which may be wrong.
+   */
+  private async refuseTooLong(audio: AudioInput): Promise<void> {
     let bytes = 0;
-    for await (const pcm of this.decode(note, note.signal)) {
+    for await (const pcm of this.decode(audio, audio.signal)) {
       bytes += pcm.length;
       this.checkLength(bytes / BYTES_PER_SECOND);
     }
@@ -98,20 +101,20 @@ export class TranscriberService implements OnApplicationShutdown {
 
   private checkLength(seconds: number): void {
     const max = this.env.maxAudioSeconds;
-    if (seconds > max) throw new AudioRejectedError(`The recording is longer than the maximum of ${max} seconds`);
+    if (seconds > max) throw new AudioRejectedError(`The recording is longer than the maximum of ${max} seconds.`);
   }
 
-  /** Decodes, and cuts as it goes. */
-  private async *cut(note: AudioInput, cutter: ChunkCutter, signal: AbortSignal): AsyncGenerator<AudioChunk> {
-    for await (const pcm of this.decode(note, signal)) {
+  /** Cuts the audio while it is being decoded. */
+  private async *cut(audio: AudioInput, cutter: ChunkCutter, signal: AbortSignal): AsyncGenerator<AudioChunk> {
+    for await (const pcm of this.decode(audio, signal)) {
       yield* cutter.push(pcm);
       this.checkLength(cutter.durationSeconds);
     }
     yield* cutter.end();
   }
 
-  /** One second past the maximum, so that too long can be told. */
-  private decode(note: AudioInput, signal: AbortSignal): AsyncGenerator<Buffer> {
-    return decode(note, { maxSeconds: this.env.maxAudioSeconds + 1, signal });
+  /** Decodes one second more than the maximum, to detect recordings that are too long. */
+  private decode(audio: AudioInput, signal: AbortSignal): AsyncGenerator<Buffer> {
+    return decode(audio, { maxSeconds: this.env.maxAudioSeconds + 1, signal });
   }
 }

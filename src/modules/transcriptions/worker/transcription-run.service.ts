@@ -8,15 +8,15 @@ import { AudioRejectedError, EngineError } from '../engines/transcription-engine
 import { TranscriptionJobsService } from '../transcription-jobs.service.js';
 import { TranscriberService } from './transcriber.service.js';
 
-/** Crashes of the engine or the decoder on one recording, after which the recording is held to be the cause. */
-const MAX_FAULTS = 5;
-/** Seconds before another try: doubled each time, up to half an hour. */
-const FIRST_DELAY = 2;
-const LONGEST_DELAY = 1800;
-/** A renewal that fails three times in a row still leaves a quarter of the lease. */
+/** After this many crashes of the engine or decoder, the recording itself counts as the cause. */
+const MAX_CRASHES = 5;
+/** Delay before the next attempt: doubled each time, up to half an hour. */
+const FIRST_DELAY_SECONDS = 2;
+const MAX_DELAY_SECONDS = 1800;
+/** After three failed renewals in a row, a quarter of the lease is left. */
 const RENEWALS_PER_LEASE = 4;
 
-/** The worker is asked to stop: what it holds goes back, for another worker to take at once. */
+/** The worker is shutting down: it releases its recordings, so that another worker can claim them immediately. */
 export class WorkerStoppingError extends Error {
   override readonly name = 'WorkerStoppingError';
 }
@@ -25,20 +25,20 @@ class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
-/** Takes one claimed recording to its terminal state, or gives it back. */
+/** Brings one claimed recording to its terminal state, or releases it. */
 @Injectable()
 export class TranscriptionRunService {
   private readonly logger = new Logger(TranscriptionRunService.name);
 
   constructor(
-    private readonly processing: RecordingLeasesService,
+    private readonly leases: RecordingLeasesService,
     private readonly transcriber: TranscriberService,
     private readonly store: ObjectStore,
     private readonly jobs: TranscriptionJobsService,
     private readonly env: Env,
   ) {}
 
-  /** @param stopping aborted with {@link WorkerStoppingError}. Never throws but for a database out of reach. */
+  /** @param stopping aborted with {@link WorkerStoppingError}. Throws only when the database cannot be reached. */
   async perform(lease: Lease, stopping: AbortSignal): Promise<void> {
     const lost = new AbortController();
     const renewal = this.keepRenewing(lease, lost);
@@ -46,7 +46,7 @@ export class TranscriptionRunService {
     try {
       await this.finish(lease, await this.transcribe(lease, signal), signal);
     } catch (error) {
-      await this.settle(lease, signal.aborted ? signal.reason : error);
+      await this.handleFailure(lease, signal.aborted ? signal.reason : error);
     } finally {
       clearInterval(renewal);
     }
@@ -56,66 +56,66 @@ export class TranscriptionRunService {
     const started = performance.now();
     const { audioFormat: format, sampleRate, channels, language } = lease;
     const probedSeconds = lease.durationMs / 1000;
-    const note = await this.store.withFile(lease.objectKey, (file) =>
+    const result = await this.store.withFile(lease.objectKey, (file) =>
       this.transcriber.transcribe({ file, format, sampleRate, channels, language, probedSeconds, signal }),
     );
     return {
       status: 'transcribed',
       transcript: {
-        text: note.text,
-        confidence: note.confidence,
-        language: note.language,
+        text: result.text,
+        confidence: result.confidence,
+        language: result.language,
         provider: this.transcriber.engine.name,
         model: this.transcriber.engine.model,
         processingDurationMs: Math.round(performance.now() - started),
-        words: note.words,
+        words: result.words,
       },
-      features: { speech_seconds: note.speechSeconds, no_speech: note.noSpeech },
-      durationMs: Math.round(note.durationSeconds * 1000),
+      features: { speech_seconds: result.speechSeconds, no_speech: result.noSpeech },
+      durationMs: Math.round(result.durationSeconds * 1000),
     };
   }
 
-  /** What took minutes to hear is not thrown away because Postgres restarts; repeating a finish does no harm. */
+  /** Retried while Postgres restarts, because a transcription may have taken minutes. A repeated finish is harmless. */
   private async finish(lease: Lease, outcome: Outcome, signal: AbortSignal): Promise<void> {
-    await retryWhileUnavailable(() => this.processing.finish(lease, outcome), { signal });
+    await retryWhileUnavailable(() => this.leases.finish(lease, outcome), { signal });
   }
 
-  private async settle(lease: Lease, error: unknown): Promise<void> {
+  private async handleFailure(lease: Lease, error: unknown): Promise<void> {
     if (error instanceof LeaseLostError) return;
     if (error instanceof AudioRejectedError) return this.fail(lease, error.message);
     if (error instanceof ObjectNotFoundError) return this.fail(lease, 'The audio is no longer in storage.');
     if (error instanceof WorkerStoppingError) {
-      await this.processing.release(lease, 0, 0, 0);
-      await this.jobs.ring({ recordingId: lease.id }, `handed-back-${Date.now()}`);
+      await this.leases.release(lease, 0, 0, 0);
+      await this.jobs.ring({ recordingId: lease.id }, `released-${Date.now()}`);
       return;
     }
     const context = { err: error, recording_id: lease.id, attempt: lease.attempt };
-    this.logger.warn(context, 'an attempt at a transcription failed');
-    const blameless =
+    this.logger.warn(context, 'transcription attempt failed');
+    const audioCleared =
       error instanceof StorageUnavailableError || (error instanceof EngineError && !error.audioSuspected);
-    if (!blameless && lease.faults + 1 >= MAX_FAULTS) {
-      return this.fail(lease, `The engine broke down on this recording ${MAX_FAULTS} times.`);
+    if (!audioCleared && lease.faults + 1 >= MAX_CRASHES) {
+      return this.fail(lease, `The engine crashed ${MAX_CRASHES} times on this recording.`);
     }
-    await this.tryAgain(lease, blameless ? 0 : 1);
+    await this.retryLater(lease, audioCleared ? 0 : 1);
   }
 
   private async fail(lease: Lease, reason: string): Promise<void> {
-    await this.processing.finish(lease, { status: 'failed', reason });
+    await this.leases.finish(lease, { status: 'failed', reason });
   }
 
-  private async tryAgain(lease: Lease, faults: 0 | 1): Promise<void> {
-    const seconds = Math.min(FIRST_DELAY * 2 ** (lease.attempt - 1), LONGEST_DELAY);
-    await this.processing.release(lease, seconds, 1, faults);
+  private async retryLater(lease: Lease, faults: 0 | 1): Promise<void> {
+    const seconds = Math.min(FIRST_DELAY_SECONDS * 2 ** (lease.attempt - 1), MAX_DELAY_SECONDS);
+    await this.leases.release(lease, seconds, 1, faults);
     await this.jobs.ring({ recordingId: lease.id }, `attempt-${lease.attempt}`, seconds * 1000 + 100);
   }
 
-  /** A lost lease ends the work; a database out of reach does so once the lease must have run out. */
+  /** Ends the work when the lease is lost, or must have expired while the database could not be reached. */
   private keepRenewing(lease: Lease, lost: AbortController): NodeJS.Timeout {
     const leaseMs = this.env.leaseSeconds * 1000;
     let heldUntil = Date.now() + leaseMs;
     const renew = async (): Promise<void> => {
       const renewedAt = Date.now();
-      const held = await this.processing.renew(lease).catch(() => null);
+      const held = await this.leases.renew(lease).catch(() => null);
       if (held) heldUntil = renewedAt + leaseMs;
       if (held === false || Date.now() > heldUntil) lost.abort(new LeaseLostError());
     };

@@ -10,24 +10,24 @@ import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcription-job
 import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
 
 /**
- * Recordings under way for each core. The engine hears their pieces in turns, so more recordings than cores cost
- * little, and short ones do not queue up behind long ones.
+ * Recordings in progress per core. The engine transcribes their chunks in turn, so that more recordings than cores cost
+ * little and short ones do not wait behind long ones.
  */
 const RECORDINGS_PER_CORE = 4;
 
-/** Answers the jobs: claims the recording that was rung for and sees it through. */
+/** Consumes the queue: claims the recording of each job and transcribes it. */
 @Injectable()
 export class TranscriptionsProcessor implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(TranscriptionsProcessor.name);
   private readonly stopping = new AbortController();
-  private readonly underWay = new Set<Promise<void>>();
+  private readonly running = new Set<Promise<void>>();
   private lastProblem: string | null = null;
 
   constructor(
     @InjectQueue(TRANSCRIPTION_QUEUE) private readonly queue: Queue<TranscriptionJob>,
-    private readonly processing: RecordingLeasesService,
+    private readonly leases: RecordingLeasesService,
     private readonly transcriber: TranscriberService,
-    private readonly run: TranscriptionRunService,
+    private readonly runs: TranscriptionRunService,
     private readonly env: Env,
     private readonly watchdog: QueueWatchdogService,
   ) {}
@@ -35,36 +35,37 @@ export class TranscriptionsProcessor implements OnApplicationBootstrap, OnModule
   onApplicationBootstrap(): void {
     const concurrency = this.env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
     this.queue.on('error', () => undefined);
-    this.watchdog.watch(this.queue, () => this.underWay.size >= concurrency);
+    this.watchdog.watch(this.queue, () => this.running.size >= concurrency);
     // The environment decides how many, which the @Process decorator cannot ask.
-    void this.queue.process(concurrency, (job) => this.answer(job.data.recordingId))?.catch(() => undefined);
+    void this.queue.process(concurrency, (job) => this.handle(job.data.recordingId))?.catch(() => undefined);
   }
 
-  /** The first hook of a stop: what is under way goes back, while Postgres and Redis are still there to tell. */
+  /** The first shutdown hook: running recordings are released while Postgres and Redis are still connected. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort(new WorkerStoppingError());
-    // Not waited for: Redis may not answer.
+    // Not awaited: Redis may not answer.
     void this.queue.pause(true, true).catch(() => undefined);
-    await Promise.allSettled(this.underWay);
+    await Promise.allSettled(this.running);
   }
 
-  private async answer(recordingId: string): Promise<void> {
-    const work = this.workOn(recordingId);
-    this.underWay.add(work);
-    await work.finally(() => this.underWay.delete(work));
+  private async handle(recordingId: string): Promise<void> {
+    const work = this.transcribe(recordingId);
+    this.running.add(work);
+    await work.finally(() => this.running.delete(work));
   }
 
-  private async workOn(recordingId: string): Promise<void> {
-    // Claiming without an engine would only use up the recording's attempts.
-    if (this.stopping.signal.aborted || !(await this.canWork())) return;
-    const lease = await this.processing.claim(recordingId);
-    if (lease) await this.run.perform(lease, this.stopping.signal);
+  private async transcribe(recordingId: string): Promise<void> {
+    // A claim without a working engine would only use up the recording's attempts.
+    if (this.stopping.signal.aborted || !(await this.isEngineReady())) return;
+    const lease = await this.leases.claim(recordingId);
+    if (lease) await this.runs.perform(lease, this.stopping.signal);
   }
 
-  private async canWork(): Promise<boolean> {
+  private async isEngineReady(): Promise<boolean> {
     const problem = await this.transcriber.problem();
-    if (problem !== this.lastProblem && problem !== null) this.logger.error(problem);
-    if (problem === null && this.lastProblem !== null) this.logger.log('the engine is back');
+    if (problem !== this.lastProblem && problem !== null)
+      this.logger.error({ problem }, 'transcription engine unavailable');
+    if (problem === null && this.lastProblem !== null) this.logger.log('transcription engine available again');
     this.lastProblem = problem;
     return problem === null;
   }

@@ -2,11 +2,11 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findProgram } from '../../decoding/sandbox.js';
+import { findProgram } from '../../processes/sandbox.js';
 import { ChildPool } from './child-pool.js';
 import { EngineError } from '../transcription-engine.js';
 
-/** A child without an engine: what it does is said by the first byte of the audio. */
+/** A child without an engine: the first byte of the audio tells it what to do. */
 const FAKE_CHILD = `
   import { openSync, writeFileSync } from 'node:fs';
   process.on('disconnect', () => process.exit());
@@ -44,15 +44,15 @@ describe('ChildPool', () => {
   afterEach(() => pool.close());
 
   const ask = async (order: string, limitMs = LIMIT_MS, signal = new AbortController().signal): Promise<string> =>
-    (await pool.recognise(Buffer.from(order), limitMs, signal)).text;
+    (await pool.transcribe(Buffer.from(order), limitMs, signal)).text;
 
-  it('keeps its child from piece to piece', async () => {
+  it('uses the same child for the next chunk', async () => {
     const first = await ask('p');
     expect(await ask('p')).toBe(first);
     expect(Number(first)).not.toBe(process.pid);
   });
 
-  it('runs as many pieces at once as it has places, in as many children', async () => {
+  it('transcribes as many chunks at once as it has children', async () => {
     await pool.close();
     pool = new ChildPool(module, 2);
     const pids = await Promise.all([ask('p'), ask('p'), ask('p')]);
@@ -62,11 +62,11 @@ describe('ChildPool', () => {
   it.each([
     ['dies of a signal', 'c', /SIGSEGV/],
     ['exits', 'x', /exit code 3/],
-  ])('blames the audio and goes on with a new child when one %s', async (_, order, message) => {
+  ])('suspects the audio and starts a new child when one %s', async (_, order, message) => {
     const before = await ask('p');
-    const fault = await ask(order).catch((error: unknown) => error);
-    expect(fault).toBeInstanceOf(EngineError);
-    expect(fault).toMatchObject({ audioSuspected: true, message: expect.stringMatching(message) });
+    const error = await ask(order).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(EngineError);
+    expect(error).toMatchObject({ audioSuspected: true, message: expect.stringMatching(message) });
     expect(await ask('p')).not.toBe(before);
   });
 
@@ -76,7 +76,7 @@ describe('ChildPool', () => {
     ['takes too much memory', 'm', /SIGABRT|SIGTRAP|SIGILL|exit code/],
     ['writes a file', 'w', /exit code 1/],
     ['opens too many files', 'o', /exit code 1/],
-  ])('blames the audio and goes on with a new child when one %s', async (_, order, message) => {
+  ])('suspects the audio and starts a new child when one %s', async (_, order, message) => {
     const before = await ask('p');
     await expect(ask(order)).rejects.toMatchObject({
       audioSuspected: true,
@@ -86,11 +86,11 @@ describe('ChildPool', () => {
     expect(await readdir(folder)).not.toContain('core');
   });
 
-  it('keeps what a crashed child wrote as the cause', async () => {
+  it('reports the stderr of a crashed child as the cause', async () => {
     await expect(ask('x')).rejects.toMatchObject({ cause: expect.stringContaining('out of luck') });
   });
 
-  it('kills a child that hangs, also in a call that never returns', async () => {
+  it('kills a child that hangs, even in a call that never returns', async () => {
     await expect(ask('h', 200)).rejects.toMatchObject({
       audioSuspected: true,
       message: expect.stringMatching(/no answer/),
@@ -98,19 +98,19 @@ describe('ChildPool', () => {
     expect(await ask('a')).toBe('a');
   });
 
-  it('drops a waiting piece and lets a piece under way end unheard when they are aborted', async () => {
+  it('on abort drops a waiting chunk and ignores the result of a running one', async () => {
     const stop = new AbortController();
-    const underWay = ask('s', LIMIT_MS, stop.signal);
+    const running = ask('s', LIMIT_MS, stop.signal);
     const waiting = ask('c', LIMIT_MS, stop.signal);
     const after = ask('a');
     await delay(50);
     stop.abort(new Error('not wanted'));
-    await expect(underWay).rejects.toThrow('not wanted');
+    await expect(running).rejects.toThrow('not wanted');
     await expect(waiting).rejects.toThrow('not wanted');
     expect(await after).toBe('a');
   });
 
-  it('lets its children see no secret', async () => {
+  it('hides the secrets of this process from its children', async () => {
     process.env.SECRET_KEY = 'a secret of this process';
     const seen = JSON.parse(await ask('e')) as Record<string, string>;
     delete process.env.SECRET_KEY;
@@ -118,26 +118,26 @@ describe('ChildPool', () => {
     expect(seen).not.toHaveProperty('SECRET_KEY');
   });
 
-  it('names what is missing, without blaming the audio', async () => {
+  it('reports what is missing without suspecting the audio', async () => {
     const unable = path.join(folder, 'unable.mjs');
     await writeFile(unable, UNABLE_CHILD);
     const broken = new ChildPool(unable, 1);
     expect(await broken.problem()).toBe('Install the library');
-    const fault = await broken
-      .recognise(Buffer.from('a'), LIMIT_MS, new AbortController().signal)
-      .catch((error: unknown) => error);
-    expect(fault).toMatchObject({ message: 'Install the library', audioSuspected: false });
+    const error = await broken
+      .transcribe(Buffer.from('a'), LIMIT_MS, new AbortController().signal)
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ message: 'Install the library', audioSuspected: false });
     await broken.close();
     expect(await pool.problem()).toBeNull();
   });
 
-  it('ends pieces under way when it is closed, and does not blame them', async () => {
+  it('rejects running chunks when it is closed, without suspecting the audio', async () => {
     await ask('a');
-    const underWay = ask('h');
-    underWay.catch(() => undefined);
+    const running = ask('h');
+    running.catch(() => undefined);
     await delay(50);
     await pool.close();
-    await expect(underWay).rejects.toMatchObject({ audioSuspected: false });
+    await expect(running).rejects.toMatchObject({ audioSuspected: false });
     await expect(ask('a')).rejects.toThrow('closed');
   });
 });

@@ -1,49 +1,42 @@
 import { FairQueue } from '../../chunks/fair-queue.js';
-import { EngineChild } from './engine-child.js';
+import { ProblemCache } from '../problem-cache.js';
 import { EngineError, type ChunkTranscript } from '../transcription-engine.js';
+import { EngineChild } from './engine-child.js';
 
-/** After a failed start the next check waits so long, so that probes of health do not start processes all the time. */
+/** After a failed start, the next health check waits this long before it starts another process. */
 const RECHECK_MS = 10_000;
 
 /** A fixed number of engine processes, started when first needed and replaced when lost. */
 export class ChildPool {
   private children: EngineChild[] = [];
-  private readonly lane;
+  private readonly queue;
+  private readonly startProblem = new ProblemCache(() => this.tryStart(), RECHECK_MS);
   private closed = false;
-  private lastProblem: { message: string; at: number } | null = null;
 
   constructor(
     private readonly module: string,
     size: number,
   ) {
-    this.lane = new FairQueue(size).lane();
+    this.queue = new FairQueue(size).join();
   }
 
   /**
-   * Lets a child recognise the audio. When aborted, rejects at once: a piece under way is finished and thrown away, a
-   * waiting one is dropped.
+   * Transcribes the audio in a child process. Once aborted it rejects immediately: a chunk that is being transcribed is
+   * finished and its result dropped; a waiting chunk never starts.
    * @throws EngineError
    */
-  async recognise(pcm: Uint8Array, limitMs: number, signal: AbortSignal): Promise<ChunkTranscript> {
-    const transcript = this.lane.run(() => {
+  async transcribe(pcm: Uint8Array, limitMs: number, signal: AbortSignal): Promise<ChunkTranscript> {
+    const transcript = this.queue.run(() => {
       signal.throwIfAborted();
       if (this.closed) throw new EngineError('The engine is closed', false);
-      return this.take().recognise(pcm, limitMs);
+      return this.idleChild().transcribe(pcm, limitMs);
     });
     return await abortable(transcript, signal);
   }
 
-  /** Null when a child is ready or can be started; otherwise why it cannot. */
+  /** Null when a child is ready or can be started; otherwise the reason why not. */
   async problem(): Promise<string | null> {
-    if (this.children.some((child) => child.isReady)) return null;
-    if (this.lastProblem && Date.now() - this.lastProblem.at < RECHECK_MS) return this.lastProblem.message;
-    try {
-      await (this.children.find((child) => child.isAlive) ?? this.start()).ready;
-      this.lastProblem = null;
-    } catch (error) {
-      this.lastProblem = { message: (error as Error).message, at: Date.now() };
-    }
-    return this.lastProblem?.message ?? null;
+    return this.children.some((child) => child.isReady) ? null : await this.startProblem.get();
   }
 
   async close(): Promise<void> {
@@ -51,8 +44,17 @@ export class ChildPool {
     await Promise.all(this.children.map((child) => child.close()));
   }
 
-  /** An idle child. There is one or room for one, since the lane admits no more pieces than there are children. */
-  private take(): EngineChild {
+  private async tryStart(): Promise<string | null> {
+    try {
+      await (this.children.find((child) => child.isAlive) ?? this.start()).ready;
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  /** The queue admits no more chunks than there are children, so one is idle or can be started. */
+  private idleChild(): EngineChild {
     return this.children.find((child) => child.isIdle) ?? this.start();
   }
 

@@ -2,28 +2,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from '../../../../platform/config/env.js';
 import { languageCode } from '../../../../platform/languages/languages.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
-import { readAnswer } from './openai.answer.js';
-import { type FormFields, transcriptionForm, type TranscriptionForm } from './openai.form.js';
-import { asError, asksTooMuch, describeNoReply, isForNow, keyRefused } from './openai.refusal.js';
-import { NoReply, OpenAiServer, type ServerReply } from './openai.server.js';
+import { ProblemCache } from '../problem-cache.js';
 import {
   type AudioChunk,
+  type ChunkTranscript,
+  type EngineDefinition,
   EngineError,
   type TranscribeOptions,
-  type ChunkTranscript,
   type TranscriptionEngine,
 } from '../transcription-engine.js';
+import { NoResponseError, OpenAiClient, type OpenAiResponse } from './openai.client.js';
+import { describeNoResponse, isTooDetailed, isTransient, keyRefused, toEngineError } from './openai.errors.js';
+import { type FormFields, transcriptionForm, type TranscriptionForm } from './openai.form.js';
+import { readTranscript } from './openai.response.js';
 
 type OpenAiSettings = Pick<Env, 'openaiBaseUrl' | 'openaiApiKey' | 'openaiModel' | 'transcriptionConcurrency'>;
 
-/** All in milliseconds. A piece may take `limit` and `limitPerSecond` for each second of its audio. */
+/** All in milliseconds. A request may take `limit`, plus `limitPerSecond` for each second of its audio. */
 export interface OpenAiTimes {
   limit: number;
   limitPerSecond: number;
-  /** The wait before the second try; each later one is four times as long. */
+  /** The delay before the second attempt. Each later one is four times as long. */
   backoff: number;
-  /** The sum of all waits. A server that wants more patience gets it from the queue, not from here. */
-  patience: number;
+  /** The maximum sum of all delays. A server that asks for more gets it from the job queue. */
+  maxDelay: number;
   problemLimit: number;
   problemKept: number;
 }
@@ -32,19 +34,20 @@ const TIMES: OpenAiTimes = {
   limit: 60_000,
   limitPerSecond: 2000,
   backoff: 1000,
-  patience: 120_000,
+  maxDelay: 120_000,
   problemLimit: 3000,
   problemKept: 10_000,
 };
 
-const HOSTED = 'https://api.openai.com/v1';
-const TRIES = 4;
+const NAME = 'openai';
+const HOSTED_URL = 'https://api.openai.com/v1';
+const MAX_ATTEMPTS = 4;
 const DEFAULT_CONCURRENCY = 4;
 
-/** Hosted servers refuse shorter audio as broken; nothing is said in so little of it. In seconds. */
-const SHORTEST = 0.1;
+/** Hosted servers refuse shorter audio as broken. It is too short for a word. */
+const MIN_SECONDS = 0.1;
 
-/** How much is asked, most first. What a server refuses is not asked of it again. */
+/** Details to request, most first. What a server refuses is not requested again. */
 const DETAILS: readonly FormFields[] = [
   [
     ['response_format', 'verbose_json'],
@@ -58,12 +61,12 @@ const DETAILS: readonly FormFields[] = [
   [['response_format', 'json']],
 ];
 
-/** Whisper's code where it is not that of ISO 639-1. */
+/** Whisper's language codes that differ from ISO 639-1. */
 const WHISPER_CODES: Readonly<Record<string, string>> = { jv: 'jw' };
 
-/** Any server that speaks `POST /audio/transcriptions`: whisper.cpp, speaches, vLLM, OpenAI and other hosted ones. */
+/** Any server with `POST /audio/transcriptions`: whisper.cpp, speaches, vLLM, OpenAI and other hosted services. */
 export class OpenAiEngine implements TranscriptionEngine {
-  readonly name = 'openai';
+  readonly name = NAME;
   readonly model: string;
   readonly languages = 'any';
   readonly defaultLanguage = 'english';
@@ -72,10 +75,10 @@ export class OpenAiEngine implements TranscriptionEngine {
   readonly concurrency: number;
   private readonly apiKey: string | null;
   private readonly hosted: boolean;
-  private readonly server: OpenAiServer;
-  /** Index in DETAILS of the most that the server has been seen to take. */
+  private readonly client: OpenAiClient;
+  private readonly lastProblem: ProblemCache;
+  /** Index in DETAILS of the most that the server has accepted. */
   private detail = 0;
-  private lastProblem: { at: number; answer: Promise<string | null> } | null = null;
 
   constructor(
     settings: OpenAiSettings,
@@ -85,36 +88,34 @@ export class OpenAiEngine implements TranscriptionEngine {
     this.apiKey = settings.openaiApiKey;
     this.hosted = settings.openaiBaseUrl === null;
     this.concurrency = settings.transcriptionConcurrency ?? DEFAULT_CONCURRENCY;
-    // One connection more, so that `problem` never waits behind audio.
-    this.server = new OpenAiServer(settings.openaiBaseUrl ?? HOSTED, this.apiKey, this.concurrency + 1);
+    // One connection more, so that the health check never waits behind audio.
+    this.client = new OpenAiClient(settings.openaiBaseUrl ?? HOSTED_URL, this.apiKey, this.concurrency + 1);
+    this.lastProblem = new ProblemCache(() => this.findProblem(), times.problemKept);
   }
 
   async transcribe({ pcm }: AudioChunk, { language, signal }: TranscribeOptions): Promise<ChunkTranscript> {
     const seconds = pcm.length / BYTES_PER_SECOND;
-    if (seconds > this.maxChunkSeconds) throw new RangeError(`A piece of ${seconds} s is more than one request takes`);
-    const asked = { language: language ?? this.defaultLanguage, seconds };
-    if (seconds < SHORTEST) return readAnswer({ text: '' }, asked);
+    if (seconds > this.maxChunkSeconds) throw new RangeError(`A chunk of ${seconds} s is too long for one request`);
+    const requested = { language: language ?? this.defaultLanguage, seconds };
+    if (seconds < MIN_SECONDS) return readTranscript({ text: '' }, requested);
     const limitMs = this.times.limit + seconds * this.times.limitPerSecond;
     for (let detail = this.detail; ; detail++) {
       const form = transcriptionForm([...this.fieldsFor(language), ...(DETAILS[detail] ?? [])], pcm);
-      const reply = await this.sendPatiently(form, { limitMs, signal });
-      if (reply.status >= 200 && reply.status < 300) {
+      const response = await this.sendWithRetries(form, { limitMs, signal });
+      if (response.status >= 200 && response.status < 300) {
         this.detail = Math.max(this.detail, detail);
-        return this.read(reply, asked);
+        return this.read(response, requested);
       }
-      if (detail + 1 >= DETAILS.length || !asksTooMuch(reply)) throw this.errorFor(reply);
+      if (detail + 1 >= DETAILS.length || !isTooDetailed(response)) throw this.errorFor(response);
     }
   }
 
   async problem(): Promise<string | null> {
-    if (this.lastProblem === null || Date.now() - this.lastProblem.at > this.times.problemKept) {
-      this.lastProblem = { at: Date.now(), answer: this.findProblem() };
-    }
-    return await this.lastProblem.answer;
+    return await this.lastProblem.get();
   }
 
   async close(): Promise<void> {
-    await this.server.close();
+    await this.client.close();
   }
 
   private fieldsFor(language: string | null): FormFields {
@@ -123,22 +124,22 @@ export class OpenAiEngine implements TranscriptionEngine {
     return code === null ? [model] : [model, ['language', WHISPER_CODES[code] ?? code]];
   }
 
-  /** Sends, and sends again what may do better in a moment. @throws EngineError when no answer came. */
-  private async sendPatiently(
+  /** Retries what may soon succeed. @throws EngineError when no response came. */
+  private async sendWithRetries(
     form: TranscriptionForm,
     options: { limitMs: number; signal: AbortSignal },
-  ): Promise<ServerReply> {
-    let patience = this.times.patience;
+  ): Promise<OpenAiResponse> {
+    let delayLeft = this.times.maxDelay;
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.send(form, options);
-      const final = outcome instanceof NoReply ? outcome.timedOut : !isForNow(outcome);
-      const asked = outcome instanceof NoReply ? null : outcome.retryAfterMs;
-      const wait = asked ?? this.times.backoff * 4 ** (attempt - 1) * (0.5 + Math.random());
-      if (final || attempt >= TRIES || wait > patience) {
-        if (outcome instanceof NoReply) throw this.faultFor(outcome);
+      const final = outcome instanceof NoResponseError ? outcome.timedOut : !isTransient(outcome);
+      const requested = outcome instanceof NoResponseError ? null : outcome.retryAfterMs;
+      const wait = requested ?? this.times.backoff * 4 ** (attempt - 1) * (0.5 + Math.random());
+      if (final || attempt >= MAX_ATTEMPTS || wait > delayLeft) {
+        if (outcome instanceof NoResponseError) throw this.unreachable(outcome);
         return outcome;
       }
-      patience -= wait;
+      delayLeft -= wait;
       await waitFor(wait, options.signal);
     }
   }
@@ -146,48 +147,55 @@ export class OpenAiEngine implements TranscriptionEngine {
   private async send(
     form: TranscriptionForm,
     options: { limitMs: number; signal: AbortSignal },
-  ): Promise<ServerReply | NoReply> {
+  ): Promise<OpenAiResponse | NoResponseError> {
     try {
-      return await this.server.post('/audio/transcriptions', form, options);
+      return await this.client.post('/audio/transcriptions', form, options);
     } catch (error) {
-      if (error instanceof NoReply) return error;
+      if (error instanceof NoResponseError) return error;
       throw error;
     }
   }
 
-  private read(reply: ServerReply, asked: { language: string; seconds: number }): ChunkTranscript {
+  private read(response: OpenAiResponse, requested: { language: string; seconds: number }): ChunkTranscript {
     try {
-      // Some servers answer with the bare text, whatever was asked for.
-      return readAnswer(reply.text === null ? reply.json : { text: reply.text }, asked);
+      // Some servers return plain text, whatever format was requested.
+      return readTranscript(response.text === null ? response.json : { text: response.text }, requested);
     } catch (cause) {
       if (!(cause instanceof TypeError)) throw cause;
-      throw this.errorFor(reply, cause);
+      throw this.errorFor(response, cause);
     }
   }
 
-  private errorFor(reply: ServerReply, cause?: TypeError): Error {
-    const error = asError(reply, this.server.address, this.apiKey);
+  private errorFor(response: OpenAiResponse, cause?: TypeError): Error {
+    const error = toEngineError(response, this.client.address, this.apiKey);
     return cause ? new EngineError(`${error.message} (no transcript)`, false, { cause }) : error;
   }
 
-  private faultFor(noReply: NoReply): EngineError {
-    return new EngineError(describeNoReply(noReply, this.server.address), false, { cause: noReply });
+  private unreachable(error: NoResponseError): EngineError {
+    return new EngineError(describeNoResponse(error, this.client.address), false, { cause: error });
   }
 
   private async findProblem(): Promise<string | null> {
-    const { address } = this.server;
+    const { address } = this.client;
     if (this.hosted && this.apiKey === null) return keyRefused(address, false);
     try {
-      const { status } = await this.server.get('/models', { limitMs: this.times.problemLimit });
+      const { status } = await this.client.get('/models', { limitMs: this.times.problemLimit });
       if (status === 401) return keyRefused(address, this.apiKey !== null);
-      // Whatever else: a list of models is not what it is for, and whisper-server, for one, has none.
+      // Any other status shows that the server is up. Some servers, such as whisper-server, have no list of models.
       return status >= 500 ? `The transcription server ${address} (OPENAI_BASE_URL) answers ${status}.` : null;
     } catch (error) {
-      if (error instanceof NoReply) return describeNoReply(error, address);
+      if (error instanceof NoResponseError) return describeNoResponse(error, address);
       throw error;
     }
   }
 }
+
+export const openAiEngine: EngineDefinition = {
+  name: NAME,
+  create: (env) => new OpenAiEngine(env),
+  isConfigured: (env) => env.openaiBaseUrl !== null || env.openaiApiKey !== null,
+  variables: 'OPENAI_BASE_URL or OPENAI_API_KEY',
+};
 
 /** @throws the signal's reason when it is aborted. */
 async function waitFor(ms: number, signal: AbortSignal): Promise<void> {

@@ -2,12 +2,12 @@ import { transcriptionForm } from './openai.form.js';
 import { wavHeader } from '../wav.js';
 
 describe('transcriptionForm', () => {
-  it('announces exactly the bytes that it sends', () => {
+  it('declares the exact length of its body', () => {
     const { headers, parts } = transcriptionForm([['model', 'grün']], Buffer.alloc(1000));
     expect(headers['content-length']).toBe(String(Buffer.concat(parts).length));
   });
 
-  it('sends the audio itself and no copy of it', () => {
+  it('contains the audio itself and no copy of it', () => {
     const pcm = Buffer.alloc(1000);
     expect(transcriptionForm([], pcm).parts).toContain(pcm);
   });

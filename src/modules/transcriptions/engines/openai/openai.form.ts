@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { wavHeader } from '../wav.js';
 
-/** Fields of the transcription form besides file and model; a name may come up twice. */
+/** Text fields of the form; a name may occur twice. */
 export type FormFields = readonly (readonly [name: string, value: string])[];
 
-/** A multipart body in parts that can be sent more than once. The audio is one of them, so it is never copied. */
+/** A multipart body in parts, which can be sent more than once. The audio is one part, so that it is never copied. */
 export interface TranscriptionForm {
   headers: { 'content-type': string; 'content-length': string };
   parts: readonly Buffer[];
 }
 
-/** The body of `POST /audio/transcriptions`: the fields first, then the audio as a WAV file. */
+/** The body of `POST /audio/transcriptions`: the fields, then the audio as a WAV file. */
 export function transcriptionForm(fields: FormFields, pcm: Buffer): TranscriptionForm {
   const boundary = `voice-note-${randomUUID()}`;
   const head = fields.map(

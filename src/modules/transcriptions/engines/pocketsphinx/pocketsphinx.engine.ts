@@ -2,23 +2,31 @@ import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
 import { ChildPool } from '../children/child-pool.js';
-import type { AudioChunk, TranscribeOptions, ChunkTranscript, TranscriptionEngine } from '../transcription-engine.js';
+import type {
+  AudioChunk,
+  ChunkTranscript,
+  EngineDefinition,
+  TranscribeOptions,
+  TranscriptionEngine,
+} from '../transcription-engine.js';
 
 /**
- * The built file, also when this one runs from source: Node cannot fork TypeScript, and Jest turns modules into
- * CommonJS. Five folders up is the package's root from src and from dist alike.
+ * The built file, even when this one runs from source: Node cannot fork TypeScript, and Jest turns modules into
+ * CommonJS. The package root is five folders up from both src and dist.
  */
 const CHILD = new URL(
   '../../../../../dist/modules/transcriptions/engines/pocketsphinx/pocketsphinx.child.js',
   import.meta.url,
 );
 
-/** A piece takes 0.1 to 0.3 s for each of its seconds; a hundred times that is a hang. */
+/** A chunk usually takes 0.1 to 0.3 s per second of audio. A hundred times that counts as a hang. */
 const LIMIT = { baseMs: 30_000, perAudioSecondMs: 10_000 };
 
-/** CMU PocketSphinx with its US English model: works offline on any machine, and is no match for a large model. */
+const NAME = 'pocketsphinx';
+
+/** CMU PocketSphinx with its US English model: works offline on any machine, but less accurately than large models. */
 export class PocketSphinxEngine implements TranscriptionEngine {
-  readonly name = 'pocketsphinx';
+  readonly name = NAME;
   readonly model = 'en-us';
   readonly languages = ['english'];
   readonly defaultLanguage = 'english';
@@ -28,7 +36,7 @@ export class PocketSphinxEngine implements TranscriptionEngine {
 
   transcribe({ pcm }: AudioChunk, { signal }: TranscribeOptions): Promise<ChunkTranscript> {
     const limitMs = LIMIT.baseMs + (pcm.length / BYTES_PER_SECOND) * LIMIT.perAudioSecondMs;
-    return this.pool.recognise(pcm, limitMs, signal);
+    return this.pool.transcribe(pcm, limitMs, signal);
   }
 
   problem(): Promise<string | null> {
@@ -39,3 +47,10 @@ export class PocketSphinxEngine implements TranscriptionEngine {
     return this.pool.close();
   }
 }
+
+/** The fallback of `auto`: it needs no configuration. */
+export const pocketSphinxEngine: EngineDefinition = {
+  name: NAME,
+  create: () => new PocketSphinxEngine(),
+  isConfigured: () => true,
+};

@@ -1,14 +1,14 @@
-import { readAnswer } from './openai.answer.js';
+import { readTranscript } from './openai.response.js';
 
-const ASKED = { language: 'english', seconds: 10 };
+const REQUESTED = { language: 'english', seconds: 10 };
 
 function segment(changes: Record<string, unknown> = {}) {
   return { start: 0, end: 5, text: ' Hello world.', avg_logprob: -0.1, no_speech_prob: 0.01, ...changes };
 }
 
-describe('readAnswer', () => {
-  it('takes an answer with only a text', () => {
-    expect(readAnswer({ text: ' Hello\n world. ' }, ASKED)).toEqual({
+describe('readTranscript', () => {
+  it('reads a response with only a text', () => {
+    expect(readTranscript({ text: ' Hello\n world. ' }, REQUESTED)).toEqual({
       text: 'Hello world.',
       confidence: null,
       language: 'english',
@@ -18,8 +18,8 @@ describe('readAnswer', () => {
 
   it.each([[{}], [{ text: null }], [null], [undefined], [[]], ['text'], [{ error: 'failed' }]])(
     'refuses %j',
-    (answer) => {
-      expect(() => readAnswer(answer, ASKED)).toThrow(TypeError);
+    (response) => {
+      expect(() => readTranscript(response, REQUESTED)).toThrow(TypeError);
     },
   );
 
@@ -32,52 +32,52 @@ describe('readAnswer', () => {
     ['elvish', 'english'],
     [null, 'english'],
     [undefined, 'english'],
-  ])('language %j is %s', (said, language) => {
-    expect(readAnswer({ text: 'Hallo', language: said }, ASKED).language).toBe(language);
+  ])('reads language %j as %s', (reported, language) => {
+    expect(readTranscript({ text: 'Hallo', language: reported }, REQUESTED).language).toBe(language);
   });
 
   describe('words', () => {
-    it('takes those beside the segments', () => {
+    it('reads words beside the segments', () => {
       const words = [
         { word: 'Hello', start: 0.5, end: 1 },
         { word: 'world', start: 1, end: 1.6 },
       ];
-      expect(readAnswer({ text: 'Hello world.', segments: [segment()], words }, ASKED).words).toEqual([
+      expect(readTranscript({ text: 'Hello world.', segments: [segment()], words }, REQUESTED).words).toEqual([
         { word: 'Hello', start: 0.5, end: 1, confidence: null },
         { word: 'world', start: 1, end: 1.6, confidence: null },
       ]);
     });
 
-    it('joins the tokens that whisper.cpp gives within segments', () => {
+    it('joins the tokens that whisper.cpp lists inside segments', () => {
       const words = [
         { word: ' That', start: 0.1, end: 0.3, probability: 0.4 },
         { word: "'s", start: 0.3, end: 0.5, probability: 0.8 },
         { word: ' one', start: 0.5, end: 0.7, probability: 0.9 },
         { word: '.', start: 0.7, end: 0.7, probability: 0.99 },
       ];
-      expect(readAnswer({ text: "That's one.", segments: [segment({ words })] }, ASKED).words).toEqual([
+      expect(readTranscript({ text: "That's one.", segments: [segment({ words })] }, REQUESTED).words).toEqual([
         { word: "That's", start: 0.1, end: 0.5, confidence: 0.4 },
         { word: 'one.', start: 0.5, end: 0.7, confidence: 0.9 },
       ]);
     });
 
-    it('leaves words apart in languages that write none', () => {
+    it('keeps words separate in scripts without spaces', () => {
       const words = [
         { word: '你', start: 0, end: 0.2, probability: 0.9 },
         { word: '好', start: 0.2, end: 0.4, probability: 0.9 },
         { word: ' OK', start: 0.4, end: 0.6, probability: 0.9 },
         { word: '吗', start: 0.6, end: 0.7, probability: 0.9 },
       ];
-      const { words: read } = readAnswer({ text: '你好 OK吗', segments: [segment({ words })] }, ASKED);
+      const { words: read } = readTranscript({ text: '你好 OK吗', segments: [segment({ words })] }, REQUESTED);
       expect(read.map(({ word }) => word)).toEqual(['你', '好', 'OK', '吗']);
     });
 
-    it('gives none where tokens hold broken characters', () => {
+    it('gives none when tokens contain broken characters', () => {
       const words = [{ word: '\uFFFD', start: 0, end: 0.2, probability: 0.9 }];
-      expect(readAnswer({ text: '好', segments: [segment({ words })] }, ASKED).words).toEqual([]);
+      expect(readTranscript({ text: '好', segments: [segment({ words })] }, REQUESTED).words).toEqual([]);
     });
 
-    it('drops what is malformed and keeps times within the piece', () => {
+    it('drops malformed words and keeps times within the chunk', () => {
       const words = [
         null,
         { word: 'no times' },
@@ -87,7 +87,7 @@ describe('readAnswer', () => {
         { word: 'late', start: 9.5, end: 11 },
         { word: 'turned', start: 4, end: 3 },
       ];
-      expect(readAnswer({ text: 'early late turned', words }, ASKED).words).toEqual([
+      expect(readTranscript({ text: 'early late turned', words }, REQUESTED).words).toEqual([
         { word: 'early', start: 0, end: 0.5, confidence: 1 },
         { word: 'late', start: 9.5, end: 10, confidence: null },
         { word: 'turned', start: 4, end: 4, confidence: null },
@@ -96,41 +96,43 @@ describe('readAnswer', () => {
   });
 
   describe('confidence', () => {
-    it('is the mean of the words where every word has one', () => {
+    it('is the mean of the words when every word has one', () => {
       const words = [
         { word: ' a', start: 0, end: 1, probability: 0.5 },
         { word: ' b', start: 1, end: 2, probability: 0.9 },
       ];
-      expect(readAnswer({ text: 'a b', segments: [segment({ words })] }, ASKED).confidence).toBeCloseTo(0.7);
+      expect(readTranscript({ text: 'a b', segments: [segment({ words })] }, REQUESTED).confidence).toBeCloseTo(0.7);
     });
 
-    it('comes from the segments by the length of their text otherwise', () => {
+    it('otherwise comes from the segments, weighted by the length of their text', () => {
       const segments = [
         segment({ text: ' abcdefgh', avg_logprob: Math.log(0.9) }),
         segment({ text: ' ab', avg_logprob: Math.log(0.4) }),
       ];
-      expect(readAnswer({ text: 'abcdefgh ab', segments }, ASKED).confidence).toBeCloseTo(0.8);
+      expect(readTranscript({ text: 'abcdefgh ab', segments }, REQUESTED).confidence).toBeCloseTo(0.8);
     });
 
-    it('comes from the tokens where there is nothing else', () => {
+    it('comes from the tokens when there is nothing else', () => {
       const logprobs = [{ token: 'a', logprob: Math.log(0.8) }, { token: 'b', logprob: Math.log(0.6) }, { token: 'c' }];
-      expect(readAnswer({ text: 'ab', logprobs }, ASKED).confidence).toBeCloseTo(0.7);
+      expect(readTranscript({ text: 'ab', logprobs }, REQUESTED).confidence).toBeCloseTo(0.7);
     });
 
-    it('is null where segments tell none', () => {
-      expect(readAnswer({ text: 'a', segments: [segment({ avg_logprob: null })] }, ASKED).confidence).toBeNull();
+    it('is null when the segments have none', () => {
+      expect(
+        readTranscript({ text: 'a', segments: [segment({ avg_logprob: null })] }, REQUESTED).confidence,
+      ).toBeNull();
     });
 
-    it('never passes 1', () => {
-      expect(readAnswer({ text: 'a', segments: [segment({ avg_logprob: 0.5 })] }, ASKED).confidence).toBe(1);
+    it('is at most 1', () => {
+      expect(readTranscript({ text: 'a', segments: [segment({ avg_logprob: 0.5 })] }, REQUESTED).confidence).toBe(1);
     });
   });
 
   describe('silence', () => {
     const nothing = { text: '', confidence: null, language: 'english', words: [] };
 
-    it('drops what was made up in silence, and its words', () => {
-      const answer = {
+    it('drops segments invented in silence, and their words', () => {
+      const response = {
         text: ' Hello world. Thank you.',
         segments: [
           segment({ start: 0, end: 5 }),
@@ -141,31 +143,31 @@ describe('readAnswer', () => {
           { word: 'Thank', start: 6, end: 7 },
         ],
       };
-      const { text, words } = readAnswer(answer, ASKED);
+      const { text, words } = readTranscript(response, REQUESTED);
       expect(text).toBe('Hello world.');
       expect(words.map(({ word }) => word)).toEqual(['Hello']);
     });
 
-    it('keeps what is only unsure or only quiet', () => {
+    it('keeps segments that are only unlikely or only quiet', () => {
       const segments = [segment({ avg_logprob: -2, no_speech_prob: 0.1 }), segment({ no_speech_prob: 0.95 })];
-      expect(readAnswer({ text: 'both', segments }, ASKED).text).toBe('both');
+      expect(readTranscript({ text: 'both', segments }, REQUESTED).text).toBe('both');
     });
 
-    it('says nothing where everything was made up', () => {
+    it('is empty when everything was invented', () => {
       const segments = [segment({ text: ' Thank you.', avg_logprob: -1.2, no_speech_prob: 0.9 })];
-      expect(readAnswer({ text: 'Thank you.', segments }, ASKED)).toEqual(nothing);
+      expect(readTranscript({ text: 'Thank you.', segments }, REQUESTED)).toEqual(nothing);
     });
 
     it.each(['', '  ', '[BLANK_AUDIO]', ' [ Silence ]', '(wind blowing)', '♪ ♪', '[MUSIC] [MUSIC]', '*coughs*', '...'])(
-      'takes %j for silence',
+      'reads %j as silence',
       (text) => {
-        expect(readAnswer({ text }, ASKED)).toEqual(nothing);
-        expect(readAnswer({ text, segments: [segment({ text })] }, ASKED)).toEqual(nothing);
+        expect(readTranscript({ text }, REQUESTED)).toEqual(nothing);
+        expect(readTranscript({ text, segments: [segment({ text })] }, REQUESTED)).toEqual(nothing);
       },
     );
 
-    it('keeps a remark within speech', () => {
-      expect(readAnswer({ text: 'He said (laughs) yes.' }, ASKED).text).toBe('He said (laughs) yes.');
+    it('keeps a description of sound inside speech', () => {
+      expect(readTranscript({ text: 'He said (laughs) yes.' }, REQUESTED).text).toBe('He said (laughs) yes.');
     });
   });
 });

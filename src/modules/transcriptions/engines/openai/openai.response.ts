@@ -1,17 +1,17 @@
 import { languageName } from '../../../../platform/languages/languages.js';
 import type { ChunkTranscript, TranscriptWord } from '../transcription-engine.js';
 
-/** What is known of a piece before its answer comes. */
-interface Asked {
-  /** Lower-case English name: what was asked for, else the one that is assumed when the answer names none. */
+/** The request that the response belongs to. */
+interface Requested {
+  /** Lower-case English name: the requested language, or the one assumed when the response names none. */
   language: string;
-  /** Length of the piece in seconds; no word ends later. */
+  /** Length of the chunk; no word ends later. */
   seconds: number;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A stretch of the answer. `logprob`: mean natural logarithm of the tokens' probabilities. Times in seconds. */
+/** A segment of the response. `logprob`: mean natural logarithm of the token probabilities. Times in seconds. */
 interface Segment {
   text: string;
   start: number;
@@ -22,26 +22,26 @@ interface Segment {
 }
 
 /**
- * Whisper makes up words in silence (`Thank you.`). A segment goes when the model holds silence for likelier than
- * speech by the measure of Whisper's own `no_speech_threshold`, and gives its words less than an even chance.
+ * Whisper invents words in silence (`Thank you.`). A segment is dropped when its no-speech probability is above Whisper's
+ * own `no_speech_threshold` and its words are less likely than not.
  */
 const NO_SPEECH_ABOVE = 0.6;
 const LOGPROB_BELOW = Math.log(0.5);
 
 /**
- * Reads an answer of `/audio/transcriptions`: `verbose_json` of any server that writes it, or one with only a text.
- * @throws TypeError when there is no text in it.
+ * Reads the response of `/audio/transcriptions`: `verbose_json` in the variants of several servers, or text only.
+ * @throws TypeError when it contains no text.
  */
-export function readAnswer(answer: unknown, asked: Asked): ChunkTranscript {
-  const fields = asFields(answer);
-  if (typeof fields?.text !== 'string') throw new TypeError('The answer has no text');
+export function readTranscript(response: unknown, requested: Requested): ChunkTranscript {
+  const fields = asFields(response);
+  if (typeof fields?.text !== 'string') throw new TypeError('The response has no text');
   const segments = asList(fields.segments).flatMap((item) => readSegment(item) ?? []);
   const kept = segments.filter(isSpeech);
   const text = kept.length < segments.length ? kept.map((segment) => segment.text).join(' ') : fields.text;
-  const language = (typeof fields.language === 'string' && languageName(fields.language)) || asked.language;
+  const language = (typeof fields.language === 'string' && languageName(fields.language)) || requested.language;
   const speech = isAnnotation(text) ? '' : text.replace(/\s+/g, ' ').trim();
   if (speech === '') return { text: '', confidence: null, language, words: [] };
-  const words = readWords(fields, segments, asked.seconds);
+  const words = readWords(fields, segments, requested.seconds);
   return { text: speech, confidence: confidenceOf(words, kept, fields), language, words };
 }
 
@@ -63,12 +63,12 @@ function isSpeech({ text, logprob, noSpeech }: Segment): boolean {
   return !silent && !isAnnotation(text);
 }
 
-/** `[BLANK_AUDIO]`, `(wind blowing)`, `♪`: remarks about the sound, and nothing that was said. */
+/** `[BLANK_AUDIO]`, `(wind blowing)`, `♪`: descriptions of sound, not speech. */
 function isAnnotation(text: string): boolean {
   return text.replace(/\[[^[\]]*\]|\([^()]*\)|\*[^*]*\*|[♪♫\s.,-]/g, '') === '';
 }
 
-/** Words stand beside the segments (OpenAI), or within them (whisper.cpp); with a segment that goes, so do its words. */
+/** Words are listed beside the segments (OpenAI) or inside them (whisper.cpp). Those of dropped segments are dropped. */
 function readWords(fields: Fields, segments: readonly Segment[], seconds: number): TranscriptWord[] {
   const own = asList(fields.words);
   if (own.length === 0) return segments.filter(isSpeech).flatMap(({ words }) => joinWords(words, seconds));
@@ -79,37 +79,37 @@ function readWords(fields: Fields, segments: readonly Segment[], seconds: number
   });
 }
 
-/** Writing without spaces between words: there a piece without a leading space is a word of its own. */
+/** Scripts without spaces between words: here a token without a leading space is a word of its own. */
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Mymr}]/u;
 
 /**
- * whisper.cpp gives tokens for words (` That`, `'s`): where words come with their leading space, what has none goes on
- * with the word before. Tokens that hold a broken half of a character cannot be mended; then there are no words.
+ * whisper.cpp lists tokens instead of words (` That`, `'s`): if tokens have leading spaces, one without continues the word
+ * before. Tokens that contain half of a character cannot be repaired; then there are no words.
  */
 function joinWords(items: readonly unknown[], seconds: number): TranscriptWord[] {
-  const pieces = items.flatMap((item) => readPiece(item, seconds) ?? []);
-  if (pieces.some(({ word }) => word.includes('\uFFFD'))) return [];
-  const spaced = pieces.slice(1).some(({ word }) => word.startsWith(' '));
+  const tokens = items.flatMap((item) => readToken(item, seconds) ?? []);
+  if (tokens.some(({ word }) => word.includes('\uFFFD'))) return [];
+  const spaced = tokens.slice(1).some(({ word }) => word.startsWith(' '));
   const words: TranscriptWord[] = [];
-  for (const piece of pieces) {
+  for (const token of tokens) {
     const previous = words.at(-1);
-    const word = piece.word.trim();
+    const word = token.word.trim();
     if (word === '') continue;
-    if (spaced && previous && !piece.word.startsWith(' ') && !UNSPACED.test(word)) {
+    if (spaced && previous && !token.word.startsWith(' ') && !UNSPACED.test(word)) {
       words[words.length - 1] = {
         word: previous.word + word,
         start: previous.start,
-        end: Math.max(previous.end, piece.end),
-        confidence: lower(previous.confidence, piece.confidence),
+        end: Math.max(previous.end, token.end),
+        confidence: lower(previous.confidence, token.confidence),
       };
     } else {
-      words.push({ ...piece, word });
+      words.push({ ...token, word });
     }
   }
   return words;
 }
 
-function readPiece(item: unknown, seconds: number): TranscriptWord | null {
+function readToken(item: unknown, seconds: number): TranscriptWord | null {
   const fields = asFields(item);
   const start = asNumber(fields?.start);
   const end = asNumber(fields?.end);
@@ -124,7 +124,7 @@ function readPiece(item: unknown, seconds: number): TranscriptWord | null {
   };
 }
 
-/** The best there is: the words' own probabilities, the segments' by their length, the tokens'; or null. */
+/** From the words, else from the segments weighted by length, else from the tokens; null without any. */
 function confidenceOf(words: readonly TranscriptWord[], segments: readonly Segment[], fields: Fields): number | null {
   const ofWords = words.flatMap(({ confidence }) => confidence ?? []);
   if (ofWords.length > 0 && ofWords.length === words.length) return mean(ofWords.map((value) => [value, 1]));

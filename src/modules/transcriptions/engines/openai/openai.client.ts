@@ -2,26 +2,26 @@ import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { TranscriptionForm } from './openai.form.js';
 
-/** An answer of any status. */
-export interface ServerReply {
+/** A response of any status. */
+export interface OpenAiResponse {
   status: number;
-  /** The JSON object or list in its body; undefined where there is none. */
+  /** The JSON object or list in the body; undefined if there is none. */
   json: unknown;
-  /** A body that is bare text, plain or as a JSON string. A page of HTML is neither: somebody else answered. */
+  /** A body of plain text, or a JSON string. Not HTML, which comes from another server. */
   text: string | null;
-  /** What a `Retry-After` header asks for, in milliseconds. */
+  /** The `Retry-After` header in milliseconds. */
   retryAfterMs: number | null;
 }
 
-/** No answer came. `code`: the system's or undici's name for the cause. */
-export class NoReply extends Error {
-  override readonly name = 'NoReply';
+/** The server did not respond. `code`: the error code of the system or of undici. */
+export class NoResponseError extends Error {
+  override readonly name = 'NoResponseError';
 
   constructor(
     readonly code: string,
     cause: unknown,
   ) {
-    super(`No answer: ${code}`, { cause });
+    super(`No response: ${code}`, { cause });
   }
 
   get timedOut(): boolean {
@@ -30,18 +30,18 @@ export class NoReply extends Error {
 }
 
 interface SendOptions {
-  /** From the request's first byte to the answer's last, in milliseconds. */
+  /** For the whole request and response, in milliseconds. */
   limitMs: number;
   signal?: AbortSignal;
 }
 
-/** Ten minutes of speech with all their tokens are 1 MB. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Ten minutes of speech with all tokens take 1 MB. */
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The HTTP side of a server that speaks OpenAI's protocol: sends, waits no longer than told, reads a bounded answer. */
-export class OpenAiServer {
-  /** Without credentials, for messages. */
+/** HTTP client of an OpenAI-compatible server. Limits the time and the size of each response. */
+export class OpenAiClient {
+  /** For messages: without credentials. */
   readonly address: string;
   private readonly base: URL;
   private readonly agent: Agent;
@@ -56,11 +56,11 @@ export class OpenAiServer {
     this.agent = new Agent({ connections, connect: { timeout: CONNECT_TIMEOUT_MS } });
   }
 
-  async post(path: string, form: TranscriptionForm, options: SendOptions): Promise<ServerReply> {
+  async post(path: string, form: TranscriptionForm, options: SendOptions): Promise<OpenAiResponse> {
     return await this.send('POST', path, options, form);
   }
 
-  async get(path: string, options: SendOptions): Promise<ServerReply> {
+  async get(path: string, options: SendOptions): Promise<OpenAiResponse> {
     return await this.send('GET', path, options);
   }
 
@@ -68,31 +68,35 @@ export class OpenAiServer {
     await this.agent.destroy();
   }
 
-  /** @throws NoReply, or the signal's reason when it is aborted. */
+  /** @throws NoResponseError, or the signal's reason when it is aborted. */
   private async send(
     method: 'GET' | 'POST',
     path: string,
     { limitMs, signal }: SendOptions,
     form?: TranscriptionForm,
-  ): Promise<ServerReply> {
+  ): Promise<OpenAiResponse> {
     const deadline = Date.now() + limitMs;
     try {
-      const reply = await this.agent.request({
+      const response = await this.agent.request({
         origin: this.base.origin,
         path: `${this.base.pathname.replace(/\/+$/, '')}${path}`,
         method,
         headers: { accept: 'application/json', ...this.authorization(), ...form?.headers },
         body: form ? Readable.from(form.parts) : null,
-        // undici's own limits of 300 s are too short for long audio on a slow server.
+        // undici's defaults of 300 s are too short for long audio on a slow server.
         headersTimeout: limitMs,
         bodyTimeout: limitMs,
         signal: signal ?? null,
       });
-      const body = parse(await readBounded(reply.body, deadline), first(reply.headers['content-type']));
-      return { status: reply.statusCode, ...body, retryAfterMs: readRetryAfter(first(reply.headers['retry-after'])) };
+      const body = parse(await readBounded(response.body, deadline), first(response.headers['content-type']));
+      return {
+        status: response.statusCode,
+        ...body,
+        retryAfterMs: readRetryAfter(first(response.headers['retry-after'])),
+      };
     } catch (error) {
       signal?.throwIfAborted();
-      throw new NoReply(codeOf(error), error);
+      throw new NoResponseError(codeOf(error), error);
     }
   }
 
@@ -106,15 +110,16 @@ async function readBounded(body: AsyncIterable<Buffer>, deadline: number): Promi
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw Object.assign(new Error('The answer is too long'), { code: 'ANSWER_TOO_LONG' });
-    // A server that trickles never meets the limit between two chunks.
+    if (bytes > MAX_RESPONSE_BYTES)
+      throw Object.assign(new Error('The response is too long'), { code: 'RESPONSE_TOO_LONG' });
+    // undici limits only the gap between two parts of the body, which a slow trickle never exceeds.
     if (Date.now() > deadline) throw Object.assign(new Error('Too slow'), { code: 'UND_ERR_BODY_TIMEOUT' });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function parse(body: string, type: string): Pick<ServerReply, 'json' | 'text'> {
+function parse(body: string, type: string): Pick<OpenAiResponse, 'json' | 'text'> {
   if (/^text\/plain\b/i.test(type) && !body.startsWith('{')) return { json: undefined, text: body };
   try {
     const json: unknown = JSON.parse(body);

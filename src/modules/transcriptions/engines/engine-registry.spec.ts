@@ -1,0 +1,44 @@
+import { readEnv } from '../../../platform/config/env.js';
+import { selectEngine } from './engine-registry.js';
+import type { EngineDefinition, TranscriptionEngine } from './transcription-engine.js';
+
+const REQUIRED = { DATABASE_URL: 'postgres://unused', REDIS_URL: 'redis://unused', SECRET_KEY: 'k'.repeat(32) };
+
+const ADDED: EngineDefinition = { name: 'added', create: () => ({}) as TranscriptionEngine };
+
+const select = (variables: NodeJS.ProcessEnv, ...added: EngineDefinition[]): string =>
+  selectEngine(readEnv({ ...REQUIRED, ...variables }), added).name;
+
+describe('selectEngine', () => {
+  it.each([
+    [{}, 'pocketsphinx'],
+    [{ TRANSCRIPTION_ENGINE: 'auto' }, 'pocketsphinx'],
+    [{ OPENAI_API_KEY: 'x' }, 'openai'],
+    [{ OPENAI_BASE_URL: 'http://localhost:8080/v1' }, 'openai'],
+    [{ OPENAI_API_KEY: 'x', TRANSCRIPTION_ENGINE: 'pocketsphinx' }, 'pocketsphinx'],
+    [{ TRANSCRIPTION_ENGINE: 'added' }, 'added'],
+  ])('%j selects %s', (variables, name) => {
+    expect(select(variables, ADDED)).toBe(name);
+  });
+
+  it('lets auto select an engine of an extension that is configured, before those of the core', () => {
+    expect(select({ OPENAI_API_KEY: 'x' }, { ...ADDED, isConfigured: () => true })).toBe('added');
+    expect(select({ OPENAI_API_KEY: 'x' }, { ...ADDED, isConfigured: () => false })).toBe('openai');
+  });
+
+  it('refuses an unknown name and lists the known ones', () => {
+    expect(() => select({ TRANSCRIPTION_ENGINE: 'whisper' }, ADDED)).toThrow(
+      'Invalid environment variables:\n  TRANSCRIPTION_ENGINE must be one of auto, added, openai, pocketsphinx',
+    );
+  });
+
+  it('refuses an engine without its variables and names them', () => {
+    expect(() => select({ TRANSCRIPTION_ENGINE: 'openai' })).toThrow(
+      'Invalid environment variables:\n  TRANSCRIPTION_ENGINE=openai requires OPENAI_BASE_URL or OPENAI_API_KEY',
+    );
+  });
+
+  it.each(['auto', 'openai'])('refuses a second engine named %s', (name) => {
+    expect(() => select({}, { ...ADDED, name })).toThrow(`Transcription engine name already taken: ${name}`);
+  });
+});

@@ -1,0 +1,33 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { Env } from '../../../platform/config/env.js';
+import { HealthService } from '../../../platform/observability/health.service.js';
+import { RecordingsModule } from '../../recordings/recordings.module.js';
+import { type EngineDefinition, TRANSCRIPTION_ENGINE } from '../engines/transcription-engine.js';
+import { TranscriptionsModule } from '../transcriptions.module.js';
+import { TranscriberService } from './transcriber.service.js';
+import { TranscriptionRunService } from './transcription-run.service.js';
+import { TranscriptionsProcessor } from './transcriptions.processor.js';
+import { TranscriptionsReconciler } from './transcriptions.reconciler.js';
+
+/** Loaded in worker processes only: it owns the engine. */
+@Module({})
+export class TranscriptionWorkerModule {
+  static for(engine: EngineDefinition): DynamicModule {
+    return {
+      module: TranscriptionWorkerModule,
+      imports: [TranscriptionsModule, RecordingsModule],
+      providers: [
+        { provide: TRANSCRIPTION_ENGINE, inject: [Env], useFactory: (env: Env) => engine.create(env) },
+        TranscriberService,
+        TranscriptionRunService,
+        TranscriptionsProcessor,
+        TranscriptionsReconciler,
+      ],
+    };
+  }
+
+  /** A worker without a working engine is not ready; its readiness check says what to install. */
+  constructor(health: HealthService, transcriber: TranscriberService) {
+    health.require('engine', () => transcriber.problem());
+  }
+}
