@@ -13,8 +13,8 @@ const DEPENDENCIES = {
 const CORE = ['access-tokens', 'account', 'api-keys', 'health', 'recordings', 'transcriptions', 'webhooks'];
 
 const MODULES = readdirSync('src/modules');
-/** The public files of a module. */
-const PUBLIC = String.raw`\.(module|service|events)\.ts$`;
+/** The public files of a module, and the port of engines. */
+const PUBLIC = String.raw`(\.(module|service|events)|/transcription-engine)\.ts$`;
 
 /** A module imports platform, access, packages, itself and its dependencies. */
 const moduleRules = MODULES.map((name) => {

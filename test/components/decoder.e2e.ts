@@ -77,7 +77,7 @@ describe('the decoder', () => {
   ] as const)('refuses %s for good', async (_, make, format) => {
     const refusal = await secondsOf(await fileOf(make(), format)).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(AudioRejectedError);
-    expect((refusal as Error).message).toBe('The file contains no audio that can be decoded');
+    expect((refusal as Error).message).toBe('The file contains no audio that can be decoded.');
   });
 
   it('waits while its reader does, and ends ffmpeg when the reader leaves', async () => {

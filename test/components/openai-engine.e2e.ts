@@ -16,7 +16,7 @@ const TIMES: OpenAiTimes = {
   limit: 600,
   limitPerSecond: 0,
   backoff: 5,
-  patience: 3000,
+  maxDelay: 3000,
   problemLimit: 300,
   problemKept: 50,
 };
@@ -58,7 +58,7 @@ describe('the OpenAI engine', () => {
 
   const never = new AbortController().signal;
 
-  function hear(engine = engineFor(), language: string | null = null, seconds = 3, signal = never) {
+  function transcribe(engine = engineFor(), language: string | null = null, seconds = 3, signal = never) {
     return engine.transcribe({ pcm: Buffer.alloc(seconds * BYTES_PER_SECOND), start: 0 }, { language, signal });
   }
 
@@ -81,7 +81,7 @@ describe('the OpenAI engine', () => {
   }
 
   describe('asks', () => {
-    it('with a 16 kHz WAV of the piece, the model, the key and everything it would like to know', async () => {
+    it('with a 16 kHz WAV of the chunk, the model, the key and all details', async () => {
       const pcm = randomBytes(3 * BYTES_PER_SECOND);
       await engineFor({ model: 'large-v3' }).transcribe({ pcm, start: 0 }, { language: 'german', signal: never });
       const [call] = server.calls;
@@ -100,44 +100,44 @@ describe('the OpenAI engine', () => {
     });
 
     it('for no language when none is asked for, so that the server detects it', async () => {
-      await hear();
+      await transcribe();
       expect(server.calls[0]?.fields).not.toHaveProperty('language');
     });
 
     it('in the code that Whisper knows', async () => {
-      await hear(engineFor(), 'javanese');
-      await hear(engineFor(), 'cantonese');
+      await transcribe(engineFor(), 'javanese');
+      await transcribe(engineFor(), 'cantonese');
       expect(server.calls.map(({ fields }) => fields.language)).toEqual([['jw'], ['yue']]);
     });
 
     it('without a key where none is set', async () => {
-      await hear(engineFor({ apiKey: null }));
+      await transcribe(engineFor({ apiKey: null }));
       expect(server.calls[0]?.headers).not.toHaveProperty('authorization');
     });
 
     it('at an address that ends with a slash', async () => {
-      expect((await hear(engineFor({ baseUrl: `${server.baseUrl}/` }))).text).toBe('Go forward ten meters.');
+      expect((await transcribe(engineFor({ baseUrl: `${server.baseUrl}/` }))).text).toBe('Go forward ten meters.');
     });
 
-    it('nothing about a piece too short to say anything in', async () => {
-      const piece = { pcm: Buffer.alloc(3198), start: 0 };
-      const transcript = await engineFor().transcribe(piece, { language: 'german', signal: never });
+    it('nothing about a chunk too short for a word', async () => {
+      const chunk = { pcm: Buffer.alloc(3198), start: 0 };
+      const transcript = await engineFor().transcribe(chunk, { language: 'german', signal: never });
       expect(transcript).toEqual({ text: '', confidence: null, language: 'german', words: [] });
       expect(server.calls).toEqual([]);
     });
 
-    it('never with more than hosted servers take: ten minutes are 19.2 MB, and more is no piece', async () => {
+    it('for at most ten minutes, 19.2 MB, which hosted servers accept', async () => {
       const engine = engineFor({ times: { limit: 20_000 } });
-      await hear(engine, null, engine.maxChunkSeconds);
+      await transcribe(engine, null, engine.maxChunkSeconds);
       expect(server.calls[0]?.file?.bytes.length).toBe(19_200_044);
-      await expect(hear(engine, null, engine.maxChunkSeconds + 0.1)).rejects.toThrow(RangeError);
+      await expect(transcribe(engine, null, engine.maxChunkSeconds + 0.1)).rejects.toThrow(RangeError);
       expect(server.calls).toHaveLength(1);
     });
   });
 
   describe('reads', () => {
     it('text, language, words and confidence', async () => {
-      const transcript = await hear();
+      const transcript = await transcribe();
       expect(transcript).toMatchObject({ text: 'Go forward ten meters.', language: 'english' });
       expect(transcript.confidence).toBeCloseTo(Math.exp(-0.2));
       expect(transcript.words[1]).toEqual({ word: 'forward', start: 0.6, end: 1.1, confidence: null });
@@ -145,7 +145,7 @@ describe('the OpenAI engine', () => {
 
     it('language codes', async () => {
       server.answer = { json: { ...VERBOSE_ANSWER, language: 'zh' } };
-      expect((await hear()).language).toBe('chinese');
+      expect((await transcribe()).language).toBe('chinese');
     });
 
     it.each<[string, FakeAnswer]>([
@@ -154,27 +154,27 @@ describe('the OpenAI engine', () => {
       ['a JSON string', { json: 'Nur Text.' }],
     ])('%s alone', async (_, answer) => {
       server.answer = answer;
-      const transcript = await hear(engineFor(), 'german');
+      const transcript = await transcribe(engineFor(), 'german');
       expect(transcript).toEqual({ text: 'Nur Text.', confidence: null, language: 'german', words: [] });
     });
 
     it('no page of HTML as a transcript', async () => {
       server.answer = { text: '<!doctype html><title>Welcome</title>', type: 'text/html' };
-      const error = await failure(hear());
+      const error = await failure(transcribe());
       expect(error).toBeInstanceOf(EngineError);
       expect(error.message).toContain('no transcript');
     });
 
     it('no error as a transcript, whatever the status says', async () => {
       server.answer = { json: { error: 'failed to read WAV file' } };
-      const error = await failure(hear());
+      const error = await failure(transcribe());
       expect(error).toBeInstanceOf(EngineError);
       expect(error.message).toContain('failed to read WAV file');
     });
 
     it('no answer without end', async () => {
       server.answer = { behaviour: 'flood' };
-      const error = await failure(hear(engineFor({ times: { limit: 10_000, patience: 0 } })));
+      const error = await failure(transcribe(engineFor({ times: { limit: 10_000, maxDelay: 0 } })));
       expect(error).toBeInstanceOf(EngineError);
       expect(error.message).toContain('too long');
     });
@@ -184,10 +184,10 @@ describe('the OpenAI engine', () => {
     it('asks for less, takes what there is, and remembers', async () => {
       server.answer = textOnly('Go forward.');
       const engine = engineFor();
-      const transcript = await hear(engine);
+      const transcript = await transcribe(engine);
       expect(transcript).toMatchObject({ text: 'Go forward.', words: [] });
       expect(transcript.confidence).toBeCloseTo(Math.exp(-0.1));
-      await hear(engine);
+      await transcribe(engine);
       const formats = server.calls.map(({ fields }) => fields.response_format?.[0]);
       expect(formats).toEqual(['verbose_json', 'json', 'json']);
     });
@@ -198,8 +198,8 @@ describe('the OpenAI engine', () => {
         return fields['include[]'] ? refuseFormat('include') : { json: { text: 'Go.' } };
       };
       const engine = engineFor();
-      expect(await hear(engine)).toMatchObject({ text: 'Go.', confidence: null });
-      await hear(engine);
+      expect(await transcribe(engine)).toMatchObject({ text: 'Go.', confidence: null });
+      await transcribe(engine);
       expect(server.calls).toHaveLength(4);
     });
 
@@ -207,8 +207,8 @@ describe('the OpenAI engine', () => {
       const refusal = { status: 400, json: { error: { message: 'Invalid file format.' } } };
       server.next(refusal, refusal, refusal);
       const engine = engineFor();
-      expect(await failure(hear(engine))).toBeInstanceOf(AudioRejectedError);
-      await hear(engine);
+      expect(await failure(transcribe(engine))).toBeInstanceOf(AudioRejectedError);
+      await transcribe(engine);
       expect(server.calls.at(-1)?.fields.response_format).toEqual(['verbose_json']);
     });
   });
@@ -216,49 +216,49 @@ describe('the OpenAI engine', () => {
   describe('tries again', () => {
     it.each([429, 500, 502, 503])('after %d', async (status) => {
       server.next({ status }, { status });
-      expect((await hear()).text).toBe('Go forward ten meters.');
+      expect((await transcribe()).text).toBe('Go forward ten meters.');
       expect(server.calls).toHaveLength(3);
     });
 
     it('after a broken connection, with the whole audio', async () => {
       server.next({ behaviour: 'cut' });
-      expect((await hear()).text).toBe('Go forward ten meters.');
+      expect((await transcribe()).text).toBe('Go forward ten meters.');
       expect(server.calls.map(({ file }) => file?.bytes.length)).toEqual([96_044, 96_044]);
     });
 
     it('no sooner than the server asks', async () => {
       server.next({ status: 429, headers: { 'retry-after': '1' } });
-      await hear();
+      await transcribe();
       const [first, second] = server.calls;
       expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(990);
     });
 
     it('four times at most, then leaves it to the queue', async () => {
       server.answer = { status: 503, json: { error: { message: 'loading model' } } };
-      const error = await failure(hear());
+      const error = await failure(transcribe());
       expect(error).toBeInstanceOf(EngineError);
       expect(error).toMatchObject({ audioSuspected: false });
       expect(error.message).toContain('loading model');
       expect(server.calls).toHaveLength(4);
     });
 
-    it('not at all when the server wants more patience than there is', async () => {
+    it('not at all when the server asks for a longer delay than the maximum', async () => {
       server.answer = { status: 429, headers: { 'retry-after': '3600' } };
-      expect(await failure(hear())).toBeInstanceOf(EngineError);
+      expect(await failure(transcribe())).toBeInstanceOf(EngineError);
       expect(server.calls).toHaveLength(1);
     });
 
-    it('not after a refusal for good', async () => {
+    it('not after the audio was rejected', async () => {
       server.answer = { status: 422, json: { detail: 'Audio is broken' } };
-      const error = await failure(hear());
+      const error = await failure(transcribe());
       expect(error).toBeInstanceOf(AudioRejectedError);
       expect(error.message).toBe('The transcription server refused the audio: Audio is broken');
       expect(server.calls).toHaveLength(1);
     });
 
-    it.each([401, 403, 404])('not after %d, which is the operator’s to mend', async (status) => {
+    it.each([401, 403, 404])('not after %d, which the operator must fix', async (status) => {
       server.answer = { status, json: { error: { message: `Incorrect API key provided: ${KEY}` } } };
-      const error = await failure(hear());
+      const error = await failure(transcribe());
       expect(error).toBeInstanceOf(EngineError);
       expect(error).toMatchObject({ audioSuspected: false });
       expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain(KEY);
@@ -271,7 +271,7 @@ describe('the OpenAI engine', () => {
       'no longer than the audio deserves for a server that has come to a stop (%s)',
       async (behaviour) => {
         server.answer = { behaviour, json: VERBOSE_ANSWER };
-        const error = await failure(hear(engineFor({ times: { limit: 200 } })));
+        const error = await failure(transcribe(engineFor({ times: { limit: 200 } })));
         expect(error).toBeInstanceOf(EngineError);
         expect(error).toMatchObject({ audioSuspected: false });
         expect(error.message).toContain('in time');
@@ -283,7 +283,7 @@ describe('the OpenAI engine', () => {
       const engine = engineFor({ times: { limit: 100, limitPerSecond: 500 } });
       server.answer = { behaviour: 'hang' };
       const started = Date.now();
-      await failure(hear(engine, null, 3));
+      await failure(transcribe(engine, null, 3));
       expect(Date.now() - started).toBeGreaterThanOrEqual(1500);
     });
 
@@ -292,7 +292,7 @@ describe('the OpenAI engine', () => {
       async (answer) => {
         server.answer = answer;
         const controller = new AbortController();
-        const call = failure(hear(engineFor(), null, 3, controller.signal));
+        const call = failure(transcribe(engineFor(), null, 3, controller.signal));
         setTimeout(() => controller.abort(new Error('deleted')), 50);
         const started = Date.now();
         expect((await call).message).toBe('deleted');
@@ -303,11 +303,11 @@ describe('the OpenAI engine', () => {
 
   it('says so when there is no server', async () => {
     const engine = engineFor({ baseUrl: `http://127.0.0.1:${await freePort()}/v1` });
-    const error = await failure(hear(engine));
+    const error = await failure(transcribe(engine));
     expect(error).toBeInstanceOf(EngineError);
     expect(error).toMatchObject({ audioSuspected: false });
     expect(error.message).toContain('OPENAI_BASE_URL');
-    expect(error.message).toContain('nothing listens there');
+    expect(error.message).toContain('connection refused');
   });
 
   describe('has', () => {
@@ -333,7 +333,7 @@ describe('the OpenAI engine', () => {
 
     it('a problem with a server that is down, starting or silent', async () => {
       const nowhere = engineFor({ baseUrl: `http://127.0.0.1:${await freePort()}/v1` });
-      expect(await nowhere.problem()).toMatch(/OPENAI_BASE_URL.*nothing listens/);
+      expect(await nowhere.problem()).toMatch(/OPENAI_BASE_URL.*connection refused/);
       server.models = { status: 503 };
       expect(await engineFor().problem()).toContain('answers 503');
       server.models = { behaviour: 'hang' };
@@ -357,11 +357,11 @@ describe('the OpenAI engine', () => {
     });
   });
 
-  it('works on as many pieces at once as it says', async () => {
+  it('transcribes as many chunks at once as it declares', async () => {
     const engine = engineFor({ concurrency: 3 });
     expect(engine.concurrency).toBe(3);
     expect(engineFor().concurrency).toBe(4);
-    await Promise.all([hear(engine), hear(engine), hear(engine)]);
+    await Promise.all([transcribe(engine), transcribe(engine), transcribe(engine)]);
     expect(server.calls).toHaveLength(3);
   });
 });

@@ -279,7 +279,10 @@ describe('an attempt that fails', () => {
     }
     expect(waits).toEqual([2, 4, 8, 16]);
     await run.perform(await claimed(id), going);
-    expect(await rowOf(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/broke down .* 5 times/) });
+    expect(await rowOf(id)).toMatchObject({
+      status: 'failed',
+      reason: 'The engine crashed 5 times on this recording.',
+    });
     expect(await count('events', id)).toBe(1);
   });
 

@@ -1,7 +1,7 @@
-// The same ffmpeg and the same engine on the same files, with nothing around them: a process for each core takes the
-// next piece of work as soon as it has done one.
-//   node bare-engine.mjs FILE…           work is a file: decode it, and hear it in pieces
-//   node bare-engine.mjs --pieces FILE   work is a piece of that one file
+// The same ffmpeg and engine on the same files without the service: one process per core takes the next task as soon as
+// it has finished one.
+//   node bare-engine.mjs FILE…           a task is a file: decode it and transcribe its chunks
+//   node bare-engine.mjs --chunks FILE   a task is a chunk of that file
 import { execFile, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -11,10 +11,10 @@ import { cpuSeconds } from '../lib/cpu.mjs';
 
 const DEMUXER = { webm: 'matroska', mp3: 'mp3', ogg: 'ogg', wav: 'wav' };
 const MAX_PCM_BYTES = 1 << 30;
-const PIECE_SECONDS = 15;
+const CHUNK_SECONDS = 15;
 const DIST = '../../../dist/modules/transcriptions';
 
-if (process.send) await hear();
+if (process.send) await transcribe();
 else await share(process.argv.slice(2));
 
 async function share(args) {
@@ -22,13 +22,12 @@ async function share(args) {
   for (const core of cores) await core.next();
   const startedAt = performance.now();
   const cpuBefore = cpuSeconds(process.pid);
-  const queue = args[0] === '--pieces' ? await piecesOf(args[1]) : args;
+  const queue = args[0] === '--chunks' ? await chunksOf(args[1]) : args;
   let engineSeconds = 0;
   await Promise.all(
     cores.map(async (core) => {
-      for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
-        const taken = await core.next(work);
-        engineSeconds += taken;
+      for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
+        engineSeconds += await core.next(task);
       }
     }),
   );
@@ -37,35 +36,35 @@ async function share(args) {
   for (const core of cores) core.end();
 }
 
-/** `next` hands over a piece of work and resolves with the seconds it took; the first time, when the engine has loaded. */
+/** `next` sends a task and resolves with its seconds; without a task it resolves when the engine has loaded. */
 function startCore() {
   const child = fork(fileURLToPath(import.meta.url), { serialization: 'advanced' });
-  const next = (work) =>
+  const next = (task) =>
     new Promise((resolve) => {
       child.once('message', resolve);
-      if (work !== undefined) child.send(work);
+      if (task !== undefined) child.send(task);
     });
   return { next, end: () => child.disconnect() };
 }
 
-async function hear() {
+async function transcribe() {
   const { PocketSphinx } = await import(`${DIST}/engines/pocketsphinx/pocketsphinx.binding.js`);
   const engine = new PocketSphinx();
-  const perform = async (work) => {
-    const pieces = typeof work === 'string' ? await piecesOf(work) : [work];
+  const perform = async (task) => {
+    const chunks = typeof task === 'string' ? await chunksOf(task) : [task];
     const startedAt = performance.now();
-    for (const pcm of pieces) engine.recognise(pcm);
+    for (const pcm of chunks) engine.transcribe(pcm);
     process.send((performance.now() - startedAt) / 1000);
   };
-  process.on('message', (work) => void perform(work));
+  process.on('message', (task) => void perform(task));
   process.send('loaded');
 }
 
-async function piecesOf(file) {
+async function chunksOf(file) {
   const { ChunkCutter } = await import(`${DIST}/chunks/chunk-cutter.js`);
-  const cutter = new ChunkCutter(PIECE_SECONDS);
+  const cutter = new ChunkCutter(CHUNK_SECONDS);
   const pcm = await decode(file);
-  return [...cutter.push(pcm), ...cutter.end()].map((piece) => piece.pcm);
+  return [...cutter.push(pcm), ...cutter.end()].map((chunk) => chunk.pcm);
 }
 
 async function decode(file) {

@@ -49,9 +49,9 @@ export async function warmUp(stage, service, account) {
  * @returns {Promise<{ seconds: number, cpuSeconds: number, engineSeconds: number }>} wall clock; of all processes; and
  *   the sum of what the engines alone took
  */
-export async function bareEngine(files, { pieces = false } = {}) {
+export async function bareEngine(files, { chunks = false } = {}) {
   const script = join(ROOT, 'test/bench/baselines/bare-engine.mjs');
-  const { stdout } = await promisify(execFile)(process.execPath, [script, ...(pieces ? ['--pieces'] : []), ...files], {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, ...(chunks ? ['--chunks'] : []), ...files], {
     cwd: ROOT,
   });
   return JSON.parse(stdout);

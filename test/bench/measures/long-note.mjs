@@ -20,7 +20,7 @@ export async function measureLongNote(stage, { pairs, longNoteSeconds }) {
   await warmUp(stage, service, account);
 
   const ours = () => transcribe(stage, service, account, [long]);
-  const theirs = async () => (await bareEngine([long], { pieces: true })).seconds;
+  const theirs = async () => (await bareEngine([long], { chunks: true })).seconds;
   const [a, b] = await alternate(Math.min(pairs, PAIRS), ours, theirs);
 
   const idle = await transcribe(stage, service, account, [SHORT_NOTE]);
@@ -30,7 +30,7 @@ export async function measureLongNote(stage, { pairs, longNoteSeconds }) {
   for (let i = 0; i < SHORT_NOTES; i++) waits.push((await transcribe(stage, service, account, [SHORT_NOTE])) - idle);
   const [{ status }] = await stage.sql('SELECT status FROM recordings WHERE id = $1', [longId]);
   if (status !== 'processing') throw new Error('the long note was over before the short ones');
-  const { engineSeconds } = await bareEngine([long], { pieces: true });
+  const { engineSeconds } = await bareEngine([long], { chunks: true });
   const pieceSeconds = (engineSeconds / longNoteSeconds) * 15;
   return [
     {

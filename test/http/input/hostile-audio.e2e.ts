@@ -180,7 +180,7 @@ describe('audio that is accepted, and bad', () => {
       for (const bytes of [webmWithoutAudio(), oggWithoutAudio()]) {
         expect(await endOf(bytes)).toMatchObject({
           status: 'failed',
-          reason: 'The file contains no audio that can be decoded',
+          reason: 'The file contains no audio that can be decoded.',
           seconds: 0,
         });
       }
@@ -216,7 +216,7 @@ describe('audio that is accepted, and bad', () => {
   });
 
   describe('with more in it than it looks', () => {
-    const TOO_LONG = 'The recording is longer than the maximum of 7200 seconds';
+    const TOO_LONG = 'The recording is longer than the maximum of 7200 seconds.';
 
     it.each<[what: string, make: () => Buffer]>([
       ['10 h of silence in 2.4 MB of Opus in WebM', () => silentWebm(36_000)],
