@@ -424,7 +424,7 @@ describe('with a worker and the real engine', () => {
     expect(await finished(id)).toMatchObject({ status: 'failed' });
     const { body } = await client.get(`/v1/recordings/${id}/transcription`).expect(404);
     expect(body.error.code).toBe('TRANSCRIPTION_FAILED');
-    expect(body.error.details.reason).toMatch(/does not speak german/);
+    expect(body.error.details.reason).toBe('Language not supported: german. Supported: english.');
     expect(await count('events', id)).toBe(1);
   });
 
