@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { EngineDefinition } from '../../src/modules/transcriptions/engines/transcription-engine.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import { useEnvironment } from '../support/service/test-environment.js';
+import { startService } from '../support/service/test-service.js';
 
 @Module({})
 class EngineModule {}
@@ -29,31 +27,17 @@ const fixedEngine: EngineDefinition = {
   }),
 };
 
+const extensions = [{ module: EngineModule, engines: [fixedEngine] }];
+
 describe('an engine of an extension', () => {
-  let ground: Ground;
-  let service: Service | undefined;
-
-  beforeAll(async () => {
-    ground = await prepareGround();
-  });
-
-  afterEach(async () => {
-    await service?.close();
-    service = undefined;
-  });
-
-  afterAll(() => ground.clear());
-
-  const start = async (engine: string): Promise<Service> =>
-    (service = await startService(ground, { TRANSCRIPTION_ENGINE: engine }, [
-      { module: EngineModule, engines: [fixedEngine] },
-    ]));
+  const environment = useEnvironment(extensions);
 
   it('transcribes recordings when TRANSCRIPTION_ENGINE names it', async () => {
-    const caller = await (await start('fixed')).account();
-    const { body } = await caller.upload('go-forward-ten-meters.wav', { language: 'german' }).expect(201);
-    expect(await caller.finished(body.id)).toMatchObject({ status: 'transcribed' });
-    const { body: transcription } = await caller.get(`/v1/recordings/${body.id}/transcription`).expect(200);
+    const service = await startService(environment, { TRANSCRIPTION_ENGINE: 'fixed' }, extensions);
+    const client = await service.account();
+    const { body } = await client.upload('go-forward-ten-meters.wav', { language: 'german' }).expect(201);
+    expect(await client.finished(body.id)).toMatchObject({ status: 'transcribed' });
+    const { body: transcription } = await client.get(`/v1/recordings/${body.id}/transcription`).expect(200);
     expect(transcription).toMatchObject({
       text: 'in german',
       confidence: 0.75,
@@ -64,9 +48,8 @@ describe('an engine of an extension', () => {
   });
 
   it.each(['worker', 'api'])('is among the known names when another one is unknown, in the role %s', async (role) => {
-    const overrides = { ROLES: role, TRANSCRIPTION_ENGINE: 'unknown' };
-    const extensions = [{ module: EngineModule, engines: [fixedEngine] }];
-    await expect(startService(ground, overrides, extensions)).rejects.toThrow(
+    const variables = { ROLES: role, TRANSCRIPTION_ENGINE: 'unknown' };
+    await expect(startService(environment, variables, extensions)).rejects.toThrow(
       'Invalid environment variables:\n  TRANSCRIPTION_ENGINE must be one of auto, fixed, openai, pocketsphinx',
     );
   });
