@@ -5,10 +5,16 @@ import { join } from 'node:path';
 
 import { report, runFastChecks } from './lib/checks.mjs';
 import { cleanEnvironment } from './lib/environment.mjs';
+import { prepareProject } from './lib/setup.mjs';
+import { printError } from './lib/steps.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'voice-notes-check-'));
 try {
+  await prepareProject();
   process.exitCode = report(await runFastChecks(cleanEnvironment(), folder));
+} catch (error) {
+  printError(error);
+  process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
