@@ -226,12 +226,14 @@ describe('a bad request is refused, and changes nothing', () => {
       ['/v1\\account', 404],
       ['/V1/account', 404],
       ['/%', 400],
-      ['http://[::1', 404],
-      ['x://', 404],
     ] as const)('has an envelope for GET %s, too', async (target, status) => {
       const answer = await ask('GET', target);
       expect(answer.status).toBe(status);
       expect(answer.body).toMatchObject({ error: { type: expect.stringMatching(/Error$/) } });
+    });
+
+    it.each(['http://[::1', 'x://'])('answers GET %s, which has no path, with the start page', async (target) => {
+      expect((await ask('GET', target)).status).toBe(200);
     });
 
     it('ignores what a client expects and asks to be upgraded to', async () => {
