@@ -3,51 +3,31 @@ import type { ApiClient } from '../support/http/api-client.js';
 import { call, type Ids, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
 import { routesOf } from '../support/http/routes.js';
 import { useService } from '../support/service/test-service.js';
-import { FAILED_EVENT, TRANSCRIBED_EVENT } from '../support/http/response-shapes.js';
+import * as shapes from '../support/http/response-shapes.js';
 import { fail, transcribe, upload } from '../support/state/recording-states.js';
 
-/** Section 2 and the additions of the decisions, written down once more by hand: what clients rely on. */
-const ACCOUNT = 'id name email status plan created_at updated_at usage uri';
-const USAGE = 'current_month previous_month';
-const USAGE_PERIOD = 'recordings_count total_duration_seconds storage_used_bytes';
-const API_KEY =
-  'id tenant_id name key_prefix scopes status last_used_at usage_count expires_at created_at updated_at uri';
-const CREATED_API_KEY = 'id name key_prefix api_key api_secret scopes status created_at uri code';
-const ACCESS_TOKEN = 'token identity scopes expires_at code';
-const WEBHOOK = 'id url events status created_at updated_at uri';
-const CREATED_WEBHOOK = 'id url events secret status created_at uri code';
-const RECORDING =
-  'id tenant_id user_id original_filename s3_key s3_bucket duration_seconds file_size_bytes audio_format sample_rate ' +
-  'channels bit_rate audio_codec status features client_ip user_agent upload_source custom_tags created_at updated_at ' +
-  'processed_at uri';
-const TRANSCRIPTION =
-  'id recording_id tenant_id text confidence language provider model processing_duration_ms words created_at ' +
-  'updated_at uri';
-const PAGE = 'uri first_page_uri next_page_uri previous_page_uri page page_size total';
+const keysOf = (value: unknown): string[] => Object.keys(value as object).toSorted();
 
 /** Keys of the success of every operation; none where there is no body. */
-const SUCCESS: Record<string, string> = {
-  'GET /v1/account': ACCOUNT,
-  'GET /v1/account/api-keys': `api_keys ${PAGE}`,
-  'POST /v1/account/api-keys': CREATED_API_KEY,
-  'GET /v1/account/api-keys/:key_id': `${API_KEY} description`,
-  'DELETE /v1/account/api-keys/:key_id': '',
-  'POST /v1/account/access-tokens': ACCESS_TOKEN,
-  'GET /v1/webhooks': `webhooks ${PAGE}`,
-  'POST /v1/webhooks': CREATED_WEBHOOK,
-  'GET /v1/webhooks/:webhook_id': WEBHOOK,
-  'PUT /v1/webhooks/:webhook_id': WEBHOOK,
-  'DELETE /v1/webhooks/:webhook_id': '',
-  'GET /v1/recordings': `recordings ${PAGE}`,
-  'POST /v1/recordings': `${RECORDING} subresource_uris code`,
-  'GET /v1/recordings/:recording_id': `${RECORDING} subresource_uris`,
-  'GET /v1/recordings/:recording_id/transcription': TRANSCRIPTION,
-  'POST /v1/recordings/:recording_id/retry': `${RECORDING} subresource_uris`,
-  'DELETE /v1/recordings/:recording_id': '',
+const SUCCESS: Record<string, object> = {
+  'GET /v1/account': shapes.ACCOUNT,
+  'GET /v1/account/api-keys': shapes.pageOf('api_keys'),
+  'POST /v1/account/api-keys': shapes.CREATED_API_KEY,
+  'GET /v1/account/api-keys/:key_id': shapes.SINGLE_API_KEY,
+  'DELETE /v1/account/api-keys/:key_id': {},
+  'POST /v1/account/access-tokens': shapes.CREATED_ACCESS_TOKEN,
+  'GET /v1/webhooks': shapes.pageOf('webhooks'),
+  'POST /v1/webhooks': shapes.CREATED_WEBHOOK,
+  'GET /v1/webhooks/:webhook_id': shapes.WEBHOOK,
+  'PUT /v1/webhooks/:webhook_id': shapes.WEBHOOK,
+  'DELETE /v1/webhooks/:webhook_id': {},
+  'GET /v1/recordings': shapes.pageOf('recordings'),
+  'POST /v1/recordings': shapes.CREATED_RECORDING,
+  'GET /v1/recordings/:recording_id': shapes.SINGLE_RECORDING,
+  'GET /v1/recordings/:recording_id/transcription': shapes.TRANSCRIPTION,
+  'POST /v1/recordings/:recording_id/retry': shapes.SINGLE_RECORDING,
+  'DELETE /v1/recordings/:recording_id': {},
 };
-
-const keysIn = (list: string): string[] => list.split(' ').filter(Boolean).toSorted();
-const keysOf = (value: unknown): string[] => Object.keys(value as object).toSorted();
 
 describe('the contract: exactly these keys (D3)', () => {
   let client: ApiClient;
@@ -67,34 +47,35 @@ describe('the contract: exactly these keys (D3)', () => {
     const ids = await createResources(service, client, operation);
     const answer = await call(client, operation, ids).expect(operation.success);
 
-    expect(keysOf(answer.body)).toEqual(keysIn(SUCCESS[name] as string));
+    expect(keysOf(answer.body)).toEqual(keysOf(SUCCESS[name]));
     if (operation.success === 204) expect(answer.text).toBe('');
     else expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
   it.each([
-    ['/v1/account/api-keys', 'api_keys', API_KEY],
-    ['/v1/webhooks', 'webhooks', WEBHOOK],
-    ['/v1/recordings', 'recordings', RECORDING],
-  ])('items of %s', async (path, collection, keys) => {
+    ['/v1/account/api-keys', 'api_keys', shapes.API_KEY],
+    ['/v1/webhooks', 'webhooks', shapes.WEBHOOK],
+    ['/v1/recordings', 'recordings', shapes.RECORDING],
+  ])('items of %s', async (path, collection, shape) => {
     await createResources(service, client, { method: 'GET', path, scope: 'account:read', success: 200 });
     const { body } = await client.get(path).expect(200);
 
     expect(body[collection].length).toBeGreaterThan(0);
-    for (const item of body[collection]) expect(keysOf(item)).toEqual(keysIn(keys));
+    for (const item of body[collection]) expect(keysOf(item)).toEqual(keysOf(shape));
   });
 
   it('usage of an account', async () => {
     const { body } = await client.get('/v1/account').expect(200);
 
-    expect(keysOf(body.usage)).toEqual(keysIn(USAGE));
-    for (const period of Object.values(body.usage)) expect(keysOf(period)).toEqual(keysIn(USAGE_PERIOD));
+    expect(keysOf(body.usage)).toEqual(keysOf(shapes.ACCOUNT.usage));
+    for (const period of Object.values(body.usage))
+      expect(keysOf(period)).toEqual(keysOf(shapes.ACCOUNT.usage.current_month));
   });
 
   it('a recording in every state, and what it holds', async () => {
-    const id = await upload(client);
+    const id = await upload(caller);
     const single = async () => (await client.get(`/v1/recordings/${id}`).expect(200)).body;
-    const expected = keysIn(`${RECORDING} subresource_uris`);
+    const expected = keysOf(shapes.SINGLE_RECORDING);
 
     expect(keysOf(await single())).toEqual(expected);
     await fail(service, id);
@@ -103,7 +84,7 @@ describe('the contract: exactly these keys (D3)', () => {
     await transcribe(service, id);
     const recording = await single();
     expect(keysOf(recording)).toEqual(expected);
-    expect(keysOf(recording.features)).toEqual(keysIn('speech_seconds no_speech'));
+    expect(keysOf(recording.features)).toEqual(keysOf(shapes.FEATURES));
     expect(keysOf(recording.subresource_uris)).toEqual(['transcription']);
   });
 
@@ -112,7 +93,7 @@ describe('the contract: exactly these keys (D3)', () => {
     await again();
     const { body } = await again();
 
-    expect(keysOf(body)).toEqual(keysIn(`${RECORDING} subresource_uris code`));
+    expect(keysOf(body)).toEqual(keysOf(shapes.CREATED_RECORDING));
   });
 
   it('words of a transcription', async () => {
@@ -155,8 +136,8 @@ describe('the contract: exactly these keys (D3)', () => {
       const event = JSON.parse(text);
 
       expect(event).toStrictEqual({
-        ...TRANSCRIBED_EVENT,
-        recording: { ...TRANSCRIBED_EVENT.recording, id, duration: 2.5, format: 'wav', identity: null },
+        ...shapes.TRANSCRIBED_EVENT,
+        recording: { ...shapes.TRANSCRIBED_EVENT.recording, id, duration: 2.5, format: 'wav', identity: null },
       });
       expect(Object.keys(event)).toEqual(['event', 'timestamp', 'recording']);
       expect(Object.keys(event.recording)).toEqual(
@@ -172,8 +153,8 @@ describe('the contract: exactly these keys (D3)', () => {
       const event = JSON.parse(text);
 
       expect(event).toStrictEqual({
-        ...FAILED_EVENT,
-        recording: { ...FAILED_EVENT.recording, id, identity: null },
+        ...shapes.FAILED_EVENT,
+        recording: { ...shapes.FAILED_EVENT.recording, id, identity: null },
         error: { code: 'TRANSCRIPTION_FAILED', message: 'It “cannot” be decoded\n' },
       });
       expect(Object.keys(event)).toEqual(['event', 'timestamp', 'recording', 'error']);

@@ -3,6 +3,21 @@
  * and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
  */
 import { SCOPES } from '../../../src/access/scopes.js';
+import type { CreatedAccessTokenView } from '../../../src/modules/access-tokens/access-token.presenter.js';
+import type { AccountView, UsagePeriodView } from '../../../src/modules/account/account.presenter.js';
+import type {
+  ApiKeyView,
+  CreatedApiKeyView,
+  SingleApiKeyView,
+} from '../../../src/modules/api-keys/api-key.presenter.js';
+import type { RecordingFeatures } from '../../../src/modules/recordings/recording.entity.js';
+import type {
+  CreatedRecordingView,
+  RecordingView,
+  SingleRecordingView,
+} from '../../../src/modules/recordings/recording.presenter.js';
+import type { TranscriptionView } from '../../../src/modules/transcriptions/transcription.presenter.js';
+import type { CreatedWebhookView, WebhookView } from '../../../src/modules/webhooks/webhook.presenter.js';
 
 /** The three forms of D2. */
 export const RESOURCE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/;
@@ -10,6 +25,9 @@ const CREATION_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const EVENT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 /** D1: a UUIDv7 in canonical form. */
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** Exactly the fields of a view: one that is added or removed there, and not here, is a type error. */
+type Shape<View> = Record<keyof View, unknown>;
 
 /** A value that passes `test`; `toStrictEqual` shows `name` where it does not. */
 function matching(name: string, test: (value: unknown) => boolean): unknown {
@@ -53,7 +71,7 @@ const USAGE_PERIOD = {
   recordings_count: integer,
   total_duration_seconds: number,
   storage_used_bytes: integer,
-};
+} satisfies Shape<UsagePeriodView>;
 
 export const ACCOUNT = {
   id,
@@ -65,7 +83,7 @@ export const ACCOUNT = {
   updated_at: resourceTime,
   usage: { current_month: USAGE_PERIOD, previous_month: USAGE_PERIOD },
   uri: '/v1/account',
-};
+} satisfies Shape<AccountView>;
 
 export const API_KEY = {
   id,
@@ -80,10 +98,10 @@ export const API_KEY = {
   created_at: resourceTime,
   updated_at: resourceTime,
   uri: pathOf('/v1/account/api-keys/'),
-};
+} satisfies Shape<ApiKeyView>;
 
 /** The addition of D11. */
-export const SINGLE_API_KEY = { ...API_KEY, description: orNull(text) };
+export const SINGLE_API_KEY = { ...API_KEY, description: orNull(text) } satisfies Shape<SingleApiKeyView>;
 
 export const CREATED_API_KEY = {
   id,
@@ -96,7 +114,7 @@ export const CREATED_API_KEY = {
   created_at: creationTime,
   uri: API_KEY.uri,
   code: 'API_KEY_CREATED',
-};
+} satisfies Shape<CreatedApiKeyView>;
 
 export const CREATED_ACCESS_TOKEN = {
   token: like('a JWT', /^[\w-]+\.[\w-]+\.[\w-]+$/),
@@ -104,7 +122,7 @@ export const CREATED_ACCESS_TOKEN = {
   scopes: [],
   expires_at: creationTime,
   code: 'ACCESS_TOKEN_CREATED',
-};
+} satisfies Shape<CreatedAccessTokenView>;
 
 export const WEBHOOK = {
   id,
@@ -114,7 +132,7 @@ export const WEBHOOK = {
   created_at: resourceTime,
   updated_at: resourceTime,
   uri: pathOf('/v1/webhooks/'),
-};
+} satisfies Shape<WebhookView>;
 
 export const CREATED_WEBHOOK = {
   id,
@@ -125,7 +143,7 @@ export const CREATED_WEBHOOK = {
   created_at: creationTime,
   uri: WEBHOOK.uri,
   code: 'WEBHOOK_CONFIGURED',
-};
+} satisfies Shape<CreatedWebhookView>;
 
 export const RECORDING = {
   id,
@@ -151,16 +169,19 @@ export const RECORDING = {
   updated_at: resourceTime,
   processed_at: orNull(resourceTime),
   uri: pathOf('/v1/recordings/'),
-};
+} satisfies Shape<RecordingView>;
 
 export const SINGLE_RECORDING = {
   ...RECORDING,
   subresource_uris: { transcription: pathOf('/v1/recordings/', '/transcription') },
-};
+} satisfies Shape<SingleRecordingView>;
 
-export const CREATED_RECORDING = { ...SINGLE_RECORDING, code: 'RECORDING_CREATED' };
+export const CREATED_RECORDING = {
+  ...SINGLE_RECORDING,
+  code: 'RECORDING_CREATED',
+} satisfies Shape<CreatedRecordingView>;
 
-export const FEATURES = { speech_seconds: orNull(number), no_speech: boolean };
+export const FEATURES = { speech_seconds: orNull(number), no_speech: boolean } satisfies Shape<RecordingFeatures>;
 
 export const TRANSCRIPTION = {
   id,
@@ -176,7 +197,7 @@ export const TRANSCRIPTION = {
   created_at: resourceTime,
   updated_at: resourceTime,
   uri: pathOf('/v1/recordings/', '/transcription'),
-};
+} satisfies Shape<TranscriptionView>;
 
 export const WORD = { word: text, start: number, end: number, confidence: orNull(fraction) };
 
