@@ -3,12 +3,12 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import { AppModule } from './app.module.js';
+import { serveOpenApi } from './app.openapi.js';
 import { extensions } from './extensions.js';
 import { Gate } from './guards/gate.middleware.js';
 import { Env } from './platform/config/env.js';
-import { NotFoundError } from './platform/errors/errors.js';
+import { UnknownPathError } from './platform/errors/errors.js';
 import { ErrorFilter } from './platform/http/output/error.filter.js';
-import { serveOpenApi } from './platform/http/output/openapi.js';
 import { validateRequestLine } from './platform/http/server/request-line.js';
 import { BoundedExpressAdapter } from './platform/http/server/express.adapter.js';
 import { securityHeaders } from './platform/http/server/security-headers.js';
@@ -48,7 +48,12 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
 
 /** A worker answers for its health and its figures and for nothing else (D31). */
 function refuseBusiness(request: Request, _response: Response, next: NextFunction): void {
-  next(/^\/(health\/|metrics$)/.test(request.path) ? undefined : new NotFoundError('path'));
+  const served = /^\/(health\/|metrics$)/.test(request.path);
+  next(
+    served
+      ? undefined
+      : new UnknownPathError('No such path. This process is a worker and serves /health and /metrics only.'),
+  );
 }
 
 /** What CORS has not answered; no credentials are needed to ask (D6). */

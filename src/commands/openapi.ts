@@ -1,8 +1,8 @@
 /** `npm run openapi`: writes the description of the API to standard output. Needs no database. */
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from '../app.module.js';
+import { describeApi } from '../app.openapi.js';
 import { readEnv } from '../platform/config/env.js';
-import { describeApi } from '../platform/http/output/openapi.js';
 
 const env = readEnv({
   DATABASE_URL: 'postgres://unused',

@@ -73,7 +73,7 @@ describe('the contract: exactly these keys (D3)', () => {
   });
 
   it('a recording in every state, and what it holds', async () => {
-    const id = await upload(caller);
+    const id = await upload(client);
     const single = async () => (await client.get(`/v1/recordings/${id}`).expect(200)).body;
     const expected = keysOf(shapes.SINGLE_RECORDING);
 

@@ -306,8 +306,12 @@ describe('errors', () => {
       [`/v1/recordings/${randomUUID()}`, 'put'],
       [`/v1/recordings/${randomUUID()}/retry`, 'get'],
       [`/v1/recordings/${randomUUID()}/transcription`, 'delete'],
-    ])('so is %s by a method that it does not have (%s)', async (path, method) => {
-      expectError(await request(service.url)[method](path).set(client.headers), 'NotFoundError');
+    ])('so is %s by a method that it does not have (%s), which the message says', async (path, method) => {
+      const answer = await request(service.url)[method](path).set(client.headers);
+      expectError(answer, 'NotFoundError');
+      expect(answer.body.error.message).toMatch(
+        new RegExp(`^${method.toUpperCase()} is not supported on this path. Use`),
+      );
     });
 
     it('takes a token of the account, or of the address, and is 429 when there is none', async () => {
@@ -335,6 +339,7 @@ describe('errors', () => {
         status: 404,
         body: { error: { code: 3001, type: 'NotFoundError', details: {} } },
       });
+      expect(answer.body.error.message).toBe('No such path. The API is under /v1; see /docs.');
       expect(answer.headers).not.toHaveProperty('x-ratelimit-limit');
     });
   });

@@ -3,6 +3,8 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
+import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { CreatedAccessTokenView, presentCreatedAccessToken } from './access-token.presenter.js';
 import { CreateAccessTokenDto, DEFAULT_LIFETIME } from './access-tokens.dto.js';
 import { AccessTokensService } from './access-tokens.service.js';
@@ -12,8 +14,15 @@ import { AccessTokensService } from './access-tokens.service.js';
 export class AccessTokensController {
   constructor(private readonly tokens: AccessTokensService) {}
 
-  /** Create an access token with which one end user may upload. */
+  /**
+   * Create an access token
+   *
+   * @remarks
+   * Creates a token with which the app of one end user uploads recordings and can do nothing else. The response is the
+   * only one that shows the token.
+   */
   @Post()
+  @ApiErrors(new InvalidRequestError({ field: 'identity', reason: 'is required' }))
   @RequireScope('recordings:write')
   async create(
     @CurrentPrincipal() { accountId }: Principal,

@@ -11,7 +11,12 @@ import { AccountService } from './account.service.js';
 export class AccountController {
   constructor(private readonly accounts: AccountService) {}
 
-  /** Get the account, with its usage of this month and the last. */
+  /**
+   * Get the account
+   *
+   * @remarks
+   * Returns the account that the credentials belong to, with its usage of the current and the previous month (UTC).
+   */
   @Get()
   @RequireScope('account:read')
   async get(@CurrentPrincipal() { accountId }: Principal): Promise<AccountView> {

@@ -4,6 +4,13 @@ import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import {
+  InvalidRequestError,
+  LimitExceededError,
+  NotFoundError,
+  PermissionError,
+} from '../../platform/errors/errors.js';
+import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import {
   ApiKeyPage,
   CreatedApiKeyView,
   presentApiKeyPage,
@@ -19,15 +26,31 @@ import { ApiKeysService } from './api-keys.service.js';
 export class ApiKeysController {
   constructor(private readonly keys: ApiKeysService) {}
 
-  /** List the API keys. */
+  /**
+   * List API keys
+   *
+   * @remarks
+   * Returns the API keys of the account, newest first. Revoked keys are listed only with `status=revoked`.
+   */
   @Get()
   @RequireScope('account:read')
   async list(@CurrentPrincipal() { accountId }: Principal, @Query() query: ListApiKeysQuery): Promise<ApiKeyPage> {
     return presentApiKeyPage(query, await this.keys.list(accountId, query));
   }
 
-  /** Create an API key. The answer shows its secret for the only time. */
+  /**
+   * Create an API key
+   *
+   * @remarks
+   * The response is the only one that shows `api_key` and `api_secret`. A new key can hold only scopes that the creating
+   * key holds. An account can have 100 active keys.
+   */
   @Post()
+  @ApiErrors(
+    new InvalidRequestError({ field: 'name', reason: 'is required' }),
+    new LimitExceededError('active API keys', 100),
+    new PermissionError('webhooks:write', 'A key without the scope webhooks:write cannot give it to another key.'),
+  )
   @RequireScope('account:write')
   async create(
     @CurrentPrincipal() { accountId, scopes }: Principal,
@@ -37,15 +60,29 @@ export class ApiKeysController {
     return presentCreatedApiKey(key, secret);
   }
 
-  /** Get an API key. */
+  /**
+   * Get an API key
+   *
+   * @remarks
+   * Returns the key and its description, also after it was revoked. The secret is never shown again.
+   * @param id Identifier of the API key.
+   */
   @Get(':key_id')
+  @ApiErrors(new NotFoundError('API key'))
   @RequireScope('account:read')
   async get(@CurrentPrincipal() { accountId }: Principal, @Param('key_id') id: string): Promise<SingleApiKeyView> {
     return presentSingleApiKey(await this.keys.get(accountId, id));
   }
 
-  /** Revoke an API key, at once and for good. */
+  /**
+   * Revoke an API key
+   *
+   * @remarks
+   * Revokes the key at once and permanently: the next request with it is refused. A key can revoke itself.
+   * @param id Identifier of the API key.
+   */
   @Delete(':key_id')
+  @ApiErrors(new NotFoundError('API key'))
   @HttpCode(204)
   @RequireScope('account:write')
   async revoke(@CurrentPrincipal() { accountId }: Principal, @Param('key_id') id: string): Promise<void> {

@@ -1,20 +1,18 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsOptional, ValidateIf } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { type Scope, SCOPES } from '../../access/scopes.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IsFutureInstant, IsText } from '../../platform/http/input/rules.js';
+import { IsFilter, IsFutureInstant, IsListOf, IsOmittable, IsText } from '../../platform/http/input/rules.js';
 import { API_KEY_STATUSES, type ApiKeyStatus } from './api-key.entity.js';
 
-const SCOPES_RULE = { message: `$property must be a list of at least one of ${SCOPES.join(', ')}, without repeats` };
-
 export class CreateApiKeyDto {
-  /** What the key is for. */
+  /** Name of the key. */
   @ApiProperty({ example: 'Phone app' })
   @IsText(1, 100)
   name: string;
 
   /**
-   * More words on that.
+   * Optional description.
    * @example Uploads from the phone app
    */
   @IsOptional()
@@ -22,18 +20,15 @@ export class CreateApiKeyDto {
   description?: string | null;
 
   /**
-   * Those of the creating key when left out; never more than those.
+   * Scopes of the key, all of which the creating key must hold. Defaults to the scopes of the creating key.
    * @example ["recordings:read", "recordings:write"]
    */
-  @ValidateIf((dto: CreateApiKeyDto) => dto.scopes !== undefined)
-  @IsArray(SCOPES_RULE)
-  @ArrayNotEmpty(SCOPES_RULE)
-  @ArrayUnique(SCOPES_RULE)
-  @IsIn(SCOPES, { each: true, ...SCOPES_RULE })
+  @IsOmittable()
+  @IsListOf(SCOPES, 'a scope')
   scopes?: Scope[];
 
   /**
-   * When the key stops working; never when left out.
+   * Time at which the key expires, as ISO 8601 with a zone. A key without it does not expire.
    * @example 2030-01-31T12:00:00Z
    */
   @IsOptional()
@@ -42,8 +37,8 @@ export class CreateApiKeyDto {
 }
 
 export class ListApiKeysQuery extends PageQuery {
-  /** Without it, all keys that are not revoked. */
-  @ValidateIf((query: ListApiKeysQuery) => query.status !== undefined)
-  @IsIn(API_KEY_STATUSES, { message: `$property must be one of ${API_KEY_STATUSES.join(', ')}` })
+  /** Lists only keys with this status. By default, all keys but the revoked ones. */
+  @IsOmittable()
+  @IsFilter(API_KEY_STATUSES)
   status?: ApiKeyStatus;
 }

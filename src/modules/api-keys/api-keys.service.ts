@@ -78,7 +78,8 @@ export class ApiKeysService {
   async create(accountId: string, creatorScopes: readonly Scope[], dto: CreateApiKeyDto) {
     const scopes = dto.scopes ?? [...creatorScopes];
     const exceeding = scopes.find((scope) => !creatorScopes.includes(scope));
-    if (exceeding) throw new PermissionError(exceeding, `A key without the scope ${exceeding} cannot give it away.`);
+    if (exceeding)
+      throw new PermissionError(exceeding, `A key without the scope ${exceeding} cannot give it to another key.`);
     const { key, secret } = makeKeyPair();
     const now = new Date();
     const created = this.keys.create({

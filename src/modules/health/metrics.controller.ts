@@ -20,7 +20,8 @@ export class MetricsController {
   @Get()
   @Public()
   async scrape(@Req() request: Request, @Res() response: Response): Promise<void> {
-    if (!this.isAllowed(request)) throw new AuthenticationError();
+    if (!this.isAllowed(request))
+      throw new AuthenticationError('Send the METRICS_TOKEN of this service as a Bearer token.');
     response.setHeader('Content-Type', this.metrics.registry.contentType);
     response.end(await this.metrics.registry.metrics());
   }

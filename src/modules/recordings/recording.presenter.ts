@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio/audio-formats.js';
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
@@ -15,13 +15,18 @@ import {
 const EXAMPLE_ID = '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60';
 const EXAMPLE_TENANT = '019aa5c0-4a7e-7cc4-9d5e-3f1f0a6f1c2d';
 
-class FeaturesView {
-  @ApiProperty({ type: Number, nullable: true, example: 9.7 })
-  speech_seconds: number | null;
-
-  @ApiProperty({ example: false })
-  no_speech: boolean;
-}
+/** Written out, because `nullable` beside a reference to a schema does not allow null in OpenAPI 3.0. */
+const FEATURES: ApiPropertyOptions = {
+  type: 'object',
+  nullable: true,
+  selfRequired: true,
+  required: ['speech_seconds', 'no_speech'],
+  properties: {
+    speech_seconds: { type: 'number', nullable: true, description: 'Seconds of speech, if the engine tells.' },
+    no_speech: { type: 'boolean', description: 'Whether nobody speaks.' },
+  },
+  example: { speech_seconds: 9.7, no_speech: false },
+};
 
 export class RecordingView {
   @ApiProperty({ example: EXAMPLE_ID, format: 'uuid' })
@@ -50,6 +55,7 @@ export class RecordingView {
   @ApiProperty({ type: 'integer', example: 88_211 })
   file_size_bytes: number;
 
+  /** Container, recognised by its content. */
   @ApiProperty({ enum: AUDIO_FORMAT_NAMES })
   audio_format: AudioFormat;
 
@@ -67,10 +73,11 @@ export class RecordingView {
   @ApiProperty({ type: String, nullable: true, example: 'opus' })
   audio_codec: string | null;
 
-  @ApiProperty({ enum: RECORDING_STATUSES })
+  @ApiProperty({ enum: RECORDING_STATUSES, example: 'transcribed' })
   status: RecordingStatus;
 
-  @ApiProperty({ type: FeaturesView, nullable: true })
+  /** Facts found in the audio; null until the recording is transcribed. */
+  @ApiProperty(FEATURES)
   features: RecordingFeatures | null;
 
   @ApiProperty({ type: String, nullable: true, example: '203.0.113.9' })

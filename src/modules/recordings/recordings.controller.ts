@@ -1,10 +1,26 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiBody, ApiConsumes, ApiCreatedResponse, ApiHeader, type ApiHeaderOptions, ApiTags } from '@nestjs/swagger';
+import {
+  ApiAcceptedResponse,
+  ApiBody,
+  ApiConsumes,
+  ApiCreatedResponse,
+  ApiHeader,
+  type ApiHeaderOptions,
+  ApiTags,
+} from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { AllowAccessToken, RequireScope } from '../../access/access.decorators.js';
 import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio/audio-formats.js';
+import {
+  ConflictError,
+  InvalidRequestError,
+  MalformedRequestError,
+  NotFoundError,
+  PayloadTooLargeError,
+} from '../../platform/errors/errors.js';
+import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { Spool } from '../../platform/storage/spool.js';
 import { readUploadForm } from './upload/upload-form.js';
 import { UploadService, type UploadContext } from './upload/upload.service.js';
@@ -28,10 +44,18 @@ const UPLOAD_FORM = {
       file: {
         type: 'string',
         format: 'binary',
-        description: `Audio in ${AUDIO_FORMAT_LIST}, at most ${MAX_FILE_BYTES} bytes.`,
+        description: `Audio in ${AUDIO_FORMAT_LIST}, at most 25 MB (${MAX_FILE_BYTES.toLocaleString('en-US')} bytes).`,
       },
-      custom_tags: { type: 'string', description: 'A JSON object of strings.', example: '{"ticket":"T-1042"}' },
-      language: { type: 'string', description: 'The English name of the language spoken.', example: 'english' },
+      custom_tags: {
+        type: 'string',
+        description: 'Your own tags, as a JSON object of strings.',
+        example: '{"ticket":"T-1042"}',
+      },
+      language: {
+        type: 'string',
+        description: 'English name of the language spoken. Detected or assumed by the engine when omitted.',
+        example: 'english',
+      },
     },
   },
 };
@@ -39,22 +63,36 @@ const UPLOAD_FORM = {
 const IDEMPOTENCY_KEY: ApiHeaderOptions = {
   name: 'Idempotency-Key',
   required: false,
-  description: 'Makes repeating the upload safe for 24 h.',
+  description: 'Identifies the upload for 24 hours: repeated with the same key, it creates no second recording.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: String.raw`^[\x20-\x7e]*$` },
 };
 
+/** Fields of a recording that waits for its transcription. */
+const PROCESSING = { status: 'processing', features: null, processed_at: null };
+
 const UPLOADED = {
   type: CreatedRecordingView,
+  example: PROCESSING,
   headers: {
-    Location: { description: "The recording's path.", required: true, schema: { type: 'string' as const } },
+    Location: { description: 'Path of the recording.', required: true, schema: { type: 'string' as const } },
     'Idempotent-Replayed': {
-      description: '`true` when this upload came before, with the same Idempotency-Key.',
+      description: 'Present when an earlier upload with the same Idempotency-Key created the recording.',
       schema: { type: 'string' as const, enum: ['true'] },
     },
   },
 };
 
-/** A longer User-Agent header is cut off. */
+const NO_RECORDING = new NotFoundError('recording');
+const UPLOAD_ERRORS = [
+  new InvalidRequestError({ field: 'file', reason: `must be audio in ${AUDIO_FORMAT_LIST}; this looks like M4A` }),
+  new MalformedRequestError(
+    'An upload must be multipart/form-data with a part named "file". With curl: -F file=@note.ogg',
+  ),
+  new ConflictError('This Idempotency-Key was used for an upload with other contents.'),
+  new PayloadTooLargeError('The file', MAX_FILE_BYTES),
+];
+
+/** Longer user agents are cut off. */
 const MAX_USER_AGENT = 512;
 
 @ApiTags('Recordings')
@@ -66,13 +104,20 @@ export class RecordingsController {
     private readonly spool: Spool,
   ) {}
 
-  /** Upload a voice note. It is answered once the audio is safely stored; the transcription follows. */
+  /**
+   * Upload a recording
+   *
+   * @remarks
+   * Stores a voice note and starts its transcription. The response is sent as soon as the audio is stored; get the
+   * recording, or create a webhook, to learn when its status becomes `transcribed` or `failed`.
+   */
   @Post()
   @AllowAccessToken('recordings:write')
   @ApiConsumes('multipart/form-data')
   @ApiBody(UPLOAD_FORM)
   @ApiHeader(IDEMPOTENCY_KEY)
   @ApiCreatedResponse(UPLOADED)
+  @ApiErrors(...UPLOAD_ERRORS)
   async upload(
     @CurrentPrincipal() principal: Principal,
     @Req() request: Request,
@@ -90,7 +135,12 @@ export class RecordingsController {
     }
   }
 
-  /** List the recordings, newest first. */
+  /**
+   * List recordings
+   *
+   * @remarks
+   * Returns the recordings of the account, newest first. Filters can be combined.
+   */
   @Get()
   @RequireScope('recordings:read')
   async list(
@@ -101,8 +151,15 @@ export class RecordingsController {
     return presentRecordingPage(query, await this.recordings.list(accountId, query));
   }
 
-  /** Get a recording. */
+  /**
+   * Get a recording
+   *
+   * @remarks
+   * Returns the recording and its status.
+   * @param id Identifier of the recording.
+   */
   @Get(':recording_id')
+  @ApiErrors(NO_RECORDING)
   @RequireScope('recordings:read')
   async get(
     @CurrentPrincipal() { accountId }: Principal,
@@ -111,8 +168,16 @@ export class RecordingsController {
     return presentSingleRecording(await this.recordings.get(accountId, id));
   }
 
-  /** Transcribe a failed recording once more. */
+  /**
+   * Retry a recording
+   *
+   * @remarks
+   * Transcribes a recording with the status `failed` again.
+   * @param id Identifier of the recording.
+   */
   @Post(':recording_id/retry')
+  @ApiAcceptedResponse({ type: SingleRecordingView, example: PROCESSING })
+  @ApiErrors(NO_RECORDING, new ConflictError('Only a recording with the status failed can be retried.'))
   @HttpCode(202)
   @RequireScope('recordings:write')
   async retry(
@@ -122,8 +187,15 @@ export class RecordingsController {
     return presentSingleRecording(await this.recordings.retry(accountId, id));
   }
 
-  /** Delete a recording, its transcription and its audio. */
+  /**
+   * Delete a recording
+   *
+   * @remarks
+   * Deletes the recording, its transcription and its audio, whatever its status.
+   * @param id Identifier of the recording.
+   */
   @Delete(':recording_id')
+  @ApiErrors(NO_RECORDING)
   @HttpCode(204)
   @RequireScope('recordings:write')
   async delete(@CurrentPrincipal() { accountId }: Principal, @Param('recording_id') id: string): Promise<void> {

@@ -1,27 +1,27 @@
-import { IsIn, ValidateIf } from 'class-validator';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IsDay } from '../../platform/http/input/rules.js';
+import { IsDay, IsFilter, IsOmittable } from '../../platform/http/input/rules.js';
 import { RECORDING_STATUSES, type RecordingStatus } from './recording.entity.js';
 
 export class ListRecordingsQuery extends PageQuery {
-  @ValidateIf((query: ListRecordingsQuery) => query.status !== undefined)
-  @IsIn(RECORDING_STATUSES, { message: `$property must be one of ${RECORDING_STATUSES.join(', ')}` })
+  /** Lists only recordings with this status. */
+  @IsOmittable()
+  @IsFilter(RECORDING_STATUSES)
   status?: RecordingStatus;
 
   /**
-   * First UTC day, inclusive.
+   * First day of creation (UTC), inclusive.
    * @example 2026-11-01
    */
-  @ValidateIf((query: ListRecordingsQuery) => query.date_from !== undefined)
+  @IsOmittable()
   @IsDay()
   date_from?: string;
 
   /**
-   * Last UTC day, inclusive.
+   * Last day of creation (UTC), inclusive.
    * @example 2026-11-30
    */
-  @ValidateIf((query: ListRecordingsQuery) => query.date_to !== undefined)
+  @IsOmittable()
   @IsDay()
   date_to?: string;
 }

@@ -3,6 +3,8 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
+import { InvalidRequestError, LimitExceededError, NotFoundError } from '../../platform/errors/errors.js';
+import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import {
   CreatedWebhookView,
   presentCreatedWebhook,
@@ -14,20 +16,35 @@ import {
 import { CreateWebhookDto, ListWebhooksQuery, UpdateWebhookDto } from './webhooks.dto.js';
 import { WebhooksService } from './webhooks.service.js';
 
+const NO_WEBHOOK = new NotFoundError('webhook');
+const INVALID_URL = new InvalidRequestError({ field: 'url', reason: 'must be an absolute http or https URL' });
+
 @ApiTags('Webhooks')
 @Controller('v1/webhooks')
 export class WebhooksController {
   constructor(private readonly webhooks: WebhooksService) {}
 
-  /** List the webhooks. */
+  /**
+   * List webhooks
+   *
+   * @remarks
+   * Returns the webhooks of the account, newest first.
+   */
   @Get()
   @RequireScope('webhooks:read')
   async list(@CurrentPrincipal() { accountId }: Principal, @Query() query: ListWebhooksQuery): Promise<WebhookPage> {
     return presentWebhookPage(query, await this.webhooks.list(accountId, query));
   }
 
-  /** Create a webhook. The answer shows its secret for the only time. */
+  /**
+   * Create a webhook
+   *
+   * @remarks
+   * Sends a signed request to the URL for each event of the chosen types from now on. The response is the only one that
+   * shows the secret. An account can have 50 webhooks.
+   */
   @Post()
+  @ApiErrors(INVALID_URL, new LimitExceededError('webhooks', 50))
   @RequireScope('webhooks:write')
   async create(
     @CurrentPrincipal() { accountId }: Principal,
@@ -37,15 +54,30 @@ export class WebhooksController {
     return presentCreatedWebhook(webhook, secret);
   }
 
-  /** Get a webhook. */
+  /**
+   * Get a webhook
+   *
+   * @remarks
+   * Returns the webhook without its secret.
+   * @param id Identifier of the webhook.
+   */
   @Get(':webhook_id')
+  @ApiErrors(NO_WEBHOOK)
   @RequireScope('webhooks:read')
   async get(@CurrentPrincipal() { accountId }: Principal, @Param('webhook_id') id: string): Promise<WebhookView> {
     return presentWebhook(await this.webhooks.get(accountId, id));
   }
 
-  /** Update a webhook. Secret and status are kept when left out. */
+  /**
+   * Update a webhook
+   *
+   * @remarks
+   * Replaces the URL and the event types. The secret and the status are kept when omitted. Disabling a webhook fails its
+   * pending deliveries.
+   * @param id Identifier of the webhook.
+   */
   @Put(':webhook_id')
+  @ApiErrors(INVALID_URL, NO_WEBHOOK)
   @RequireScope('webhooks:write')
   async update(
     @CurrentPrincipal() { accountId }: Principal,
@@ -55,8 +87,15 @@ export class WebhooksController {
     return presentWebhook(await this.webhooks.update(accountId, id, dto));
   }
 
-  /** Delete a webhook and what is still on its way to it. */
+  /**
+   * Delete a webhook
+   *
+   * @remarks
+   * Deletes the webhook and its pending deliveries.
+   * @param id Identifier of the webhook.
+   */
   @Delete(':webhook_id')
+  @ApiErrors(NO_WEBHOOK)
   @HttpCode(204)
   @RequireScope('webhooks:write')
   async delete(@CurrentPrincipal() { accountId }: Principal, @Param('webhook_id') id: string): Promise<void> {

@@ -1,53 +1,55 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsString, ValidateIf } from 'class-validator';
 import { PageQuery } from '../../platform/http/page.js';
-import { IsText } from '../../platform/http/input/rules.js';
-import { MAX_URL_CHARACTERS } from './sending/address-rules.js';
+import { IsFilter, IsListOf, IsOmittable, IsOneOf, IsText, IsValid } from '../../platform/http/input/rules.js';
+import { MAX_URL_CHARACTERS, malformedUrl } from './sending/address-rules.js';
 import { EVENT_KINDS, type EventKind } from './events/webhook-event.entity.js';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 
-const EVENTS_RULE = {
-  message: `$property must be a list of at least one of ${EVENT_KINDS.join(', ')}, without repeats`,
-};
-const STATUS_RULE = { message: `$property must be one of ${WEBHOOK_STATUSES.join(', ')}` };
+/** The URL's own text. Where it may point to depends on the operator's settings, and is the service's to check. */
+function IsWebhookUrl(): PropertyDecorator {
+  return applyDecorators(
+    IsValid('isWebhookUrl', (value) =>
+      typeof value === 'string' ? malformedUrl(value) : 'must be an absolute http or https URL',
+    ),
+    ApiProperty({ maxLength: MAX_URL_CHARACTERS }),
+  );
+}
 
 export class CreateWebhookDto {
   /**
-   * Absolute http or https URL, at most 2048 characters, on a public address.
+   * Absolute http or https URL with a public host, at most 2048 characters long.
    * @example https://hooks.example.com/voice-notes
    */
-  @IsString({ message: '$property must be a URL' })
-  @ApiProperty({ maxLength: MAX_URL_CHARACTERS })
+  @IsWebhookUrl()
   url: string;
 
   /**
-   * What to be told of.
+   * Event types to subscribe to.
    * @example ["recording.transcribed", "recording.failed"]
    */
-  @IsArray(EVENTS_RULE)
-  @ArrayNotEmpty(EVENTS_RULE)
-  @ArrayUnique(EVENTS_RULE)
-  @IsIn(EVENT_KINDS, { each: true, ...EVENTS_RULE })
+  @IsListOf(EVENT_KINDS, 'an event type')
   events: EventKind[];
 
   /**
-   * Signs the deliveries; made up (`whsec_…`) or kept when left out.
+   * Secret that signs the requests. Generated (`whsec_…`) on create and kept on update when omitted.
    * @example a-secret-of-at-least-16-characters
    */
-  @ValidateIf((dto: CreateWebhookDto) => dto.secret !== undefined)
+  @IsOmittable()
   @IsText(16, 256)
   secret?: string;
 }
 
 export class UpdateWebhookDto extends CreateWebhookDto {
-  /** Kept when left out. */
-  @ValidateIf((dto: UpdateWebhookDto) => dto.status !== undefined)
-  @IsIn(WEBHOOK_STATUSES, STATUS_RULE)
+  /** Disable the webhook, or activate it again. Kept when omitted. */
+  @IsOmittable()
+  @IsOneOf(WEBHOOK_STATUSES)
   status?: WebhookStatus;
 }
 
 export class ListWebhooksQuery extends PageQuery {
-  @ValidateIf((query: ListWebhooksQuery) => query.status !== undefined)
-  @IsIn(WEBHOOK_STATUSES, STATUS_RULE)
+  /** Lists only webhooks with this status. */
+  @IsOmittable()
+  @IsFilter(WEBHOOK_STATUSES)
   status?: WebhookStatus;
 }

@@ -18,14 +18,14 @@ export interface BrokenRule {
   reason: string;
 }
 
-/** One message for every cause, so that a guesser learns nothing (D14). */
+/** The same message for every cause: it does not tell whether a key exists (D14). */
 export class AuthenticationError extends ApiError {
   readonly status = 401;
   readonly code = 1001;
   readonly type = 'AuthenticationError';
 
-  constructor() {
-    super('The API credentials are missing or not valid.');
+  constructor(message = 'Send a valid X-Service-API-Key and X-Service-API-Secret, or a Bearer access token.') {
+    super(message);
   }
 }
 
@@ -35,7 +35,7 @@ export class PermissionError extends ApiError {
   readonly type = 'PermissionError';
   override readonly details: Record<string, unknown>;
 
-  constructor(scope: string, message = `These credentials lack the scope ${scope}.`) {
+  constructor(scope: string, message = `This API key lacks the scope ${scope}.`) {
     super(message);
     this.details = { required_scope: scope };
   }
@@ -47,7 +47,7 @@ export class AccountSuspendedError extends ApiError {
   readonly type = 'AccountSuspendedError';
 
   constructor() {
-    super('This account is suspended.');
+    super('This account is suspended. Contact the operator of this service.');
   }
 }
 
@@ -57,10 +57,26 @@ export class InvalidRequestError extends ApiError {
   readonly type = 'ValidationError';
   override readonly details: Record<string, unknown>;
 
+  /** The message explains the first broken rule and names the fields of the others; `details.errors` holds them all. */
   constructor(first: BrokenRule, ...others: BrokenRule[]) {
-    super(`${first.field} ${first.reason}`);
+    super([sentence(first), ...alsoWrong(others)].join(' '));
     this.details = { ...first, errors: [first, ...others] };
   }
+}
+
+/** Fields that a message names beside the first: a body may have thousands that are unknown. */
+const MAX_NAMED_FIELDS = 3;
+
+/** Reasons are predicates (`must be …`), or sentences that begin with a capital or a quotation mark. */
+function sentence({ field, reason }: BrokenRule): string {
+  return `${field}${/^["A-Z]/.test(reason) ? ':' : ''} ${reason}.`;
+}
+
+function alsoWrong(others: BrokenRule[]): string[] {
+  if (others.length === 0) return [];
+  const named = others.slice(0, MAX_NAMED_FIELDS).map(({ field }) => field);
+  const unnamed = others.length - named.length;
+  return [`Also wrong: ${named.join(', ')}${unnamed > 0 ? ` and ${unnamed} more` : ''}.`];
 }
 
 export class MalformedRequestError extends ApiError {
@@ -76,7 +92,7 @@ export class LimitExceededError extends ApiError {
   override readonly details: Record<string, unknown>;
 
   constructor(what: string, maximum: number) {
-    super(`An account holds at most ${maximum} ${what}.`);
+    super(`This account has reached the limit of ${maximum} ${what}. Remove one to add another.`);
     this.details = { maximum };
   }
 }
@@ -94,9 +110,15 @@ export class PayloadTooLargeError extends ApiError {
   override readonly details: Record<string, unknown>;
 
   constructor(what: string, maxBytes: number) {
-    super(`${what} is larger than ${maxBytes} bytes.`);
+    super(`${what} is larger than ${sizeText(maxBytes)}.`);
     this.details = { max_bytes: maxBytes };
   }
+}
+
+/** `25 MB (26,214,400 bytes)` */
+function sizeText(bytes: number): string {
+  const [size, unit] = bytes >= 1_048_576 ? [bytes / 1_048_576, 'MB'] : [bytes / 1024, 'KB'];
+  return `${size} ${unit} (${bytes.toLocaleString('en-US')} bytes)`;
 }
 
 export class NotFoundError extends ApiError {
@@ -105,7 +127,15 @@ export class NotFoundError extends ApiError {
   readonly type = 'NotFoundError';
 
   constructor(what: string) {
-    super(`There is no such ${what}.`);
+    super(`No such ${what}.`);
+  }
+}
+
+/** A path, or a method, that the service does not have. */
+export class UnknownPathError extends NotFoundError {
+  constructor(message: string) {
+    super('path');
+    this.message = message;
   }
 }
 
@@ -114,7 +144,7 @@ export class TranscriptionNotReadyError extends NotFoundError {
 
   constructor() {
     super('transcription');
-    this.message = 'The recording is still being transcribed.';
+    this.message = 'The recording is still being transcribed. Try again later, or create a webhook.';
   }
 }
 
@@ -124,7 +154,7 @@ export class TranscriptionFailedError extends NotFoundError {
 
   constructor(reason: string) {
     super('transcription');
-    this.message = 'The recording could not be transcribed.';
+    this.message = 'The recording could not be transcribed; details.reason says why. A retry is possible.';
     this.details = { reason };
   }
 }
@@ -136,7 +166,7 @@ export class RateLimitError extends ApiError {
   override readonly details: Record<string, unknown>;
 
   constructor(override readonly retryAfter: number) {
-    super(`The rate limit is exceeded. Try again in ${retryAfter} s.`);
+    super(`Rate limit exceeded. Retry after ${seconds(retryAfter)}.`);
     this.details = { retry_after: retryAfter };
   }
 }
@@ -148,7 +178,7 @@ export class InternalError extends ApiError {
   override readonly details: Record<string, unknown>;
 
   constructor(requestId: string) {
-    super('Something went wrong on our side.');
+    super(`Internal error. Report the request id ${requestId} to the operator of this service.`);
     this.details = { request_id: requestId };
   }
 }
@@ -159,6 +189,10 @@ export class ServiceUnavailableError extends ApiError {
   readonly type = 'ServiceUnavailableError';
 
   constructor(override readonly retryAfter = 5) {
-    super('The service is unavailable for the moment.');
+    super(`The service is temporarily unavailable. Retry after ${seconds(retryAfter)}.`);
   }
+}
+
+function seconds(count: number): string {
+  return count === 1 ? '1 second' : `${count} seconds`;
 }

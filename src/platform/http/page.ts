@@ -1,28 +1,19 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { AsInteger } from './input/rules.js';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsIntegerParameter, IsOmittable } from './input/rules.js';
 
 const MAX_PAGE = 1_000_000_000;
 const MAX_LIMIT = 100;
 
 /** The two parameters that every list takes (D16); lists add their filters in a subclass. */
 export class PageQuery {
-  /** Page number, 0-indexed. */
-  @ApiPropertyOptional({ type: 'integer' })
-  @IsOptional()
-  @AsInteger()
-  @IsInt({ message: `$property must be an integer from 0 to ${MAX_PAGE}` })
-  @Min(0, { message: `$property must be an integer from 0 to ${MAX_PAGE}` })
-  @Max(MAX_PAGE, { message: `$property must be an integer from 0 to ${MAX_PAGE}` })
+  /** Page number; 0 is the first page. */
+  @IsOmittable()
+  @IsIntegerParameter(0, MAX_PAGE)
   page: number = 0;
 
-  /** Results on a page. */
-  @ApiPropertyOptional({ type: 'integer' })
-  @IsOptional()
-  @AsInteger()
-  @IsInt({ message: `$property must be an integer from 1 to ${MAX_LIMIT}` })
-  @Min(1, { message: `$property must be an integer from 1 to ${MAX_LIMIT}` })
-  @Max(MAX_LIMIT, { message: `$property must be an integer from 1 to ${MAX_LIMIT}` })
+  /** Number of results on a page. */
+  @IsOmittable()
+  @IsIntegerParameter(1, MAX_LIMIT)
   limit: number = 50;
 }
 
@@ -34,24 +25,32 @@ export interface PageResult<Item> {
 
 /** The seven fields that stand beside the collection in every page (docs/interface.md, Pages). */
 export class PageFields {
+  /** Path of this page. */
   @ApiProperty({ example: '/v1/recordings?page=0&limit=50' })
   uri: string;
 
+  /** Path of the first page. */
   @ApiProperty({ example: '/v1/recordings?page=0&limit=50' })
   first_page_uri: string;
 
-  /** Null on the last page. */
+  /** Path of the next page; null on the last page. */
+  @ApiProperty({ type: String, nullable: true, example: null })
   next_page_uri: string | null;
-  /** Null on the first page. */
+
+  /** Path of the previous page; null on the first page. */
+  @ApiProperty({ type: String, nullable: true, example: null })
   previous_page_uri: string | null;
-  /** 0-indexed. */
-  @ApiProperty({ type: 'integer' })
+
+  /** Number of this page; 0 is the first page. */
+  @ApiProperty({ type: 'integer', example: 0 })
   page: number;
+
   /** Number of results in this response. */
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', example: 1 })
   page_size: number;
-  /** Number of all matching resources. */
-  @ApiProperty({ type: 'integer' })
+
+  /** Number of results on all pages. */
+  @ApiProperty({ type: 'integer', example: 1 })
   total: number;
 }
 

@@ -355,7 +355,9 @@ describe('API keys', () => {
 
       const answer = await asking;
       expectError(answer, 'AuthenticationError');
-      expect(answer.body.error.message).toBe('The API credentials are missing or not valid.');
+      expect(answer.body.error.message).toBe(
+        'Send a valid X-Service-API-Key and X-Service-API-Secret, or a Bearer access token.',
+      );
     });
   });
 

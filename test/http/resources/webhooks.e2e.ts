@@ -109,6 +109,27 @@ describe('webhooks', () => {
       expect((await storedSecret(created.id)).plain).toBe(secret);
     });
 
+    it('names every wrong field: a bad url beside a bad event type', async () => {
+      const answer = await client.post(HOOKS, { url: 'hooks.example.com', events: ['recording.completed'] });
+
+      const { message, details } = answer.body.error;
+      expect(message).toBe('url must be an absolute http or https URL. Also wrong: events.');
+      expect(details.errors).toEqual([
+        { field: 'url', reason: 'must be an absolute http or https URL' },
+        {
+          field: 'events',
+          reason: '"recording.completed" is not an event type. Use recording.transcribed or recording.failed',
+        },
+      ]);
+    });
+
+    it('says that a missing field is required', async () => {
+      const answer = await client.post(HOOKS, { events: BOTH });
+
+      expectInvalid(answer, 'url', /^is required$/);
+      expect(answer.body.error.message).toBe('url is required.');
+    });
+
     it('may hold the same address twice', async () => {
       await create();
       await create();

@@ -51,7 +51,7 @@ describe('parseCustomTags', () => {
     '\ufeff{}',
     '{}x',
   ])('rejects %j, which is no JSON object', (text) => {
-    expect(parseCustomTags(text)).toEqual({ ok: false, reason: 'must be a JSON object' });
+    expect(parseCustomTags(text)).toEqual({ ok: false, reason: 'must be a JSON object, such as {"ticket":"T-1042"}' });
   });
 
   it.each([
@@ -77,7 +77,7 @@ describe('parseCustomTags', () => {
   it('accepts ten keys and rejects eleven', () => {
     const pairs = Array.from({ length: 11 }, (_, i): [string, string] => [`k${i}`, 'v']);
     expect(parseCustomTags(compact(pairs.slice(1)))).toMatchObject({ ok: true });
-    expect(parseCustomTags(compact(pairs))).toEqual({ ok: false, reason: 'must have at most 10 keys' });
+    expect(parseCustomTags(compact(pairs))).toEqual({ ok: false, reason: 'must have at most 10 keys; this has 11' });
   });
 
   it('counts code points in keys and values', () => {
@@ -94,7 +94,10 @@ describe('parseCustomTags', () => {
       ]);
     expect(Buffer.byteLength(longest('a'))).toBe(1024);
     expect(parseCustomTags(longest('a').replace(',', ' ,\n'))).toMatchObject({ ok: true });
-    expect(parseCustomTags(longest('"'))).toEqual({ ok: false, reason: 'must be at most 1024 bytes of JSON' });
+    expect(parseCustomTags(longest('"'))).toEqual({
+      ok: false,
+      reason: 'must be at most 1024 bytes of JSON; this is 1025',
+    });
   });
 
   it('rejects deep nesting', () => {

@@ -17,13 +17,14 @@ export function parseCustomTags(text: string): ParsedTags {
   try {
     tags = JSON.parse(text);
   } catch {
-    return { ok: false, reason: 'must be a JSON object' };
+    return { ok: false, reason: 'must be a JSON object, such as {"ticket":"T-1042"}' };
   }
   if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) {
-    return { ok: false, reason: 'must be a JSON object' };
+    return { ok: false, reason: 'must be a JSON object, such as {"ticket":"T-1042"}' };
   }
   const keys = topLevelKeys(text);
-  if (keys.length > MAX_KEYS) return { ok: false, reason: `must have at most ${MAX_KEYS} keys` };
+  if (keys.length > MAX_KEYS)
+    return { ok: false, reason: `must have at most ${MAX_KEYS} keys; this has ${keys.length}` };
 
   const pairs: string[] = [];
   for (const key of keys) {
@@ -33,8 +34,9 @@ export function parseCustomTags(text: string): ParsedTags {
     pairs.push(`${JSON.stringify(key)}:${JSON.stringify(value)}`);
   }
   const json = `{${pairs.join(',')}}`;
-  if (Buffer.byteLength(json) > MAX_JSON_BYTES) {
-    return { ok: false, reason: `must be at most ${MAX_JSON_BYTES} bytes of JSON` };
+  const bytes = Buffer.byteLength(json);
+  if (bytes > MAX_JSON_BYTES) {
+    return { ok: false, reason: `must be at most ${MAX_JSON_BYTES} bytes of JSON; this is ${bytes}` };
   }
   return { ok: true, json };
 }

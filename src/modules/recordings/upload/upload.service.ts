@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { AUDIO_FORMAT_LIST } from '../../../platform/audio/audio-formats.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { ConflictError, InvalidRequestError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
@@ -11,6 +10,7 @@ import { ObjectRemovalsService } from '../../../platform/storage/object-removals
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { detectFormat } from '../audio/formats/audio-format.js';
 import { FileWindow } from '../audio/formats/file-window.js';
+import { unsupportedFormat } from '../audio/formats/other-formats.js';
 import { probeAudio } from '../audio/probes/audio-probe.js';
 import { Recording, type UploadSource } from '../recording.entity.js';
 import { RecordingAccepted } from '../recordings.events.js';
@@ -73,7 +73,7 @@ export class UploadService {
     if (file.sizeBytes === 0) throw new InvalidRequestError({ field: 'file', reason: 'must not be empty' });
     const window = new FileWindow(file.handle, file.sizeBytes);
     const format = await detectFormat(window);
-    if (!format) throw new InvalidRequestError({ field: 'file', reason: `must be audio in ${AUDIO_FORMAT_LIST}` });
+    if (!format) throw new InvalidRequestError({ field: 'file', reason: await unsupportedFormat(window) });
     const customTags = readCustomTags(fields.custom_tags);
     const language = readLanguage(fields.language);
     const facts = await probeAudio(window, format);

@@ -46,7 +46,7 @@ export class AllowedNetworks {
  * @returns null, or the rule that the URL breaks, in words that follow the field's name.
  */
 export function checkWebhookUrl(url: string, allowed: AllowedNetworks): string | null {
-  return brokenForm(url) ?? brokenTarget(new URL(url), allowed);
+  return malformedUrl(url) ?? brokenTarget(new URL(url), allowed);
 }
 
 /** Whether an address is none of the public internet's hosts. What is no address at all counts as forbidden. */
@@ -72,7 +72,7 @@ export function loopbackAddresses(name: string, allowed: AllowedNetworks): strin
 }
 
 /** Looks at the text as it was sent: the URL parser forgives most of what is refused here. */
-function brokenForm(url: string): string | null {
+export function malformedUrl(url: string): string | null {
   if (Array.from(url).length > MAX_URL_CHARACTERS) return `must be at most ${MAX_URL_CHARACTERS} characters long`;
   if (UNSAFE_CHARACTERS.test(url)) return 'must not contain white space, control characters or backslashes';
   const authority = ABSOLUTE_HTTP.exec(url)?.groups?.['authority'];

@@ -47,7 +47,7 @@ describe('ValidationPipe', () => {
 
   it('names the field and the rule that it breaks (2001)', async () => {
     const { details, status, code } = await refusal(body({ name: '' }));
-    const reason = 'must be text of 1 to 10 characters, without control characters';
+    const reason = 'must be text of 1 to 10 characters; this has 0';
     expect({ status, code }).toEqual({ status: 400, code: 2001 });
     expect(details).toEqual({ field: 'name', reason, errors: [{ field: 'name', reason }] });
   });
@@ -65,7 +65,7 @@ describe('ValidationPipe', () => {
 
   it('refuses a repeated parameter (D16)', async () => {
     const { details } = await refusal(query({ page: ['1', '2'] }));
-    expect(details).toMatchObject({ field: 'page', reason: 'must be an integer from 0 to 1000000000' });
+    expect(details).toMatchObject({ field: 'page', reason: 'may be given only once' });
   });
 
   it('keeps a message that does not begin with the name', async () => {

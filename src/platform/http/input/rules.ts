@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ValidateBy } from 'class-validator';
+import { ValidateBy, ValidateIf } from 'class-validator';
 
 /** Cc is C0, DEL and C1: they corrupt logs and terminals, and Postgres refuses NUL. */
 const CONTROL_CHARACTERS = /\p{Cc}/u;
@@ -9,38 +9,122 @@ const CONTROL_CHARACTERS = /\p{Cc}/u;
 /** Text that can be stored and shown: no control characters, no lone surrogates. */
 export const isCleanText = (value: string): boolean => !CONTROL_CHARACTERS.test(value) && value.isWellFormed();
 
-/** Clean text of `min` to `max` code points; where some is wanted, blanks alone will not do. */
-export function IsText(min: number, max: number): PropertyDecorator {
-  const rule = ValidateBy({
-    name: 'isText',
+/** Null when the value is right, else what is wrong, in words that follow the field's name. */
+type Check = (value: unknown) => string | null;
+
+/** A rule that explains itself: the check that finds a value wrong also words the message. */
+export function IsValid(name: string, check: Check): PropertyDecorator {
+  const problemOf: Check = (value) => (value === undefined ? 'is required' : check(value));
+  return ValidateBy({
+    name,
     validator: {
-      validate(value: unknown): boolean {
-        if (typeof value !== 'string' || !isCleanText(value)) return false;
-        const { length } = [...value];
-        return length >= min && length <= max && (min === 0 || value.trim() !== '');
-      },
-      defaultMessage: () => `$property must be text of ${min} to ${max} characters, without control characters`,
+      validate: (value) => problemOf(value) === null,
+      defaultMessage: (args) => `$property ${problemOf(args?.value)}`,
     },
   });
-  return applyDecorators(rule, ApiProperty({ minLength: min, maxLength: max }));
 }
 
-/** A query parameter written as a plain decimal integer; anything else stays text and breaks the integer rule. */
+/** The property may be left out. Null is a value, and breaks the other rules. */
+export const IsOmittable = (): PropertyDecorator =>
+  applyDecorators(
+    ValidateIf((_dto: object, value: unknown) => value !== undefined),
+    ApiPropertyOptional(),
+  );
+
+/** For query parameters: one that is repeated arrives as a list. */
+const once =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) ? 'may be given only once' : check(value);
+
+/** Clean text of `min` to `max` code points; where some is wanted, blanks alone will not do. */
+export function IsText(min: number, max: number): PropertyDecorator {
+  const check: Check = (value) => {
+    if (typeof value !== 'string') return `must be text of ${min} to ${max} characters`;
+    if (!isCleanText(value)) return 'must not contain control characters or lone surrogates';
+    const { length } = [...value];
+    if (length < min || length > max) return `must be text of ${min} to ${max} characters; this has ${length}`;
+    return min > 0 && value.trim() === '' ? 'must not be blank' : null;
+  };
+  return applyDecorators(IsValid('isText', check), ApiProperty({ minLength: min, maxLength: max }));
+}
+
+/** A JSON number without a fraction. @param unit is added to the message. */
+export function IsInteger(minimum: number, maximum: number, unit = ''): PropertyDecorator {
+  return applyDecorators(
+    IsValid('isInteger', integerFrom(minimum, maximum, unit && ` ${unit}`)),
+    ApiProperty({ type: 'integer', minimum, maximum }),
+  );
+}
+
+/** Reads a query parameter written as a plain decimal integer; anything else stays text and breaks the integer rule. */
 export const AsInteger = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,
   );
 
-/** A UTC day that exists, `YYYY-MM-DD`. */
+/** A query parameter that is an integer. */
+export function IsIntegerParameter(minimum: number, maximum: number): PropertyDecorator {
+  return applyDecorators(
+    AsInteger(),
+    IsValid('isIntegerParameter', once(integerFrom(minimum, maximum, ''))),
+    ApiProperty({ type: 'integer', minimum, maximum }),
+  );
+}
+
+function integerFrom(minimum: number, maximum: number, unit: string): Check {
+  return (value) => {
+    const fits = Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum;
+    return fits ? null : `must be an integer from ${minimum} to ${maximum}${unit}`;
+  };
+}
+
+/** One of a few words, in a body. */
+export function IsOneOf(values: readonly string[]): PropertyDecorator {
+  return applyDecorators(IsValid('isOneOf', oneOf(values)), ApiProperty({ enum: [...values] }));
+}
+
+/** One of a few words, as a query parameter. */
+export function IsFilter(values: readonly string[]): PropertyDecorator {
+  return applyDecorators(IsValid('isFilter', once(oneOf(values))), ApiProperty({ enum: [...values] }));
+}
+
+const oneOf =
+  (values: readonly string[]): Check =>
+  (value) =>
+    values.includes(value as string) ? null : `must be ${anyOf(values)}`;
+
+/** Some of a few words, at least one, none twice. @param noun such as `a scope`. */
+export function IsListOf(values: readonly string[], noun: string): PropertyDecorator {
+  const check: Check = (value) => {
+    if (!Array.isArray(value) || value.length === 0) return `must be a list with at least one of ${values.join(', ')}`;
+    const unknown = (value as unknown[]).find((item) => !values.includes(item as string));
+    if (unknown !== undefined) return `${shown(unknown)} is not ${noun}. Use ${anyOf(values)}`;
+    const repeated = (value as string[]).find((item, index) => value.indexOf(item) < index);
+    return repeated === undefined ? null : `must not name ${repeated} twice`;
+  };
+  const schema = ApiProperty({ enum: [...values], isArray: true, minItems: 1, uniqueItems: true });
+  return applyDecorators(IsValid('isListOf', check), schema);
+}
+
+const anyOf = (values: readonly string[]): string =>
+  values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;
+
+/** Only plain words are repeated to the client: class-validator would fill in whatever `$value` stands in a message. */
+const shown = (value: unknown): string =>
+  typeof value === 'string' && /^[\w .:-]{1,64}$/.test(value) ? `"${value}"` : 'An item of the list';
+
+/** A query parameter that is a UTC day that exists, `YYYY-MM-DD`. */
 export function IsDay(): PropertyDecorator {
-  const rule = ValidateBy({
-    name: 'isDay',
-    validator: {
-      validate: (value: unknown): boolean => typeof value === 'string' && isDay(value),
-      defaultMessage: () => '$property must be a date that exists, as YYYY-MM-DD',
-    },
-  });
-  return applyDecorators(rule, ApiProperty({ format: 'date' }));
+  const check: Check = (value) => {
+    if (typeof value !== 'string') return 'must be a date, as YYYY-MM-DD';
+    if (isDay(value)) return null;
+    const day = /^(\d{4}-\d{2}-\d{2})[T ]/.exec(value)?.[1];
+    return day !== undefined && isDay(day)
+      ? `takes a day without a time: ${day}`
+      : 'must be a date that exists, as YYYY-MM-DD';
+  };
+  return applyDecorators(IsValid('isDay', once(check)), ApiProperty({ format: 'date' }));
 }
 
 /** `new Date('2026-02-30')` is 2 March, so the day is written back and compared. Postgres has no year 0. */
@@ -52,13 +136,11 @@ function isDay(text: string): boolean {
 
 /** An instant with a zone, as ISO 8601, later than now. */
 export function IsFutureInstant(): PropertyDecorator {
-  return ValidateBy({
-    name: 'isFutureInstant',
-    validator: {
-      validate: (value: unknown): boolean => typeof value === 'string' && isFutureInstant(value),
-      defaultMessage: () => '$property must be a time in the future, as ISO 8601 such as 2030-01-31T12:00:00Z',
-    },
-  });
+  const check: Check = (value) => {
+    if (typeof value === 'string' && isFutureInstant(value)) return null;
+    return 'must be a time in the future, as ISO 8601 with a zone, such as 2030-01-31T12:00:00Z';
+  };
+  return IsValid('isFutureInstant', check);
 }
 
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;

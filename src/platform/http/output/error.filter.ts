@@ -1,13 +1,14 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { isDatabaseUnavailable } from '../../database/unavailable.js';
+import { errorBody } from '../../errors/error-body.js';
 import {
   ApiError,
   InternalError,
   MalformedRequestError,
-  NotFoundError,
   PayloadTooLargeError,
   ServiceUnavailableError,
+  UnknownPathError,
 } from '../../errors/errors.js';
 import { StorageUnavailableError } from '../../storage/storage-errors.js';
 import { discardRemainingBody } from '../server/drop-body.js';
@@ -34,21 +35,16 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** The envelope of every error; a refused rate limit also says `success: false`. */
-export function errorBody({ code, message, type, details, status }: ApiError): object {
-  const error = { code, message, type, details };
-  return status === 429 ? { success: false, error } : { error };
-}
-
 function translate(thrown: unknown, requestId: string): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof StorageUnavailableError || isDatabaseUnavailable(thrown)) return new ServiceUnavailableError();
   const status = statusOf(thrown);
-  if (status === 404) return new NotFoundError('path');
+  // Paths under /v1 have a handler of their own, so this one lies outside.
+  if (status === 404) return new UnknownPathError('No such path. The API is under /v1; see /docs.');
   if (status === 413) return new PayloadTooLargeError('The body', JSON_BODY_BYTES);
   if (status !== null && status >= 400 && status < 500) {
     return new MalformedRequestError(
-      thrown instanceof URIError ? 'The URL is malformed.' : 'The request is malformed.',
+      thrown instanceof URIError ? 'The URL has a malformed percent-encoding.' : 'The request is malformed.',
     );
   }
   return new InternalError(requestId);

@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Env } from '../../config/env.js';
+import { errorBody } from '../../errors/error-body.js';
+import { MalformedRequestError } from '../../errors/errors.js';
 import { GRACE_MS } from './drop-body.js';
 import { preparedClasses } from './prepared-express.js';
 import { originForm } from './request-line.js';
@@ -88,10 +90,11 @@ function strictExpress(env: Env): Express {
   return app;
 }
 
-const STATUS_OF_PARSER_ERROR: Record<string, [number, string]> = {
-  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+const PARSER_ERRORS: Record<string, [status: number, reason: string, message: string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'The URL and the headers are larger than 8 KB.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request did not arrive in time.'],
 };
+const NOT_HTTP: [number, string, string] = [400, 'Bad Request', 'The request is not valid HTTP/1.1.'];
 
 /**
  * What Node's parser refuses never becomes a request: it gets the error envelope, and the connection is closed (D6), for
@@ -104,10 +107,8 @@ function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const [status, reason] = STATUS_OF_PARSER_ERROR[error.code ?? ''] ?? [400, 'Bad Request'];
-  const body = JSON.stringify({
-    error: { code: 2002, message: `${reason}.`, type: 'MalformedRequestError', details: {} },
-  });
+  const [status, reason, message] = PARSER_ERRORS[error.code ?? ''] ?? NOT_HTTP;
+  const body = JSON.stringify(errorBody(new MalformedRequestError(message)));
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nX-Request-Id: ${randomUUID()}\r\n` +
       `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

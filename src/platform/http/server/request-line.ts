@@ -17,8 +17,8 @@ function requestError({ rawHeaders, httpVersion, path }: Request): MalformedRequ
   // RFC 9112 §3.2: exactly one Host, but for HTTP/1.0.
   const hosts = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'host').length;
   const fits = hosts === 1 || (hosts === 0 && httpVersion === '1.0');
-  if (!fits) return new MalformedRequestError('A request has one Host header.');
-  return isDecodable(path) ? undefined : new MalformedRequestError('The URL is malformed.');
+  if (!fits) return new MalformedRequestError('Exactly one Host header is required.');
+  return isDecodable(path) ? undefined : new MalformedRequestError('The URL has a malformed percent-encoding.');
 }
 
 function isDecodable(path: string): boolean {

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import type { INestApplication } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { documentCommon } from './platform/http/output/openapi-common.js';
+
+const TITLE = 'Voice Note Transcription Service';
+
+const DESCRIPTION = `Upload voice notes, get their transcriptions, and receive signed webhooks when they are ready.
+
+Send the two halves of an API key with every request, as \`X-Service-API-Key\` and \`X-Service-API-Secret\`. A browser or
+phone app can upload with an access token instead, sent as \`Authorization: Bearer\`.
+
+Errors share one envelope, described by the schema \`Error\`. Responses under \`/v1\` carry the rate limit headers, whatever
+their status. Lists are paged by \`page\` and \`limit\`. Times are UTC.`;
+
+const TAGS: Record<string, string> = {
+  Account: 'The account that the credentials belong to, and its usage.',
+  'API keys': 'Credentials of the servers that call this API. Each key holds scopes.',
+  'Access tokens': 'Short-lived credentials with which the app of one end user uploads recordings.',
+  Recordings: 'Voice notes and their transcriptions.',
+  Webhooks: 'URLs that receive a signed request when a recording was transcribed or failed.',
+};
+
+/** The document that describes this application, built from its controllers and DTOs. */
+export function describeApi(app: INestApplication): OpenAPIObject {
+  const builder = new DocumentBuilder()
+    .setTitle(TITLE)
+    .setDescription(DESCRIPTION)
+    .setVersion(packageVersion())
+    .setLicense('MIT', 'https://opensource.org/license/mit')
+    .addServer('/', 'This service')
+    .addApiKey(
+      { type: 'apiKey', in: 'header', name: 'X-Service-API-Key', description: 'Identifies the API key.' },
+      'key',
+    )
+    .addApiKey(
+      { type: 'apiKey', in: 'header', name: 'X-Service-API-Secret', description: 'Proves the API key.' },
+      'secret',
+    )
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token.' }, 'token')
+    .addSecurityRequirements({ key: [], secret: [] });
+  for (const [name, description] of Object.entries(TAGS)) builder.addTag(name, description);
+  const document = SwaggerModule.createDocument(app, builder.build(), { operationIdFactory: operationId });
+  return documentCommon(document);
+}
+
+function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  return version;
+}
+
+/** `recordings.list`: what generated clients name their methods after. */
+function operationId(controller: string, method: string): string {
+  const resource = controller.replace(/Controller$/, '');
+  return `${resource.charAt(0).toLowerCase()}${resource.slice(1)}.${method}`;
+}
+
+/** `/docs` for people, `/openapi.json` for programs. */
+export function serveOpenApi(app: INestApplication): void {
+  SwaggerModule.setup('docs', app, () => describeApi(app), {
+    jsonDocumentUrl: 'openapi.json',
+    raw: ['json'],
+    customSiteTitle: TITLE,
+    // Swagger UI, because it comes with @nestjs/swagger: no CDN, no inline script, and uploads work from its forms.
+    swaggerOptions: { persistAuthorization: true, docExpansion: 'list', defaultModelsExpandDepth: 0, filter: true },
+  });
+}
