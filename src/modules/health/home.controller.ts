@@ -14,7 +14,8 @@ export class HomeController {
   @Public()
   @Header('Content-Type', 'text/html; charset=utf-8')
   show(@Req() request: Request): string {
-    const { protocol, host = '' } = request;
+    const { protocol } = request;
+    const host = request.get('host') ?? '';
     const baseUrl = PLAIN_HOST.test(host) ? `${protocol === 'https' ? 'https' : 'http'}://${host}/v1` : '/v1';
     return `<!doctype html>
 <html lang="en">
