@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AccessModule } from './access/access.module.js';
 import type { Extension } from './extension.js';
 import { GuardsModule } from './guards/guards.module.js';
 import { UnknownPathModule } from './guards/unknown-path.module.js';
@@ -43,6 +44,7 @@ export class AppModule {
         StorageModule,
         EventsModule,
         RateLimitModule,
+        AccessModule,
         ObservabilityModule,
 
         GuardsModule,

@@ -1,14 +1,16 @@
-import { HttpStatus } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import { AppModule } from './app.module.js';
 import { serveOpenApi } from './app.openapi.js';
 import { extensions } from './extensions.js';
-import { Gate } from './guards/gate.middleware.js';
+import { isApiRequest } from './guards/api-path.js';
+import { OptionsMiddleware } from './guards/options.middleware.js';
 import { Env } from './platform/config/env.js';
 import { UnknownPathError } from './platform/errors/errors.js';
 import { ErrorFilter } from './platform/http/output/error.filter.js';
+import { provideJsonBody } from './platform/http/input/json-body.js';
+import { JsonBodyPipe } from './platform/http/input/json-body.pipe.js';
 import { validateRequestLine } from './platform/http/server/request-line.js';
 import { BoundedExpressAdapter } from './platform/http/server/express.adapter.js';
 import { securityHeaders } from './platform/http/server/security-headers.js';
@@ -17,7 +19,7 @@ import { MetricsMiddleware } from './platform/observability/metrics.middleware.j
 import { RequestLogMiddleware } from './platform/observability/request-log.middleware.js';
 import { StructuredLoggerService } from './platform/observability/structured-logger.service.js';
 
-/** The service, ready to listen. Bodies are read after the guards, so there is no global parser. */
+/** The service, ready to listen. Bodies are read after the guards, so there is no global body parser. */
 export async function createApp(env: Env): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.for(env, extensions),
@@ -28,26 +30,32 @@ export async function createApp(env: Env): Promise<NestExpressApplication> {
   return configureApp(app);
 }
 
-/** What `main.ts` and the tests share: the way of a request up to its handler, in order. */
+/** What `main.ts` and the tests share: everything that a request passes before the guards, in order. */
 export function configureApp(app: NestExpressApplication): NestExpressApplication {
   const env = app.get(Env);
-  const [log, metrics, gate] = [app.get(RequestLogMiddleware), app.get(MetricsMiddleware), app.get(Gate)];
+  const [log, metrics, options] = [
+    app.get(RequestLogMiddleware),
+    app.get(MetricsMiddleware),
+    app.get(OptionsMiddleware),
+  ];
   app.use(log.use.bind(log));
   app.use(metrics.use.bind(metrics));
   app.use(securityHeaders());
-  if (!env.roles.includes('api')) app.use(refuseBusiness);
-  app.use(gate.use.bind(gate));
+  if (!env.roles.includes('api')) app.use(refuseApi);
+  app.use(forbidCaching);
+  app.use(options.use.bind(options));
   app.use(validateRequestLine);
   if (env.corsOrigins.length > 0) allowOrigins(app, env.corsOrigins);
-  app.use(answerOptions);
+  app.use(options.answer.bind(options));
+  app.use(provideJsonBody);
   app.useGlobalFilters(new ErrorFilter());
-  app.useGlobalPipes(new RequestValidationPipe());
+  app.useGlobalPipes(new JsonBodyPipe(), new RequestValidationPipe());
   if (env.roles.includes('api')) serveOpenApi(app);
   return app;
 }
 
-/** A worker answers for its health and its figures and for nothing else (D31). */
-function refuseBusiness(request: Request, _response: Response, next: NextFunction): void {
+/** A process without the role `api` serves its health and metrics only (D31). */
+function refuseApi(request: Request, _response: Response, next: NextFunction): void {
   const served = /^\/(health\/|metrics$)/.test(request.path);
   next(
     served
@@ -56,10 +64,10 @@ function refuseBusiness(request: Request, _response: Response, next: NextFunctio
   );
 }
 
-/** What CORS has not answered; no credentials are needed to ask (D6). */
-function answerOptions(request: Request, response: Response, next: NextFunction): void {
-  if (request.method === 'OPTIONS') response.status(HttpStatus.NO_CONTENT).end();
-  else next();
+/** Responses hold transcripts and, sometimes, secrets. */
+function forbidCaching(request: Request, response: Response, next: NextFunction): void {
+  if (isApiRequest(request)) response.setHeader('Cache-Control', 'no-store');
+  next();
 }
 
 function allowOrigins(app: NestExpressApplication, origins: readonly string[]): void {

@@ -2,7 +2,7 @@ import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { Scope } from './scopes.js';
 
-/** What a handler asks of whoever calls it. Every handler declares one; a missing one fails at boot. */
+/** What a handler requires of its caller. Every handler declares one; a missing one fails at boot. */
 export interface AccessRule {
   scope: Scope | null;
   allowAccessToken: boolean;
@@ -16,7 +16,7 @@ const declare = (rule: AccessRule): MethodDecorator => SetMetadata(ACCESS_RULE, 
 export const RequireScope = (scope: Scope): MethodDecorator =>
   applyDecorators(declare({ scope, allowAccessToken: false }), ApiExtension('x-required-scope', scope));
 
-/** As {@link RequireScope}, and an end user's access token will do too. */
+/** As {@link RequireScope}, or an access token of an end user. */
 export const AllowAccessToken = (scope: Scope): MethodDecorator =>
   applyDecorators(
     declare({ scope, allowAccessToken: true }),
@@ -25,5 +25,5 @@ export const AllowAccessToken = (scope: Scope): MethodDecorator =>
     ApiSecurity('token'),
   );
 
-/** No credentials are asked for. */
+/** No credentials are required. */
 export const Public = (): MethodDecorator => declare({ scope: null, allowAccessToken: true });

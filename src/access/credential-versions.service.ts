@@ -1,49 +1,71 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../platform/database/database.service.js';
+import { readCredentialVersion } from './credential-versions.queries.js';
 import { RedisService } from '../platform/queue/redis.service.js';
 
-/** Redis forgets its copy after so long: what it says is never older. */
-export const VERSION_COPY_MS = 2000;
-
-/** KEYS[1] the copy   ARGV[1] epoch   ARGV[2] its life in milliseconds */
-const RAISE = `
-local copy = tonumber(redis.call('GET', KEYS[1]) or 0)
-if tonumber(ARGV[1]) > copy then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
-return copy`;
+/** Redis forgets its copy of a version after this time, so that the copy is never older. */
+const COPY_MS = 2000;
 
 /**
- * `accounts.credential_version` is a number that triggers move in the transaction of every change of what an account's credentials are
- * worth: a key revoked, the account suspended, its plan or limits changed. Processes remember credentials together with the
- * epoch at which they read them, and the rate limiter's script, which every request asks anyway, compares that with a
- * copy in Redis. So a request needs no SQL for its credentials, and a change is heeded at once by every process.
+ * Stores a version that was just read from Postgres, unless Redis has a newer one, and returns the newer of the two.
+ * KEYS[1] the copy   ARGV[1] the version   ARGV[2] lifetime of the copy in milliseconds
+ */
+const RAISE = `
+local copy = tonumber(redis.call('GET', KEYS[1]) or 0)
+local version = tonumber(ARGV[1])
+if version <= copy then return copy end
+redis.call('SET', KEYS[1], version, 'PX', ARGV[2])
+return version`;
+
+interface RaisesVersion {
+  raiseCredentialVersion(key: string, version: number, ms: number): Promise<number>;
+}
+
+/**
+ * `accounts.credential_version` is incremented by triggers in the transaction of every change that matters to
+ * authentication: a key revoked, the account suspended, its plan or limits changed. Processes cache credentials together
+ * with the version at which they read them and compare it with a copy in Redis at every request. So a request needs no
+ * SQL for its credentials, and a change takes effect in every process at once.
  */
 @Injectable()
 export class CredentialVersionsService {
   constructor(private readonly redis: RedisService) {
-    redis.client.defineCommand('raiseEpoch', { numberOfKeys: 1, lua: RAISE });
+    redis.client.defineCommand('raiseCredentialVersion', { numberOfKeys: 1, lua: RAISE });
   }
 
-  /** To be asked in the transaction of a change, after it. @returns the new epoch, for `announce` after the commit. */
+  /**
+   * Whether credentials that were read at `version` are the account's current ones.
+   * @param fresh they were read from Postgres for this request. Without Redis only those count.
+   */
+  async isCurrent(accountId: string, version: number, fresh: boolean): Promise<boolean> {
+    const current = fresh ? await this.raise(accountId, version) : await this.copyOf(accountId);
+    return current === null ? fresh : current === version;
+  }
+
+  /** The version after a change, read in the transaction of the change, for `announce` after the commit. */
   async after(tx: Tx, accountId: string): Promise<number> {
-    const [row] = await tx.query<{ epoch: number }>('SELECT credential_version AS epoch FROM accounts WHERE id = $1', [
-      accountId,
-    ]);
-    return row?.epoch ?? 0;
+    return await readCredentialVersion(tx, accountId);
   }
 
-  /** Resolves once no process takes the old epoch for the current one: then the change may be answered. */
-  async announce(accountId: string, epoch: number): Promise<void> {
-    const raised = await this.redis.attempt((client) =>
-      (client as unknown as RaisesEpoch).raiseEpoch(versionKey(accountId), epoch, VERSION_COPY_MS),
+  /** Resolves once no process takes an older version for the current one: then the change may be answered. */
+  async announce(accountId: string, version: number): Promise<void> {
+    const raised = await this.raise(accountId, version);
+    // Other processes may still reach the Redis server that this one does not.
+    if (raised === null) await delay(COPY_MS);
+  }
+
+  /** Null when Redis did not answer, 0 when it has no copy. */
+  private async copyOf(accountId: string): Promise<number | null> {
+    const answer = await this.redis.attempt(async (client) => [await client.get(keyOf(accountId))] as const);
+    return answer && Number(answer[0] ?? 0);
+  }
+
+  private raise(accountId: string, version: number): Promise<number | null> {
+    return this.redis.attempt((client) =>
+      (client as unknown as RaisesVersion).raiseCredentialVersion(keyOf(accountId), version, COPY_MS),
     );
-    // Others may still reach the Redis that we do not.
-    if (raised === null) await delay(VERSION_COPY_MS);
   }
 }
 
-export const versionKey = (accountId: string): string => `epoch:${accountId}`;
-
-interface RaisesEpoch {
-  raiseEpoch(key: string, epoch: number, ms: number): Promise<number>;
-}
+const keyOf = (accountId: string): string => `credential-version:${accountId}`;

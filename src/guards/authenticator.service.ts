@@ -1,86 +1,102 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { AccessTokensService, type EndUser } from '../modules/access-tokens/access-tokens.service.js';
-import { AccountService, type AccountAccess } from '../modules/account/account.service.js';
-import { ApiKeysService, type Credential } from '../modules/api-keys/api-keys.service.js';
+import { CredentialVersionsService } from '../access/credential-versions.service.js';
 import type { Principal } from '../access/principal.js';
+import { AccessTokensService, type EndUser } from '../modules/access-tokens/access-tokens.service.js';
+import { AccountService } from '../modules/account/account.service.js';
+import { ApiKeysService, type ApiKeyCredential } from '../modules/api-keys/api-keys.service.js';
+import { ServiceUnavailableError } from '../platform/errors/errors.js';
+import { CredentialCache } from './credential-cache.js';
 
-/** Who is asking, as of an epoch of the account. */
-export interface Identified {
-  principal: Principal;
-  epoch: number;
-  /** Null for an access token. */
-  keyId: string | null;
+/** A second read is needed only when credentials change at that very moment. */
+const MAX_FRESH_READS = 3;
+
+/** The credentials of one request, as sent. */
+interface SentCredentials {
+  keyPair: { key: string; secret: string } | null;
+  /** Of a valid access token. */
+  endUser: EndUser | null;
 }
 
-/** Finds out who is asking, from the key pair, from an end user's access token, or from both (D14, D15). */
+/** What the credentials stand for, and the account's credential version at which that was read. */
+interface Identity {
+  principal: Principal;
+  version: number;
+  apiKey: ApiKeyCredential | null;
+}
+
+/** Finds the principal of a request from its key pair, its access token, or both (D14, D15). */
 @Injectable()
 export class AuthenticatorService {
+  private readonly keys = new CredentialCache((key) => this.apiKeys.findCredential(key));
+  private readonly accounts = new CredentialCache((accountId) => this.account.findAccess(accountId));
+
   constructor(
     private readonly apiKeys: ApiKeysService,
     private readonly accessTokens: AccessTokensService,
-    private readonly accounts: AccountService,
+    private readonly account: AccountService,
+    private readonly versions: CredentialVersionsService,
   ) {}
 
-  /** As `authenticate`, for a key pair alone, from memory and at once. Null also where something has to be asked. */
-  recall(headers: IncomingHttpHeaders): Identified | null {
-    const { authorization, 'x-service-api-key': apiKey, 'x-service-api-secret': secret } = headers;
-    if (authorization !== undefined || typeof apiKey !== 'string' || typeof secret !== 'string') return null;
-    const key = this.apiKeys.recall(apiKey, secret);
-    const account = key && this.accounts.peekAccess(key.accountId);
-    return account && byKey(key, account, null);
-  }
-
   /**
-   * Null for whatever is missing, malformed, unknown, expired, revoked, or of two different accounts.
-   * @param fresh asks Postgres, also where the answer is remembered.
+   * @returns null for credentials that are missing, malformed, unknown, expired, revoked, or of two accounts.
+   * @throws when Postgres cannot be reached.
    */
-  async authenticate(headers: IncomingHttpHeaders, fresh: boolean): Promise<Identified | null> {
-    const bearer = bearerToken(headers);
-    const token = bearer === null ? null : await this.accessTokens.verify(bearer);
-    if (bearer !== null && token === null) return null;
-    const apiKey = headers['x-service-api-key'];
-    const secret = headers['x-service-api-secret'];
-    if (apiKey === undefined && secret === undefined) {
-      const account = token && (await this.accounts.standing(token.accountId, fresh));
-      return account && byToken(token, account);
+  async authenticate(headers: IncomingHttpHeaders): Promise<Principal | null> {
+    const sent = await this.read(headers);
+    if (!sent) return null;
+    for (let freshReads = 0; freshReads <= MAX_FRESH_READS; freshReads++) {
+      const fresh = freshReads > 0;
+      const identity = await this.identify(sent, fresh);
+      if (!identity) return null;
+      const { principal, version, apiKey } = identity;
+      if (!(await this.versions.isCurrent(principal.accountId, version, fresh))) continue;
+      if (apiKey) this.apiKeys.countUse(apiKey.id);
+      return principal;
     }
-    if (typeof apiKey !== 'string' || typeof secret !== 'string') return null;
-    const key = await this.apiKeys.authenticate(apiKey, secret, fresh);
-    if (key === null || (token !== null && token.accountId !== key.accountId)) return null;
-    const account = await this.accounts.standing(key.accountId, fresh);
-    return account && byKey(key, account, token?.identity ?? null);
+    throw new ServiceUnavailableError(1);
   }
 
-  /** The request is under way: its key was used. */
-  countUse({ keyId }: Identified): void {
-    if (keyId) this.apiKeys.countUse(keyId);
+  private async read(headers: IncomingHttpHeaders): Promise<SentCredentials | null> {
+    const { 'x-service-api-key': key, 'x-service-api-secret': secret } = headers;
+    const token = bearerToken(headers);
+    const endUser = token === null ? null : await this.accessTokens.verify(token);
+    if (token !== null && !endUser) return null;
+    if (typeof key === 'string' && typeof secret === 'string') return { keyPair: { key, secret }, endUser };
+    // Half a key pair is refused, also beside a valid token.
+    return endUser && key === undefined && secret === undefined ? { keyPair: null, endUser } : null;
+  }
+
+  private async identify({ keyPair, endUser }: SentCredentials, fresh: boolean): Promise<Identity | null> {
+    const apiKey = keyPair && (await this.findKey(keyPair.key, keyPair.secret, fresh));
+    const accountId = keyPair ? apiKey?.accountId : endUser?.accountId;
+    if (accountId === undefined || (endUser && endUser.accountId !== accountId)) return null;
+    const access = await this.accounts.get(accountId, fresh);
+    if (!access) return null;
+    const { suspended, limit, version } = access;
+    return {
+      principal: {
+        accountId,
+        suspended,
+        limit,
+        credential: apiKey ? 'api_key' : 'access_token',
+        scopes: apiKey?.scopes ?? [],
+        identity: endUser?.identity ?? null,
+      },
+      // Two reads at different versions count as made at the older one.
+      version: apiKey ? Math.min(apiKey.version, version) : version,
+      apiKey,
+    };
+  }
+
+  private async findKey(key: string, secret: string, fresh: boolean): Promise<ApiKeyCredential | null> {
+    if (!this.apiKeys.isWellFormed(key, secret)) return null;
+    const credential = await this.keys.get(key, fresh);
+    return credential && this.apiKeys.verifySecret(credential, secret) ? credential : null;
   }
 }
 
-function byKey(
-  { id, accountId, scopes, epoch }: Credential,
-  account: AccountAccess,
-  identity: string | null,
-): Identified {
-  const { suspended, limit } = account;
-  return {
-    principal: { accountId, suspended, limit, credential: 'api_key', scopes, identity },
-    // Two reads that were not made at the same epoch count as made at the earlier one.
-    epoch: Math.min(epoch, account.epoch),
-    keyId: id,
-  };
-}
-
-function byToken({ accountId, identity }: EndUser, { suspended, limit, epoch }: AccountAccess): Identified {
-  return {
-    principal: { accountId, suspended, limit, credential: 'access_token', scopes: [], identity },
-    epoch,
-    keyId: null,
-  };
-}
-
-/** Other schemes than Bearer are none of ours: a proxy's Basic credentials may pass through. */
+/** Other schemes than Bearer are ignored: a proxy's Basic credentials may pass through. */
 function bearerToken({ authorization }: IncomingHttpHeaders): string | null {
   if (authorization === undefined) return null;
   const [, token] = /^bearer(?: +(.*))?$/i.exec(authorization) ?? [];

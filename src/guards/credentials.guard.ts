@@ -1,22 +1,34 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Response } from 'express';
 import type { IdentifiedRequest } from '../access/current-principal.decorator.js';
-import { AuthenticationError, RateLimitError } from '../platform/errors/errors.js';
 import { AccessRulesService } from './access-rules.service.js';
-import { verdictOf } from './verdict.js';
+import { AddressLimitService } from './address-limit.service.js';
+import { isApiRequest } from './api-path.js';
+import { AuthenticatorService } from './authenticator.service.js';
 
-/** 401 for whoever is not known, 503 when nobody could be asked. */
+/**
+ * Authenticates: sets `request.principal` where the credentials are valid. It lets other requests pass, because they too
+ * must take a token, of their address (D6); `ScopeGuard` answers them with 401.
+ */
 @Injectable()
 export class CredentialsGuard implements CanActivate {
-  constructor(private readonly rules: AccessRulesService) {}
+  constructor(
+    private readonly authenticator: AuthenticatorService,
+    private readonly addressLimit: AddressLimitService,
+    private readonly rules: AccessRulesService,
+  ) {}
 
-  canActivate(context: ExecutionContext): boolean {
+  /** @throws ServiceUnavailableError when the credentials cannot be checked. */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<IdentifiedRequest>();
-    const verdict = verdictOf(request);
-    if (verdict?.principal) request.principal = verdict.principal;
-    if (this.rules.of(context).scope === null) return true;
-    if (!verdict || verdict.failure) throw verdict?.failure ?? new AuthenticationError();
-    if (verdict.principal) return true;
-    // Guessing is slowed down by the address's bucket. The limit gives nothing away: a valid pair never gets here.
-    throw verdict.bucket.taken ? new AuthenticationError() : new RateLimitError(verdict.bucket.retryAfter);
+    if (!isApiRequest(request)) return true;
+    try {
+      request.principal = (await this.authenticator.authenticate(request.headers)) ?? undefined;
+    } catch (error) {
+      if (this.rules.of(context).scope === null) return true;
+      await this.addressLimit.showHeaders(request, context.switchToHttp().getResponse<Response>());
+      throw error;
+    }
+    return true;
   }
 }

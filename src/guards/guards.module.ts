@@ -1,35 +1,46 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
+import type { Request } from 'express';
 import { AccessTokensModule } from '../modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from '../modules/account/account.module.js';
 import { ApiKeysModule } from '../modules/api-keys/api-keys.module.js';
-import { JsonBodyGuard } from '../platform/http/input/json-body.guard.js';
+import { Env } from '../platform/config/env.js';
+import { TokenBucketStorage } from '../platform/rate-limit/token-bucket.storage.js';
 import { AccessRulesService } from './access-rules.service.js';
+import { AddressLimitService } from './address-limit.service.js';
+import { isApiRequest } from './api-path.js';
 import { AuthenticatorService } from './authenticator.service.js';
 import { CredentialsGuard } from './credentials.guard.js';
-import { Gate } from './gate.middleware.js';
+import { OptionsMiddleware } from './options.middleware.js';
+import { planThrottler } from './plan-limits.js';
 import { PlanThrottlerGuard } from './plan-throttler.guard.js';
 import { ScopeGuard } from './scope.guard.js';
 
-/** The order of the providers is the order of the checks (D14): credentials, rate limit, account status and scope, body. */
+/** The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14). */
 @Module({
   imports: [
     DiscoveryModule,
-    // The guard asks the gate's verdict; these figures are only there because the module wants some.
-    ThrottlerModule.forRoot([{ ttl: 60_000, limit: 1 }]),
+    ThrottlerModule.forRootAsync({
+      inject: [Env, TokenBucketStorage],
+      useFactory: (env: Env, storage: TokenBucketStorage) => ({
+        storage,
+        throttlers: [planThrottler(env.addressRateLimit)],
+        skipIf: (context) => !isApiRequest(context.switchToHttp().getRequest<Request>()),
+      }),
+    }),
     AccountModule,
     ApiKeysModule,
     AccessTokensModule,
   ],
   providers: [
     AccessRulesService,
+    AddressLimitService,
     AuthenticatorService,
-    Gate,
+    OptionsMiddleware,
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: PlanThrottlerGuard },
     { provide: APP_GUARD, useClass: ScopeGuard },
-    { provide: APP_GUARD, useClass: JsonBodyGuard },
   ],
 })
 export class GuardsModule {}

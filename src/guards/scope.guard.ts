@@ -1,22 +1,25 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { Request } from 'express';
-import { AccountSuspendedError, PermissionError } from '../platform/errors/errors.js';
+import type { IdentifiedRequest } from '../access/current-principal.decorator.js';
+import { AccountSuspendedError, AuthenticationError, PermissionError } from '../platform/errors/errors.js';
 import { AccessRulesService } from './access-rules.service.js';
-import { verdictOf } from './verdict.js';
 
-/** 403 for a suspended account, then for credentials without the scope that the handler declares. */
+/**
+ * Refuses: 401 without valid credentials, 403 for a suspended account, then 403 for credentials without the scope that
+ * the handler declares (D14).
+ */
 @Injectable()
 export class ScopeGuard implements CanActivate {
   constructor(private readonly rules: AccessRulesService) {}
 
   canActivate(context: ExecutionContext): boolean {
     const { scope, allowAccessToken } = this.rules.of(context);
-    const principal = verdictOf(context.switchToHttp().getRequest<Request>())?.principal;
-    if (scope === null || !principal) return scope === null;
+    if (scope === null) return true;
+    const { principal } = context.switchToHttp().getRequest<IdentifiedRequest>();
+    if (!principal) throw new AuthenticationError();
     if (principal.suspended) throw new AccountSuspendedError();
     if (principal.credential === 'access_token') {
       if (allowAccessToken) return true;
-      throw new PermissionError(scope, 'An access token is good for uploading only.');
+      throw new PermissionError(scope, 'An access token can only be used to upload recordings.');
     }
     if (!principal.scopes.includes(scope)) throw new PermissionError(scope);
     return true;

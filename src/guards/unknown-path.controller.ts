@@ -1,20 +1,25 @@
 import { All, Controller, Req } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { Express, Request } from 'express';
+import type { Express } from 'express';
 import { Public } from '../access/access.decorators.js';
 import { UnknownPathError } from '../platform/errors/errors.js';
 import { knownMethods } from '../platform/http/server/known-methods.js';
+import { type CheckedRequest } from '../platform/http/server/request-line.js';
 
-/** Whatever no other controller answers: 404 with or without credentials, but limited like everything else (D6). */
+/**
+ * Answers every request under `/v1` that has no handler. A controller rather than Express's own 404, so that the guards
+ * run: such a request is limited like every other, and answered with or without credentials (D6).
+ */
 @ApiExcludeController()
 @Controller()
 export class UnknownPathController {
   constructor(private readonly adapterHost: HttpAdapterHost) {}
 
-  @All(['v1', 'v1/*path'])
+  @All(['v1', 'v1/{*path}'])
   @Public()
-  refuse(@Req() request: Request): never {
+  refuse(@Req() request: CheckedRequest): never {
+    if (request.requestLineError) throw request.requestLineError;
     const methods = knownMethods(this.adapterHost.httpAdapter.getInstance<Express>(), request.path);
     if (methods.length === 0) throw new UnknownPathError('No such path. The paths of the API are listed at /docs.');
     throw new UnknownPathError(`${request.method} is not supported on this path. Use ${methods.join(' or ')}.`);

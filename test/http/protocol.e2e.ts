@@ -323,7 +323,7 @@ describe('HTTP', () => {
   describe('CORS', () => {
     const preflight = (at: TestService, origin: string): Test =>
       anonymous('options', '/v1/recordings', at).set({
-        UploadContext: origin,
+        Origin: origin,
         'Access-Control-Request-Method': 'POST',
         'Access-Control-Request-Headers': 'authorization,idempotency-key',
       });

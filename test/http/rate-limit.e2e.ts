@@ -5,8 +5,12 @@ import { Redis } from 'ioredis';
 import request, { type Response } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { RedisService } from '../../src/platform/queue/redis.service.js';
-import type { RateLimit } from '../../src/platform/config/env.js';
-import { type BucketState, bucketState, LocalBuckets } from '../../src/platform/rate-limit/bucket-state.js';
+import {
+  bucketState,
+  LocalBuckets,
+  type TokenBucket,
+  tokenBucket,
+} from '../../src/platform/rate-limit/token-bucket.js';
 import { countAllowed, now } from '../support/http/rate-limit-load.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../support/http/api-client.js';
@@ -437,28 +441,29 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
 
 describe('the script in Redis and its twin in the process', () => {
   const SCRIPT = readFileSync(join(ROOT, 'src/platform/rate-limit/token-bucket.lua'), 'utf8');
-  const move = (bucket: string, { rate, burst }: RateLimit, cost: 0 | 1) =>
-    redis.eval(SCRIPT, 2, bucket, 'no epoch', rate, burst, cost, '');
+  const move = (key: string, { capacity, refill }: TokenBucket, cost: 0 | 1) =>
+    redis.eval(SCRIPT, 1, key, capacity, refill, cost);
+  const bucketOf = (rate: number, headroom: number) =>
+    tokenBucket(rate + headroom, ((rate + headroom) * 60_000) / rate);
 
   it('give the same answers to any sequence of requests at the same times', async () => {
-    const limit = fc
+    const large = fc
       .tuple(fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 20_000, max: 1_000_000 })), fc.nat(30))
-      .map(([rate, headroom]) => ({ rate, burst: rate + headroom }));
+      .map(([rate, headroom]) => bucketOf(rate, headroom));
     const small = fc
       .tuple(fc.integer({ min: 1, max: 4 }), fc.nat(4))
-      .map(([rate, more]) => ({ rate, burst: rate + more }));
+      .map(([rate, headroom]) => bucketOf(rate, headroom));
     const step = fc.record({ name: fc.constantFrom('a', 'b'), cost: fc.constantFrom<0 | 1>(0, 1, 1, 1) });
-    const scenario = fc.tuple(fc.oneof(limit, small), fc.array(step, { minLength: 1, maxLength: 60 }), fc.uuid());
+    const scenario = fc.tuple(fc.oneof(large, small), fc.array(step, { minLength: 1, maxLength: 60 }), fc.uuid());
     await fc.assert(
-      fc.asyncProperty(scenario, async ([plan, steps, run]) => {
+      fc.asyncProperty(scenario, async ([bucket, steps, run]) => {
         let clock = 0;
         const twin = new LocalBuckets(() => clock);
         for (const { name, cost } of steps) {
-          const answer = await move(`twin:${run}:${name}`, plan, cost);
+          const answer = await move(`twin:${run}:${name}`, bucket, cost);
           const [taken, backlog, time] = answer as [number, number, number];
           clock = time;
-          const ofScript: BucketState = bucketState(plan, taken === 1, backlog, time);
-          expect(twin.take(name, plan, cost)).toEqual(ofScript);
+          expect(twin.take(name, bucket, cost)).toEqual(bucketState(bucket, taken === 1, backlog, time));
         }
       }),
       { numRuns: 150 },
@@ -466,16 +471,16 @@ describe('the script in Redis and its twin in the process', () => {
   });
 
   it('agree when an account changes its plan in between', async () => {
-    const plans = fc.constantFrom({ rate: 10, burst: 20 }, { rate: 100, burst: 200 }, { rate: 7, burst: 7 });
+    const plans = fc.constantFrom(bucketOf(10, 10), bucketOf(100, 100), bucketOf(7, 0));
     await fc.assert(
       fc.asyncProperty(fc.array(plans, { minLength: 1, maxLength: 60 }), fc.uuid(), async (sequence, run) => {
         let clock = 0;
         const twin = new LocalBuckets(() => clock);
-        for (const plan of sequence) {
-          const answer = await move(`plans:${run}`, plan, 1);
+        for (const bucket of sequence) {
+          const answer = await move(`plans:${run}`, bucket, 1);
           const [taken, backlog, time] = answer as [number, number, number];
           clock = time;
-          expect(twin.take('a', plan, 1)).toEqual(bucketState(plan, taken === 1, backlog, time));
+          expect(twin.take('a', bucket, 1)).toEqual(bucketState(bucket, taken === 1, backlog, time));
         }
       }),
       { numRuns: 50 },
@@ -483,7 +488,7 @@ describe('the script in Redis and its twin in the process', () => {
   });
 
   it('leave nothing behind in Redis once a bucket is full again', async () => {
-    await move('expiring', { rate: 60, burst: 60 }, 1);
+    await move('expiring', tokenBucket(60, 60_000), 1);
     expect(await redis.pttl('expiring')).toBeGreaterThan(1000);
     expect(await redis.pttl('expiring')).toBeLessThanOrEqual(2000);
   });

@@ -1,10 +1,11 @@
-import { Body, Controller, Post } from '@nestjs/common';
+import { Body, Controller, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { NoQuery } from '../../platform/http/input/no-query.js';
 import { CreatedAccessTokenView, presentCreatedAccessToken } from './access-token.presenter.js';
 import { CreateAccessTokenDto, DEFAULT_LIFETIME } from './access-tokens.dto.js';
 import { AccessTokensService } from './access-tokens.service.js';
@@ -27,6 +28,7 @@ export class AccessTokensController {
   async create(
     @CurrentPrincipal() { accountId }: Principal,
     @Body() { identity, expires_in = DEFAULT_LIFETIME }: CreateAccessTokenDto,
+    @Query() _query: NoQuery,
   ): Promise<CreatedAccessTokenView> {
     const { token, expiresAt } = await this.tokens.create(accountId, identity, expires_in);
     return presentCreatedAccessToken(identity, token, expiresAt);

@@ -1,8 +1,9 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
+import { NoQuery } from '../../platform/http/input/no-query.js';
 import { AccountView, presentAccount } from './account.presenter.js';
 import { AccountService } from './account.service.js';
 
@@ -19,7 +20,7 @@ export class AccountController {
    */
   @Get()
   @RequireScope('account:read')
-  async get(@CurrentPrincipal() { accountId }: Principal): Promise<AccountView> {
+  async get(@CurrentPrincipal() { accountId }: Principal, @Query() _query: NoQuery): Promise<AccountView> {
     return presentAccount(await this.accounts.get(accountId), await this.accounts.usage(accountId));
   }
 }

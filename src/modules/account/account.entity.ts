@@ -25,6 +25,10 @@ export class Account {
   @Column('integer', { nullable: true })
   burstLimit: number | null;
 
+  /** Incremented by triggers: see `CredentialVersionsService`. */
+  @Column('integer', { default: 1 })
+  credentialVersion: number;
+
   @Column('timestamptz')
   createdAt: Date;
 

@@ -1,19 +1,15 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { DatabaseService } from '../../platform/database/database.service.js';
+import { addKeyUses, type KeyUses } from './api-keys.queries.js';
 
-/** `last_used_at` and `usage_count` may lag by 5 s (D13): authentication must not wait for a write. */
+/** `last_used_at` and `usage_count` may lag by 5 s, since authentication must not wait for a write (D13). */
 const FLUSH_MS = 2000;
 
-interface Uses {
-  count: number;
-  lastUsedAt: Date;
-}
-
-/** Counts the uses of keys in memory and writes them down together, a statement for all. */
+/** Counts the uses of keys in memory and writes them together, in one statement for all keys. */
 @Injectable()
 export class ApiKeyUsageService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeyUsageService.name);
-  private pending = new Map<string, Uses>();
+  private pending = new Map<string, KeyUses>();
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
 
@@ -41,18 +37,9 @@ export class ApiKeyUsageService implements OnApplicationShutdown {
     if (batch.size === 0) return;
     this.pending = new Map();
     try {
-      // In the order of ids, so that two processes never wait for each other's rows in turn.
-      const uses = [...batch].toSorted(([a], [b]) => (a < b ? -1 : 1));
-      await this.database.query(
-        `UPDATE api_keys k SET usage_count = k.usage_count + u.count, last_used_at = greatest(k.last_used_at, u.used_at)
-         FROM (SELECT k.id, u.count, u.used_at
-               FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) AS u (id, count, used_at)
-               JOIN api_keys k USING (id) ORDER BY k.id FOR UPDATE OF k) u
-         WHERE k.id = u.id`,
-        [uses.map(([id]) => id), uses.map(([, u]) => u.count), uses.map(([, u]) => u.lastUsedAt)],
-      );
+      await addKeyUses(this.database, batch);
     } catch (error) {
-      this.logger.warn({ err: error }, 'the uses of keys could not be written and will be tried again');
+      this.logger.warn({ err: error }, 'api key usage not written; retrying');
       for (const [id, { count, lastUsedAt }] of batch) {
         const since = this.pending.get(id);
         this.pending.set(id, { count: count + (since?.count ?? 0), lastUsedAt: since?.lastUsedAt ?? lastUsedAt });

@@ -1,8 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
-
-export const API_KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
-export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
+import { type ApiKeyStatus, statusOf } from './api-key-status.js';
 
 /** Length of `key_prefix` (D9). */
 const PREFIX_LENGTH = 12;
@@ -25,7 +23,7 @@ export class ApiKey {
   @Column('text')
   key: string;
 
-  /** A keyed hash of the secret half; never selected but to compare. */
+  /** A keyed hash of the secret half; selected only where it is compared. */
   @Column('text', { select: false })
   secretHash: string;
 
@@ -55,9 +53,7 @@ export class ApiKey {
     return this.key.slice(0, PREFIX_LENGTH);
   }
 
-  /** A revoked key stays revoked, also when its time is up (D12). */
   get status(): ApiKeyStatus {
-    if (this.revokedAt) return 'revoked';
-    return this.expiresAt && this.expiresAt.getTime() <= Date.now() ? 'expired' : 'active';
+    return statusOf(this);
   }
 }

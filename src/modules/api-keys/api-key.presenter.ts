@@ -2,7 +2,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { type Scope, SCOPES } from '../../access/scopes.js';
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
-import { API_KEY_STATUSES, type ApiKey, type ApiKeyStatus } from './api-key.entity.js';
+import type { ApiKey } from './api-key.entity.js';
+import { API_KEY_STATUSES, type ApiKeyStatus } from './api-key-status.js';
 
 const EXAMPLE_ID = '019aa5c0-5b1c-7f0e-8c53-5d0c7f1b9a10';
 

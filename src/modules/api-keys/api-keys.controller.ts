@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
+import { NoQuery } from '../../platform/http/input/no-query.js';
 import {
   InvalidRequestError,
   LimitExceededError,
@@ -55,6 +56,7 @@ export class ApiKeysController {
   async create(
     @CurrentPrincipal() { accountId, scopes }: Principal,
     @Body() dto: CreateApiKeyDto,
+    @Query() _query: NoQuery,
   ): Promise<CreatedApiKeyView> {
     const { key, secret } = await this.keys.create(accountId, scopes, dto);
     return presentCreatedApiKey(key, secret);
@@ -70,7 +72,11 @@ export class ApiKeysController {
   @Get(':key_id')
   @ApiErrors(new NotFoundError('API key'))
   @RequireScope('account:read')
-  async get(@CurrentPrincipal() { accountId }: Principal, @Param('key_id') id: string): Promise<SingleApiKeyView> {
+  async get(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('key_id') id: string,
+    @Query() _query: NoQuery,
+  ): Promise<SingleApiKeyView> {
     return presentSingleApiKey(await this.keys.get(accountId, id));
   }
 
@@ -85,7 +91,11 @@ export class ApiKeysController {
   @ApiErrors(new NotFoundError('API key'))
   @HttpCode(204)
   @RequireScope('account:write')
-  async revoke(@CurrentPrincipal() { accountId }: Principal, @Param('key_id') id: string): Promise<void> {
+  async revoke(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('key_id') id: string,
+    @Query() _query: NoQuery,
+  ): Promise<void> {
     await this.keys.revoke(accountId, id);
   }
 }

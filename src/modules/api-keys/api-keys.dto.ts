@@ -3,7 +3,7 @@ import { IsOptional } from 'class-validator';
 import { type Scope, SCOPES } from '../../access/scopes.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { IsFilter, IsFutureInstant, IsListOf, IsOmittable, IsText } from '../../platform/http/input/rules.js';
-import { API_KEY_STATUSES, type ApiKeyStatus } from './api-key.entity.js';
+import { API_KEY_STATUSES, type ApiKeyStatus } from './api-key-status.js';
 
 export class CreateApiKeyDto {
   /** Name of the key. */

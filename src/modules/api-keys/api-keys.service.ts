@@ -3,7 +3,6 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
-import { type Versioned, CredentialCache } from '../../access/credential-cache.js';
 import type { Scope } from '../../access/scopes.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { LimitExceededError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
@@ -11,6 +10,8 @@ import type { PageResult } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
 import { ApiKey } from './api-key.entity.js';
+import { whereStatus } from './api-key-status.js';
+import { type ApiKeyCredential, findCredential } from './api-keys.queries.js';
 import { isWellFormed, makeKeyPair } from './api-key-secret.js';
 import type { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
 import { SecretRehashService } from './secret-rehash.service.js';
@@ -19,51 +20,41 @@ import { ApiKeyUsageService } from './api-key-usage.service.js';
 /** Active keys of an account (D7). */
 const MAX_ACTIVE_KEYS = 100;
 
-const STATUS_CONDITION = {
-  active: 'k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())',
-  expired: 'k.revoked_at IS NULL AND k.expires_at <= now()',
-  revoked: 'k.revoked_at IS NOT NULL',
-};
-
-/** What a process remembers of a key that is not revoked. */
-export interface Credential
-  extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'secretHash' | 'expiresAt'>, Versioned {
-  /** Of the secret, once that was shown and matched. */
-  proof?: Buffer;
-}
+export type { ApiKeyCredential };
 
 @Injectable()
 export class ApiKeysService {
-  private readonly credentials = new CredentialCache<Credential>((key) => this.readCredential(key));
-
   constructor(
     @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
     private readonly database: DatabaseService,
     private readonly secrets: SecretsService,
     private readonly usage: ApiKeyUsageService,
-    private readonly renewal: SecretRehashService,
-    private readonly epochs: CredentialVersionsService,
+    private readonly rehash: SecretRehashService,
+    private readonly versions: CredentialVersionsService,
   ) {}
 
-  /** As `authenticate`, from memory alone and at once. Null also where Postgres or the hash has to be asked. */
-  recall(key: string, secret: string): Credential | null {
-    const known = this.credentials.recall(key);
-    if (!known?.proof || isExpired(known) || !this.secrets.matchesDigest(secret, known.proof)) return null;
-    return known;
+  /** Whether a pair can exist at all: a typo is found by its checksum, without a look-up. */
+  isWellFormed(key: string, secret: string): boolean {
+    return isWellFormed({ key, secret });
+  }
+
+  /** Null for a key that is unknown or revoked. */
+  findCredential(key: string): Promise<ApiKeyCredential | null> {
+    return findCredential(this.database, key);
   }
 
   /**
-   * The live key that a pair belongs to; null for any other pair, whatever is wrong with it.
-   * @param fresh asks Postgres, also where the key is remembered.
+   * Whether the secret is that of a key that has not expired. The first match leaves a digest in `credential`, which
+   * spares later calls the keyed hash; a hash under SECRET_KEY_PREVIOUS is renewed.
    */
-  async authenticate(key: string, secret: string, fresh: boolean): Promise<Credential | null> {
-    if (!isWellFormed({ key, secret })) return null;
-    const found = await this.credentials.get(key, fresh);
-    if (!found || !this.secrets.matches(secret, found.secretHash)) return null;
-    if (isExpired(found)) return null;
-    if (this.secrets.madeUnder(found.secretHash) === 'current') found.proof = this.secrets.digestOf(secret);
-    else this.renewal.renew(found, secret);
-    return found;
+  verifySecret(credential: ApiKeyCredential, secret: string): boolean {
+    const { secretHash, secretDigest, expiresAt } = credential;
+    if (expiresAt !== null && expiresAt.getTime() <= Date.now()) return false;
+    if (secretDigest) return this.secrets.matchesDigest(secret, secretDigest);
+    if (!this.secrets.matches(secret, secretHash)) return false;
+    if (this.secrets.madeUnder(secretHash) === 'current') credential.secretDigest = this.secrets.digestOf(secret);
+    else this.rehash.schedule(credential, secret);
+    return true;
   }
 
   countUse(keyId: string): void {
@@ -71,8 +62,8 @@ export class ApiKeysService {
   }
 
   /**
-   * @param creatorScopes those of the key that asks; the new key never gets more (D11).
-   * @returns the key, and its secret, which is not kept.
+   * @param creatorScopes those of the creating key; the new key never gets more (D11).
+   * @returns the key and its secret, which is not stored.
    * @throws PermissionError, LimitExceededError
    */
   async create(accountId: string, creatorScopes: readonly Scope[], dto: CreateApiKeyDto) {
@@ -109,22 +100,19 @@ export class ApiKeysService {
   }
 
   async list(accountId: string, { page, limit, status }: ListApiKeysQuery): Promise<PageResult<ApiKey>> {
-    const [items, total] = await this.keys
-      .createQueryBuilder('k')
-      .where('k.account_id = :accountId', { accountId })
-      .andWhere(status ? STATUS_CONDITION[status] : 'k.revoked_at IS NULL')
-      .orderBy('k.createdAt', 'DESC')
-      .addOrderBy('k.id', 'DESC')
-      .offset(page * limit)
-      .limit(limit)
-      .getManyAndCount();
+    const [items, total] = await this.keys.findAndCount({
+      where: status ? whereStatus(accountId, status) : { accountId, revokedAt: IsNull() },
+      order: { createdAt: 'DESC', id: 'DESC' },
+      skip: page * limit,
+      take: limit,
+    });
     return { items, total };
   }
 
-  /** From the next request on the key is worth nothing. @throws NotFoundError also when it is revoked already. */
+  /** The next request with the key is refused. @throws NotFoundError also when it is revoked already. */
   async revoke(accountId: string, id: string): Promise<void> {
     if (!isResourceId(id)) throw new NotFoundError('API key');
-    const epoch = await this.database.transact(async (tx) => {
+    const version = await this.database.transact(async (tx) => {
       const now = new Date();
       const { affected } = await tx.manager.update(
         ApiKey,
@@ -132,12 +120,12 @@ export class ApiKeysService {
         { revokedAt: now, updatedAt: now },
       );
       if (!affected) throw new NotFoundError('API key');
-      return await this.epochs.after(tx, accountId);
+      return await this.versions.after(tx, accountId);
     });
-    await this.epochs.announce(accountId, epoch);
+    await this.versions.announce(accountId, version);
   }
 
-  /** For operators, who know keys by their id alone. @throws NotFoundError */
+  /** The account of a key, for operators. @throws NotFoundError */
   async ownerOf(id: string): Promise<string> {
     const key = isResourceId(id) ? await this.keys.findOneBy({ id }) : null;
     if (!key) throw new NotFoundError('API key');
@@ -145,14 +133,14 @@ export class ApiKeysService {
   }
 
   /**
-   * Keys that are good for something, but whose hash is not under the current SECRET_KEY: `waiting` for their next use,
-   * which renews it, or `unreadable` by any key that is here, so that nobody can use them.
+   * Active keys whose hash is not under the current SECRET_KEY: `waiting` for their next use, which renews it, or
+   * `unreadable` under any configured key, so that they cannot be used.
    */
   async underOtherKeys(): Promise<{ waiting: ApiKey[]; unreadable: ApiKey[] }> {
     const keys = await this.keys
       .createQueryBuilder('k')
       .addSelect('k.secretHash')
-      .where(STATUS_CONDITION.active)
+      .setFindOptions({ where: whereStatus(undefined, 'active') })
       .andWhere(`split_part(k.secret_hash, '.', 1) <> :keyId`, { keyId: this.secrets.keyId })
       .orderBy('k.createdAt')
       .addOrderBy('k.id')
@@ -161,28 +149,13 @@ export class ApiKeysService {
     return { waiting: keys.filter(isWaiting), unreadable: keys.filter((key) => !isWaiting(key)) };
   }
 
-  private async readCredential(key: string): Promise<Credential | null> {
-    const [found] = await this.database.prepared<Credential>(
-      `SELECT k.id, k.account_id AS "accountId", k.scopes, k.secret_hash AS "secretHash", k.expires_at AS "expiresAt",
-         a.credential_version AS epoch FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key = $1 AND k.revoked_at IS NULL`,
-      [key],
-    );
-    return found ?? null;
-  }
-
-  /** Creations of one account take turns, so that the limit is exact however many ask at once. */
+  /** Creations of one account are serialised, so that the limit is exact under concurrency. */
   private async insertWithinLimit(key: ApiKey): Promise<void> {
     await this.database.transact(async (tx) => {
       await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('api-keys:' || $1, 0))`, [key.accountId]);
-      const [row] = await tx.query<{ active: number }>(
-        `SELECT count(*)::int AS active FROM api_keys k WHERE k.account_id = $1 AND ${STATUS_CONDITION.active}`,
-        [key.accountId],
-      );
-      if ((row?.active ?? 0) >= MAX_ACTIVE_KEYS) throw new LimitExceededError('active API keys', MAX_ACTIVE_KEYS);
+      const active = await tx.manager.countBy(ApiKey, whereStatus(key.accountId, 'active'));
+      if (active >= MAX_ACTIVE_KEYS) throw new LimitExceededError('active API keys', MAX_ACTIVE_KEYS);
       await tx.manager.insert(ApiKey, key);
     });
   }
 }
-
-const isExpired = ({ expiresAt }: Pick<ApiKey, 'expiresAt'>): boolean =>
-  expiresAt !== null && expiresAt.getTime() <= Date.now();

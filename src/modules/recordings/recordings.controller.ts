@@ -21,6 +21,7 @@ import {
   PayloadTooLargeError,
 } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { NoQuery } from '../../platform/http/input/no-query.js';
 import { Spool } from '../../platform/storage/spool.js';
 import { readUploadForm } from './upload/upload-form.js';
 import { UploadService, type UploadContext } from './upload/upload.service.js';
@@ -122,6 +123,7 @@ export class RecordingsController {
     @CurrentPrincipal() principal: Principal,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
+    @Query() _query: NoQuery,
   ): Promise<CreatedRecordingView> {
     const context = uploadContextOf(request, principal);
     const form = await readUploadForm(request, this.spool, context.idempotencyKey !== null);
@@ -164,6 +166,7 @@ export class RecordingsController {
   async get(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('recording_id') id: string,
+    @Query() _query: NoQuery,
   ): Promise<SingleRecordingView> {
     return presentSingleRecording(await this.recordings.get(accountId, id));
   }
@@ -183,6 +186,7 @@ export class RecordingsController {
   async retry(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('recording_id') id: string,
+    @Query() _query: NoQuery,
   ): Promise<SingleRecordingView> {
     return presentSingleRecording(await this.recordings.retry(accountId, id));
   }
@@ -198,7 +202,11 @@ export class RecordingsController {
   @ApiErrors(NO_RECORDING)
   @HttpCode(204)
   @RequireScope('recordings:write')
-  async delete(@CurrentPrincipal() { accountId }: Principal, @Param('recording_id') id: string): Promise<void> {
+  async delete(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('recording_id') id: string,
+    @Query() _query: NoQuery,
+  ): Promise<void> {
     await this.recordings.delete(accountId, id);
   }
 }

@@ -1,10 +1,11 @@
-import { Controller, Get, Param } from '@nestjs/common';
+import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import { NotFoundError, TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { NoQuery } from '../../platform/http/input/no-query.js';
 import { presentTranscription, TranscriptionView } from './transcription.presenter.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
@@ -31,6 +32,7 @@ export class TranscriptionsController {
   async get(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('recording_id') recordingId: string,
+    @Query() _query: NoQuery,
   ): Promise<TranscriptionView> {
     return presentTranscription(await this.transcriptions.get(accountId, recordingId));
   }

@@ -5,6 +5,7 @@ import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import { InvalidRequestError, LimitExceededError, NotFoundError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { NoQuery } from '../../platform/http/input/no-query.js';
 import {
   CreatedWebhookView,
   presentCreatedWebhook,
@@ -49,6 +50,7 @@ export class WebhooksController {
   async create(
     @CurrentPrincipal() { accountId }: Principal,
     @Body() dto: CreateWebhookDto,
+    @Query() _query: NoQuery,
   ): Promise<CreatedWebhookView> {
     const { webhook, secret } = await this.webhooks.create(accountId, dto);
     return presentCreatedWebhook(webhook, secret);
@@ -64,7 +66,11 @@ export class WebhooksController {
   @Get(':webhook_id')
   @ApiErrors(NO_WEBHOOK)
   @RequireScope('webhooks:read')
-  async get(@CurrentPrincipal() { accountId }: Principal, @Param('webhook_id') id: string): Promise<WebhookView> {
+  async get(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('webhook_id') id: string,
+    @Query() _query: NoQuery,
+  ): Promise<WebhookView> {
     return presentWebhook(await this.webhooks.get(accountId, id));
   }
 
@@ -83,6 +89,7 @@ export class WebhooksController {
     @CurrentPrincipal() { accountId }: Principal,
     @Param('webhook_id') id: string,
     @Body() dto: UpdateWebhookDto,
+    @Query() _query: NoQuery,
   ): Promise<WebhookView> {
     return presentWebhook(await this.webhooks.update(accountId, id, dto));
   }
@@ -98,7 +105,11 @@ export class WebhooksController {
   @ApiErrors(NO_WEBHOOK)
   @HttpCode(204)
   @RequireScope('webhooks:write')
-  async delete(@CurrentPrincipal() { accountId }: Principal, @Param('webhook_id') id: string): Promise<void> {
+  async delete(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('webhook_id') id: string,
+    @Query() _query: NoQuery,
+  ): Promise<void> {
     await this.webhooks.delete(accountId, id);
   }
 }

@@ -1,7 +1,6 @@
 import { Global, Module } from '@nestjs/common';
-import { CredentialVersionsService } from '../../access/credential-versions.service.js';
-import { TokenBucket } from './token-bucket.js';
+import { TokenBucketStorage } from './token-bucket.storage.js';
 
 @Global()
-@Module({ providers: [CredentialVersionsService, TokenBucket], exports: [CredentialVersionsService, TokenBucket] })
+@Module({ providers: [TokenBucketStorage], exports: [TokenBucketStorage] })
 export class RateLimitModule {}

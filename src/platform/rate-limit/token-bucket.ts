@@ -1,77 +1,75 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { Injectable } from '@nestjs/common';
-import { VERSION_COPY_MS, versionKey } from '../../access/credential-versions.service.js';
-import type { RateLimit } from '../config/env.js';
-import { RedisService } from '../queue/redis.service.js';
-import { type BucketState, bucketState, LocalBuckets } from './bucket-state.js';
-
-const SCRIPT = readFileSync(fileURLToPath(new URL('./token-bucket.lua', import.meta.url)), 'utf8');
-
-/** An account's bucket is moved only by who knows the account as it is now. */
-export interface AccountClaim {
-  accountId: string;
-  /** The epoch at which the account and its credentials were read. */
-  epoch: number;
-  /** Whether that was just now, for this request. */
-  isFresh: boolean;
+/** A bucket of `capacity` tokens that is refilled continuously. */
+export interface TokenBucket {
+  capacity: number;
+  /** Whole microseconds in which one token is refilled. */
+  refill: number;
 }
 
-/** One bucket for each name, shared by all processes through Redis and moved by one atomic script (D6). */
-@Injectable()
-export class TokenBucket {
-  private readonly local = new LocalBuckets();
-
-  constructor(private readonly redis: RedisService) {
-    redis.client.defineCommand('takeToken', { numberOfKeys: 2, lua: SCRIPT });
-  }
-
-  /** Takes a token of the account's. @returns null, and takes none, when the claim may be out of date. */
-  async takeFor(claim: AccountClaim, limit: RateLimit): Promise<BucketState | null> {
-    const name = `account:${claim.accountId}`;
-    const answer = await this.ask(name, limit, 1, claim);
-    // Without Redis nobody can tell, and only what was just read counts.
-    if (answer === null) return claim.isFresh ? this.local.take(name, limit, 1) : null;
-    return answer[0] === -1 ? null : stateOf(limit, answer);
-  }
-
-  take(name: string, limit: RateLimit): Promise<BucketState> {
-    return this.move(name, limit, 1);
-  }
-
-  /** The state without taking a token. */
-  look(name: string, limit: RateLimit): Promise<BucketState> {
-    return this.move(name, limit, 0);
-  }
-
-  private async move(name: string, limit: RateLimit, cost: 0 | 1): Promise<BucketState> {
-    const answer = await this.ask(name, limit, cost);
-    return answer === null ? this.local.take(name, limit, cost) : stateOf(limit, answer);
-  }
-
-  private ask(name: string, limit: RateLimit, cost: 0 | 1, claim?: AccountClaim): Promise<Answer | null> {
-    const keys: [string, string] = [`rate-limit:${name}`, versionKey(claim?.accountId ?? '')];
-    const epoch: [number | '', 0 | 1, number] = [claim?.epoch ?? '', claim?.isFresh ? 1 : 0, VERSION_COPY_MS];
-    return this.redis.attempt((client) =>
-      (client as unknown as TakesTokens).takeToken(...keys, limit.rate, limit.burst, cost, ...epoch),
-    );
-  }
+/** A bucket after a request. */
+export interface BucketState {
+  /** Whether a token was taken; false for an empty bucket and when the caller only looked. */
+  taken: boolean;
+  /** Whole tokens. Negative when a limit was lowered since. */
+  tokensLeft: number;
+  /** Unix time in whole seconds at which the bucket is full again. */
+  fullAt: number;
+  /** Whole seconds until the next token, at least 1. */
+  retryAfter: number;
 }
 
-type Answer = [taken: -1 | 0 | 1, backlog: number, now: number];
+/** Absorbs the rounding error of a `ttl` that is no whole number of milliseconds, in microseconds. */
+const ROUNDING_ERROR = 1e-7;
 
-const stateOf = (limit: RateLimit, [taken, backlog, now]: Answer): BucketState =>
-  bucketState(limit, taken === 1, backlog, now);
+/**
+ * A bucket that is full again after `ttl` milliseconds. The time of one token is rounded up to whole microseconds: sums
+ * stay exact, and no request too many is allowed.
+ */
+export function tokenBucket(capacity: number, ttl: number): TokenBucket {
+  return { capacity, refill: Math.ceil((ttl * 1000) / capacity - ROUNDING_ERROR) };
+}
 
-interface TakesTokens {
-  takeToken(
-    bucket: string,
-    epochCopy: string,
-    rate: number,
-    burst: number,
-    cost: number,
-    epoch: number | '',
-    isFresh: 0 | 1,
-    copyMs: number,
-  ): Promise<Answer>;
+/** @param backlog microseconds until the bucket is full. @param now Unix time in microseconds. */
+export function bucketState(
+  { capacity, refill }: TokenBucket,
+  taken: boolean,
+  backlog: number,
+  now: number,
+): BucketState {
+  const untilNext = backlog - refill * (capacity - 1);
+  return {
+    taken,
+    tokensLeft: Math.floor(capacity - backlog / refill),
+    fullAt: Math.ceil((now + backlog) / 1_000_000),
+    retryAfter: Math.max(1, Math.ceil(untilNext / 1_000_000)),
+  };
+}
+
+const MAX_LOCAL_BUCKETS = 100_000;
+
+/** The same buckets in the memory of this process, used while Redis is unavailable. */
+export class LocalBuckets {
+  private readonly fullAt = new Map<string, number>();
+
+  constructor(private readonly clock = (): number => Date.now() * 1000) {}
+
+  /** @param cost tokens to take: 1, or 0 to look. */
+  take(name: string, bucket: TokenBucket, cost: 0 | 1): BucketState {
+    const now = this.clock();
+    const fullAt = Math.max(this.fullAt.get(name) ?? 0, now);
+    const taken = cost === 1 && fullAt - now <= bucket.refill * (bucket.capacity - 1);
+    if (!taken) return bucketState(bucket, false, fullAt - now, now);
+    const next = fullAt + bucket.refill;
+    this.fullAt.delete(name);
+    this.fullAt.set(name, next);
+    this.removeFull(now);
+    return bucketState(bucket, true, next - now, now);
+  }
+
+  /** A full bucket needs no entry. The oldest entries come first, so that each call does little work. */
+  private removeFull(now: number): void {
+    for (const [name, fullAt] of this.fullAt) {
+      if (fullAt > now && this.fullAt.size <= MAX_LOCAL_BUCKETS) return;
+      this.fullAt.delete(name);
+    }
+  }
 }

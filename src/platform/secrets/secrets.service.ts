@@ -65,16 +65,16 @@ export class SecretsService {
   }
 
   /**
-   * What this process can keep of a secret, to know it again faster than by its hash. It is good for secrets that we
-   * made: of 256 random bits nothing can be guessed.
+   * A digest that this process may keep in memory to compare a secret faster than by its keyed hash. It needs no key,
+   * because our secrets are 256 random bits and cannot be guessed.
    */
   digestOf(secret: string): Buffer {
     return hash('sha256', secret, 'buffer');
   }
 
   /** Compares in constant time. */
-  matchesDigest(secret: string, proof: Buffer): boolean {
-    return timingSafeEqual(this.digestOf(secret), proof);
+  matchesDigest(secret: string, digest: Buffer): boolean {
+    return timingSafeEqual(this.digestOf(secret), digest);
   }
 
   /** AES-256-GCM; `context` (an id) binds the text to its row, so that ciphertexts cannot be swapped. */

@@ -11,7 +11,7 @@ import {
   RateLimitError,
   ServiceUnavailableError,
 } from '../../errors/errors.js';
-import { JSON_BODY_BYTES } from '../input/json-body.guard.js';
+import { JSON_BODY_BYTES } from '../input/json-body.js';
 import { ERROR_SCHEMA_REF, errorExamples } from './api-errors.decorator.js';
 import { addSuccessExamples, type Operation, type Response } from './openapi-examples.js';
 

@@ -1,20 +1,38 @@
-import type { Request, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import { MalformedRequestError } from '../../errors/errors.js';
 
-/** `GET http://host/path` asks for `/path` (RFC 9112 §3.2.2); everything behind this point may rely on the slash. */
+/** A request whose first line and Host header were checked. */
+export interface CheckedRequest extends Request {
+  requestLineError?: MalformedRequestError;
+}
+
+/** Every path that begins with it reaches a handler that throws `requestLineError`. */
+const API_ROOT = '/v1';
+
+/** `GET http://host/path` asks for `/path` (RFC 9112 §3.2.2); everything after this may rely on the slash. */
 export function originForm(target: string): string {
   if (target.startsWith('/') || target === '*') return target;
   const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-/** What must be right of every request, whichever path it asks for. */
-export function validateRequestLine(request: Request, _response: Response, next: (error?: unknown) => void): void {
-  next(requestError(request));
+/**
+ * Refuses what Express could not route. Under `/v1` the request is sent to the catch-all route, so that it passes the
+ * guards before it is refused: it takes a token like every other (D6).
+ */
+export function validateRequestLine(request: CheckedRequest, _response: Response, next: NextFunction): void {
+  const error = requestError(request);
+  if (error && request.path.startsWith(API_ROOT)) {
+    request.requestLineError = error;
+    request.url = API_ROOT;
+    next();
+  } else {
+    next(error);
+  }
 }
 
 function requestError({ rawHeaders, httpVersion, path }: Request): MalformedRequestError | undefined {
-  // RFC 9112 §3.2: exactly one Host, but for HTTP/1.0.
+  // RFC 9112 §3.2: exactly one Host header; HTTP/1.0 may go without.
   const hosts = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'host').length;
   const fits = hosts === 1 || (hosts === 0 && httpVersion === '1.0');
   if (!fits) return new MalformedRequestError('Exactly one Host header is required.');

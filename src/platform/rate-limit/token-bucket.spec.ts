@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { type BucketState, bucketState, LocalBuckets, type TokenBucket, tokenBucket } from './token-bucket.js';
+
+/** The plan Free: 20 tokens, one every 6 s. */
+const FREE = tokenBucket(20, 120_000);
+/** Microseconds. */
+const FREE_TOKEN = 6_000_000;
+const START = 1_700_000_000_000_000;
+
+const bucketOf = (rate: number, headroom: number): TokenBucket =>
+  tokenBucket(rate + headroom, ((rate + headroom) * 60_000) / rate);
+
+/** Any plan, also with rates that do not divide 60 seconds. */
+const anyBucket = fc
+  .tuple(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 0, max: 50 }))
+  .map(([rate, headroom]) => bucketOf(rate, headroom));
+/** Small enough to be emptied in a test. */
+const smallBucket = fc
+  .tuple(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 0, max: 30 }))
+  .map(([rate, headroom]) => bucketOf(rate, headroom));
+
+describe('tokenBucket', () => {
+  it('rounds the time of a token up to whole microseconds, and adds nothing where it is whole', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 0, max: 1_000_000 }), (rate, headroom) => {
+        expect(bucketOf(rate, headroom).refill).toBe(Math.ceil(60_000_000 / rate));
+      }),
+    );
+  });
+});
+
+describe('bucketState (D6)', () => {
+  it('reports a full bucket as full', () => {
+    expect(bucketState(FREE, false, 0, START)).toEqual({
+      taken: false,
+      tokensLeft: 20,
+      fullAt: START / 1_000_000,
+      retryAfter: 1,
+    });
+  });
+
+  it('counts whole tokens only', () => {
+    const tokensAt = (backlog: number) => bucketState(FREE, true, backlog, START).tokensLeft;
+    expect(tokensAt(FREE_TOKEN)).toBe(19);
+    expect(tokensAt(FREE_TOKEN - 1)).toBe(19);
+    expect(tokensAt(9 * FREE_TOKEN + 1)).toBe(10);
+    expect(tokensAt(20 * FREE_TOKEN)).toBe(0);
+  });
+
+  it('rounds the time at which the bucket is full, and the wait for a token, up to whole seconds', () => {
+    const empty = bucketState(FREE, false, 20 * FREE_TOKEN, START + 1);
+    expect(empty.fullAt).toBe(START / 1_000_000 + 121);
+    expect(empty.retryAfter).toBe(6);
+    expect(bucketState(FREE, false, 19 * FREE_TOKEN + 1, START).retryAfter).toBe(1);
+  });
+
+  it('never announces a wait of less than a second', () => {
+    expect(bucketState(tokenBucket(6000, 60_000), false, 60_000_000, START).retryAfter).toBe(1);
+  });
+});
+
+describe('LocalBuckets (D6)', () => {
+  function bucketsAt(start: number) {
+    const clock = { now: start };
+    return { clock, buckets: new LocalBuckets(() => clock.now) };
+  }
+
+  it('lets a rested account send its burst at once and not one request more, whatever its rate', () => {
+    fc.assert(
+      fc.property(smallBucket, (bucket) => {
+        const { buckets } = bucketsAt(START);
+        const taken = Array.from({ length: bucket.capacity + 3 }, () => buckets.take('a', bucket, 1).taken);
+        expect(taken.filter(Boolean)).toHaveLength(bucket.capacity);
+        expect(taken.slice(bucket.capacity)).toEqual([false, false, false]);
+      }),
+    );
+  });
+
+  it('counts the tokens down by one each to 0, whatever the rate', () => {
+    fc.assert(
+      fc.property(smallBucket, (bucket) => {
+        const { buckets } = bucketsAt(START);
+        const tokens = Array.from({ length: bucket.capacity }, () => buckets.take('a', bucket, 1).tokensLeft);
+        expect(tokens).toEqual(tokens.map((_, i) => bucket.capacity - 1 - i));
+      }),
+    );
+  });
+
+  it('allows burst + floor(elapsed × rate / 60) and not one more, and refuses only without a whole token', () => {
+    const pauses = fc.array(fc.integer({ min: 0, max: 3_000_000 }), { minLength: 1, maxLength: 300 });
+    fc.assert(
+      fc.property(smallBucket, pauses, (bucket, gaps) => {
+        const { clock, buckets } = bucketsAt(START);
+        const { capacity, refill } = bucket;
+        let allowed = 0;
+        let credit = capacity * refill;
+        for (const gap of gaps) {
+          clock.now += gap;
+          credit = Math.min(capacity * refill, credit + gap);
+          const { taken } = buckets.take('a', bucket, 1);
+          expect(taken).toBe(credit >= refill);
+          if (!taken) continue;
+          allowed += 1;
+          credit -= refill;
+        }
+        const elapsed = clock.now - START;
+        expect(allowed).toBeLessThanOrEqual(capacity + Math.floor(elapsed / refill));
+      }),
+    );
+  });
+
+  it('gives a token after the time it announced, and none a second before', () => {
+    fc.assert(
+      fc.property(smallBucket, (bucket) => {
+        const { clock, buckets } = bucketsAt(START);
+        let refused: BucketState;
+        do refused = buckets.take('a', bucket, 1);
+        while (refused.taken);
+        clock.now += (refused.retryAfter - 1) * 1_000_000 - 1;
+        if (refused.retryAfter > 1) expect(buckets.take('a', bucket, 1).taken).toBe(false);
+        clock.now += 1_000_001;
+        expect(buckets.take('a', bucket, 1).taken).toBe(true);
+      }),
+    );
+  });
+
+  it('takes nothing when the caller only looks', () => {
+    fc.assert(
+      fc.property(anyBucket, (bucket) => {
+        const { buckets } = bucketsAt(START);
+        const before = buckets.take('a', bucket, 1);
+        expect(buckets.take('a', bucket, 0)).toEqual({ ...before, taken: false });
+        expect(buckets.take('a', bucket, 0)).toEqual({ ...before, taken: false });
+      }),
+    );
+  });
+
+  it('is full again at the time it announced', () => {
+    fc.assert(
+      fc.property(anyBucket, fc.integer({ min: 1, max: 50 }), (bucket, requests) => {
+        const { clock, buckets } = bucketsAt(START);
+        let fullAt = 0;
+        for (let i = 0; i < requests; i++) ({ fullAt } = buckets.take('a', bucket, 1));
+        clock.now = fullAt * 1_000_000;
+        expect(buckets.take('a', bucket, 0).tokensLeft).toBe(bucket.capacity);
+      }),
+    );
+  });
+
+  it('keeps a bucket for each name', () => {
+    const { buckets } = bucketsAt(START);
+    const single = tokenBucket(1, 60_000);
+    expect(buckets.take('a', single, 1).taken).toBe(true);
+    expect(buckets.take('a', single, 1).taken).toBe(false);
+    expect(buckets.take('b', single, 1).taken).toBe(true);
+  });
+
+  it('removes full buckets, and no other while there is room', () => {
+    const { clock, buckets } = bucketsAt(START);
+    const kept = buckets as unknown as { fullAt: Map<string, number> };
+    const second = tokenBucket(60, 60_000);
+    for (let i = 0; i < 50; i++) buckets.take(`old-${i}`, second, 1);
+    expect(kept.fullAt.size).toBe(50);
+    clock.now += 1_000_000;
+    buckets.take('new', second, 1);
+    expect([...kept.fullAt.keys()]).toEqual(['new']);
+  });
+});
