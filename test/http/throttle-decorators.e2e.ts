@@ -2,11 +2,8 @@ import { Controller, Get, Module } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import request, { type Response } from 'supertest';
 import { Public, RequireScope } from '../../src/access/access.decorators.js';
-import type { Caller } from '../support/http/api-client.js';
-import { type Ground, prepareGround, type Service, startService } from '../support/service/service.js';
-import { SERVICE_TIMEOUT } from '../support/service/timeouts.js';
-
-jest.setTimeout(SERVICE_TIMEOUT);
+import type { ApiClient } from '../support/http/api-client.js';
+import { useService } from '../support/service/test-service.js';
 
 @Controller('v1/limits')
 class LimitsController {
@@ -42,22 +39,11 @@ class LimitsController {
 class LimitsModule {}
 
 describe("Nest's throttler decorators on the route of an extension", () => {
-  let ground: Ground;
-  let service: Service;
-  let free: Caller;
-
-  beforeAll(async () => {
-    ground = await prepareGround();
-    service = await startService(ground, { ROLES: 'api' }, [{ module: LimitsModule }]);
-  });
+  const service = useService({ ROLES: 'api' }, { extensions: [{ module: LimitsModule }] });
+  let free: ApiClient;
 
   beforeEach(async () => {
     free = await service.account('free');
-  });
-
-  afterAll(async () => {
-    await service.close();
-    await ground.clear();
   });
 
   const remaining = ({ headers }: Response) => headers['x-ratelimit-remaining'];
