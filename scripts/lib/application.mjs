@@ -87,7 +87,7 @@ async function waitUntilReady(supervisor, port, host) {
   );
 }
 
-async function healthOf(port, host) {
+export async function healthOf(port, host) {
   try {
     const response = await fetch(`http://${reachable(host)}:${port}/health/ready`, {
       signal: AbortSignal.timeout(5000),

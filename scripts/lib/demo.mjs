@@ -8,6 +8,7 @@ import { DATA, ROOT } from './paths.mjs';
 import { seconds, UserError } from './steps.mjs';
 
 const DEMO_FILE = join(DATA, 'demo.json');
+const DEMO_EMAIL = 'demo@example.com';
 export const SAMPLE = join(ROOT, 'scripts', 'sample', 'voice-note.ogg');
 const TRANSCRIPT_TIMEOUT_MS = 120_000;
 const POLL_MS = 250;
@@ -22,8 +23,10 @@ export async function demoAccount(baseUrl, env) {
     const { status } = await new Client({ baseUrl, ...kept }).account();
     if (status !== 401) return { credentials: kept, detail: `${kept.email}, kept in .data/demo.json` };
   }
-  const made = await runCli(['account:create', '--name', 'Demo', '--email', 'demo@example.com', '--plan', 'pro'], env);
-  const credentials = { email: 'demo@example.com', apiKey: made.api_key, apiSecret: made.api_secret };
+  // The account of an earlier start is of no use when its credentials are lost.
+  const args = ['--name', 'Demo', '--email', DEMO_EMAIL, '--plan', 'pro', '--allow-duplicate-email'];
+  const made = await runCli(['account:create', ...args], env);
+  const credentials = { email: DEMO_EMAIL, apiKey: made.api_key, apiSecret: made.api_secret };
   keep(credentials);
   return { credentials, detail: `${credentials.email}, plan pro, kept in .data/demo.json` };
 }

@@ -1,0 +1,95 @@
+// `npm run dev`: the service with the PostgreSQL and Redis of `npm start`, started again after each change in `src`.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+
+import { healthOf, reachable } from './lib/application.mjs';
+import { demoAccount, printCommands } from './lib/demo.mjs';
+import { choosePort, RANK, runLocally, startServices, teardown } from './lib/local-run.mjs';
+import { ROOT } from './lib/paths.mjs';
+import { stopProcess, waitUntil } from './lib/processes.mjs';
+import { prepareProject } from './lib/setup.mjs';
+import { seconds, step } from './lib/steps.mjs';
+import { ensureSystemPackages } from './lib/system-packages.mjs';
+
+const READY_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 2000;
+
+let env;
+/** The process that serves, and the one that has loaded all packages and waits to take its place. */
+let current;
+let standby;
+/** Restarts run one after the other. */
+let restarting = Promise.resolve();
+
+await runLocally(main);
+
+async function main(given) {
+  console.log('Voice Note Transcription Service, development\n');
+  await step('System', () => ensureSystemPackages(given));
+  await prepareProject();
+  const services = await startServices(given);
+  const { port, note } = await choosePort(services);
+  env = { LOG_LEVEL: 'warn', ...services, PORT: String(port) };
+  const baseUrl = `http://${reachable(env.HOST)}:${port}`;
+  teardown.add(RANK.application, { stop: () => Promise.all([current, standby].map(stop)) });
+  standby = prepareProcess();
+  await step('Compiler', watchSources);
+  await restarting;
+  const { credentials } = await step('Demo account', () => demoAccount(baseUrl, env));
+  console.log();
+  printCommands(baseUrl, credentials);
+  console.log(`  Base URL       ${baseUrl}${note}\n  Documentation  ${baseUrl}/docs`);
+  console.log('  Logs           below, from LOG_LEVEL=warn on\n  Stop           Ctrl-C\n');
+}
+
+/** Resolves after the first compilation. Each one that found no error starts the service again. */
+function watchSources() {
+  const nest = join(ROOT, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
+  const args = [nest, 'build', '--watch', '--preserveWatchOutput'];
+  const compiler = spawn(process.execPath, args, { cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  teardown.add(RANK.application, { stop: () => stop(compiler) });
+  let startedAt = performance.now();
+  return new Promise((resolve, reject) => {
+    compiler.once('exit', () => reject(new Error('The compiler ended.')));
+    createInterface({ input: compiler.stdout }).on('line', (line) => {
+      if (line.includes('Starting')) startedAt = performance.now();
+      else if (line.includes('Found 0 errors')) {
+        const since = startedAt;
+        restarting = restarting.then(() => restart(since)).catch((error) => console.error(error.message));
+        resolve('watches src');
+      } else if (line.trim()) console.log(line);
+    });
+  });
+}
+
+async function restart(since) {
+  if (teardown.isRunning) return;
+  await stop(current);
+  [current, standby] = [standby, undefined];
+  current.send('start');
+  const child = current;
+  const ready = await waitUntil(
+    async () => child.exitCode !== null || (await healthOf(env.PORT, env.HOST)) === 'ready',
+    READY_TIMEOUT_MS,
+  );
+  const isUp = ready && child.exitCode === null;
+  console.log(isUp ? `  ${time()} ready in ${seconds(performance.now() - since)}` : `  ${time()} not ready`);
+  standby = prepareProcess();
+}
+
+function prepareProcess() {
+  return spawn(process.execPath, [join(ROOT, 'scripts', 'dev-process.mjs')], {
+    cwd: ROOT,
+    env,
+    // A group of its own: Ctrl-C reaches this command only, which then stops everything in order.
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+}
+
+async function stop(child) {
+  if (child) await stopProcess(child.pid, 'SIGTERM', STOP_TIMEOUT_MS);
+}
+
+const time = () => new Date().toTimeString().slice(0, 8);
