@@ -36,7 +36,9 @@ start_stage() {
   mount -t overlay overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" "$folder/merged"
   for shared in dev proc; do mount --rbind --make-rslave "/$shared" "$folder/merged/$shared"; done
   # An image sees neither the files of others nor the repository.
-  mount -t tmpfs -o mode=1777 tmpfs "$folder/merged/tmp" && mount -t tmpfs tmpfs "$folder/merged$(dirname "$root")"
+  mount -t tmpfs -o mode=1777 tmpfs "$folder/merged/tmp"
+  # A checkout inside /tmp is hidden by the line above, and its folder is no longer there to mount on.
+  [[ $root == /tmp/* ]] || mount -t tmpfs tmpfs "$folder/merged$(dirname "$root")"
   rm -rf "$folder/merged/app" "$folder/merged/data"
   chroot "$folder/merged" sh -c 'id node >/dev/null 2>&1 || useradd --create-home --shell /bin/bash node'
   merged[$stage]=$folder/merged

@@ -16,6 +16,22 @@ describe('the environment', () => {
     expect(new Set(listed)).toEqual(names);
   });
 
+  test('compose.yaml passes every variable on, except those that it and the image set', () => {
+    const compose = read('docker/compose.yaml');
+    const dockerfile = read('docker/Dockerfile');
+    const listed = [...read('.env.example').matchAll(/^# ([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name);
+    const passedOn = new Set([...compose.matchAll(/^ +([A-Z][A-Z0-9_]+): \$\{\1:/gm)].map(([, name]) => name));
+    const fixed = listed.filter((name) => !passedOn.has(name));
+
+    expect(fixed.toSorted()).toEqual(
+      ['DATABASE_URL', 'HOST', 'NODE_ENV', 'PORT', 'REDIS_URL', 'ROLES', 'STORAGE_DIR'].toSorted(),
+    );
+    for (const name of fixed) {
+      expect(`${compose}\n${dockerfile}`).toMatch(new RegExp(`(^ +${name}: |^ENV .*\\b${name}=)`, 'm'));
+      expect(read('docs/operations.md')).toMatch(new RegExp(`except the seven[^]{0,200}\`${name}\``));
+    }
+  });
+
   test('tests see none of its settings', () => {
     process.env.DATABASE_URL = 'postgres://a-developers-own';
     try {
