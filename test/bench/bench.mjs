@@ -31,6 +31,11 @@ const extent = {
   ...(values.recordings && { recordings: Number(values.recordings) }),
 };
 const names = values.only?.split(',') ?? Object.keys(MEASURES);
+const unknown = names.filter((name) => !Object.hasOwn(MEASURES, name));
+if (unknown.length > 0) {
+  console.error(`Unknown measure: ${unknown.join(', ')}. The measures are: ${Object.keys(MEASURES).join(', ')}.`);
+  process.exit(1);
+}
 
 try {
   await ensureSystemPackages(cleanEnvironment());
