@@ -24,9 +24,11 @@ export async function createApp(env: Env): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.for(env, extensions),
     new BoundedExpressAdapter(env),
-    { bodyParser: false, bufferLogs: true, abortOnError: false },
+    // Without autoFlushLogs a start that fails prints its error and not every line before it.
+    { bodyParser: false, bufferLogs: true, autoFlushLogs: false, abortOnError: false },
   );
   app.useLogger(app.get(StructuredLoggerService));
+  app.flushLogs();
   return configureApp(app);
 }
 

@@ -1,13 +1,39 @@
-/** A JSON value for people: `name: value` lines, nested ones indented. */
-export function show(value: object, indent = ''): string {
-  return Object.entries(value)
-    .map(([name, item]: [string, unknown]) => {
-      const nested = typeof item === 'object' && item !== null && !isPlainList(item);
-      return nested ? `${indent}${name}:\n${show(item, `${indent}  `)}` : `${indent}${name}: ${text(item)}`;
-    })
-    .join('\n');
+type Row = Record<string, unknown>;
+
+/** The columns of the lists that have more fields than fit into a line. */
+const COLUMNS: Record<string, readonly string[]> = {
+  accounts: ['id', 'name', 'email', 'plan', 'status', 'rate_limit', 'burst_limit', 'created_at'],
+  api_keys: ['id', 'name', 'key_prefix', 'status', 'last_used_at', 'expires_at', 'created_at', 'scopes'],
+};
+const SHOWN_ONCE = 'Store the secret now: it is shown only once.';
+
+/** A command's JSON value for people: `name: value` lines, nested ones indented, and lists as tables. */
+export function formatOutput(value: object): string {
+  const lines = linesOf(value, '');
+  return [...lines, ...('api_secret' in value ? ['', SHOWN_ONCE] : [])].join('\n');
 }
 
-const isPlainList = (item: object): boolean => Array.isArray(item) && item.every((part) => typeof part !== 'object');
+function linesOf(value: object, indent: string): string[] {
+  return Object.entries(value).flatMap(([name, item]: [string, unknown]) => {
+    if (isRows(item)) return [`${indent}${name}:`, ...table(item, COLUMNS[name]).map((line) => `${indent}  ${line}`)];
+    if (isObject(item)) return [`${indent}${name}:`, ...linesOf(item, `${indent}  `)];
+    return `${indent}${name}: ${textOf(item)}`;
+  });
+}
 
-const text = (item: unknown): string => (Array.isArray(item) ? item.join(', ') : `${(item ?? '-') as string | number}`);
+function table(rows: Row[], columns: readonly string[] = Object.keys(rows[0] ?? {})): string[] {
+  const cells = [columns, ...rows.map((row) => columns.map((column) => textOf(row[column])))];
+  const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
+  return cells.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+const isRows = (item: unknown): item is Row[] => Array.isArray(item) && item.some(isObject);
+
+const isObject = (item: unknown): item is object => typeof item === 'object' && item !== null && !Array.isArray(item);
+
+const textOf = (item: unknown): string => (Array.isArray(item) ? item.join(',') || '-' : `${(item ?? '-') as string}`);

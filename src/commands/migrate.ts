@@ -1,19 +1,18 @@
-/** `npm run migrate`: brings the schema of DATABASE_URL up to date and says what it did. */
-import { extensions } from '../extensions.js';
-import { migrationsOf } from '../migrations/migrations.js';
-import { readEnv } from '../platform/config/env.js';
-import { migrationDataSource } from '../platform/database/data-source.js';
-import { migrate } from '../platform/database/schema.js';
+/** `npm run migrate`: brings the schema of DATABASE_URL up to date; `-- --status` only shows the migrations. */
+import { Command } from 'commander';
+
+const program = new Command('migrate')
+  .description('Bring the database schema up to date. Needs the environment of the service.')
+  .option('--status', 'list the completed and the pending migrations and change nothing')
+  .showHelpAfterError()
+  .action(async ({ status }: { status?: true }) => {
+    // Imported only now, so that help and usage errors are quick and need no database.
+    const { runMigrations, showStatus } = await import('./migrate-commands.js');
+    process.stdout.write(`${await (status ? showStatus() : runMigrations())}\n`);
+  });
 
 try {
-  const dataSource = migrationDataSource(readEnv(process.env), migrationsOf(extensions));
-  await dataSource.initialize();
-  try {
-    const ran = await migrate(dataSource);
-    process.stdout.write(ran.length > 0 ? `migrated: ${ran.join(', ')}\n` : 'the schema is up to date\n');
-  } finally {
-    await dataSource.destroy();
-  }
+  await program.parseAsync();
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;

@@ -10,27 +10,23 @@ const nothing: Leftovers = {
 
 describe('advice on SECRET_KEY_PREVIOUS', () => {
   it.each<[string, Partial<Leftovers>, string[]]>([
-    ['says when it can go', {}, ['can be removed', 'one day after']],
+    ['it can be removed when nothing needs it', {}, ['can be removed', 'one day after']],
     [
-      'holds on to it for keys',
+      'API keys need it',
       { waitingKeys: 2 },
-      ['Keep SECRET_KEY_PREVIOUS', 'API keys that need it until they are next used, and are refused without it: 2.'],
+      ['Keep SECRET_KEY_PREVIOUS', '2 API keys still need SECRET_KEY_PREVIOUS: use or revoke each.'],
     ],
     [
-      'holds on to it for webhooks',
-      { waitingWebhooks: 3 },
-      ['Keep SECRET_KEY_PREVIOUS', 'without the new SECRET_KEY: 3. Run this again.'],
+      'webhook secrets need it',
+      { waitingWebhooks: 1 },
+      ['Keep SECRET_KEY_PREVIOUS', '1 webhook secret set during this run', 'run this command again.'],
     ],
     [
-      'does not hold on to it for what it cannot read',
+      'what it cannot read does not need it',
       { unreadableKeys: 4, unreadableWebhooks: 5 },
-      ['can be removed', 'by no key that is here: API keys 4, webhook secrets 5.'],
+      ['can be removed', 'Neither key can read 4 API keys and 5 webhook secrets'],
     ],
-    [
-      'says that there is none',
-      { hasPrevious: false, unreadableKeys: 1 },
-      ['is not set', 'API keys 1, webhook secrets 0'],
-    ],
+    ['it is not set', { hasPrevious: false, unreadableKeys: 1 }, ['is not set', '1 API key and 0 webhook secrets']],
   ])('%s', (_, leftovers, parts) => {
     const said = advice({ ...nothing, ...leftovers });
     for (const part of parts) expect(said).toContain(part);

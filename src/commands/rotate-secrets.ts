@@ -5,7 +5,7 @@ import { WebhookSecretsService } from '../modules/webhooks/webhook-secrets.servi
 import { resourceTime } from '../platform/http/timestamps.js';
 import { SecretsService } from '../platform/secrets/secrets.service.js';
 
-/** What is left under another key than SECRET_KEY. */
+/** What is not encrypted or hashed with SECRET_KEY yet. */
 export interface Leftovers {
   hasPrevious: boolean;
   waitingKeys: number;
@@ -14,7 +14,7 @@ export interface Leftovers {
   unreadableWebhooks: number;
 }
 
-/** Puts what can be put under the current SECRET_KEY there, and says what still needs SECRET_KEY_PREVIOUS. */
+/** Encrypts webhook secrets with the current SECRET_KEY, and says what still needs SECRET_KEY_PREVIOUS. */
 export async function rotateSecrets(app: INestApplicationContext): Promise<object> {
   const { reencrypted, left, unreadable: webhooks } = await app.get(WebhookSecretsService).reencrypt();
   const { waiting, unreadable: keys } = await app.get(ApiKeysService).underOtherKeys();
@@ -34,33 +34,40 @@ export async function rotateSecrets(app: INestApplicationContext): Promise<objec
   };
 }
 
-/** A sentence for each thing that there is to know or to do. */
+/** One sentence for each fact or task. */
 export function advice({ hasPrevious, ...count }: Leftovers): string {
-  const says: string[] = [];
-  if (!hasPrevious) says.push('SECRET_KEY_PREVIOUS is not set.');
-  else if (count.waitingKeys + count.waitingWebhooks > 0) says.push('Keep SECRET_KEY_PREVIOUS for now.');
+  const sentences: string[] = [];
+  if (!hasPrevious) sentences.push('SECRET_KEY_PREVIOUS is not set.');
+  else if (count.waitingKeys + count.waitingWebhooks > 0) sentences.push('Keep SECRET_KEY_PREVIOUS for now.');
   else {
-    says.push(
-      'SECRET_KEY_PREVIOUS can be removed as soon as no access token made under it is valid any more: ' +
-        'at the latest one day after the last process took up the new SECRET_KEY.',
+    sentences.push(
+      'SECRET_KEY_PREVIOUS can be removed one day after the last process was restarted with the new SECRET_KEY: ' +
+        'until then an access token signed with the previous key may still be valid.',
     );
   }
   if (count.waitingKeys > 0) {
-    says.push(`API keys that need it until they are next used, and are refused without it: ${count.waitingKeys}.`);
+    sentences.push(
+      `${plural(count.waitingKeys, 'API key')} still ${count.waitingKeys === 1 ? 'needs' : 'need'} SECRET_KEY_PREVIOUS: use or revoke each.`,
+    );
   }
   if (count.waitingWebhooks > 0) {
-    says.push(
-      `Webhook secrets set meanwhile by a process without the new SECRET_KEY: ${count.waitingWebhooks}. Run this again.`,
-    );
+    const secrets = plural(count.waitingWebhooks, 'webhook secret');
+    sentences.push(`${secrets} set during this run by a process with another SECRET_KEY: run this command again.`);
   }
   if (count.unreadableKeys + count.unreadableWebhooks > 0) {
-    says.push(
-      `Read by no key that is here: API keys ${count.unreadableKeys}, webhook secrets ${count.unreadableWebhooks}. ` +
-        'Set SECRET_KEY_PREVIOUS to the key they were made under, or have new ones made.',
+    const [keys, webhooks] = [
+      plural(count.unreadableKeys, 'API key'),
+      plural(count.unreadableWebhooks, 'webhook secret'),
+    ];
+    sentences.push(
+      `Neither key can read ${keys} and ${webhooks}: set SECRET_KEY_PREVIOUS to the key they were created with, ` +
+        'or replace them.',
     );
   }
-  return says.join(' ');
+  return sentences.join(' ');
 }
+
+const plural = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 function showKey({ id, accountId, name, lastUsedAt }: ApiKey): object {
   return { id, account_id: accountId, name, last_used_at: lastUsedAt && resourceTime(lastUsedAt) };

@@ -8,6 +8,7 @@ import { ACCOUNT, CREATED_API_KEY, SINGLE_API_KEY } from '../support/http/respon
 
 /** What an operator sees of an account: what clients see, and the limits in force. */
 const OPERATOR_ACCOUNT = { ...ACCOUNT, rate_limit: expect.any(Number), burst_limit: expect.any(Number) };
+const UUID = /^[0-9a-f-]{36}$/;
 const IN_A_YEAR = new Date(Date.now() + 365 * 86_400_000).toISOString();
 
 describe('the command line (D30)', () => {
@@ -35,7 +36,7 @@ describe('the command line (D30)', () => {
     const created = await json('account:create', '--name', 'Example Ltd', '--email', 'ops@example.com');
     const { account, api_key: key, api_secret: secret, ...others } = created;
 
-    expect(others).toEqual({});
+    expect(others).toEqual({ key_id: expect.stringMatching(UUID) });
     expect(account).toStrictEqual({
       ...OPERATOR_ACCOUNT,
       name: 'Example Ltd',
@@ -50,26 +51,43 @@ describe('the command line (D30)', () => {
     const { rate_limit: _, burst_limit: __, ...shown } = account;
     expect(body).toEqual(shown);
     const { body: keys } = await client.get('/v1/account/api-keys').expect(200);
-    expect(keys.api_keys).toMatchObject([{ scopes: [...SCOPES], status: 'active', key_prefix: key.slice(0, 12) }]);
+    expect(keys.api_keys).toMatchObject([
+      { id: others.key_id, scopes: [...SCOPES], status: 'active', key_prefix: key.slice(0, 12) },
+    ]);
   });
 
-  it('account:create takes a plan and limits (D5), and speaks to people, too', async () => {
+  it('account:create takes a plan and limits (D5), and prints names and values', async () => {
     const options = ['--plan', 'enterprise', '--rate-limit', '7', '--burst-limit', '9'];
-    const said = await runCli(
-      environment,
-      'account:create',
-      '--name',
-      'Big Ltd',
-      '--email',
-      'ops@example.com',
-      ...options,
-    );
+    const said = await runCli(environment, 'account:create', '--name', 'Big Ltd', '--email', 'ops@big.example', ...options);
 
     expect(said).toMatchObject({ code: 0, stderr: '' });
     const told = (name: string) => new RegExp(`^ *${name}: (.*)$`, 'm').exec(said.stdout)?.[1] ?? '';
     expect([told('name'), told('plan')]).toEqual(['Big Ltd', 'enterprise']);
     const client = newClient(told('id'), told('api_key'), told('api_secret'));
     await client.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '7');
+    await client.get(`/v1/account/api-keys/${told('key_id')}`).expect(200);
+    expect(said.stdout).toContain('Store the secret now: it is shown only once.');
+  });
+
+  it('account:create refuses an e-mail address that an account has, unless it is told to accept it', async () => {
+    const args = ['account:create', '--name', 'Twice', '--email'];
+    const { account } = await json(...args, 'twice@example.com');
+
+    expectFailure(await runCli(environment, ...args, 'Twice@Example.com'), new RegExp(`${account.id}.*account:update`));
+    const second = await json(...args, 'twice@example.com', '--allow-duplicate-email');
+    expect(second.account.id).not.toBe(account.id);
+  });
+
+  it('refuses limits that the plan would ignore (D5)', async () => {
+    const create = ['account:create', '--name', 'x', '--email', 'limits@example.com', '--rate-limit', '5'];
+    expectFailure(await runCli(environment, ...create, '--plan', 'free'), /--rate-limit.*need the plan enterprise/);
+    expectFailure(await runCli(environment, ...create), /limits of the plan free are fixed/);
+
+    const { accountId } = await service.account('pro');
+    const update = ['account:update', '--account', accountId, '--burst-limit', '5000'];
+    expectFailure(await runCli(environment, ...update), /limits of the plan pro are fixed/);
+    expect((await json(...update, '--plan', 'enterprise')).account).toMatchObject({ burst_limit: 5000 });
+    expectFailure(await runCli(environment, ...update, '--plan', 'free'), /limits of the plan free are fixed/);
   });
 
   it('account:update changes what is given and nothing else, at once', async () => {
@@ -111,6 +129,26 @@ describe('the command line (D30)', () => {
     expect(ids).toEqual(expect.arrayContaining(clients.map(({ accountId }) => accountId)));
   });
 
+  it('account:list prints a table for people', async () => {
+    const { accountId } = await service.account('pro');
+    const { stdout } = await runCli(environment, 'account:list');
+    expect(stdout).toMatch(/^accounts:\n {2}id +name +email +plan +status +rate_limit +burst_limit +created_at\n/);
+    expect(stdout).toMatch(new RegExp(`^ {2}${accountId} .* pro +active +100 +200 `, 'm'));
+  });
+
+  it('key:list shows the keys of one account that are not revoked, without secrets', async () => {
+    const { accountId, credentials } = await service.account();
+    const created = await json('key:create', '--account', accountId, '--name', 'Second');
+    const { api_keys: keys } = await json('key:list', '--account', accountId);
+
+    expect(keys).toStrictEqual([SINGLE_API_KEY, SINGLE_API_KEY]);
+    expect(keys.map(({ id }: { id: string }) => id)).toEqual([created.id, credentials.id]);
+    await json('key:revoke', '--key', created.id);
+    const said = await runCli(environment, 'key:list', '--account', accountId);
+    expect(said.stdout).toContain(credentials.id);
+    expect(said.stdout).not.toContain(created.id);
+  });
+
   it('key:create makes a key with every scope, in the shape of its creation (2.2)', async () => {
     const { accountId } = await service.account();
     const created = await json('key:create', '--account', accountId);
@@ -139,14 +177,49 @@ describe('the command line (D30)', () => {
     expectFailure(await runCli(environment, 'key:revoke', '--key', client.credentials.id, '--json'), /no such API key/);
   });
 
+  describe('help and usage errors need no database', () => {
+    const commands = ['account:create', 'account:update', 'account:list', 'key:create', 'key:list', 'key:revoke'];
+    const names = [...commands, 'secrets:rotate'];
+    const bare = (...args: string[]) => runCli({ variables: {} }, ...args);
+
+    it.each([['--help'], ['help']])('%s names every command, with exit code 0', async (...args) => {
+      const { code, stdout, stderr } = await bare(...args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      for (const name of names) expect(stdout).toContain(name);
+    });
+
+    it.each(names)('%s --help names its options, with exit code 0', async (name) => {
+      const { code, stdout, stderr } = await bare(name, '--help');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(new RegExp(`^Usage: admin ${name} [^]*--json`));
+    });
+
+    it.each<[string, string[], RegExp]>([
+      ['no command', [], /Usage: admin/],
+      ['an unknown command', ['account:delete', '--json'], /unknown command 'account:delete'/],
+    ])('%s names every command, with exit code 1', async (_, args, reason) => {
+      const said = await bare(...args);
+      expectFailure(said, reason);
+      for (const name of names) expect(said.stderr).toContain(name);
+    });
+
+    it.each<[string, string[], RegExp]>([
+      ['a missing option', ['account:create', '--name', 'x'], /'--email <address>' not specified/],
+      ['an unknown option', ['account:list', '--colour', 'red'], /--colour/],
+      ['a stray argument', ['account:list', 'stray'], /too many arguments/],
+      ['a repeated option', ['key:revoke', '--key', 'a', '--key', 'b'], /--key.*only once/],
+      ['a broken value', ['account:create', '--name', 'x', '--email', 'ops'], /--email.*must be an e-mail address/],
+    ])('%s is refused with exit code 1', async (_, args, reason) => {
+      expectFailure(await bare(...args), reason);
+    });
+  });
+
   describe('tells what goes wrong on standard error, with exit code 1', () => {
     const nobody = randomUUID();
     const named = ['--name', 'x', '--email', 'a@b.co'];
-    const limits = ['--rate-limit', '9', '--burst-limit', '8'];
+    const limits = ['--plan', 'enterprise', '--rate-limit', '9', '--burst-limit', '8'];
 
     it.each<[string, string[], RegExp]>([
-      ['a missing option', ['account:create', '--name', 'x'], /--email is required/],
-      ['an unknown option', ['account:list', '--colour', 'red'], /--colour/],
       ['a burst below the rate', ['account:create', ...named, ...limits], /burst/],
       ['an unknown account', ['account:update', '--account', nobody, '--name', 'x'], /no such account/],
       ['an id that is none', ['key:create', '--account', 'x'], /no such account/],
@@ -159,28 +232,13 @@ describe('the command line (D30)', () => {
       expect(await count()).toBe(before);
     });
 
-    it.each<[string, string[]]>([
-      ['no command', []],
-      ['an unknown command', ['account:delete', '--json']],
-    ])('%s, and names those there are', async (_, args) => {
-      const said = await runCli(environment, ...args);
-
-      expectFailure(said, /command/);
-      for (const name of [
-        'account:create',
-        'account:update',
-        'account:list',
-        'key:create',
-        'key:revoke',
-        'secrets:rotate',
-      ]) {
-        expect(said.stderr).toContain(name);
-      }
-    });
-
     it.each([
-      ['an environment that is not usable', { SECRET_KEY: '' }, /SECRET_KEY/],
-      ['a database out of reach', { DATABASE_URL: 'postgres://127.0.0.1:1/none' }, /ECONNREFUSED/],
+      ['a broken environment', { SECRET_KEY: '' }, /SECRET_KEY/],
+      [
+        'a database out of reach',
+        { DATABASE_URL: 'postgres://127.0.0.1:1/none' },
+        /^Cannot reach PostgreSQL at 127\.0\.0\.1:1 \(DATABASE_URL\)\.\n$/,
+      ],
     ])('%s', async (_, changes, reason) => {
       const variables = { ...environment.variables, ...changes };
       expectFailure(await runCli({ variables }, 'account:list', '--json'), reason);

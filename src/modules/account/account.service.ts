@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { Raw, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { RateLimit } from '../../platform/config/env.js';
@@ -56,6 +56,12 @@ export class AccountService {
 
   list(): Promise<Account[]> {
     return this.accounts.find({ order: { createdAt: 'ASC', id: 'ASC' } });
+  }
+
+  /** Null when no account has it; upper and lower case are the same. The oldest, if there are several. */
+  async findByEmail(email: string): Promise<Account | null> {
+    const sameEmail = Raw((column) => `lower(${column}) = lower(:email)`, { email });
+    return await this.accounts.findOne({ where: { email: sameEmail }, order: { createdAt: 'ASC', id: 'ASC' } });
   }
 
   async create(fields: Omit<AccountFields, 'status'>): Promise<Account> {

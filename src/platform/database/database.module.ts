@@ -10,8 +10,11 @@ import { assertSchema } from './schema.js';
 export class DatabaseModule implements OnModuleInit {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
-  /** @param migrations every migration of the core and the extensions, in order. */
-  static for(migrations: Migration[]): DynamicModule {
+  /**
+   * @param migrations every migration of the core and the extensions, in order.
+   * @param connectAttempts how often a start tries to reach Postgres, once a second.
+   */
+  static for(migrations: Migration[], { connectAttempts = 10 } = {}): DynamicModule {
     return {
       module: DatabaseModule,
       global: true,
@@ -21,7 +24,7 @@ export class DatabaseModule implements OnModuleInit {
           useFactory: (env: Env) => ({
             ...dataSourceOptions(env, migrations),
             autoLoadEntities: true,
-            retryAttempts: env.nodeEnv === 'test' ? 1 : 10,
+            retryAttempts: env.nodeEnv === 'test' ? 1 : connectAttempts,
             retryDelay: 1000,
           }),
         }),

@@ -33,12 +33,37 @@ export async function assertSchema(dataSource: DataSource): Promise<void> {
     const { unknown, pending } = await compareSchema(dataSource, runner);
     refuseNewer(unknown);
     if (pending.length > 0) {
-      throw new SchemaMismatch(`The database lacks ${pending.join(', ')}: run "npm run migrate" first.`);
+      const command = '"node dist/commands/migrate.js" ("npm run migrate" in a checkout)';
+      throw new SchemaMismatch(`The database lacks the migrations ${pending.join(', ')}: run ${command} first.`);
     }
   } finally {
     await runner.release();
   }
 }
+
+export interface MigrationStatus {
+  name: string;
+  status: 'done' | 'pending' | 'of a newer release';
+  /** When the migration was written: its name ends with this time. TypeORM does not record when it ran. */
+  written_at: string;
+}
+
+/** Every migration of this code and of the database. */
+export async function migrationStatus(dataSource: DataSource): Promise<MigrationStatus[]> {
+  const runner = dataSource.createQueryRunner();
+  try {
+    const { known, unknown, pending } = await compareSchema(dataSource, runner);
+    const statusOf = (name: string) => (pending.includes(name) ? 'pending' : 'done');
+    return [
+      ...known.map((name) => ({ name, status: statusOf(name), written_at: writtenAt(name) }) as const),
+      ...unknown.map((name) => ({ name, status: 'of a newer release', written_at: writtenAt(name) }) as const),
+    ];
+  } finally {
+    await runner.release();
+  }
+}
+
+const writtenAt = (name: string): string => new Date(Number(name.slice(-13))).toISOString();
 
 function refuseNewer(unknown: string[]): void {
   if (unknown.length === 0) return;
@@ -53,6 +78,7 @@ async function compareSchema(dataSource: DataSource, runner: QueryRunner) {
     ? ((await runner.query('SELECT name FROM migrations')) as { name: string }[]).map((row) => row.name)
     : [];
   return {
+    known,
     unknown: done.filter((name) => !known.includes(name)),
     pending: known.filter((name) => !done.includes(name)),
   };

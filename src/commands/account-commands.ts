@@ -1,0 +1,68 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { SCOPES } from '../access/scopes.js';
+import type { Account } from '../modules/account/account.entity.js';
+import { presentAccount } from '../modules/account/account.presenter.js';
+import { AccountService } from '../modules/account/account.service.js';
+import { type AccountStatus, limitOf, type Plan } from '../modules/account/plans.js';
+import { ApiKeysService } from '../modules/api-keys/api-keys.service.js';
+
+interface LimitOptions {
+  plan?: Plan;
+  rateLimit?: number;
+  burstLimit?: number;
+}
+
+interface CreateOptions extends LimitOptions {
+  name: string;
+  email: string;
+  allowDuplicateEmail?: true;
+}
+
+interface UpdateOptions extends LimitOptions {
+  account: string;
+  name?: string;
+  email?: string;
+  status?: AccountStatus;
+}
+
+export async function createAccount(app: INestApplicationContext, options: CreateOptions): Promise<object> {
+  const accounts = app.get(AccountService);
+  const { name, email, plan = 'free', rateLimit = null, burstLimit = null } = options;
+  refuseUnusedLimits(plan, options);
+  const existing = options.allowDuplicateEmail ? null : await accounts.findByEmail(email);
+  if (existing) {
+    throw new Error(
+      `The account ${existing.id} ("${existing.name}") already has the e-mail address ${existing.email}. ` +
+        'Use account:update or key:create with it, or add --allow-duplicate-email.',
+    );
+  }
+  const account = await accounts.create({ name, email, plan, rateLimit, burstLimit });
+  const { key, secret } = await app.get(ApiKeysService).create(account.id, SCOPES, { name: 'First key' });
+  return { account: await showAccount(app, account), key_id: key.id, api_key: key.key, api_secret: secret };
+}
+
+export async function updateAccount(app: INestApplicationContext, options: UpdateOptions): Promise<object> {
+  const accounts = app.get(AccountService);
+  const { account: id, name, email, plan, status, rateLimit, burstLimit } = options;
+  refuseUnusedLimits(plan ?? (await accounts.get(id)).plan, options);
+  const account = await accounts.update(id, { name, email, plan, status, rateLimit, burstLimit });
+  return { account: await showAccount(app, account) };
+}
+
+export async function listAccounts(app: INestApplicationContext): Promise<object> {
+  const accounts = await app.get(AccountService).list();
+  return { accounts: await Promise.all(accounts.map((account) => showAccount(app, account))) };
+}
+
+/** The limits of the other plans are fixed (D5). */
+function refuseUnusedLimits(plan: Plan, { rateLimit, burstLimit }: LimitOptions): void {
+  if (plan === 'enterprise' || (rateLimit === undefined && burstLimit === undefined)) return;
+  throw new Error(`--rate-limit and --burst-limit need the plan enterprise; the limits of the plan ${plan} are fixed.`);
+}
+
+/** As clients see it, and with the limits in force. */
+async function showAccount(app: INestApplicationContext, account: Account): Promise<object> {
+  const { rate, burst } = limitOf(account.plan, account);
+  const usage = await app.get(AccountService).usage(account.id);
+  return { ...presentAccount(account, usage), rate_limit: rate, burst_limit: burst };
+}

@@ -1,0 +1,81 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { Command } from 'commander';
+import { SCOPES } from '../access/scopes.js';
+import { ACCOUNT_STATUSES, PLANS } from '../modules/account/plans.js';
+import { formatOutput } from './format-output.js';
+import { choice, choices, count, email, futureTime, text } from './option-parsers.js';
+
+/** Runs a command on the application and returns what it prints, as one JSON value. */
+type Action<Options> = (app: INestApplicationContext, options: Options) => Promise<object>;
+
+const NAME = ['--name <text>', 'name of the account', text(200)] as const;
+const EMAIL = ['--email <address>', 'contact address', email] as const;
+const PLAN = ['--plan <plan>', PLANS.join(', '), choice(PLANS)] as const;
+const RATE_LIMIT = ['--rate-limit <number>', 'requests a minute; plan enterprise only', count] as const;
+const BURST_LIMIT = ['--burst-limit <number>', 'requests at once; plan enterprise only', count] as const;
+const ACCOUNT = ['--account <id>', 'id of the account', text(64)] as const;
+
+/**
+ * The commands and their options. The application is imported only after the arguments were parsed, so that help and
+ * usage errors are quick and need no database.
+ */
+export function adminProgram(): Command {
+  const program = new Command('admin')
+    .description('Manage accounts and API keys. Needs the environment of the service.')
+    .showHelpAfterError();
+
+  command(program, 'account:create', 'create an account and its first API key, which has every scope')
+    .requiredOption(...NAME)
+    .requiredOption(...EMAIL)
+    .option(PLAN[0], `${PLAN[1]} (default: free)`, PLAN[2])
+    .option(...RATE_LIMIT)
+    .option(...BURST_LIMIT)
+    .option('--allow-duplicate-email', 'create the account although another one has this e-mail address')
+    .action(run(async () => (await import('./account-commands.js')).createAccount));
+
+  command(program, 'account:update', 'change the given fields of an account')
+    .requiredOption(...ACCOUNT)
+    .option(...NAME)
+    .option(...EMAIL)
+    .option(...PLAN)
+    .option('--status <status>', ACCOUNT_STATUSES.join(', '), choice(ACCOUNT_STATUSES))
+    .option(...RATE_LIMIT)
+    .option(...BURST_LIMIT)
+    .action(run(async () => (await import('./account-commands.js')).updateAccount));
+
+  command(program, 'account:list', 'list all accounts').action(
+    run(async () => (await import('./account-commands.js')).listAccounts),
+  );
+
+  command(program, 'key:create', 'create an API key')
+    .requiredOption(...ACCOUNT)
+    .option('--name <text>', 'name of the key', text(100))
+    .option('--scopes <list>', `separated by commas: ${SCOPES.join(', ')} (default: all)`, choices(SCOPES))
+    .option('--expires-at <time>', 'such as 2030-01-31T12:00:00Z (default: never)', futureTime)
+    .action(run(async () => (await import('./key-commands.js')).createKey));
+
+  command(program, 'key:list', 'list the API keys of an account that are not revoked')
+    .requiredOption(...ACCOUNT)
+    .action(run(async () => (await import('./key-commands.js')).listKeys));
+
+  command(program, 'key:revoke', 'revoke an API key')
+    .requiredOption('--key <id>', 'id of the key', text(64))
+    .action(run(async () => (await import('./key-commands.js')).revokeKey));
+
+  command(program, 'secrets:rotate', 'encrypt webhook secrets with the current SECRET_KEY').action(
+    run(async () => (await import('./rotate-secrets.js')).rotateSecrets),
+  );
+  return program;
+}
+
+function command(program: Command, name: string, description: string): Command {
+  return program.command(name).description(description).option('--json', 'print one JSON value and nothing else');
+}
+
+function run<Options>(load: () => Promise<Action<Options>>) {
+  return async (options: Options & { json?: true }): Promise<void> => {
+    const [{ withApp }, action] = await Promise.all([import('./admin-context.js'), load()]);
+    const result = await withApp((app) => action(app, options));
+    process.stdout.write(`${options.json ? JSON.stringify(result) : formatOutput(result)}\n`);
+  };
+}

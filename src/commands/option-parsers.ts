@@ -1,0 +1,63 @@
+import { InvalidArgumentError } from 'commander';
+import { isCleanText, isFutureInstant } from '../platform/http/input/text-rules.js';
+
+/** Turns an option's text into its value. Commander passes the value before when an option is repeated. */
+type Parser<T> = (value: string, previous: unknown) => T;
+
+const MAX_COUNT = 1_000_000;
+/**
+ * As `<input type="email">` accepts it (WHATWG HTML), with a dot in the domain. Not class-validator's rule: importing
+ * that takes 0.15 s, which every usage error would wait for.
+ */
+const EMAIL = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z\d]([a-z\d-]{0,61}[a-z\d])?$/i;
+
+export const text =
+  (max: number): Parser<string> =>
+  (value, previous) => {
+    check(previous === undefined, 'The option may be given only once.');
+    check(isText(value, max), `It must be text of 1 to ${max} characters, without control characters.`);
+    return value;
+  };
+
+const isText = (value: string, max: number): boolean =>
+  value.trim() !== '' && [...value].length <= max && isCleanText(value);
+
+export const email: Parser<string> = (value, previous) => {
+  check(EMAIL.test(text(254)(value, previous)), 'It must be an e-mail address.');
+  return value;
+};
+
+export const choice =
+  <T extends string>(allowed: readonly T[]): Parser<T> =>
+  (value, previous) => {
+    const found = allowed.find((item) => item === text(100)(value, previous));
+    check(found !== undefined, `Allowed choices are ${allowed.join(', ')}.`);
+    return found as T;
+  };
+
+/** Several of `allowed`, separated by commas, each once. */
+export const choices =
+  <T extends string>(allowed: readonly T[]): Parser<T[]> =>
+  (value, previous) => {
+    const items = text(500)(value, previous).split(',');
+    const found = items.flatMap((item) => allowed.find((one) => one === item.trim()) ?? []);
+    const valid = found.length === items.length && new Set(found).size === items.length;
+    check(valid, `Allowed, separated by commas and each once, are ${allowed.join(', ')}.`);
+    return found;
+  };
+
+export const count: Parser<number> = (value, previous) => {
+  const parsed = Number(text(20)(value, previous));
+  const valid = /^\d+$/.test(value) && parsed >= 1 && parsed <= MAX_COUNT;
+  check(valid, `It must be an integer from 1 to ${MAX_COUNT}.`);
+  return parsed;
+};
+
+export const futureTime: Parser<string> = (value, previous) => {
+  check(isFutureInstant(text(64)(value, previous)), 'It must be a time in the future, such as 2030-01-31T12:00:00Z.');
+  return value;
+};
+
+function check(condition: boolean, message: string): void {
+  if (!condition) throw new InvalidArgumentError(message);
+}

@@ -1,0 +1,24 @@
+/** Cc is C0, DEL and C1: they corrupt logs and terminals, and Postgres refuses NUL. */
+const CONTROL_CHARACTERS = /\p{Cc}/u;
+
+/** Text that can be stored and shown: no control characters, no lone surrogates. */
+export const isCleanText = (value: string): boolean => !CONTROL_CHARACTERS.test(value) && value.isWellFormed();
+
+/** `new Date('2026-02-30')` is 2 March, so the day is written back and compared. Postgres has no year 0. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Years have four digits on the wire, and 9999-12-31T23:59-23:59 lies beyond them. */
+const YEAR_10000 = Date.UTC(10_000, 0);
+
+/** Whether `text` is an instant with a zone, as ISO 8601, later than now. */
+export function isFutureInstant(text: string): boolean {
+  const [, day] = INSTANT.exec(text) ?? [];
+  const time = Date.parse(text);
+  return day !== undefined && isDay(day) && time > Date.now() && time < YEAR_10000;
+}
