@@ -36,4 +36,7 @@ const isRows = (item: unknown): item is Row[] => Array.isArray(item) && item.som
 
 const isObject = (item: unknown): item is object => typeof item === 'object' && item !== null && !Array.isArray(item);
 
-const textOf = (item: unknown): string => (Array.isArray(item) ? item.join(',') || '-' : `${(item ?? '-') as string}`);
+function textOf(item: unknown): string {
+  if (Array.isArray(item)) return item.join(',') || '-';
+  return item === null || item === undefined ? '-' : String(item);
+}
