@@ -26,7 +26,7 @@ export function checkProduction(env) {
     problems.push(`  SECRET_KEY must be at least ${SECRET_LENGTH} characters long`);
   }
   if (problems.length > 0)
-    throw new UserError(`NODE_ENV is production, and the environment is not usable:\n${problems.join('\n')}`);
+    throw new UserError(`Invalid environment variables (NODE_ENV=production):\n${problems.join('\n')}`);
 }
 
 /** What the local quick start adds to an environment that does not say otherwise. */

@@ -38,5 +38,6 @@ const isObject = (item: unknown): item is object => typeof item === 'object' && 
 
 function textOf(item: unknown): string {
   if (Array.isArray(item)) return item.join(',') || '-';
-  return item === null || item === undefined ? '-' : String(item);
+  if (item === null || item === undefined) return '-';
+  return typeof item === 'string' ? item : JSON.stringify(item);
 }
