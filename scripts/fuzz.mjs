@@ -1,6 +1,5 @@
-// `npm run fuzz -- [--seed N] [--requests N]`: requests made up from openapi.json, right and wrong, against the service
-// with a PostgreSQL and a Redis of its own. Another seed each time, unless one is given: it is printed, and makes the
-// same requests again.
+// `npm run fuzz -- [--seed N] [--requests N]`: sends valid and invalid requests generated from openapi.json to the
+// service, with a temporary PostgreSQL and Redis. The seed is random and printed; the same seed repeats the requests.
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -35,6 +34,6 @@ function readOptions() {
 }
 
 function wholeNumber(text) {
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`${text} is no whole number of at most nine digits`);
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`${text} is not an integer of at most nine digits`);
   return Number(text);
 }

@@ -1,4 +1,4 @@
-// Runs a command with a PostgreSQL and a Redis of its own, which are gone afterwards:
+// Runs a command with a temporary PostgreSQL and Redis, and removes them afterwards:
 //   node scripts/services.mjs --temporary -- npx jest --selectProjects e2e
 // The command finds them in DATABASE_URL and REDIS_URL; the database user may create further databases.
 import { spawn } from 'node:child_process';

@@ -38,7 +38,7 @@ async function tryOut(baseUrl, env) {
     console.log(`\n  “${text}”`);
     return { ...credentials, sample };
   } catch (error) {
-    // The service runs; whoever started it can see for themselves what is the matter.
+    // The service runs, so the failed sample is reported and nothing is stopped.
     if (!teardown.isRunning) printError(error);
     return credentials;
   }

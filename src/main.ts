@@ -1,9 +1,9 @@
-/** Starts the roles that ROLES names and serves until it is asked to stop. */
+/** Starts the roles in ROLES and serves until SIGTERM or SIGINT. */
 import { createApp } from './app.setup.js';
 import { type Env, readEnv } from './platform/config/env.js';
 import { connectionErrorMessage } from './platform/database/connection-error.js';
 
-/** An orderly stop takes less; what takes longer is picked up by others. A second signal does not wait at all. */
+/** Longest orderly stop; other processes take over unfinished work. A second signal stops at once. */
 const STOP_MS = 10_000;
 
 let env: Env | undefined;
@@ -16,7 +16,7 @@ try {
     stopping = true;
     setTimeout(() => process.exit(1), STOP_MS).unref();
     void app.close().then(
-      // 0, unless the process ends because something was wrong with it.
+      // Exit code 0, unless process.exitCode says otherwise.
       () => process.exit(),
       () => process.exit(1),
     );

@@ -7,7 +7,7 @@ import { UserError } from './steps.mjs';
 import { stopLeftover, Supervisor } from './supervisor.mjs';
 
 const READY_TIMEOUT_MS = 60_000;
-/** A worker finishes or hands back what it is transcribing before it exits. */
+/** A worker finishes or releases what it is transcribing before it exits. */
 const STOP_TIMEOUT_MS = 30_000;
 const CLI_TIMEOUT_MS = 60_000;
 const ROLES = ['api', 'worker'];
@@ -38,12 +38,12 @@ export function rolesOf(env) {
 
 /**
  * Starts a process for each role and waits until all can do their work.
- * @param {(supervisor: Supervisor) => void} own told of each process before it starts
+ * @param {(supervisor: Supervisor) => void} own called before each process starts
  */
 export async function startApplication(env, port, own) {
   const supervisors = await Promise.all(
     rolesOf(env).map(async (role, index) => {
-      // A worker beside the API serves its health and metrics on a port that nobody else needs to know.
+      // A worker beside the API serves its health and metrics on any free port.
       const rolePort = index === 0 ? port : await freePort();
       const supervisor = superviseRole(role, { ...env, ROLES: role, PORT: String(rolePort) });
       own(supervisor);

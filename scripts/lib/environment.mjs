@@ -8,7 +8,7 @@ import { UserError } from './steps.mjs';
 
 const SECRET_LENGTH = 32;
 
-/** Settings that `npm start` made up, for the commands that are run beside it. */
+/** Settings that the running `npm start` or `npm run dev` generated, for the commands that are run beside it. */
 export const RUNNING_ENVIRONMENT = join(DATA, 'run', 'environment.json');
 
 /** The real environment, and below it the file `.env`. An empty value counts as absent, as in the service itself. */
@@ -17,7 +17,7 @@ export function readEnvironment() {
   return { ...withoutEmpty(file), ...withoutEmpty(process.env) };
 }
 
-/** In production nothing is made up: what a person must decide is named when it is missing. */
+/** In production nothing is generated. @throws UserError naming every missing variable */
 export function checkProduction(env) {
   const problems = ['DATABASE_URL', 'REDIS_URL', 'SECRET_KEY']
     .filter((name) => !env[name])

@@ -15,7 +15,7 @@ import { lastStep, printError, step, UserError } from './steps.mjs';
 import { Teardown } from './teardown.mjs';
 
 const DEFAULT_PORT = 3000;
-/** The order of stopping: nobody loses the servers that it still talks to. */
+/** The order of stopping: the application first, because it uses the servers until its end. */
 export const RANK = { application: 1, redis: 2, postgres: 3 };
 
 export const teardown = new Teardown();
@@ -37,7 +37,7 @@ export async function runLocally(main) {
     await main(env);
     isReady = true;
   } catch (error) {
-    // While everything is being stopped, what was under way fails; that is no news.
+    // Stopping makes the steps in progress fail; only the first failure is reported.
     if (teardown.isRunning) return;
     printError(error);
     process.exitCode = 1;
@@ -63,7 +63,7 @@ export async function startServices(given) {
   return { ...given, ...made };
 }
 
-/** The port asked for or, where nobody else is told of it, the next one that is free. */
+/** The port asked for or, outside production, the next free one. */
 export async function choosePort(env) {
   const wanted = Number(env.PORT ?? DEFAULT_PORT);
   if (await isFree(wanted, env.HOST)) return { port: wanted, note: '' };
@@ -71,7 +71,7 @@ export async function choosePort(env) {
   return { port: await nextFreePort(wanted + 1, env.HOST), note: ` (port ${wanted} is taken)` };
 }
 
-/** Closed to others, whatever the umask is: recordings lie here. Root's database server is let through later. */
+/** Closed to other users, whatever the umask is, because of the recordings. Root's database server gets access later. */
 function prepareFolders() {
   if (process.getuid() !== 0) chmodSync(DATA, 0o700);
   for (const name of ['logs', 'run', 'storage']) mkdirSync(join(DATA, name), { recursive: true, mode: 0o700 });

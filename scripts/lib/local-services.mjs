@@ -15,7 +15,7 @@ const STOP_TIMEOUT_MS = 20_000;
 
 /**
  * The project's own PostgreSQL, whose data is kept.
- * @param {(supervisor: Supervisor) => void} own told of the server before it starts, to stop it at the end
+ * @param {(supervisor: Supervisor) => void} own called before the server starts, so that it is stopped at the end
  */
 export async function startLocalPostgres(own) {
   // Also where it lay before: the folder is moved when it can no longer be reached by the server's user.

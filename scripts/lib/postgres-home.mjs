@@ -30,7 +30,7 @@ export function persistentHome(dataFolder) {
   const runAs = serverUser();
   const system = systemHome();
   const inside = join(dataFolder, 'postgres');
-  // Whoever may not list the folder may still pass through it; the secrets in it have mode 600.
+  // Other users can pass through the folder but not list it; the secrets in it have mode 600.
   chmodSync(dataFolder, 0o711);
   if (!existsSync(join(system, 'postgres')) && canRun(binaries, runAs) && canEnter(dataFolder, runAs)) {
     return { binaries, parent: dataFolder, runAs };

@@ -15,8 +15,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 20;
 const TOOL_STOP_TIMEOUT_MS = 2000;
-/** For output that still stands in the pipe when a tool has ended. */
-const LAST_WORDS_MS = 1000;
+/** For output that is still in the pipe when a tool has ended. */
+const PIPE_DRAIN_MS = 1000;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 
 /**
@@ -123,7 +123,7 @@ export function run(command, args, { input = '', timeLimitMs = 0, ...options } =
       setTimeout(() => {
         child.stdout.destroy();
         child.stderr.destroy();
-      }, LAST_WORDS_MS).unref();
+      }, PIPE_DRAIN_MS).unref();
     });
     child.on('close', (code) => resolve({ code: code ?? 1, stdout, output }));
     child.stdin.on('error', () => {});

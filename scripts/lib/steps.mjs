@@ -1,7 +1,7 @@
 const LABEL_WIDTH = 14;
 const TIME_WIDTH = 8;
 
-// Whoever reads our output may go away (`npm start | head`); the service goes on.
+// The reader of our output may end (`npm start | head`); the service must not.
 process.stdout.on('error', () => {});
 
 let interrupted = false;

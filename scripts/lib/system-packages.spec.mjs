@@ -5,7 +5,7 @@ describe('neededPackages', () => {
 
   test.each([
     ['a plain start', {}, ['redis-server', 'ffmpeg', 'PocketSphinx']],
-    ['a Redis of one’s own', { REDIS_URL: 'redis://localhost' }, ['ffmpeg', 'PocketSphinx']],
+    ['an existing Redis', { REDIS_URL: 'redis://localhost' }, ['ffmpeg', 'PocketSphinx']],
     ['a transcription server', { OPENAI_BASE_URL: 'http://localhost:8080/v1' }, ['redis-server', 'ffmpeg']],
     ['a hosted engine', { TRANSCRIPTION_ENGINE: 'openai' }, ['redis-server', 'ffmpeg']],
     ['an engine of an extension', { TRANSCRIPTION_ENGINE: 'whisper' }, ['redis-server', 'ffmpeg']],

@@ -13,8 +13,8 @@ import { redisUrl, startRedis, stopRedis } from './redis.mjs';
 const PREFIX = 'voice-notes-services-';
 
 /**
- * Starts a PostgreSQL and a Redis of one's own in a temporary folder, on free ports.
- * @param {{ durable?: boolean }} options durable: what they have confirmed outlives a crash of theirs, as in earnest
+ * Starts a private PostgreSQL and Redis in a temporary folder, on free ports.
+ * @param {{ durable?: boolean }} options durable: confirmed writes survive a crash, as in production
  * @returns {Promise<{ folder: string, env: Record<string, string>, postgres: Server, redis: Server,
  *   stop: () => Promise<void> }>}
  */
