@@ -92,4 +92,6 @@ async function stop(child) {
   if (child) await stopProcess(child.pid, 'SIGTERM', STOP_TIMEOUT_MS);
 }
 
-const time = () => new Date().toTimeString().slice(0, 8);
+function time() {
+  return new Date().toTimeString().slice(0, 8);
+}
