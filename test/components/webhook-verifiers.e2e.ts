@@ -71,7 +71,7 @@ const LANGUAGES: Record<string, Language> = {
           fmt.Println(Verify(secret, header, body), VerifyStandard(secret, header, body))
         }`,
     },
-    command: () => ['test', 'verify.go', 'verify_test.go'],
+    command: () => ['test', '-v', 'verify.go', 'verify_test.go'],
   },
   bash: {
     file: 'verify.sh',
