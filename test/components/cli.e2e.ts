@@ -58,7 +58,15 @@ describe('the command line (D30)', () => {
 
   it('account:create takes a plan and limits (D5), and prints names and values', async () => {
     const options = ['--plan', 'enterprise', '--rate-limit', '7', '--burst-limit', '9'];
-    const said = await runCli(environment, 'account:create', '--name', 'Big Ltd', '--email', 'ops@big.example', ...options);
+    const said = await runCli(
+      environment,
+      'account:create',
+      '--name',
+      'Big Ltd',
+      '--email',
+      'ops@big.example',
+      ...options,
+    );
 
     expect(said).toMatchObject({ code: 0, stderr: '' });
     const told = (name: string) => new RegExp(`^ *${name}: (.*)$`, 'm').exec(said.stdout)?.[1] ?? '';
