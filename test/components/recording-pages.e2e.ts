@@ -48,10 +48,6 @@ describe('pages of recordings, found by the counts of their days', () => {
     for (let i = 0; i < 300; i++) await change(await connect(clients[0]), 'insert');
   });
 
-  afterAll(async () => {
-    for (const client of clients) await client.end();
-  });
-
   async function connect(known?: Client): Promise<Client> {
     if (known) return known;
     const client = new Client({ connectionString: environment.variables.DATABASE_URL as string });
@@ -132,6 +128,8 @@ describe('pages of recordings, found by the counts of their days', () => {
     } finally {
       writing = false;
       await Promise.all(writers);
+      // Before the hooks that drop the database.
+      for (const client of clients) await client.end();
     }
     expect(changes).toBeGreaterThan(MIN_CHANGES);
   });
