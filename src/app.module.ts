@@ -12,7 +12,7 @@ import { RecordingsModule } from './modules/recordings/recordings.module.js';
 import { selectEngine } from './modules/transcriptions/engines/engine-registry.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
-import { DeliveryWorkModule, WebhooksModule } from './modules/webhooks/webhooks.module.js';
+import { DeliveryWorkerModule, WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import { ConfigModule } from './platform/config/config.module.js';
 import type { Env } from './platform/config/env.js';
 import { DatabaseModule } from './platform/database/database.module.js';
@@ -55,7 +55,7 @@ export class AppModule {
         TranscriptionsModule,
         WebhooksModule,
         HealthModule,
-        ...(env.roles.includes('worker') ? [TranscriptionWorkerModule.for(engine), DeliveryWorkModule] : []),
+        ...(env.roles.includes('worker') ? [TranscriptionWorkerModule.for(env, engine), DeliveryWorkerModule] : []),
 
         ...extensions.map((extension) => extension.module),
         // The last, since it answers whatever nobody else does.

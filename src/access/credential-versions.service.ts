@@ -57,12 +57,12 @@ export class CredentialVersionsService {
 
   /** Null when Redis did not answer, 0 when it has no copy. */
   private async copyOf(accountId: string): Promise<number | null> {
-    const answer = await this.redis.attempt(async (client) => [await client.get(keyOf(accountId))] as const);
+    const answer = await this.redis.tryCommand(async (client) => [await client.get(keyOf(accountId))] as const);
     return answer && Number(answer[0] ?? 0);
   }
 
   private raise(accountId: string, version: number): Promise<number | null> {
-    return this.redis.attempt((client) =>
+    return this.redis.tryCommand((client) =>
       (client as unknown as RaisesVersion).raiseCredentialVersion(keyOf(accountId), version, COPY_MS),
     );
   }

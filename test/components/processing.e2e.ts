@@ -10,8 +10,7 @@ import { AudioRejectedError, EngineError } from '../../src/modules/transcription
 import type { TranscriberService } from '../../src/modules/transcriptions/worker/transcriber.service.js';
 import {
   TRANSCRIPTION_QUEUE,
-  TranscriptionJobsService,
-} from '../../src/modules/transcriptions/transcription-jobs.service.js';
+} from '../../src/modules/transcriptions/transcriptions.queue.js';
 import {
   TranscriptionRunService,
   WorkerStoppingError,
@@ -257,7 +256,7 @@ describe('an attempt that fails', () => {
       processing,
       transcriber,
       app.get(ObjectStore),
-      app.get(TranscriptionJobsService),
+      app.get<JobQueue<TranscriptionJob>>(getQueueToken(TRANSCRIPTION_QUEUE)),
       app.get(Env),
     );
   }

@@ -8,12 +8,12 @@ import { eventually } from '../support/service/eventually.js';
 import { useService } from '../support/service/test-service.js';
 
 const CHECK_MS = 50;
-const DEAF_MS = 500;
+const STALLED_MS = 500;
 
-describe('the watchdog of a queue', () => {
+describe('queue watchdog', () => {
   let queue: Queue;
   let watchdog: QueueWatchdogService;
-  let given: string[];
+  let exits: string[];
 
   const service = useService();
 
@@ -22,8 +22,8 @@ describe('the watchdog of a queue', () => {
   });
 
   beforeEach(() => {
-    given = [];
-    const options = { checkMs: CHECK_MS, deafMs: DEAF_MS, giveUp: () => void given.push('up') };
+    exits = [];
+    const options = { checkMs: CHECK_MS, stalledMs: STALLED_MS, exit: () => void exits.push('exit') };
     watchdog = new QueueWatchdogService(service.app.get(Env), service.app.get(RedisService), options);
     Object.assign(watchdog, { logger: { fatal: () => undefined } });
   });
@@ -33,34 +33,34 @@ describe('the watchdog of a queue', () => {
     await queue.resume(true);
   });
 
-  it('gives the process up once, when it takes no job although there are some', async () => {
+  it('ends the process once when it takes none of the waiting jobs', async () => {
     watchdog.watch(queue, () => false);
     watchdog.onApplicationBootstrap();
-    // As deaf as Bull can be made: this process takes nothing any more, and Redis knows nothing of it.
+    // The nearest to a stalled consumer: paused in this process only, which Redis does not know.
     await queue.pause(true);
     const client = await service.account();
     const { body } = await client.upload(silenceWav(0.1)).expect(201);
-    await eventually(() => given.length > 0);
+    await eventually(() => exits.length > 0);
     await queue.resume(true);
     await client.finished(body.id);
-    expect(given).toEqual(['up']);
+    expect(exits).toEqual(['exit']);
   });
 
-  it('leaves a process alone that takes jobs, that has none to take, or that has its hands full', async () => {
+  it('lets a process run that takes jobs, that has none to take, or that is busy', async () => {
     let isBusy = false;
     watchdog.watch(queue, () => isBusy);
     watchdog.onApplicationBootstrap();
     const client = await service.account();
     const started = Date.now();
-    while (Date.now() - started < 3 * DEAF_MS) {
+    while (Date.now() - started < 3 * STALLED_MS) {
       const { body } = await client.upload(silenceWav(0.1)).expect(201);
       await client.finished(body.id);
     }
-    await new Promise((resolve) => setTimeout(resolve, 3 * DEAF_MS));
+    await new Promise((resolve) => setTimeout(resolve, 3 * STALLED_MS));
     isBusy = true;
     await queue.pause(true);
     await client.upload(silenceWav(0.1)).expect(201);
-    await new Promise((resolve) => setTimeout(resolve, 3 * DEAF_MS));
-    expect(given).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 3 * STALLED_MS));
+    expect(exits).toEqual([]);
   });
 });

@@ -411,7 +411,7 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
   });
 
   it('a stall of the process itself is not taken for Redis being away', async () => {
-    const asked = service.app.get(RedisService).attempt((client) => client.ping());
+    const asked = service.app.get(RedisService).tryCommand((client) => client.ping());
     const end = Date.now() + 400;
     while (Date.now() < end);
     expect(await asked).toBe('PONG');

@@ -1,14 +1,16 @@
+import { InjectQueue } from '@nestjs/bull';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { EventBus } from '../../platform/events/event-bus.js';
+import type { JobQueue } from '../../platform/queue/job-queue.js';
 import { RecordingAccepted, RecordingTranscribed } from '../recordings/recordings.events.js';
-import { TranscriptionJobsService } from './transcription-jobs.service.js';
+import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from './transcriptions.queue.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 @Injectable()
 export class TranscriptionsListener implements OnModuleInit {
   constructor(
     private readonly bus: EventBus,
-    private readonly jobs: TranscriptionJobsService,
+    @InjectQueue(TRANSCRIPTION_QUEUE) private readonly jobs: JobQueue<TranscriptionJob>,
     private readonly transcriptions: TranscriptionsService,
   ) {}
 
@@ -17,7 +19,9 @@ export class TranscriptionsListener implements OnModuleInit {
     this.bus.on(
       RecordingAccepted,
       async ({ recording }, tx) => {
-        tx.afterCommit(() => void this.jobs.ring({ recordingId: recording.id }, `run-${recording.run}`));
+        tx.afterCommit(
+          () => void this.jobs.enqueue({ recordingId: recording.id }, { deduplicationKey: `run-${recording.run}` }),
+        );
       },
       core,
     );

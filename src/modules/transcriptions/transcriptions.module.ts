@@ -1,21 +1,21 @@
-import { BullModule } from '@nestjs/bull';
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
 import { RecordingsModule } from '../recordings/recordings.module.js';
-import { TRANSCRIPTION_QUEUE, TranscriptionJobsService } from './transcription-jobs.service.js';
 import { Transcription } from './transcription.entity.js';
 import { TranscriptionsController } from './transcriptions.controller.js';
 import { TranscriptionsListener } from './transcriptions.listener.js';
+import { TRANSCRIPTION_QUEUE } from './transcriptions.queue.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 @Module({
   imports: [
     TypeOrmModule.forFeature([Transcription]),
-    BullModule.registerQueue({ name: TRANSCRIPTION_QUEUE }),
+    JobQueueModule.register(TRANSCRIPTION_QUEUE),
     RecordingsModule,
   ],
   controllers: [TranscriptionsController],
-  providers: [TranscriptionsService, TranscriptionsListener, TranscriptionJobsService],
-  exports: [TranscriptionJobsService, BullModule],
+  providers: [TranscriptionsService, TranscriptionsListener],
+  exports: [JobQueueModule],
 })
 export class TranscriptionsModule {}

@@ -1,10 +1,10 @@
-import { BullModule } from '@nestjs/bull';
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
 import { DeliveriesProcessor } from './deliveries/deliveries.processor.js';
 import { DeliveriesReconciler } from './deliveries/deliveries.reconciler.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
-import { DELIVERY_QUEUE, DeliveryJobsService } from './deliveries/delivery-jobs.service.js';
+import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
 import { SendLoopsService } from './deliveries/send-loops.service.js';
 import { Delivery } from './deliveries/delivery.entity.js';
 import { WebhookSenderService } from './sending/webhook-sender.service.js';
@@ -16,19 +16,16 @@ import { WebhooksListener } from './events/webhook-events.listener.js';
 import { WebhooksService } from './webhooks.service.js';
 
 @Module({
-  imports: [
-    TypeOrmModule.forFeature([Webhook, WebhookEvent, Delivery]),
-    BullModule.registerQueue({ name: DELIVERY_QUEUE }),
-  ],
+  imports: [TypeOrmModule.forFeature([Webhook, WebhookEvent, Delivery]), JobQueueModule.register(DELIVERY_QUEUE)],
   controllers: [WebhooksController],
-  providers: [WebhooksService, WebhookSecretsService, DeliveriesService, DeliveryJobsService, WebhooksListener],
-  exports: [DeliveriesService, DeliveryJobsService, BullModule],
+  providers: [WebhooksService, WebhookSecretsService, DeliveriesService, WebhooksListener],
+  exports: [DeliveriesService, JobQueueModule],
 })
 export class WebhooksModule {}
 
-/** What only a worker does: it sends. */
+/** What only a worker runs. */
 @Module({
   imports: [WebhooksModule],
   providers: [WebhookSenderService, SendLoopsService, DeliveriesProcessor, DeliveriesReconciler],
 })
-export class DeliveryWorkModule {}
+export class DeliveryWorkerModule {}

@@ -1,39 +1,80 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Queue } from 'bull';
-import { RedisService } from './redis.service.js';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import Bull from 'bull';
+import { Redis } from 'ioredis';
+import { redisOptions, type RedisService } from './redis.service.js';
 
-/** A ring is remembered as "still waiting" for this long; after that the same row may be rung again. */
-const SAME_RING_MS = 300_000;
+/** Job data: the id of a row. Its values make up the job id. */
+export type JobData = Record<string, string>;
 
-/** When the process stops, Bull says good-bye to Redis. One that does not answer is not waited for any longer. */
-const GOODBYE_MS = 1000;
+interface EnqueueOptions {
+  /** A job with the same data and key is dropped while the first one still waits. */
+  deduplicationKey: string | number;
+  /** The job becomes available after this many milliseconds. */
+  delayMs?: number;
+}
 
-/** Rings a queue for a row. A ring may get lost: the row says what is owed, and the reconciler rings again. */
-export class JobQueue<Ring extends { [key: string]: string }> {
-  constructor(
-    private readonly queue: Queue<Ring>,
-    private readonly redis: RedisService,
-  ) {
-    Object.assign(queue, {
-      // In the place of the hook that Nest's Bull module has put there, which would wait for ever.
-      onApplicationShutdown: () => this.close(),
-      // Bull names its connections in Redis, and nobody catches the error when Redis is away at the end.
-      setWorkerName: () => undefined,
+/** A waiting job blocks duplicates for this long; after that the same row may be enqueued again. */
+const DEDUPLICATION_WINDOW_MS = 300_000;
+/** Closing a queue sends commands to Redis. On shutdown their answers are awaited for this long. */
+const CLOSE_MS = 1000;
+/** Jobs of a frozen or dead process are noticed after at most twice this long; until then they block duplicates. */
+const STALLED_INTERVAL_MS = 5000;
+/** Each consumer blocks on Redis for this long per request, and a frozen process keeps taking jobs until then. */
+const DRAIN_DELAY_SECONDS = 1;
+
+/**
+ * A Bull queue whose jobs only name a row to look at. Postgres is the record: a job may get lost, and the reconciler
+ * enqueues the row again. Therefore finished jobs are not kept and stalled ones are not retried.
+ */
+export class JobQueue<Data extends JobData = JobData> extends Bull<Data> implements OnApplicationShutdown {
+  private readonly connections: Redis[];
+  private readonly redisService: RedisService;
+
+  constructor(name: string, redisUrl: string, redisService: RedisService) {
+    const connections: Redis[] = [];
+    super(name, {
+      createClient: (type) => {
+        const connection = openConnection(redisUrl, type);
+        connections.push(connection);
+        return connection;
+      },
+      defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
+      settings: { maxStalledCount: 0, stalledInterval: STALLED_INTERVAL_MS, drainDelay: DRAIN_DELAY_SECONDS },
     });
+    this.connections = connections;
+    this.redisService = redisService;
   }
 
-  /**
-   * @param occasion a repeated ring for the same row and occasion is dropped while the first still waits.
-   * @param delayMs rings no earlier than that.
-   */
-  async ring(data: Ring, occasion: string | number, delayMs = 0): Promise<void> {
-    const window = Math.floor(Date.now() / SAME_RING_MS);
-    const jobId = [...Object.values(data), occasion, window].join('-');
-    await this.redis.attempt(() => this.queue.add(data, { jobId, delay: delayMs }));
+  /** Adds a job. Resolves without one when Redis is unavailable. */
+  async enqueue(data: Data, { deduplicationKey, delayMs = 0 }: EnqueueOptions): Promise<void> {
+    const window = Math.floor(Date.now() / DEDUPLICATION_WINDOW_MS);
+    const jobId = [...Object.values(data), deduplicationKey, window].join('-');
+    await this.redisService.tryCommand(() => this.add(data, { jobId, delay: delayMs }));
   }
 
-  private async close(): Promise<void> {
-    const closed = this.queue.close().catch(() => undefined);
-    await Promise.race([closed, delay(GOODBYE_MS, null, { ref: false })]);
+  /** Bull waits for Redis, and its promise rejects when the process stops first. @nestjs/bull does not catch that. */
+  override async process(...definition: unknown[]): Promise<void> {
+    const start = super.process.bind(this) as (...parameters: unknown[]) => Promise<void>;
+    await start(...definition).catch(() => undefined);
   }
+
+  /** Not used: Bull does not catch its error when Redis is unavailable at shutdown. */
+  override async setWorkerName(): Promise<void> {}
+
+  async onApplicationShutdown(): Promise<void> {
+    const closed = this.close().catch(() => undefined);
+    await Promise.race([closed, delay(CLOSE_MS, null, { ref: false })]);
+    // Bull leaves the connections of `createClient` open.
+    for (const connection of this.connections) connection.disconnect();
+  }
+}
+
+/** The connections that wait for jobs and events also wait for Redis; the one that adds jobs fails at once. */
+function openConnection(redisUrl: string, type: 'client' | 'subscriber' | 'bclient'): Redis {
+  const waiting = { maxRetriesPerRequest: null, enableReadyCheck: false, enableOfflineQueue: true };
+  const connection = new Redis(redisUrl, type === 'client' ? redisOptions : { ...redisOptions, ...waiting });
+  // RedisService logs it when Redis becomes unavailable.
+  connection.on('error', () => undefined);
+  return connection;
 }

@@ -6,29 +6,29 @@ import { RedisService } from './redis.service.js';
 interface Watched {
   queue: Queue;
   isBusy: () => boolean;
-  /** Checks in a row that found jobs waiting and none taken: a process that was frozen has not failed to hear. */
-  silentChecks: number;
+  /** Checks in a row that found jobs waiting and none taken. Counted, because a frozen process makes no checks. */
+  idleChecks: number;
 }
 
 export interface WatchdogOptions {
   checkMs: number;
-  deafMs: number;
-  giveUp: () => void;
+  stalledMs: number;
+  exit: () => void;
 }
 
 const DEFAULTS: WatchdogOptions = {
   checkMs: 10_000,
-  deafMs: 60_000,
-  giveUp: () => {
+  stalledMs: 60_000,
+  exit: () => {
     process.exitCode = 1;
     process.kill(process.pid, 'SIGTERM');
   },
 };
 
 /**
- * Bull has been seen to go deaf: connected, idle, and taking no job although there are some. Nothing that can be asked
- * of it then helps but a new process: this one stops in order, with exit code 1, and is started again by whoever
- * started it. Nothing is lost meanwhile: what is owed stands in Postgres.
+ * Ends the process when a Bull consumer stalls: connected and idle, but taking none of the waiting jobs. Only a new
+ * process has been seen to help. This one shuts down in order with exit code 1, and its supervisor must restart it.
+ * No work is lost, because Postgres is the record.
  */
 @Injectable()
 export class QueueWatchdogService implements OnApplicationBootstrap, OnModuleDestroy {
@@ -45,11 +45,11 @@ export class QueueWatchdogService implements OnApplicationBootstrap, OnModuleDes
     this.options = { ...DEFAULTS, ...options };
   }
 
-  /** @param isBusy whether this process has its hands full, so that jobs wait for good reason. */
+  /** @param isBusy whether this process already works on as many jobs as it may, so that others have to wait. */
   watch(queue: Queue, isBusy: () => boolean): void {
-    const watched = { queue, isBusy, silentChecks: 0 };
+    const watched = { queue, isBusy, idleChecks: 0 };
     queue.on('active', () => {
-      watched.silentChecks = 0;
+      watched.idleChecks = 0;
     });
     this.watched.push(watched);
   }
@@ -65,19 +65,19 @@ export class QueueWatchdogService implements OnApplicationBootstrap, OnModuleDes
   }
 
   private async check(): Promise<void> {
-    const { checkMs, deafMs } = this.options;
+    const { checkMs, stalledMs } = this.options;
     for (const watched of this.watched) {
       const { queue, isBusy } = watched;
-      const waiting = await this.redis.attempt(() => queue.getWaitingCount());
-      // Without Redis there is nothing to hear.
-      if (!waiting || isBusy()) watched.silentChecks = 0;
-      else if (++watched.silentChecks * checkMs > deafMs) return this.end(queue.name, waiting);
+      const waiting = await this.redis.tryCommand(() => queue.getWaitingCount());
+      // Null without Redis, when no consumer can take a job.
+      if (!waiting || isBusy()) watched.idleChecks = 0;
+      else if (++watched.idleChecks * checkMs > stalledMs) return this.exit(queue.name, waiting);
     }
   }
 
-  private end(queue: string, waiting: number): void {
+  private exit(queue: string, waiting: number): void {
     clearInterval(this.timer);
-    this.logger.fatal({ queue, waiting }, 'the queue is no longer heard although jobs wait: this process ends');
-    this.options.giveUp();
+    this.logger.fatal({ queue, waiting }, 'queue consumer stalled; exiting');
+    this.options.exit();
   }
 }

@@ -8,18 +8,18 @@ interface ReconcilerTask {
   everyProcess: boolean;
 }
 
-/** Any number that all our processes share. */
+/** Arbitrary, the same in all processes. */
 const RECONCILER_LOCK = 7_305_119;
 
 /**
- * A process that freezes, or whose machine drops off the network, keeps its session and with it the lock. Postgres ends
- * the session once it has been silent for so many rounds.
+ * A process that freezes or loses its network keeps its session and with it the lock. Postgres ends the session after
+ * this many rounds without a statement.
  */
-const SILENT_ROUNDS = 6;
+const IDLE_ROUNDS = 6;
 
 /**
- * Sees to it that whatever the tables say is owed gets done, whoever crashed and whichever ring was lost.
- * Duties run one after another every RECONCILE_SECONDS, in one worker process at a time.
+ * Repairs what crashes and lost jobs left behind, from the tables alone. Tasks run one after another every
+ * RECONCILE_SECONDS, in one worker process at a time.
  */
 @Injectable()
 export class ReconcilerService implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -34,13 +34,13 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
     private readonly database: DatabaseService,
   ) {}
 
-  /** @param options.everyProcess for what lies in one machine's files: runs everywhere, without the lock. */
+  /** @param options.everyProcess runs in every process without the lock, for tasks on local files. */
   register(name: string, run: () => Promise<void>, options = { everyProcess: false }): void {
     this.tasks.push({ name, run, ...options });
   }
 
   onApplicationBootstrap(): void {
-    // A process without a role, such as a command, does not stay long enough.
+    // A process without a role is a command and ends soon.
     if (this.env.roles.length > 0 && this.env.reconcileSeconds > 0) this.schedule(0);
   }
 
@@ -63,16 +63,16 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
     try {
       await this.underLock(() => this.run(this.tasks.filter((task) => !task.everyProcess)));
     } catch (error) {
-      this.logger.warn({ err: error }, 'the reconciler could not reach the database');
+      this.logger.warn({ err: error }, 'reconciler could not reach the database');
     }
   }
 
-  /** A task that fails does not keep the others from running; it is tried again in the next round. */
+  /** A failed task does not stop the others; it runs again in the next round. */
   private async run(tasks: ReconcilerTask[]): Promise<void> {
     for (const task of tasks) {
       if (this.stopped) return;
       await task.run().catch((error: unknown) => {
-        this.logger.warn({ err: error, task: task.name }, 'a task of the reconciler failed');
+        this.logger.warn({ err: error, task: task.name }, 'reconciler task failed');
       });
     }
   }
@@ -85,8 +85,8 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
       ];
       if (!answer.held) return;
       try {
-        const silence = `${SILENT_ROUNDS * this.env.reconcileSeconds}s`;
-        await holder.query(`SELECT set_config('idle_session_timeout', $1, false)`, [silence]);
+        const idleTimeout = `${IDLE_ROUNDS * this.env.reconcileSeconds}s`;
+        await holder.query(`SELECT set_config('idle_session_timeout', $1, false)`, [idleTimeout]);
         await work();
       } finally {
         await holder.query(`SELECT set_config('idle_session_timeout', '0', false), pg_advisory_unlock($1)`, [

@@ -4,14 +4,14 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { Env } from '../config/env.js';
 import { Timeout } from './timeout.js';
 
-/** Nobody waits longer for Redis: what it is asked for can be had without it, or later. */
+/** Longest wait for an answer. Every caller has a fallback without Redis. */
 const TIMEOUT_MS = 250;
-/** After one failure Redis is left alone for this long, so that a dead server costs one wait and not one a request. */
+/** After a failure no command is sent for this long, so that an outage costs one wait and not one per request. */
 const BREAK_MS = 1000;
-/** A start waits for the connection, but not for long. */
+/** Longest wait for the connection at startup. */
 const START_MS = 500;
 
-/** Never queues commands for a server that is away, and keeps trying to reach it. */
+/** Reconnects for ever, and rejects commands at once while disconnected. */
 export const redisOptions: RedisOptions = {
   maxRetriesPerRequest: 1,
   enableOfflineQueue: false,
@@ -19,56 +19,55 @@ export const redisOptions: RedisOptions = {
   retryStrategy: (tries) => Math.min(tries * 100, 1000),
 };
 
-/** The connection for short commands, with a breaker. Bull keeps connections of its own. */
+/** The connection for short commands, with a timeout and a circuit breaker. Queues have their own connections. */
 @Injectable()
 export class RedisService implements OnModuleInit, OnApplicationShutdown {
   readonly client: Redis;
   private readonly logger = new Logger(RedisService.name);
-  private readonly patience = new Timeout(TIMEOUT_MS);
+  private readonly timeout = new Timeout(TIMEOUT_MS);
   private openUntil = 0;
   private reachable = true;
 
   constructor(env: Env) {
     this.client = new Redis(env.redisUrl, { ...redisOptions, enableAutoPipelining: true });
-    this.client.on('error', (error) => this.note(false, error));
-    this.client.on('ready', () => this.note(true));
+    this.client.on('error', (error) => this.setReachable(false, error));
+    this.client.on('ready', () => this.setReachable(true));
   }
 
-  /** The first requests should find Redis there, if it is there. */
+  /** Lets the first requests find an open connection. */
   async onModuleInit(): Promise<void> {
     if (this.client.status === 'ready') return;
     await once(this.client, 'ready', { signal: AbortSignal.timeout(START_MS) }).catch(() => undefined);
   }
 
-  /** The answer of `command`, or null when Redis did not give one in time. */
-  async attempt<T>(command: (client: Redis) => Promise<T>): Promise<T | null> {
+  /** @returns the answer of `command`, or null when Redis is unavailable or too slow. */
+  async tryCommand<T>(command: (client: Redis) => Promise<T>): Promise<T | null> {
     if (Date.now() < this.openUntil) return null;
     try {
-      const answer = await this.patience.within(command(this.client));
-      this.note(true);
+      const answer = await this.timeout.within(command(this.client));
+      this.setReachable(true);
       return answer;
     } catch (error) {
       this.openUntil = Date.now() + BREAK_MS;
-      this.note(false, error as Error);
+      this.setReachable(false, error as Error);
       return null;
     }
   }
 
-  /** Whether Redis answers right now. */
+  /** Whether Redis answers. */
   async ping(): Promise<boolean> {
-    return (await this.attempt((client) => client.ping())) === 'PONG';
+    return (await this.tryCommand((client) => client.ping())) === 'PONG';
   }
 
   onApplicationShutdown(): void {
     this.client.disconnect();
   }
 
-  /** One line when Redis goes and one when it is back, not one a request. */
-  private note(reachable: boolean, error?: Error): void {
+  /** Logs one line per outage and one when it ends, not one per request. */
+  private setReachable(reachable: boolean, error?: Error): void {
     if (reachable === this.reachable) return;
     this.reachable = reachable;
-    if (reachable) this.logger.log('Redis is back');
-    else
-      this.logger.warn({ err: error }, 'Redis is away: limits are kept in the process, work waits for the reconciler');
+    if (reachable) this.logger.log('redis available again');
+    else this.logger.warn({ err: error }, 'redis unavailable; limiting per process');
   }
 }

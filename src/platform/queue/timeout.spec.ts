@@ -3,23 +3,23 @@ import { Timeout } from './timeout.js';
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-describe('Patience', () => {
+describe('Timeout', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('gives the answer, or the error, that comes in time, and leaves no timer behind', async () => {
-    const patience = new Timeout(250);
-    await expect(patience.within(Promise.resolve('yes'))).resolves.toBe('yes');
-    await expect(patience.within(Promise.reject(new Error('no')))).rejects.toThrow('no');
+  it('settles as an answer in time does, and leaves no timer running', async () => {
+    const timeout = new Timeout(250);
+    await expect(timeout.within(Promise.resolve('yes'))).resolves.toBe('yes');
+    await expect(timeout.within(Promise.reject(new Error('no')))).rejects.toThrow('no');
     jest.advanceTimersByTime(50);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('gives up after the time, for each by its own beginning', async () => {
-    const patience = new Timeout(250);
+  it('rejects after the time, counted from the start of each wait', async () => {
+    const timeout = new Timeout(250);
     const ends: string[] = [];
     const wait = (name: string) =>
-      patience.within(never()).catch(({ message }: Error) => ends.push(`${name}: ${message}`));
+      timeout.within(never()).catch(({ message }: Error) => ends.push(`${name}: ${message}`));
     const first = wait('first');
     jest.advanceTimersByTime(100);
     const second = wait('second');
@@ -35,12 +35,12 @@ describe('Patience', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('a stall of this process counts for one step', async () => {
+  it('counts a stall of the event loop as one step', async () => {
     jest.useRealTimers();
-    const patience = new Timeout(100);
-    const answer = patience.within(delay(10, 'late but there'));
+    const timeout = new Timeout(100);
+    const answer = timeout.within(delay(10, 'in time'));
     const until = performance.now() + 300;
     while (performance.now() < until);
-    await expect(answer).resolves.toBe('late but there');
+    await expect(answer).resolves.toBe('in time');
   });
 });

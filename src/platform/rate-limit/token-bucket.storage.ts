@@ -46,7 +46,7 @@ export class TokenBucketStorage implements ThrottlerStorage {
 
   private async move(key: string, ttl: number, limit: number, cost: 0 | 1): Promise<TokenBucketRecord> {
     const bucket = tokenBucket(limit, ttl);
-    const answer = await this.redis.attempt((client) =>
+    const answer = await this.redis.tryCommand((client) =>
       (client as unknown as TakesTokens).takeToken(`rate-limit:${key}`, limit, bucket.refill, cost),
     );
     if (!answer) return toRecord(limit, this.local.take(key, bucket, cost));

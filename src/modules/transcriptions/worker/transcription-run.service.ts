@@ -1,11 +1,13 @@
+import { InjectQueue } from '@nestjs/bull';
 import { Injectable, Logger } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
+import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
 import { type Lease, type Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
-import { TranscriptionJobsService } from '../transcription-jobs.service.js';
+import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
 import { TranscriberService } from './transcriber.service.js';
 
 /** After this many crashes of the engine or decoder, the recording itself counts as the cause. */
@@ -34,7 +36,7 @@ export class TranscriptionRunService {
     private readonly leases: RecordingLeasesService,
     private readonly transcriber: TranscriberService,
     private readonly store: ObjectStore,
-    private readonly jobs: TranscriptionJobsService,
+    @InjectQueue(TRANSCRIPTION_QUEUE) private readonly jobs: JobQueue<TranscriptionJob>,
     private readonly env: Env,
   ) {}
 
@@ -86,7 +88,7 @@ export class TranscriptionRunService {
     if (error instanceof ObjectNotFoundError) return this.fail(lease, 'The audio is no longer in storage.');
     if (error instanceof WorkerStoppingError) {
       await this.leases.release(lease, 0, 0, 0);
-      await this.jobs.ring({ recordingId: lease.id }, `released-${Date.now()}`);
+      await this.jobs.enqueue({ recordingId: lease.id }, { deduplicationKey: `released-${Date.now()}` });
       return;
     }
     const context = { err: error, recording_id: lease.id, attempt: lease.attempt };
@@ -106,7 +108,10 @@ export class TranscriptionRunService {
   private async retryLater(lease: Lease, faults: 0 | 1): Promise<void> {
     const seconds = Math.min(FIRST_DELAY_SECONDS * 2 ** (lease.attempt - 1), MAX_DELAY_SECONDS);
     await this.leases.release(lease, seconds, 1, faults);
-    await this.jobs.ring({ recordingId: lease.id }, `attempt-${lease.attempt}`, seconds * 1000 + 100);
+    await this.jobs.enqueue(
+      { recordingId: lease.id },
+      { deduplicationKey: `attempt-${lease.attempt}`, delayMs: seconds * 1000 + 100 },
+    );
   }
 
   /** Ends the work when the lease is lost, or must have expired while the database could not be reached. */

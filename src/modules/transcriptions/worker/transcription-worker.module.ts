@@ -1,26 +1,26 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { Env } from '../../../platform/config/env.js';
+import type { Env } from '../../../platform/config/env.js';
 import { HealthService } from '../../../platform/observability/health.service.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { type EngineDefinition, TRANSCRIPTION_ENGINE } from '../engines/transcription-engine.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService } from './transcriber.service.js';
 import { TranscriptionRunService } from './transcription-run.service.js';
-import { TranscriptionsProcessor } from './transcriptions.processor.js';
+import { transcriptionsProcessor } from './transcriptions.processor.js';
 import { TranscriptionsReconciler } from './transcriptions.reconciler.js';
 
 /** Loaded in worker processes only: it owns the engine. */
 @Module({})
 export class TranscriptionWorkerModule {
-  static for(engine: EngineDefinition): DynamicModule {
+  static for(env: Env, engine: EngineDefinition): DynamicModule {
     return {
       module: TranscriptionWorkerModule,
       imports: [TranscriptionsModule, RecordingsModule],
       providers: [
-        { provide: TRANSCRIPTION_ENGINE, inject: [Env], useFactory: (env: Env) => engine.create(env) },
+        { provide: TRANSCRIPTION_ENGINE, useFactory: () => engine.create(env) },
         TranscriberService,
         TranscriptionRunService,
-        TranscriptionsProcessor,
+        transcriptionsProcessor(env),
         TranscriptionsReconciler,
       ],
     };

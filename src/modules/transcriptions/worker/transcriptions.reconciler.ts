@@ -1,7 +1,9 @@
+import { InjectQueue } from '@nestjs/bull';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import { TranscriptionJobsService } from '../transcription-jobs.service.js';
+import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
 
 /** Enqueues overdue recordings again, and fails those whose attempts are used up. */
 @Injectable()
@@ -9,7 +11,7 @@ export class TranscriptionsReconciler implements OnModuleInit {
   constructor(
     private readonly reconciler: ReconcilerService,
     private readonly leases: RecordingLeasesService,
-    private readonly jobs: TranscriptionJobsService,
+    @InjectQueue(TRANSCRIPTION_QUEUE) private readonly jobs: JobQueue<TranscriptionJob>,
   ) {}
 
   onModuleInit(): void {
@@ -19,7 +21,7 @@ export class TranscriptionsReconciler implements OnModuleInit {
 
   private async enqueueOverdue(): Promise<void> {
     for (const { id, attempt } of await this.leases.overdue()) {
-      await this.jobs.ring({ recordingId: id }, `overdue-${attempt}`);
+      await this.jobs.enqueue({ recordingId: id }, { deduplicationKey: `overdue-${attempt}` });
     }
   }
 }

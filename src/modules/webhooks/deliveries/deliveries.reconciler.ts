@@ -1,24 +1,28 @@
+import { InjectQueue } from '@nestjs/bull';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
+import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { DeliveriesService } from './deliveries.service.js';
-import { DeliveryJobsService } from './delivery-jobs.service.js';
 
-/** Rings again for deliveries that are due, and forgets events past their retention. */
+/** Enqueues webhooks with due deliveries again, and deletes events past their retention. */
 @Injectable()
 export class DeliveriesReconciler implements OnModuleInit {
   constructor(
     private readonly reconciler: ReconcilerService,
     private readonly deliveries: DeliveriesService,
-    private readonly jobs: DeliveryJobsService,
+    @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
   ) {}
 
   onModuleInit(): void {
-    this.reconciler.register('ring for deliveries', () => this.ringAgain());
+    this.reconciler.register('enqueue due deliveries', () => this.enqueueDue());
     this.reconciler.register('fail deliveries of disabled webhooks', () => this.deliveries.failOrphaned());
-    this.reconciler.register('forget old events', () => this.deliveries.forgetOldEvents());
+    this.reconciler.register('delete old events', () => this.deliveries.deleteOldEvents());
   }
 
-  private async ringAgain(): Promise<void> {
-    for (const webhookId of await this.deliveries.webhooksWithDue()) await this.jobs.ring({ webhookId }, 'due');
+  private async enqueueDue(): Promise<void> {
+    for (const webhookId of await this.deliveries.webhooksWithDue()) {
+      await this.jobs.enqueue({ webhookId }, { deduplicationKey: 'due' });
+    }
   }
 }

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
+import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import type { WebhookEvent } from '../events/webhook-event.entity.js';
-import { DeliveryJobsService } from './delivery-jobs.service.js';
+import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { Delivery } from './delivery.entity.js';
 import { nextAttempt } from './retry-schedule.js';
 import { DeliverySuccessBatch } from './delivery-success-batch.js';
@@ -41,7 +43,7 @@ export class DeliveriesService {
 
   constructor(
     private readonly database: DatabaseService,
-    private readonly jobs: DeliveryJobsService,
+    @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
     private readonly env: Env,
   ) {
     this.successes = new DeliverySuccessBatch(database);
@@ -70,7 +72,7 @@ export class DeliveriesService {
       })),
     );
     tx.afterCommit(() => {
-      for (const { id: webhookId } of webhooks) void this.jobs.ring({ webhookId }, eventId);
+      for (const { id: webhookId } of webhooks) void this.jobs.enqueue({ webhookId }, { deduplicationKey: eventId });
     });
   }
 
@@ -141,7 +143,7 @@ export class DeliveriesService {
   }
 
   /** Events past their retention, with their deliveries; not while one is still on its way. */
-  async forgetOldEvents(): Promise<void> {
+  async deleteOldEvents(): Promise<void> {
     await this.database.query(
       `DELETE FROM events WHERE id IN (
          SELECT e.id FROM events e WHERE e.created_at < now() - make_interval(days => $1)
@@ -202,7 +204,7 @@ export class DeliveriesService {
 
   private ringAt(webhookId: string, time: Date): void {
     const delay = time.getTime() - Date.now();
-    if (delay < NEAR_MS) void this.jobs.ring({ webhookId }, time.getTime(), delay);
+    if (delay < NEAR_MS) void this.jobs.enqueue({ webhookId }, { deduplicationKey: time.getTime(), delayMs: delay });
   }
 }
 
