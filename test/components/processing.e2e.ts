@@ -8,14 +8,13 @@ import {
 } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import { AudioRejectedError, EngineError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
 import type { TranscriberService } from '../../src/modules/transcriptions/worker/transcriber.service.js';
-import {
-  TRANSCRIPTION_QUEUE,
-} from '../../src/modules/transcriptions/transcriptions.queue.js';
+import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../../src/modules/transcriptions/transcriptions.queue.js';
 import {
   TranscriptionRunService,
   WorkerStoppingError,
 } from '../../src/modules/transcriptions/worker/transcription-run.service.js';
 import { Env } from '../../src/platform/config/env.js';
+import type { JobQueue } from '../../src/platform/queue/job-queue.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
 import { garbage, silenceWav } from '../support/audio/audio-bytes.js';
