@@ -1,5 +1,4 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { EventKind } from './events/webhook-event.entity.js';
 
 export const WEBHOOK_STATUSES = ['active', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
@@ -16,16 +15,16 @@ export class Webhook {
   url: string;
 
   @Column('text', { array: true })
-  events: EventKind[];
+  events: string[];
 
-  /** Bound to the webhook's id. */
+  /** Decrypts only together with the webhook's id. */
   @Column('text')
   encryptedSecret: string;
 
   @Column('text')
   status: WebhookStatus;
 
-  /** First of the failures since the last success. */
+  /** Time of the first failure since the last success. */
   @Column('timestamptz', { nullable: true })
   failingSince: Date | null;
 

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
-import { EVENT_KINDS, type EventKind } from './events/webhook-event.entity.js';
+import { EVENT_KINDS } from './events/event-kinds.js';
 import { type Webhook, WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 
 const EXAMPLE_ID = '019aa5c2-3b4c-7d5e-9f60-718293a4b5c6';
@@ -14,7 +14,7 @@ export class WebhookView {
   url: string;
 
   @ApiProperty({ enum: EVENT_KINDS, isArray: true })
-  events: EventKind[];
+  events: string[];
 
   @ApiProperty({ enum: WEBHOOK_STATUSES })
   status: WebhookStatus;
@@ -38,7 +38,7 @@ export class CreatedWebhookView {
   url: string;
 
   @ApiProperty({ enum: EVENT_KINDS, isArray: true })
-  events: EventKind[];
+  events: string[];
 
   @ApiProperty({ example: 'whsec_<base64 of 32 bytes>' })
   secret: string;

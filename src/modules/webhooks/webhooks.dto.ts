@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { PageQuery } from '../../platform/http/page.js';
 import { IsFilter, IsListOf, IsOmittable, IsOneOf, IsText, IsValid } from '../../platform/http/input/rules.js';
 import { MAX_URL_CHARACTERS, malformedUrl } from './sending/address-rules.js';
-import { EVENT_KINDS, type EventKind } from './events/webhook-event.entity.js';
+import { EVENT_KINDS } from './events/event-kinds.js';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 
 /** The URL's own text. Where it may point to depends on the operator's settings, and is the service's to check. */
@@ -29,7 +29,7 @@ export class CreateWebhookDto {
    * @example ["recording.transcribed", "recording.failed"]
    */
   @IsListOf(EVENT_KINDS, 'an event type')
-  events: EventKind[];
+  events: string[];
 
   /**
    * Secret that signs the requests. Generated (`whsec_…`) on create and kept on update when omitted.

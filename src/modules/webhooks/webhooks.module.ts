@@ -12,14 +12,19 @@ import { WebhookEvent } from './events/webhook-event.entity.js';
 import { Webhook } from './webhook.entity.js';
 import { WebhookSecretsService } from './webhook-secrets.service.js';
 import { WebhooksController } from './webhooks.controller.js';
-import { WebhooksListener } from './events/webhook-events.listener.js';
+import { EventSequence } from './events/event-sequence.entity.js';
+import { WebhookEventsListener } from './events/webhook-events.listener.js';
+import { WebhookEventsService } from './events/webhook-events.service.js';
 import { WebhooksService } from './webhooks.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Webhook, WebhookEvent, Delivery]), JobQueueModule.register(DELIVERY_QUEUE)],
+  imports: [
+    TypeOrmModule.forFeature([Webhook, WebhookEvent, EventSequence, Delivery]),
+    JobQueueModule.register(DELIVERY_QUEUE),
+  ],
   controllers: [WebhooksController],
-  providers: [WebhooksService, WebhookSecretsService, DeliveriesService, WebhooksListener],
-  exports: [DeliveriesService, JobQueueModule],
+  providers: [WebhooksService, WebhookSecretsService, DeliveriesService, WebhookEventsService, WebhookEventsListener],
+  exports: [DeliveriesService, WebhookEventsService, JobQueueModule],
 })
 export class WebhooksModule {}
 

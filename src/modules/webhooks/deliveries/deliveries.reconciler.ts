@@ -2,6 +2,7 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
+import { WebhookEventsService } from '../events/webhook-events.service.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { DeliveriesService } from './deliveries.service.js';
 
@@ -11,13 +12,14 @@ export class DeliveriesReconciler implements OnModuleInit {
   constructor(
     private readonly reconciler: ReconcilerService,
     private readonly deliveries: DeliveriesService,
+    private readonly events: WebhookEventsService,
     @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
   ) {}
 
   onModuleInit(): void {
     this.reconciler.register('enqueue due deliveries', () => this.enqueueDue());
     this.reconciler.register('fail deliveries of disabled webhooks', () => this.deliveries.failOrphaned());
-    this.reconciler.register('delete old events', () => this.deliveries.deleteOldEvents());
+    this.reconciler.register('delete old events', () => this.events.deleteOld());
   }
 
   private async enqueueDue(): Promise<void> {

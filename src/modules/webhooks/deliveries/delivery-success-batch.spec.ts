@@ -3,33 +3,33 @@ import { DeliverySuccessBatch } from './delivery-success-batch.js';
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('SuccessWriter', () => {
-  /** Statements under way: the ids they write, and how they end: with what was written, or with an error. */
-  let statements: { ids: string[]; end: (written: string[] | Error) => Promise<void> }[];
-  let writer: DeliverySuccessBatch;
+describe('DeliverySuccessBatch', () => {
+  /** Open statements: the ids they update, and how they end: with the updated ids or with an error. */
+  let statements: { ids: string[]; end: (saved: string[] | Error) => Promise<void> }[];
+  let successes: DeliverySuccessBatch;
 
   beforeEach(() => {
     statements = [];
     const prepared = (_sql: string, [ids]: unknown[]) =>
       new Promise<unknown[]>((resolve, reject) => {
-        const finish = (written: string[] | Error): Promise<void> => {
-          if (written instanceof Error) reject(written);
-          else resolve(written.map((id) => ({ id })));
+        const finish = (saved: string[] | Error): Promise<void> => {
+          if (saved instanceof Error) reject(saved);
+          else resolve(saved.map((id) => ({ id })));
           return settled();
         };
         statements.push({ ids: ids as string[], end: finish });
       });
-    writer = new DeliverySuccessBatch({ prepared } as unknown as DatabaseService);
+    successes = new DeliverySuccessBatch({ prepared } as unknown as DatabaseService);
   });
 
-  const write = (id: string) => writer.write({ id, leaseToken: 'lease', status: 200, durationMs: 1 });
-  const end = (written: string[] | Error) => statements.shift()?.end(written);
+  const save = (id: string) => successes.save({ id, leaseToken: 'lease', status: 200, durationMs: 1 });
+  const end = (saved: string[] | Error) => statements.shift()?.end(saved);
 
-  it('writes one at once, and what comes meanwhile together', async () => {
-    const first = write('a');
+  it('saves the first at once, and those that arrive meanwhile in one statement', async () => {
+    const first = save('a');
     await settled();
     expect(statements.map(({ ids }) => ids)).toEqual([['a']]);
-    const others = Promise.all([write('b'), write('c')]);
+    const others = Promise.all([save('b'), save('c')]);
     await settled();
     expect(statements).toHaveLength(1);
     await end(['a']);
@@ -39,13 +39,13 @@ describe('SuccessWriter', () => {
     await others;
   });
 
-  it('lets nobody wait for one that is locked', async () => {
-    const [free, locked] = [write('a'), write('b')];
+  it('delays no other delivery for a locked one', async () => {
+    const [free, locked] = [save('a'), save('b')];
     await settled();
     await end(['a']);
     await free;
     expect(statements.map(({ ids }) => ids)).toEqual([['b']]);
-    const next = write('c');
+    const next = save('c');
     await settled();
     expect(statements.map(({ ids }) => ids)).toEqual([['b'], ['c']]);
     await end([]);
@@ -54,13 +54,13 @@ describe('SuccessWriter', () => {
     await next;
   });
 
-  it('tells everybody of an error, and goes on', async () => {
-    const outcomes = Promise.allSettled([write('a'), write('b')]);
+  it('rejects every delivery of a failed statement, and continues', async () => {
+    const outcomes = Promise.allSettled([save('a'), save('b')]);
     await settled();
     await end(new Error('terminating connection'));
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(statements).toEqual([]);
-    const again = write('a');
+    const again = save('a');
     await settled();
     await end(['a']);
     await again;

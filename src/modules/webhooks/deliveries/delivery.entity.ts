@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 
-/** One event on its way to one webhook. */
+/** One event to be sent to one webhook. */
 @Entity('deliveries')
 export class Delivery {
   @PrimaryColumn('uuid')
@@ -20,15 +20,15 @@ export class Delivery {
   @Column('text')
   status: DeliveryStatus;
 
-  /** Attempts begun. */
+  /** Attempts started. */
   @Column('integer', { default: 0 })
   attempts: number;
 
-  /** Set exactly while `pending`. */
+  /** Null unless `pending`. */
   @Column('timestamptz', { nullable: true })
   nextAttemptAt: Date | null;
 
-  /** Held by the process that is sending; worthless after `leaseUntil`. */
+  /** Of the process that is sending; invalid after `leaseUntil`. */
   @Column('uuid', { nullable: true })
   leaseToken: string | null;
 
@@ -38,7 +38,7 @@ export class Delivery {
   @Column('timestamptz', { nullable: true })
   lastAttemptAt: Date | null;
 
-  /** HTTP status of the last attempt's answer; null when none came. */
+  /** HTTP status of the last attempt; null when no response came. */
   @Column('integer', { nullable: true })
   lastStatus: number | null;
 

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { SecretsService } from '../../../platform/secrets/secrets.service.js';
-import type { ClaimedDelivery, DeliveriesService } from './deliveries.service.js';
+import type { ClaimedDelivery } from './deliveries.queries.js';
+import type { DeliveriesService } from './deliveries.service.js';
 import { SendLoopsService } from './send-loops.service.js';
 import type { DeliveryOutcome, OutgoingDelivery, WebhookSenderService } from '../sending/webhook-sender.service.js';
 
@@ -10,7 +11,7 @@ const SLOW_MS = 60;
 
 const DELIVERED: DeliveryOutcome = { status: 200, error: null, retryAfter: null, durationMs: 1 };
 
-/** Something that is asked and answered by the test, in its own time. */
+/** Calls that the test answers one by one. */
 class Exchange<Question, Answer> {
   readonly open: { question: Question; answer: (answer: Answer) => void }[] = [];
 
@@ -24,16 +25,16 @@ class Exchange<Question, Answer> {
   }
 }
 
-/** Everything that can go on without a further answer has gone on. */
+/** Everything that needs no further answer has run. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('DeliveryLanes (D29)', () => {
+describe('SendLoopsService (D29)', () => {
   let claims: Exchange<{ webhookId: string; count: number }, ClaimedDelivery[]>;
   let sends: Exchange<OutgoingDelivery, DeliveryOutcome>;
   let written: string[];
   let outcomes: DeliveryOutcome[];
   let decrypt: () => string;
-  let lanes: SendLoopsService;
+  let loops: SendLoopsService;
   let made = 0;
 
   const delivery = (webhookId: string): ClaimedDelivery => ({
@@ -41,7 +42,7 @@ describe('DeliveryLanes (D29)', () => {
     leaseToken: 'lease',
     webhookId,
     url: 'https://example.com',
-    encryptedSecret: 'sealed',
+    encryptedSecret: 'encrypted',
     eventId: 'event',
     body: '{}',
     attempt: 1,
@@ -63,7 +64,7 @@ describe('DeliveryLanes (D29)', () => {
         written.push(`recorded ${id}`);
         outcomes.push(outcome);
       },
-      release: async ({ id }) => void written.push(`handed back ${id}`),
+      release: async ({ id }) => void written.push(`released ${id}`),
     };
     const sender: Partial<WebhookSenderService> = {
       send: (outgoing) =>
@@ -76,15 +77,15 @@ describe('DeliveryLanes (D29)', () => {
         ]),
     };
     const secrets: Partial<SecretsService> = { decrypt: () => decrypt() };
-    lanes = new SendLoopsService(
+    loops = new SendLoopsService(
       service as DeliveriesService,
       sender as WebhookSenderService,
       secrets as SecretsService,
     );
   });
 
-  it('sends at most 4 deliveries of a webhook at a time, and of a slow one claims as many as have ended', async () => {
-    lanes.wake('a');
+  it('sends at most 4 deliveries of a webhook at a time, and for a slow one claims as many as have ended', async () => {
+    loops.wake('a');
     expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 4 });
     await claims.answerNext(deliveries('a', 4));
     expect(sends.open).toHaveLength(4);
@@ -94,8 +95,8 @@ describe('DeliveryLanes (D29)', () => {
     expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 1 });
   });
 
-  it('claims ahead for a fast one, and still sends it 4 at a time', async () => {
-    lanes.wake('a');
+  it('claims ahead for a fast webhook, and still sends 4 at a time', async () => {
+    loops.wake('a');
     await claims.answerNext(deliveries('a', 4));
     await sends.answerNext(DELIVERED);
     expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 16 });
@@ -106,64 +107,64 @@ describe('DeliveryLanes (D29)', () => {
     expect(claims.open).toHaveLength(0);
   });
 
-  it('hands back what it has claimed ahead when that has waited too long, and when the process stops', async () => {
-    lanes.wake('a');
+  it('releases what it claimed ahead after a long wait, and at shutdown', async () => {
+    loops.wake('a');
     await claims.answerNext(deliveries('a', 4));
     await sends.answerNext(DELIVERED);
     await claims.answerNext(deliveries('a', 16));
     jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3001);
     await sends.answerNext(DELIVERED);
     jest.restoreAllMocks();
-    expect(written.filter((line) => line.startsWith('handed back'))).toHaveLength(15);
+    expect(written.filter((line) => line.startsWith('released'))).toHaveLength(15);
 
     await claims.answerNext(deliveries('a', 16));
-    const stopped = lanes.onModuleDestroy();
+    const stopped = loops.onModuleDestroy();
     while (sends.open.length > 0) await sends.answerNext(DELIVERED);
     await stopped;
-    expect(written.filter((line) => line.startsWith('handed back'))).toHaveLength(30);
+    expect(written.filter((line) => line.startsWith('released'))).toHaveLength(30);
     expect(written.filter((line) => line.startsWith('recorded'))).toHaveLength(6);
   });
 
-  it('serves a second webhook while all of the first one’s deliveries hang', async () => {
-    lanes.wake('a');
+  it('serves a second webhook while all deliveries of the first hang', async () => {
+    loops.wake('a');
     await claims.answerNext(deliveries('a', 4));
-    lanes.wake('b');
+    loops.wake('b');
     await claims.answerNext([delivery('b')]);
     expect(sends.open).toHaveLength(5);
   });
 
-  it('never misses a ring: one that comes while a look is under way leads to another look', async () => {
-    lanes.wake('a');
-    lanes.wake('a');
+  it('loses no signal: one that comes during a claim leads to another claim', async () => {
+    loops.wake('a');
+    loops.wake('a');
     await claims.answerNext([]);
     expect(claims.open).toHaveLength(1);
     await claims.answerNext([]);
     expect(claims.open).toHaveLength(0);
   });
 
-  it('looks again when it is rung for while a delivery is under way', async () => {
-    lanes.wake('a');
+  it('claims again when signalled while a delivery is in progress', async () => {
+    loops.wake('a');
     await claims.answerNext([delivery('a')]);
     await claims.answerNext([]);
     expect(claims.open).toHaveLength(0);
-    lanes.wake('a');
+    loops.wake('a');
     await settled();
     expect(claims.open).toHaveLength(1);
   });
 
-  it('opens a lane anew after it has ended', async () => {
-    lanes.wake('a');
+  it('starts a new loop after the last one has ended', async () => {
+    loops.wake('a');
     await claims.answerNext([]);
     await settled();
-    lanes.wake('a');
+    loops.wake('a');
     expect(claims.open).toHaveLength(1);
   });
 
-  it('takes a secret that cannot be read for a failed attempt, sends nothing, and goes on', async () => {
+  it('records a failed attempt for an unreadable secret, sends nothing, and continues', async () => {
     decrypt = () => {
       throw new Error('encrypted under another SECRET_KEY');
     };
-    lanes.wake('a');
+    loops.wake('a');
     await claims.answerNext(deliveries('a', 2));
     expect(sends.open).toHaveLength(0);
     expect(written).toEqual(Array(2).fill(expect.stringMatching(/^recorded/)));
@@ -179,16 +180,16 @@ describe('DeliveryLanes (D29)', () => {
     expect(sends.open).toHaveLength(1);
   });
 
-  it('lets what is under way end well when the process stops, and takes nothing new', async () => {
-    lanes.wake('a');
+  it('lets deliveries in progress finish at shutdown, and starts no new ones', async () => {
+    loops.wake('a');
     await claims.answerNext([delivery('a')]);
     await claims.answerNext([]);
-    const stopped = lanes.onModuleDestroy();
+    const stopped = loops.onModuleDestroy();
     await settled();
     await sends.answerNext(DELIVERED);
     await stopped;
     expect(written).toEqual([expect.stringMatching(/^recorded/)]);
-    lanes.wake('a');
+    loops.wake('a');
     expect(claims.open).toHaveLength(0);
   });
 });

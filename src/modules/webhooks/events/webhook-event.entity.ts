@@ -1,31 +1,28 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-export const EVENT_KINDS = ['recording.transcribed', 'recording.failed'] as const;
-export type EventKind = (typeof EVENT_KINDS)[number];
-
-/** Something that happened, with the exact bytes that tell of it. Kept when its recording is deleted. */
+/** An event with the exact bytes that are sent. It is kept when its recording is deleted. */
 @Entity('events')
 export class WebhookEvent {
-  /** The same at every webhook and on every attempt. */
+  /** The same for every webhook and every attempt. */
   @PrimaryColumn('uuid')
   id: string;
 
   @Column('uuid')
   accountId: string;
 
-  /** Counts the account's events without a gap, in the order of their commits. */
+  /** Numbers the account's events without a gap, in the order of their commits. */
   @Column('bigint')
   sequence: string;
 
   @Column('text')
-  kind: EventKind;
+  kind: string;
 
-  @Column('uuid')
-  recordingId: string;
+  /** Null for kinds that are not about a recording. */
+  @Column('uuid', { nullable: true })
+  recordingId: string | null;
 
-  /** With `recordingId` the identity of the event: one for each run. */
-  @Column('integer')
-  run: number;
+  @Column('integer', { nullable: true })
+  run: number | null;
 
   @Column('text')
   body: string;

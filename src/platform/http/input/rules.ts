@@ -100,7 +100,8 @@ export function IsListOf(values: readonly string[], noun: string): PropertyDecor
     const repeated = (value as string[]).find((item, index) => value.indexOf(item) < index);
     return repeated === undefined ? null : `must not name ${repeated} twice`;
   };
-  const schema = ApiProperty({ enum: [...values], isArray: true, minItems: 1, uniqueItems: true });
+  // Not a copy: extensions add to the list of event kinds.
+  const schema = ApiProperty({ enum: values as string[], isArray: true, minItems: 1, uniqueItems: true });
   return applyDecorators(IsValid('isListOf', check), schema);
 }
 

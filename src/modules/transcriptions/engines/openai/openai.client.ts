@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
+import { parseRetryAfter } from '../../../../platform/http/retry-after.js';
 import type { TranscriptionForm } from './openai.form.js';
 
 /** A response of any status. */
@@ -92,7 +93,7 @@ export class OpenAiClient {
       return {
         status: response.statusCode,
         ...body,
-        retryAfterMs: readRetryAfter(first(response.headers['retry-after'])),
+        retryAfterMs: parseRetryAfter(first(response.headers['retry-after'])),
       };
     } catch (error) {
       signal?.throwIfAborted();
@@ -131,12 +132,6 @@ function parse(body: string, type: string): Pick<OpenAiResponse, 'json' | 'text'
 
 function first(header: string | string[] | undefined): string {
   return (Array.isArray(header) ? header[0] : header) ?? '';
-}
-
-/** Seconds or a date (RFC 9110, section 10.2.3). */
-function readRetryAfter(value: string): number | null {
-  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(ms, 0) : null;
 }
 
 function codeOf(error: unknown): string {
