@@ -84,7 +84,7 @@ describe('Redis goes, and comes back', () => {
     );
     for (const ms of [uploadMs, listMs, textMs]) expect(ms).toBeLessThan(1000);
     const { body: ready } = await request(service.url).get('/health/ready').expect(200);
-    expect(ready).toMatchObject({ status: 'degraded', checks: { redis: expect.stringMatching(/out of reach/) } });
+    expect(ready).toMatchObject({ status: 'degraded', checks: { redis: expect.stringMatching(/unavailable/) } });
 
     await service.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [owed.id]);
     await proxy.mend();

@@ -14,7 +14,7 @@ import { AllowedNetworks, checkWebhookUrl } from './sending/address-rules.js';
 import { Webhook } from './webhook.entity.js';
 import type { CreateWebhookDto, ListWebhooksQuery, UpdateWebhookDto } from './webhooks.dto.js';
 
-/** Of an account (D7). */
+/** Per account (D7). */
 const MAX_WEBHOOKS = 50;
 const SECRET_BYTES = 32;
 
@@ -32,7 +32,7 @@ export class WebhooksService {
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
   }
 
-  /** @returns the webhook, and its secret, which is only kept encrypted. @throws InvalidRequestError, LimitExceededError */
+  /** @returns the webhook and its plain secret, which is stored encrypted. @throws InvalidRequestError, LimitExceededError */
   async create(accountId: string, { url, events, secret: given }: CreateWebhookDto) {
     this.checkUrl(url);
     const id = uuidv7();
@@ -71,10 +71,10 @@ export class WebhooksService {
     return { items, total };
   }
 
-  /** Secret and status are kept when left out. @throws NotFoundError, InvalidRequestError */
+  /** Secret and status stay unchanged when omitted. @throws NotFoundError, InvalidRequestError */
   async update(accountId: string, id: string, { url, events, secret, status }: UpdateWebhookDto): Promise<Webhook> {
     const before = await this.get(accountId, id);
-    // An address that was allowed once, and is not changed now, may stay while the rest is changed.
+    // An unchanged URL stays valid even if the rules have become stricter since.
     if (url !== before.url) this.checkUrl(url);
     return await this.database.transact(async (tx) => {
       const { affected } = await tx.manager.update(
@@ -95,7 +95,7 @@ export class WebhooksService {
     });
   }
 
-  /** Its pending deliveries go with it. @throws NotFoundError */
+  /** Deletes its deliveries, too. @throws NotFoundError */
   async delete(accountId: string, id: string): Promise<void> {
     const { affected } = isResourceId(id) ? await this.webhooks.delete({ id, accountId }) : { affected: 0 };
     if (!affected) throw new NotFoundError('webhook');
@@ -106,7 +106,7 @@ export class WebhooksService {
     if (reason !== null) throw new InvalidRequestError({ field: 'url', reason });
   }
 
-  /** Creations of one account take turns, so that the limit is exact however many ask at once. */
+  /** Locks the account's creations, so that concurrent requests cannot exceed the limit. */
   private async insertWithinLimit(webhook: Webhook): Promise<void> {
     await this.database.transact(async (tx) => {
       await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('webhooks:' || $1, 0))`, [webhook.accountId]);

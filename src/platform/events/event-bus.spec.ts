@@ -1,13 +1,13 @@
 import type { Tx } from '../database/database.service.js';
 import { EventBus } from './event-bus.js';
 
-class NoteArrived {
+class OrderPlaced {
   constructor(readonly id: string) {}
 }
-class UrgentNoteArrived extends NoteArrived {}
-class NoteLeft {}
+class ExpressOrderPlaced extends OrderPlaced {}
+class OrderShipped {}
 
-/** A transaction of which only the savepoint matters: what is done in one that fails is undone. */
+/** A transaction with nothing but savepoints: writes in a failed one are dropped. */
 class FakeTx {
   readonly kept: string[] = [];
 
@@ -42,44 +42,44 @@ describe('EventBus', () => {
     tx = new FakeTx();
   });
 
-  it('tells the listeners of the event’s class one after the other, in the order in which they came', async () => {
-    bus.on(NoteArrived, async (event, inner) => {
+  it('calls the listeners of the event’s class one after the other, in the order of registration', async () => {
+    bus.on(OrderPlaced, async (event, inner) => {
       await new Promise(setImmediate);
       await write(`first ${event.id}`)(event, inner);
     });
-    bus.on(NoteArrived, write('second'));
-    bus.on(NoteLeft, write('another event'));
-    await emit(new NoteArrived('1'));
+    bus.on(OrderPlaced, write('second'));
+    bus.on(OrderShipped, write('another event'));
+    await emit(new OrderPlaced('1'));
     expect(tx.kept).toEqual(['first 1', 'second']);
   });
 
-  it('tells listeners of a class about its subclasses, and not the other way round', async () => {
-    bus.on(NoteArrived, write('any note'));
-    bus.on(UrgentNoteArrived, write('an urgent note'));
-    await emit(new NoteArrived('1'));
-    await emit(new UrgentNoteArrived('2'));
-    expect(tx.kept).toEqual(['any note', 'any note', 'an urgent note']);
+  it('calls listeners of a class for its subclasses, and not the other way round', async () => {
+    bus.on(OrderPlaced, write('any order'));
+    bus.on(ExpressOrderPlaced, write('an express order'));
+    await emit(new OrderPlaced('1'));
+    await emit(new ExpressOrderPlaced('2'));
+    expect(tx.kept).toEqual(['any order', 'any order', 'an express order']);
   });
 
-  it('undoes and counts what a listener did that failed, and goes on', async () => {
-    bus.on(NoteArrived, write('before'));
-    bus.on(NoteArrived, writeAndFail('extension'));
-    bus.on(NoteArrived, write('after'));
-    await emit(new NoteArrived('1'));
+  it('rolls back and counts a listener that failed, and calls the next', async () => {
+    bus.on(OrderPlaced, write('before'));
+    bus.on(OrderPlaced, writeAndFail('extension'));
+    bus.on(OrderPlaced, write('after'));
+    await emit(new OrderPlaced('1'));
     expect(tx.kept).toEqual(['before', 'after']);
     expect(bus.listenerFailures).toBe(1);
   });
 
-  it('refuses the change when a listener failed that must succeed, and tells nobody else', async () => {
-    bus.on(NoteArrived, writeAndFail('core'), { mustSucceed: true });
-    bus.on(NoteArrived, write('after'));
-    await expect(emit(new NoteArrived('1'))).rejects.toThrow('core failed');
+  it('rejects when a listener failed that must succeed, and calls no other', async () => {
+    bus.on(OrderPlaced, writeAndFail('core'), { mustSucceed: true });
+    bus.on(OrderPlaced, write('after'));
+    await expect(emit(new OrderPlaced('1'))).rejects.toThrow('core failed');
     expect(tx.kept).toEqual(['core']);
     expect(bus.listenerFailures).toBe(0);
   });
 
-  it('has nothing to do for an event that nobody cares about', async () => {
-    await emit(new NoteLeft());
+  it('accepts an event without listeners', async () => {
+    await emit(new OrderShipped());
     expect(tx.kept).toEqual([]);
   });
 });

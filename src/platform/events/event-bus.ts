@@ -11,8 +11,8 @@ interface Subscription {
 }
 
 /**
- * Carries what has just happened from the room in which it happened to those that care, inside the same transaction:
- * a listener writes through `tx` or registers `tx.afterCommit`, and does nothing else.
+ * Calls the listeners of an event inside the transaction that emits it. A listener writes through `tx` or registers
+ * `tx.afterCommit`, and does nothing else.
  */
 @Injectable()
 export class EventBus {
@@ -21,8 +21,8 @@ export class EventBus {
   private failures = 0;
 
   /**
-   * @param options.mustSucceed an error of the listener refuses the whole change. Otherwise it runs in a savepoint:
-   * its error is undone, logged and counted, and the change stands. Extensions should leave it at that.
+   * @param options.mustSucceed rolls back the whole transaction when the listener throws. Otherwise the listener runs
+   * in a savepoint, and its error is rolled back, logged and counted. Extensions should keep this default.
    */
   on<E>(eventClass: EventClass<E>, listener: Listener<E>, options = { mustSucceed: false }): void {
     this.subscriptions.push({ eventClass, listener: listener as Listener<unknown>, ...options });
@@ -46,7 +46,7 @@ export class EventBus {
       await tx.savepoint((inner) => listener(event, inner));
     } catch (error) {
       this.failures += 1;
-      this.logger.error({ err: error, event: event.constructor.name }, 'a listener failed and was undone');
+      this.logger.error({ err: error, event: event.constructor.name }, 'extension listener failed; rolled back');
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type DestinationStream, pino, type Logger } from 'pino';
 import type { Env } from '../config/env.js';
 
-/** Lines are written together, as soon as there are so many bytes of them, or after so long. */
+/** Lines are written together: after 4096 bytes or 100 ms. */
 const BATCH = { minLength: 4096, periodicFlush: 100, maxLength: 16 * 1024 * 1024 };
 
 /** JSON lines. */
@@ -17,10 +17,10 @@ export function createLogger(env: Env, destination: DestinationStream): Logger {
   );
 }
 
-/** Standard output, written to in the background, and to the end when the process exits. */
+/** Standard output, written asynchronously and flushed at exit. */
 export const standardOutput = (): DestinationStream => pino.destination({ dest: 1, sync: false, ...BATCH });
 
-/** Errors of the database carry the query and its parameters, which may be secrets or what somebody said. */
+/** Without the query and parameters of database errors, which may hold secrets or transcripts. */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack } = error;

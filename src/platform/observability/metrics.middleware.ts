@@ -3,13 +3,13 @@ import type { NextFunction, Request, Response } from 'express';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { EventBus } from '../events/event-bus.js';
 
-/** The figures of this process, for Prometheus. Labels never hold anything that a client chose. */
+/** Prometheus metrics of this process. Labels never hold values chosen by clients. */
 @Injectable()
 export class MetricsMiddleware implements NestMiddleware {
   readonly registry = new Registry();
   private readonly requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time from request to answer, by route.',
+    help: 'Duration of HTTP requests in seconds, by method, route and status.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
     registers: [this.registry],
@@ -38,7 +38,7 @@ export class MetricsMiddleware implements NestMiddleware {
 function listenerFailures(bus: EventBus): Gauge {
   return new Gauge({
     name: 'extension_listener_failures',
-    help: 'Errors of listeners that were undone, since the start of the process.',
+    help: 'Extension listeners that failed and were rolled back since the process started.',
     registers: [],
     collect() {
       this.set(bus.listenerFailures);

@@ -7,7 +7,7 @@ import { RequestLogMiddleware } from './request-log.middleware.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
 
-describe('RequestLog', () => {
+describe('RequestLogMiddleware', () => {
   const written: string[] = [];
   const lines = () => written.flatMap((text) => text.trimEnd().split('\n')).map((line) => JSON.parse(line) as object);
 
@@ -49,7 +49,7 @@ describe('RequestLog', () => {
     for (const text of written) expect(text).toMatch(/\n$/);
   });
 
-  it('hides a secret that stands in the path, and says nothing of health checks', async () => {
+  it('hides a secret in the path, and does not log health checks', async () => {
     const app = appWith({ logsAnswers: true, logsFailures: true });
     await request(app).get('/v1/webhooks/whsec_abc/def');
     await request(app).get('/health/live');
@@ -57,7 +57,7 @@ describe('RequestLog', () => {
     expect(lines()).toEqual([expect.objectContaining({ path: '/v1/webhooks/whsec_…' })]);
   });
 
-  it('says that a request was aborted', async () => {
+  it('marks an aborted request', async () => {
     const server = appWith({ logsAnswers: true, logsFailures: true }).listen(0);
     const socket = connect((server.address() as AddressInfo).port);
     socket.write('GET /endless HTTP/1.1\r\nHost: here\r\n\r\n');
@@ -68,7 +68,7 @@ describe('RequestLog', () => {
     expect(lines()).toEqual([expect.objectContaining({ path: '/endless', aborted: true })]);
   });
 
-  it('keeps to the level', async () => {
+  it('obeys the log level', async () => {
     await request(appWith({ logsAnswers: false, logsFailures: true })).get('/fine');
     await request(appWith({ logsAnswers: false, logsFailures: true })).get('/broken');
     await request(appWith({ logsAnswers: false, logsFailures: false })).get('/broken');

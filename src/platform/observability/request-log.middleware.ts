@@ -3,7 +3,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { DestinationStream } from 'pino';
 import { assignRequestId, requestIdOf } from '../http/server/request-id.js';
 
-/** Where a log line goes, and which of the two kinds of line are wanted. */
+/** Where lines are written, and which statuses are logged. */
 export interface RequestLogMiddlewareOptions {
   destination: DestinationStream;
   logsAnswers: boolean;
@@ -11,9 +11,9 @@ export interface RequestLogMiddlewareOptions {
 }
 
 /**
- * One line for each request, whatever became of it. Runs first of all, so that what fails early is logged too. Of a
- * request only what stands here is logged: never its query, its headers or its body. The lines look like pino's, and are
- * written past it, together at the end of each turn of the event loop: they are most of the log.
+ * Logs one line for each request. It runs first, so that early failures are logged too, and never logs the query, the
+ * headers or the body. The lines have pino's format and are written once per turn of the event loop, because pino-http
+ * and nestjs-pino cost a child logger and an async context for each request.
  */
 @Injectable()
 export class RequestLogMiddleware implements NestMiddleware {
@@ -23,16 +23,16 @@ export class RequestLogMiddleware implements NestMiddleware {
 
   use(request: Request, response: Response, next: NextFunction): void {
     assignRequestId(request, response);
-    // Read now: a socket that is closed has no address any more.
+    // Read now: a closed socket has no address.
     const { method, path, ip } = request;
     const startedAt = performance.now();
     if (this.options.logsFailures && !path.startsWith('/health')) {
-      response.on('close', () => this.note(request, response, { method, path, ip, startedAt }));
+      response.on('close', () => this.log(request, response, { method, path, ip, startedAt }));
     }
     next();
   }
 
-  private note(request: Request, response: Response, { method, path, ip, startedAt }: Beginning): void {
+  private log(request: Request, response: Response, { method, path, ip, startedAt }: RequestStart): void {
     const status = response.statusCode;
     const isFailure = status >= 500;
     if (!isFailure && !this.options.logsAnswers) return;
@@ -47,7 +47,7 @@ export class RequestLogMiddleware implements NestMiddleware {
       address: ip,
       status,
       duration_ms: Math.round(performance.now() - startedAt),
-      // The connection ended before the answer was out.
+      // The connection closed before the response was complete.
       aborted: response.writableFinished ? undefined : true,
       msg: 'answered',
     };
@@ -60,16 +60,13 @@ export class RequestLogMiddleware implements NestMiddleware {
   }
 }
 
-/** What is known of a request when it begins. */
-interface Beginning {
+/** Data of a request at its start. */
+interface RequestStart {
   method: string;
   path: string;
   ip: string | undefined;
   startedAt: number;
 }
 
-/**
- * What clients hold and may put into a path by mistake: secrets of keys and webhooks, access tokens. All that follows
- * goes, too: base64 has slashes.
- */
+/** Secrets and access tokens that clients put into a path by mistake, with all that follows: base64 has slashes. */
 const MISPLACED_SECRET = /(vns_|whsec_|eyJ).*$/;

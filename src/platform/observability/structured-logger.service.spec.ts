@@ -3,7 +3,7 @@ import { readEnv } from '../config/env.js';
 import { createLogger } from './logger.js';
 import { StructuredLoggerService } from './structured-logger.service.js';
 
-describe('StructuredLogger', () => {
+describe('StructuredLoggerService', () => {
   const lines: Record<string, unknown>[] = [];
   const logger = new Logger('Some');
 
@@ -43,7 +43,7 @@ describe('StructuredLogger', () => {
     ]);
   });
 
-  it('writes errors without what they carry besides', () => {
+  it('writes errors without their query and parameters', () => {
     const error = Object.assign(new Error('no'), { code: '23505', parameters: ['secret'], query: 'SELECT' });
     logger.error({ err: error }, 'failed');
     logger.error(error);

@@ -4,8 +4,8 @@ import type { Logger } from 'pino';
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 /**
- * Nest's logger, on pino: `new Logger(Some.name).warn({ err, recording_id }, 'what happened')`. The request's id is
- * given where it matters; no context follows a request through all its calls, which would cost every one of them.
+ * Nest's logger on pino: `new Logger(Some.name).warn({ err, recording_id }, 'what happened')`. nestjs-pino is not used,
+ * because its async context costs every request; callers add the request id where it is needed.
  */
 @Injectable()
 export class StructuredLoggerService implements LoggerService {
@@ -35,7 +35,7 @@ export class StructuredLoggerService implements LoggerService {
     this.write('trace', message, rest);
   }
 
-  /** @param rest text, or Nest's stack of an error, and at the end the name that the logger was made with. */
+  /** @param rest a text or Nest's stack of an error, and last the name of the logger. */
   private write(level: Level, message: unknown, rest: unknown[]): void {
     const texts = rest.filter((part) => typeof part === 'string');
     const context = texts.pop();

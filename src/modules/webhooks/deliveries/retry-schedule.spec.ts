@@ -16,12 +16,12 @@ function delayMs(failed: Partial<Parameters<typeof nextAttempt>[0]>): number | n
 }
 
 describe('nextAttempt', () => {
-  it('takes the gaps in turn and ends after the last: n gaps, n + 1 attempts', () => {
+  it('uses each gap once: n gaps make n + 1 attempts', () => {
     expect([1, 2, 3, 4, 5].map((attempt) => delayMs({ attempt }))).toEqual([5000, 300_000, 7_200_000, null, null]);
     expect(delayMs({ schedule: [] })).toBeNull();
   });
 
-  it('varies each gap by a fifth at most', () => {
+  it('varies each gap by at most a fifth', () => {
     expect(delayMs({ attempt: 2, random: () => 0 })).toBe(240_000);
     expect(delayMs({ attempt: 2, random: () => 1 - Number.EPSILON })).toBeCloseTo(360_000, 3);
     for (let round = 0; round < 200; round += 1) {
@@ -45,7 +45,7 @@ describe('nextAttempt', () => {
     ['the gap for a negative number', '-120', 5000],
     ['the gap for a fraction', '120.5', 5000],
     ['the gap for nothing', '', 5000],
-  ])('waits for Retry-After: %s', (_name, retryAfter, expected) => {
+  ])('obeys Retry-After: %s', (_name, retryAfter, expected) => {
     expect(delayMs({ retryAfter })).toBe(expected);
   });
 

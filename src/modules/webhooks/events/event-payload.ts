@@ -1,10 +1,10 @@
 import { eventTime } from '../../../platform/http/timestamps.js';
 
-/** What both kinds of event say about a recording. */
+/** Data that both kinds of event contain. */
 interface EventFacts {
   occurredAt: Date;
   recordingId: string;
-  /** The end user the recording belongs to, null when it was uploaded without one. */
+  /** The end user of the recording, or null. */
   identity: string | null;
   createdAt: Date;
   /** The tags as compact JSON text in the order they were sent; null when the recording has none. */
@@ -18,7 +18,7 @@ export interface TranscribedFacts extends EventFacts {
 }
 
 export interface FailedFacts extends EventFacts {
-  /** Why there is no transcription, in words for the customer. */
+  /** Why there is no transcription, for the customer. */
   reason: string;
 }
 
@@ -59,10 +59,7 @@ export function failedPayload(facts: FailedFacts): string {
   });
 }
 
-/**
- * The tags go in as the text they are stored as: parsing them into an object would move keys that look like numbers
- * to the front and lose `__proto__`.
- */
+/** Inserts the stored JSON text, because parsing it would reorder numeric keys and lose `__proto__`. */
 function withTags(recording: Members, { customTags }: EventFacts): Members {
   return customTags === null ? recording : { ...recording, custom_tags: customTags };
 }

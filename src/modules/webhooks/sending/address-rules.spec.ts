@@ -6,11 +6,11 @@ import {
   mayConnect,
 } from './address-rules.js';
 
-const nobody = new AllowedNetworks([]);
+const none = new AllowedNetworks([]);
 const loopback = new AllowedNetworks(['127.0.0.0/8', '::1/128']);
 const office = new AllowedNetworks(['10.0.0.0/8', 'fd00::/8']);
 
-/** First and last of each range, and members that have caused trouble elsewhere. */
+/** First and last address of each range, and well-known addresses inside. */
 const FORBIDDEN = `
   0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.1 168.63.129.16 169.254.0.0
   169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.192 192.0.2.1 192.88.99.1 192.168.255.255
@@ -20,7 +20,7 @@ const FORBIDDEN = `
   febf::1 fec0::1 ff02::1 localhost 1.2.3
 `;
 
-/** Neighbours of those ranges. */
+/** Addresses next to those ranges. */
 const PUBLIC = `
   1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 168.63.129.15
   169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 192.169.0.0 198.17.255.255
@@ -49,18 +49,18 @@ describe('checkWebhookUrl', () => {
     ['https://redis/', 'must not point to a private name; give a public host name'],
     ['https://hooks.example.com:6379/', 'must not use port 6379'],
   ])('refuses %j: %s', (url, reason) => {
-    expect(checkWebhookUrl(url, nobody)).toBe(reason);
+    expect(checkWebhookUrl(url, none)).toBe(reason);
   });
 
   it('counts characters, not bytes, up to 2048', () => {
     const url = (length: number) => 'https://hooks.example.com/'.padEnd(length, 'é');
-    expect(checkWebhookUrl(url(2048), nobody)).toBeNull();
-    expect(checkWebhookUrl(url(2049), nobody)).toBe('must be at most 2048 characters long');
-    expect(checkWebhookUrl(`https://hooks.example.com/${'😀'.repeat(2022)}`, nobody)).toBeNull();
+    expect(checkWebhookUrl(url(2048), none)).toBeNull();
+    expect(checkWebhookUrl(url(2049), none)).toBe('must be at most 2048 characters long');
+    expect(checkWebhookUrl(`https://hooks.example.com/${'😀'.repeat(2022)}`, none)).toBeNull();
   });
 
-  it('takes an @ or a port-like text behind the host for what it is', () => {
-    expect(checkWebhookUrl('https://hooks.example.com/@user:22?to=a@b.example', nobody)).toBeNull();
+  it('accepts an @ or a port-like text after the host', () => {
+    expect(checkWebhookUrl('https://hooks.example.com/@user:22?to=a@b.example', none)).toBeNull();
   });
 
   it.each([
@@ -74,27 +74,27 @@ describe('checkWebhookUrl', () => {
     'http://127.1:25/',
     'http://127.0.0.1.:25/',
     'http://[::ffff:127.0.0.1]:25/',
-  ])('sets aside the rules about ports and names inside an allowed network: %s', (url) => {
+  ])('skips the rules for ports and names inside an allowed network: %s', (url) => {
     expect(checkWebhookUrl(url, loopback)).toBeNull();
-    expect(checkWebhookUrl(url, nobody)).not.toBeNull();
+    expect(checkWebhookUrl(url, none)).not.toBeNull();
     expect(checkWebhookUrl(url, office)).not.toBeNull();
   });
 
   it.each(['http://10.0.0.1/', 'http://redis/', 'http://printer.local/', 'https://hooks.example.com:22/'])(
-    'sets nothing aside outside the allowed networks: %s',
+    'applies every rule outside the allowed networks: %s',
     (url) => {
       expect(checkWebhookUrl(url, loopback)).not.toBeNull();
     },
   );
 
   it.each(['http://user@127.0.0.1/', 'ftp://127.0.0.1/', 'http://127.0.0.1/#x', 'http:\\\\127.0.0.1/'])(
-    'keeps the rules about the form of the URL everywhere: %s',
+    'applies the rules for the form of the URL everywhere: %s',
     (url) => {
       expect(checkWebhookUrl(url, loopback)).not.toBeNull();
     },
   );
 
-  it('accepts localhost as soon as one of its addresses is allowed', () => {
+  it('accepts localhost when one of its addresses is allowed', () => {
     expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['::1/128']))).toBeNull();
     expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['127.0.0.1/32']))).toBeNull();
     expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['127.0.0.2/32']))).not.toBeNull();
@@ -106,7 +106,7 @@ describe('isForbiddenAddress', () => {
     expect(isForbiddenAddress(ip)).toBe(true);
   });
 
-  it.each(addresses(PUBLIC))('lets %s pass', (ip) => {
+  it.each(addresses(PUBLIC))('allows %s', (ip) => {
     expect(isForbiddenAddress(ip)).toBe(false);
   });
 });
@@ -118,17 +118,20 @@ describe('allowed networks', () => {
     expect(['127.0.0.1', '::ffff:127.0.0.1', 'fc00::1', ''].map(allowed)).toEqual([false, false, false, false]);
   });
 
-  it('take an IPv6 network that reaches over the mapped addresses at its word', () => {
+  it('apply an IPv6 network to IPv4-mapped addresses only when it names them', () => {
     expect(new AllowedNetworks(['::ffff:10.0.0.0/104']).includes('::ffff:10.9.9.9')).toBe(true);
     expect(new AllowedNetworks(['::/0']).includes('10.9.9.9')).toBe(false);
     expect(new AllowedNetworks(['0.0.0.0/0']).includes('::1')).toBe(false);
   });
 
-  it.each(['10.0.0.0/33', '10.1/16', '::1/129', 'fd00::/', '10.0.0.1'])('refuse %s and name the variable', (cidr) => {
-    expect(() => new AllowedNetworks([cidr])).toThrow(`WEBHOOK_ALLOWED_CIDRS: ${cidr}`);
-  });
+  it.each(['10.0.0.0/33', '10.1/16', '::1/129', 'fd00::/', '10.0.0.1'])(
+    'refuse %s with an error that names the variable',
+    (cidr) => {
+      expect(() => new AllowedNetworks([cidr])).toThrow(`WEBHOOK_ALLOWED_CIDRS: ${cidr}`);
+    },
+  );
 
-  it('decide which addresses localhost has', () => {
+  it('decide the addresses of localhost', () => {
     expect(loopbackAddresses('localhost', loopback)).toEqual(['127.0.0.1', '::1']);
     expect(loopbackAddresses('app.localhost', new AllowedNetworks(['127.0.0.0/8']))).toEqual(['127.0.0.1']);
     expect(loopbackAddresses('localhost', office)).toEqual([]);

@@ -6,7 +6,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
 
 export const MAX_URL_CHARACTERS = 2048;
-/** The URL parser drops or rewrites these silently, so that what is checked by eye is not what is called. */
+/** The URL parser drops or rewrites these silently. */
 const UNSAFE_CHARACTERS = /[\s\p{Cc}\p{Cs}\\]/u;
 const ABSOLUTE_HTTP = /^https?:\/\/(?<authority>[^/?#]+)/i;
 
@@ -19,14 +19,14 @@ const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1'];
 
 const FIRST_FREE_PORT = 1024;
 const WEB_PORTS = new Set([80, 443]);
-/** NFS, MySQL, RDP, PostgreSQL, VNC, Redis, Elasticsearch, memcached, MongoDB: services a POST could do harm to. */
+/** NFS, MySQL, RDP, PostgreSQL, VNC, Redis, Elasticsearch, memcached, MongoDB: a POST could do harm there. */
 const SERVICE_PORTS = new Set([2049, 3306, 3389, 5432, 5900, 6379, 9200, 11_211, 27_017]);
 
-/** The networks of `WEBHOOK_ALLOWED_CIDRS`: what lies inside is the operator's own choice, whatever else it is. */
+/** The networks of `WEBHOOK_ALLOWED_CIDRS`, which the operator allows even if they are private. */
 export class AllowedNetworks {
   private readonly networks: Network[];
 
-  /** @throws Error that names the variable when an item is no CIDR, so that a process with a typo does not start. */
+  /** @throws Error that names the variable when an item is not a CIDR. */
   constructor(cidrs: readonly string[]) {
     const broken = cidrs.find((cidr) => !isCidr(cidr));
     if (broken !== undefined) throw new Error(`WEBHOOK_ALLOWED_CIDRS: ${broken} is not a CIDR such as 10.0.0.0/8`);
@@ -41,15 +41,14 @@ export class AllowedNetworks {
 }
 
 /**
- * The check of a webhook's URL that needs no look-up (D29). Where its name leads is only known when it is called: then
- * `WebhookSender` checks every address again.
- * @returns null, or the rule that the URL breaks, in words that follow the field's name.
+ * Checks a webhook's URL without DNS (D29). WebhookSenderService checks the resolved addresses on every delivery.
+ * @returns null, or the broken rule as a text that follows the field's name.
  */
 export function checkWebhookUrl(url: string, allowed: AllowedNetworks): string | null {
   return malformedUrl(url) ?? brokenTarget(new URL(url), allowed);
 }
 
-/** Whether an address is none of the public internet's hosts. What is no address at all counts as forbidden. */
+/** Whether an address is not on the public internet. Any other text counts as forbidden. */
 export function isForbiddenAddress(ip: string): boolean {
   if (isIP(ip) === 0) return true;
   const address = ipaddr.parse(ip);
@@ -63,15 +62,15 @@ export function mayConnect(ip: string, allowed: AllowedNetworks): boolean {
 }
 
 /**
- * The addresses of `localhost` and the names below it, which are the loopback whatever a resolver says (RFC 6761 §6.3):
- * those of the two that the operator allows. Null for any other name.
+ * The allowed loopback addresses of `localhost` and its subdomains, which are never resolved (RFC 6761 §6.3). Null for
+ * any other name.
  */
 export function loopbackAddresses(name: string, allowed: AllowedNetworks): string[] | null {
   if (name !== 'localhost' && !name.endsWith('.localhost')) return null;
   return LOOPBACK_ADDRESSES.filter((ip) => allowed.includes(ip));
 }
 
-/** Looks at the text as it was sent: the URL parser forgives most of what is refused here. */
+/** Checks the text as it was sent, because the URL parser accepts most of what is refused here. */
 export function malformedUrl(url: string): string | null {
   if (Array.from(url).length > MAX_URL_CHARACTERS) return `must be at most ${MAX_URL_CHARACTERS} characters long`;
   if (UNSAFE_CHARACTERS.test(url)) return 'must not contain white space, control characters or backslashes';
@@ -82,7 +81,7 @@ export function malformedUrl(url: string): string | null {
   return null;
 }
 
-/** Looks at what the URL parser made of it: every spelling of an address has become the usual one. */
+/** Checks the parsed URL, in which every spelling of an address is normalised. */
 function brokenTarget(url: URL, allowed: AllowedNetworks): string | null {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0) {
@@ -110,7 +109,7 @@ function brokenPort(url: URL): string | null {
   return open ? null : `must not use port ${port}`;
 }
 
-/** Stricter than ipaddr.js, which reads `10.1/16` as 10.0.0.1/16: a typo here would open the wrong network. */
+/** Stricter than ipaddr.js, which reads `10.1/16` as 10.0.0.1/16 and would allow the wrong network. */
 function isCidr(text: string): boolean {
   return isIP(text.split('/')[0] ?? '') !== 0 && ipaddr.isValidCIDR(text);
 }

@@ -7,17 +7,17 @@ import { type AllowedNetworks, loopbackAddresses, mayConnect } from './address-r
 export interface CheckedConnectorOptions {
   allowed: AllowedNetworks;
   resolve: (name: string) => Promise<string[]>;
-  /** Gives up, also in the middle of a look-up or a TLS handshake. */
+  /** Cancels at any time, also during the DNS query or the TLS handshake. */
   signal: AbortSignal;
 }
 
 const FORBIDDEN = 'the host leads to a private or special address';
-/** One address of several may be dead; Node's own 250 ms would also give up on a live one on another continent. */
+/** Node's default of 250 ms is too short for an address on another continent. */
 const NEXT_ADDRESS_AFTER_MS = 1000;
 
 /**
- * Connects only to addresses that have just been checked: those that the look-up gives are the ones Node connects to,
- * so a name that changes its mind gains nothing. TLS still asks for, and verifies, the name.
+ * Connects only to checked addresses. Node connects to those that the checked lookup returns, so DNS rebinding has no
+ * effect. TLS still verifies the host name.
  */
 export function checkedConnector({ allowed, resolve, signal }: CheckedConnectorOptions): buildConnector.connector {
   const connect = buildConnector({
@@ -25,24 +25,24 @@ export function checkedConnector({ allowed, resolve, signal }: CheckedConnectorO
     signal,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
-    // The signal's clock is exact; undici's ticks twice a second.
+    // The signal is exact; undici's timers have steps of half a second.
     timeout: 0,
     maxCachedSessions: 0,
   });
   return (options, callback) => {
-    // Node looks nothing up when the host is an address already.
+    // Node does not call `lookup` for an IP address.
     if (isIP(options.hostname) === 0 || mayConnect(options.hostname, allowed)) connect(options, callback);
     else process.nextTick(callback, new DeliveryAttemptError(FORBIDDEN), null);
   };
 }
 
-/** Answers with a list, which is what Node asks for with `autoSelectFamily`. */
+/** Returns a list, as Node expects with `autoSelectFamily`. */
 function checkedLookup(allowed: AllowedNetworks, resolve: CheckedConnectorOptions['resolve']): LookupFunction {
   const addressesOf = async (name: string): Promise<LookupAddress[]> => {
     const ips = loopbackAddresses(name, allowed) ?? (await resolve(name));
     // Node 20 crashes on an empty list.
     if (ips.length === 0) throw new DeliveryAttemptError('the host name could not be resolved');
-    // A bad address among good ones is no slip: that is what a rebinding attack looks like.
+    // One forbidden address refuses all: mixed answers are typical of DNS rebinding.
     if (!ips.every((ip) => mayConnect(ip, allowed))) throw new DeliveryAttemptError(FORBIDDEN);
     return ips.map((address) => ({ address, family: isIP(address) }));
   };

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 
-/** Ends an attempt; its message may be shown to the webhook's owner. */
+/** Ends an attempt. Its message is shown to the webhook's owner. */
 export class DeliveryAttemptError extends Error {
   override readonly name = 'DeliveryAttemptError';
 }
@@ -10,55 +10,55 @@ interface Limits {
   headersMs: number;
 }
 
-/** The clocks of one attempt, and everything else that can end it early. */
+/** The time limits of one attempt, and its cancellation. */
 export class DeliveryAttempt {
   private readonly controller = new AbortController();
   private readonly startedAt = performance.now();
   private settledAt: number | undefined;
-  private connectClock: NodeJS.Timeout | undefined;
-  private readonly answerClock: NodeJS.Timeout;
+  private connectTimer: NodeJS.Timeout | undefined;
+  private readonly responseTimer: NodeJS.Timeout;
 
   constructor(
     private readonly limits: Limits,
     private readonly caller?: AbortSignal,
   ) {
     const { headersMs } = limits;
-    this.answerClock = setTimeout(() => this.fail(`no answer within ${headersMs / 1000} s`), headersMs);
+    this.responseTimer = setTimeout(() => this.fail(`no answer within ${headersMs / 1000} s`), headersMs);
     if (!caller) return;
-    // Node would take the many attempts that may share one signal for a leak, and warn.
+    // Many attempts share one signal, which Node would report as a leak.
     setMaxListeners(0, caller);
     caller.addEventListener('abort', this.cancel);
     if (caller.aborted) this.cancel();
   }
 
-  /** Aborted with an `AttemptFailed` as its reason. */
+  /** Aborted with a `DeliveryAttemptError` as its reason. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }
 
   connecting(): void {
     const { connectMs } = this.limits;
-    this.connectClock = setTimeout(() => this.fail(`no connection within ${connectMs / 1000} s`), connectMs);
+    this.connectTimer = setTimeout(() => this.fail(`no connection within ${connectMs / 1000} s`), connectMs);
   }
 
   connected(): void {
-    clearTimeout(this.connectClock);
+    clearTimeout(this.connectTimer);
   }
 
-  fail(why: string): void {
-    this.controller.abort(new DeliveryAttemptError(why));
+  fail(reason: string): void {
+    this.controller.abort(new DeliveryAttemptError(reason));
   }
 
-  /** From its start until it was settled. */
+  /** From the start until `settle`. */
   get durationMs(): number {
     return Math.round((this.settledAt ?? performance.now()) - this.startedAt);
   }
 
-  /** From here on nothing ends the attempt, which holds on to no timer and no signal any more. */
+  /** Clears the timers and the signal: nothing ends the attempt from here on. */
   settle(): void {
     this.settledAt ??= performance.now();
-    clearTimeout(this.connectClock);
-    clearTimeout(this.answerClock);
+    clearTimeout(this.connectTimer);
+    clearTimeout(this.responseTimer);
     this.caller?.removeEventListener('abort', this.cancel);
   }
 

@@ -2,20 +2,20 @@ import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 
-/** Two tries, the second with twice the patience: with one name server 4 s at most, which leaves time to connect. */
+/** The second try waits longer. With one name server both take 4 s at most, which leaves time to connect. */
 const FIRST_TRY_MS = 1000;
 const TRIES = 2;
 
 interface Sources {
   hostsFile?: string;
-  /** Name servers as `address:port`; those of the system when left out. */
+  /** Name servers as `address:port`; defaults to the system's. */
   servers?: readonly string[];
 }
 
 /**
- * Every address of a host name: the hosts file first, then DNS, asked over the network by Node itself. The system's
- * resolver (`dns.lookup`) would be a trap: it works on at most two threads of the process, so that a few names whose
- * servers never answer would hold up the deliveries of every account.
+ * Every address of a host name: the hosts file first, then DNS, queried by Node itself. The system's
+ * resolver (`dns.lookup`) runs on at most two threads of the process, so that a few names whose servers never answer
+ * would block the deliveries of every account.
  * @returns an empty list when the name is unknown or its servers do not answer.
  */
 export async function resolveHost(

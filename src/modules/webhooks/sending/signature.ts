@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 
 interface SignedDelivery {
-  /** The webhook's secret as its owner knows it. */
+  /** The webhook's secret in plain text. */
   secret: string;
   /** The event's id, the same on every attempt. */
   eventId: string;
@@ -16,9 +16,8 @@ const SECRET_PREFIX = 'whsec_';
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/;
 
 /**
- * The headers that prove where a delivery comes from: the service's own `X-Service-Signature` over the body, and those
- * of Standard Webhooks (https://www.standardwebhooks.com), whose signature also covers the id and the time, so that a
- * receiver can refuse a delivery that somebody recorded and plays again.
+ * The signature headers: `X-Service-Signature` over the body, and those of Standard Webhooks
+ * (https://www.standardwebhooks.com), whose signature also covers the id and the time against replays.
  */
 export function signDelivery({ secret, eventId, timestampSeconds, body }: SignedDelivery): Record<string, string> {
   const bodyDigest = createHmac('sha256', Buffer.from(secret, 'utf8')).update(body).digest('hex');
@@ -34,7 +33,7 @@ export function signDelivery({ secret, eventId, timestampSeconds, body }: Signed
   };
 }
 
-/** A secret that a customer chose need not be base64 after `whsec_`; then its text is the key, as without the prefix. */
+/** A secret that is not base64 after `whsec_` is itself the key, as one without the prefix is. */
 function standardKey(secret: string): Buffer {
   const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : '';
   return BASE64.test(encoded) ? Buffer.from(encoded, 'base64') : Buffer.from(secret, 'utf8');

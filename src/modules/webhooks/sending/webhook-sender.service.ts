@@ -10,18 +10,18 @@ export interface OutgoingDelivery {
   url: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** Ends the attempt early, with an error in its outcome. */
+  /** Cancels the attempt, with an error in its outcome. */
   signal?: AbortSignal;
 }
 
-/** What came of one attempt; any `status` from 200 to 299 is a success. */
+/** The outcome of one attempt. A `status` from 200 to 299 is a success. */
 export interface DeliveryOutcome {
-  /** Null when no answer arrived; then `error` says why, in words for the webhook's owner. */
+  /** Null without a response; then `error` gives the reason to the webhook's owner. */
   status: number | null;
   error: string | null;
-  /** The answer's `Retry-After` where it is one to heed: on 429 and 503 (RFC 6585 §4, RFC 9110 §15.6.4). */
+  /** `Retry-After` of a 429 or 503 response (RFC 6585 §4, RFC 9110 §15.6.4). */
   retryAfter: string | null;
-  /** From the start of the attempt to the answer's headers or the error. */
+  /** From the start of the attempt to the response headers or the error. */
   durationMs: number;
 }
 
@@ -29,9 +29,9 @@ type Answer = Omit<DeliveryOutcome, 'durationMs'>;
 
 export interface SenderOptions {
   resolve: (name: string) => Promise<string[]>;
-  /** For look-up, connection and TLS handshake together. */
+  /** For DNS, connection and TLS handshake together. */
   connectMs: number;
-  /** From the start of the attempt to the last of the answer's headers. */
+  /** From the start of the attempt to the end of the response headers. */
   headersMs: number;
 }
 
@@ -39,21 +39,19 @@ export const SENDER_OPTIONS = Symbol('SENDER_OPTIONS');
 
 const USER_AGENT = 'VoiceNoteTranscription-Webhooks/1';
 const DEFAULTS: SenderOptions = { resolve: resolveHost, connectMs: 5000, headersMs: 15_000 };
-/** The body of an answer is of no interest; a little of it is read so that an ordinary receiver sees no reset. */
+/** Response bodies are ignored. This much is read, so that an ordinary receiver sees no reset. */
 const MAX_BODY_BYTES = 4096;
 const MAX_BODY_MS = 1000;
 
 /**
- * Sends one delivery to an address that a customer chose and nobody should trust. The URL is checked before every
- * attempt and each address it leads to before the connection is made; redirects are answers like any other, and
- * proxies of the environment are ignored. A connection is kept only from one delivery to the next: a backlog costs one
- * TLS handshake for each that is under way, and not one for each delivery.
+ * Sends one delivery to an untrusted URL. The URL is checked before every attempt, and each resolved address before
+ * the connection is opened. Redirects are not followed, and proxies of the environment are ignored.
  */
 @Injectable()
 export class WebhookSenderService implements OnApplicationShutdown {
   private readonly options: SenderOptions;
   private readonly allowed: AllowedNetworks;
-  private readonly underWay = new Set<DeliveryAttempt>();
+  private readonly inProgress = new Set<DeliveryAttempt>();
   private readonly idle = new IdleConnections();
 
   constructor(env: Env, @Optional() @Inject(SENDER_OPTIONS) options?: Partial<SenderOptions>) {
@@ -61,13 +59,13 @@ export class WebhookSenderService implements OnApplicationShutdown {
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
   }
 
-  /** Never throws: whatever goes wrong is the outcome's `error`. */
+  /** Never throws: failures are reported in the outcome's `error`. */
   async send(delivery: OutgoingDelivery): Promise<DeliveryOutcome> {
     const refusal = checkWebhookUrl(delivery.url, this.allowed);
     if (refusal !== null) return { ...failure(`the URL ${refusal}`), durationMs: 0 };
 
     const attempt = new DeliveryAttempt(this.options, delivery.signal);
-    this.underWay.add(attempt);
+    this.inProgress.add(attempt);
     try {
       const answer = await this.exchange(delivery, attempt);
       return { ...answer, durationMs: attempt.durationMs };
@@ -76,24 +74,24 @@ export class WebhookSenderService implements OnApplicationShutdown {
       const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
       return { ...failure(describe(reason)), durationMs: attempt.durationMs };
     } finally {
-      this.underWay.delete(attempt);
+      this.inProgress.delete(attempt);
     }
   }
 
-  /** The last hook of a stop: whoever wants its deliveries to end well has waited for them by now. */
+  /** The last hook of a shutdown: SendLoopsService has waited for its deliveries before. */
   onApplicationShutdown(): void {
-    for (const attempt of this.underWay) attempt.fail('the service was stopped');
+    for (const attempt of this.inProgress) attempt.fail('the service was stopped');
     this.idle.closeAll();
   }
 
-  /** On a connection that is open already, if there is one. */
+  /** Reuses an open connection, if there is one. */
   private async exchange(delivery: OutgoingDelivery, attempt: DeliveryAttempt): Promise<Answer> {
     const { origin } = new URL(delivery.url);
     const kept = this.idle.take(origin);
     try {
       if (kept) return await this.post(delivery, attempt, kept);
     } catch (error) {
-      // Closed by the receiver because it was idle, as it has every right to: that is no failed attempt.
+      // The receiver may close an idle connection at any time; that is no failed attempt.
       if (!isClosure(error) || attempt.signal.aborted) throw error;
     }
     const rules = { allowed: this.allowed, resolve: this.options.resolve };
@@ -111,7 +109,7 @@ export class WebhookSenderService implements OnApplicationShutdown {
       const answer = await connection.post(attempt, { path: pathname + search, headers: sent, body });
       attempt.settle();
       await discard(answer.body);
-      // Whoever did not take the delivery gets the next one on a connection that is checked anew.
+      // After a failure the next delivery opens a new, checked connection.
       await (isSuccess(answer.statusCode) ? this.idle.give(connection) : connection.destroy());
       return answered(answer);
     } catch (error) {
@@ -123,7 +121,7 @@ export class WebhookSenderService implements OnApplicationShutdown {
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** What becomes of the body changes nothing any more: the attempt was decided by its status. */
+/** Errors are ignored: the status has decided the attempt. */
 async function discard(body: Dispatcher.ResponseData['body']): Promise<void> {
   await body.dump({ limit: MAX_BODY_BYTES, signal: AbortSignal.timeout(MAX_BODY_MS) }).catch(() => undefined);
 }
@@ -153,7 +151,7 @@ const REASONS: Record<string, string> = {
 
 const isClosure = (error: unknown): boolean => REASONS[(error as NodeJS.ErrnoException).code ?? ''] === CLOSED;
 
-/** Never an error's own message, which would tell a customer about addresses inside the operator's network. */
+/** Never the error's own message, which may contain addresses of the operator's network. */
 function describe(error: unknown): string {
   if (error instanceof DeliveryAttemptError) return error.message;
   if (error instanceof errors.HTTPParserError) return 'the answer is not valid HTTP';

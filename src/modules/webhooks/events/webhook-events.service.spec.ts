@@ -1,0 +1,51 @@
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import type { Env } from '../../../platform/config/env.js';
+import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
+import type { DeliveriesService } from '../deliveries/deliveries.service.js';
+import { CreateWebhookDto } from '../webhooks.dto.js';
+import { EVENT_KINDS } from './event-kinds.js';
+import { WebhookEventsService } from './webhook-events.service.js';
+
+describe('WebhookEventsService', () => {
+  const inserted: object[] = [];
+  const fannedOut: object[] = [];
+  const tx = {
+    query: async () => [{ last: '7' }],
+    manager: { insert: async (_entity: unknown, row: object) => void inserted.push(row) },
+  } as unknown as Tx;
+  const deliveries = { fanOut: async (_tx: Tx, event: object) => void fannedOut.push(event) };
+  const events = new WebhookEventsService(deliveries as DeliveriesService, {} as DatabaseService, {} as Env);
+  const errorsFor = (kind: string) =>
+    validateSync(plainToInstance(CreateWebhookDto, { url: 'https://example.com/', events: [kind] }));
+
+  it('knows the two kinds of the core', () => {
+    expect(EVENT_KINDS).toEqual(['recording.transcribed', 'recording.failed']);
+  });
+
+  it('refuses to publish and to subscribe to a kind that is not registered', async () => {
+    await expect(events.publish(tx, { accountId: 'a', kind: 'keyword.matched', body: '{}' })).rejects.toThrow(
+      'keyword.matched is not registered',
+    );
+    expect(errorsFor('keyword.matched')).toHaveLength(1);
+    expect(inserted).toEqual([]);
+  });
+
+  it('publishes a registered kind, and webhooks can subscribe to it', async () => {
+    events.register({ kind: 'keyword.matched', description: 'A transcript contains a keyword.' });
+    events.register({ kind: 'keyword.matched', description: 'A transcript contains a keyword.' });
+    expect(EVENT_KINDS).toEqual(['recording.transcribed', 'recording.failed', 'keyword.matched']);
+    expect(errorsFor('keyword.matched')).toEqual([]);
+    await events.publish(tx, { accountId: 'a', kind: 'keyword.matched', body: '{"x":1}' });
+    const event = expect.objectContaining({
+      accountId: 'a',
+      kind: 'keyword.matched',
+      sequence: '7',
+      body: '{"x":1}',
+      recordingId: null,
+      run: null,
+    });
+    expect(inserted).toEqual([event]);
+    expect(fannedOut).toEqual([event]);
+  });
+});
