@@ -9,11 +9,7 @@ import { TRANSCRIPTION_QUEUE } from './transcriptions.queue.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 @Module({
-  imports: [
-    TypeOrmModule.forFeature([Transcription]),
-    JobQueueModule.register(TRANSCRIPTION_QUEUE),
-    RecordingsModule,
-  ],
+  imports: [TypeOrmModule.forFeature([Transcription]), JobQueueModule.register(TRANSCRIPTION_QUEUE), RecordingsModule],
   controllers: [TranscriptionsController],
   providers: [TranscriptionsService, TranscriptionsListener],
   exports: [JobQueueModule],

@@ -16,7 +16,8 @@ import { TranscriptionRunService, WorkerStoppingError } from './transcription-ru
  */
 const RECORDINGS_PER_CORE = 4;
 
-const concurrencyOf = (env: Env): number => env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
+const concurrencyOf = (env: Env): number =>
+  env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
 
 /** Claims the recording of each job and transcribes it. Register it with {@link transcriptionsProcessor}. */
 @Processor(TRANSCRIPTION_QUEUE)
