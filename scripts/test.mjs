@@ -1,6 +1,6 @@
 // `npm test`: all checks and tests, with services of its own. `npm test -- test/http/main-job.e2e.ts` runs only those
 // e2e tests; whatever follows `--` goes to jest.
-import { check, localBin, report, runFastChecks, runJest } from './lib/checks.mjs';
+import { check, inSequence, localBin, report, runFastChecks, runJest } from './lib/checks.mjs';
 import { cleanEnvironment } from './lib/environment.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { runVisibly, stopTools } from './lib/processes.mjs';
@@ -10,8 +10,10 @@ import { ensureSystemPackages } from './lib/system-packages.mjs';
 import { Teardown } from './lib/teardown.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
 
-/** Most of these tests wait for something, so that two at a time suit any machine. */
-const E2E_ARGUMENTS = ['--maxWorkers=2'];
+/** Test files that use a whole core for minutes. They run one at a time, beside all others, which mostly wait. */
+const COMPUTING = 'hostile-audio|pocketsphinx-engine';
+const COMPUTING_ARGUMENTS = ['--maxWorkers=1', `--testPathPatterns=${COMPUTING}`];
+const WAITING_ARGUMENTS = ['--maxWorkers=3', `--testPathIgnorePatterns=${COMPUTING}`];
 
 const jestArguments = process.argv.slice(2);
 const startedAt = performance.now();
@@ -45,9 +47,15 @@ async function main() {
     return runVisibly(command, args, { cwd: ROOT, env });
   }
 
-  const outcomes = await runFastChecks(clean, services.folder);
-  outcomes.push(await runJest('e2e tests', 'e2e', { env, folder: services.folder, args: E2E_ARGUMENTS }));
-  outcomes.push(await check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], clean));
+  const { folder } = services;
+  const outcomes = await Promise.all([
+    inSequence(
+      () => runFastChecks(clean, folder),
+      () => runJest('e2e, audio', 'e2e', { env, folder, args: COMPUTING_ARGUMENTS }),
+      () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], clean),
+    ),
+    runJest('e2e tests', 'e2e', { env, folder, args: WAITING_ARGUMENTS }),
+  ]).then((lanes) => lanes.flat());
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
   console.log(`\nAll of it took ${seconds(performance.now() - startedAt)}.`);
   return report(outcomes);

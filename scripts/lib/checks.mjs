@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { readJsonIfAny } from './files.mjs';
 import { ROOT } from './paths.mjs';
 import { run } from './processes.mjs';
-import { step } from './steps.mjs';
+import { parallelStep } from './steps.mjs';
 
-/** @typedef {{ label: string, passed: number, failed: number, output: string }} Outcome */
+/** @typedef {{ label: string, passed: number, failed: number, skipped?: string[], output: string }} Outcome */
 
 /** A check that hangs is a check that fails. */
 const TIME_LIMIT_MS = 20 * 60_000;
 
-/** What needs no services. Two at a time: most of them use one core. */
+/** Checks that need no services. They run beside the unit tests: most of them use one core. */
 const STATIC_CHECKS = [
   { label: 'Format', command: ['oxfmt', '--check'] },
   { label: 'Lint', command: ['oxlint', '--type-aware'] },
@@ -21,45 +21,62 @@ const STATIC_CHECKS = [
 ];
 
 /**
- * For a project that is built: format, lint, types, import rules, dead code and unit tests.
+ * For a project that is built: format, lint, types, import rules and dead code, and beside them the unit tests.
  * @param {NodeJS.ProcessEnv} env @param {string} folder for jest's results
  */
 export async function runFastChecks(env, folder) {
-  const outcomes = [];
   // Redocly asks for news of itself and reports its use unless it is told not to; it needs no network.
   const quietEnv = { ...env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-  for (const { label, command } of STATIC_CHECKS) outcomes.push(await check(label, localBin(...command), quietEnv));
-  outcomes.push(await check('API description', [process.execPath, 'scripts/check-openapi.mjs'], env));
-  outcomes.push(await runJest('Unit tests', 'unit', { env, folder }));
-  return outcomes;
+  const checks = STATIC_CHECKS.map(
+    ({ label, command }) =>
+      () =>
+        check(label, localBin(...command), quietEnv),
+  );
+  const outcomes = await Promise.all([
+    inSequence(...checks, () => check('API description', [process.execPath, 'scripts/check-openapi.mjs'], env)),
+    runJest('Unit tests', 'unit', { env, folder, args: ['--maxWorkers=1'] }),
+  ]);
+  return outcomes.flat();
+}
+
+/** Runs one step after the other. @returns all their outcomes */
+export async function inSequence(...steps) {
+  const outcomes = [];
+  for (const next of steps) outcomes.push(await next());
+  return outcomes.flat();
 }
 
 /** Runs a command that counts as one test. @returns {Promise<Outcome>} */
 export function check(label, [command, ...args], env) {
-  return step(label, async () => {
+  return parallelStep(label, async () => {
     const { code, output } = await run(command, args, { cwd: ROOT, env, timeLimitMs: TIME_LIMIT_MS });
     const failed = code === 0 ? 0 : 1;
     return { label, passed: 1 - failed, failed, output, detail: failed ? 'FAILED' : 'passed' };
   });
 }
 
-/** Runs one of jest's projects and counts its tests. @returns {Promise<Outcome>} */
+/** Runs tests of one of jest's projects and counts them. @returns {Promise<Outcome>} */
 export function runJest(label, project, { env, folder, args = [] }) {
-  return step(label, async () => {
-    const results = join(folder, `${project}.json`);
+  return parallelStep(label, async () => {
+    const results = join(folder, `${label.replaceAll(' ', '-')}.json`);
     const flags = ['--selectProjects', project, '--ci', '--json', `--outputFile=${results}`, ...args];
     const [command, ...rest] = localBin('jest', ...flags);
     const { code, output } = await run(command, rest, { cwd: ROOT, env, timeLimitMs: TIME_LIMIT_MS });
-    const { passed, failed } = countTests(readJsonIfAny(results), code);
-    return { label, passed, failed, output: withoutJson(output), detail: `${passed} passed, ${failed} failed` };
+    const written = readJsonIfAny(results);
+    const { passed, failed } = countTests(written, code);
+    const skipped = skippedTests(written);
+    const detail = `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`;
+    return { label, passed, failed, skipped, output: withoutJson(output), detail };
   });
 }
 
-/** Prints what failed, then the totals. @returns {number} the exit code */
+/** Prints what failed and what was skipped, then the totals. @returns {number} the exit code */
 export function report(outcomes) {
   for (const { label, output } of outcomes.filter(({ failed }) => failed > 0)) {
     console.log(`\n--- ${label} ---\n${output.trim()}`);
   }
+  const skipped = outcomes.flatMap((outcome) => outcome.skipped ?? []);
+  if (skipped.length > 0) console.log(`\nSkipped on this machine:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
   const total = (name) => outcomes.reduce((sum, outcome) => sum + outcome[name], 0);
   console.log(`\n${total('passed')} passed, ${total('failed')} failed`);
   return total('failed') === 0 ? 0 : 1;
@@ -75,6 +92,12 @@ function countTests(results, code) {
   // A file that could not be loaded has no tests that could fail.
   const failed = (results?.numFailedTests ?? 0) + (results?.numRuntimeErrorTestSuites ?? 0);
   return { passed, failed: failed === 0 && code !== 0 ? 1 : failed };
+}
+
+/** The full names of tests that were not run. */
+function skippedTests(results) {
+  const tests = (results?.testResults ?? []).flatMap(({ assertionResults }) => assertionResults);
+  return tests.filter(({ status }) => status === 'pending' || status === 'todo').map(({ fullName }) => fullName);
 }
 
 /** With --json jest also prints its results; what a person reads goes to standard error. */

@@ -21,6 +21,24 @@ export function step(label, work) {
   return show(label, work, () => !interrupted);
 }
 
+/** As `step`, for steps that run at the same time: the line is printed when the step has ended. */
+export async function parallelStep(label, work) {
+  if (interrupted) throw new Error(`Interrupted before ${label}.`);
+  const start = performance.now();
+  const end = (detail) => {
+    const time = seconds(performance.now() - start).padStart(TIME_WIDTH);
+    if (!interrupted) process.stdout.write(`  ${label.padEnd(LABEL_WIDTH)}${time}   ${detail}\n`);
+  };
+  try {
+    const result = await work();
+    end(typeof result === 'string' ? result : (result?.detail ?? 'done'));
+    return result;
+  } catch (error) {
+    end('failed');
+    throw error;
+  }
+}
+
 /** The step that ends a command early. Of those under way nothing more is shown, and no other begins. */
 export function lastStep(label, work) {
   interrupted = true;

@@ -22,7 +22,7 @@ import type { ApiClient } from '../support/http/api-client.js';
 import { cpuTime, engineProcesses } from '../support/service/engine-processes.js';
 import { eventually } from '../support/service/eventually.js';
 import { useService } from '../support/service/test-service.js';
-import { uploadState } from '../support/state/upload-state.js';
+import { expectUploadState, uploadState } from '../support/state/upload-state.js';
 
 /** Claims of one run, after which nobody is to blame and nobody tries again. */
 const MAX_ATTEMPTS = 20;
@@ -201,8 +201,7 @@ describe('the end of a run', () => {
       expect(await count('transcriptions', id)).toBe(0);
       outcomes.push(finished ? 1 : 0);
     }
-    await eventually(async () => (await uploadState(api, environment)).objects.length === before.objects.length);
-    expect(await uploadState(api, environment)).toEqual(before);
+    await expectUploadState(api, environment, before);
     const { body } = await client.get('/v1/recordings').expect(200);
     expect(body.total).toBe(0);
   });
@@ -441,7 +440,6 @@ describe('with a worker and the real engine', () => {
     // The next heartbeat finds no recording: what was heard is thrown away, what was not is not heard any more.
     await eventually(async () => (await queue().getActiveCount()) === 0, 20_000);
     expect([await count('events', id), await count('transcriptions', id)]).toEqual([0, 0]);
-    await eventually(async () => (await uploadState(api, environment)).removals.length === 0);
-    expect(await uploadState(api, environment)).toEqual(before);
+    await expectUploadState(api, environment, before);
   });
 });

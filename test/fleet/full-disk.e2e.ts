@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import request, { type Response } from 'supertest';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../support/http/api-client.js';
-import { eventually } from '../support/service/eventually.js';
 import { useService } from '../support/service/test-service.js';
-import { uploadState } from '../support/state/upload-state.js';
+import { expectUploadState, uploadState } from '../support/state/upload-state.js';
 
 /** Audio of so many seconds has so many times 32,000 bytes. */
 const FITS = 10;
@@ -45,8 +44,7 @@ const isMounted = mount('-t', 'tmpfs', '-o', `size=${DISK_MEGABYTES}m`, 'voice-n
     await client.upload(silenceWav(FITS)).expect(201);
     const before = await uploadState(service, environment);
     expectUnavailable(await client.upload(silenceWav(TOO_LONG)));
-    await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
-    expect(await uploadState(service, environment)).toEqual(before);
+    await expectUploadState(service, environment, before);
     await client.upload(silenceWav(FITS)).expect(201);
   });
 

@@ -4,9 +4,8 @@ import { RecordingAccepted, RecordingTranscribed } from '../../src/modules/recor
 import { EventBus } from '../../src/platform/events/event-bus.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../support/http/api-client.js';
-import { eventually } from '../support/service/eventually.js';
 import { useService } from '../support/service/test-service.js';
-import { uploadState } from '../support/state/upload-state.js';
+import { expectUploadState, uploadState } from '../support/state/upload-state.js';
 import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
 
 /** An account that the strict listener below does not want. */
@@ -69,7 +68,6 @@ describe('an added module that fails', () => {
     const { body } = await unwanted.upload(silenceWav(0.1)).expect(500);
     expect(body.error).toMatchObject({ type: 'InternalError' });
     // What was stored before the change was refused is removed in the background.
-    await eventually(async () => (await uploadState(service, environment)).removals.length === before.removals.length);
-    expect(await uploadState(service, environment)).toEqual(before);
+    await expectUploadState(service, environment, before);
   });
 });

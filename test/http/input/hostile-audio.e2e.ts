@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expectAlive } from '../../support/http/expect-unharmed.js';
+import { watchHealth } from '../../support/http/health-watch.js';
 import {
   absurdWavs,
   emptyWav,
@@ -438,25 +439,6 @@ describe('audio that is accepted, and bad', () => {
     return rows;
   }
 });
-
-/** Asks for health all the time. `stop` gives the longest that it took, Infinity when it was not given in time. */
-function watchHealth(url: string): { stop: () => Promise<number> } {
-  let slowest = 0;
-  let going = true;
-  const watching = (async () => {
-    while (going) {
-      slowest = Math.max(slowest, await expectAlive(url).catch(() => Infinity));
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  })();
-  return {
-    stop: async () => {
-      going = false;
-      await watching;
-      return slowest;
-    },
-  };
-}
 
 /** MPEG-2.5 layer III, 8 kbit/s, 8 kHz, mono: 72 ms of nothing in 72 bytes. */
 function slowMp3(seconds: number): Buffer {

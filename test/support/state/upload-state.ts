@@ -1,5 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { eventually } from '../service/eventually.js';
 import type { TestEnvironment } from '../service/test-environment.js';
 import type { TestService } from '../service/test-service.js';
 
@@ -29,6 +31,19 @@ export async function uploadState(
     removals: counts?.removals ?? [],
     idempotencyKeys: counts?.keys ?? -1,
   };
+}
+
+/** Waits until exactly this is kept: objects are removed, and their removals committed, in the background. */
+export async function expectUploadState(
+  service: Pick<TestService, 'database'>,
+  environment: TestEnvironment,
+  expected: UploadState,
+): Promise<void> {
+  let state = await uploadState(service, environment);
+  await eventually(async () => {
+    state = await uploadState(service, environment);
+    return isDeepStrictEqual(state, expected);
+  }).catch(() => expect(state).toEqual(expected));
 }
 
 /** Paths of all files, without those that begin with a dot, which are the store's own. */
