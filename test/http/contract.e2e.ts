@@ -8,27 +8,6 @@ import { fail, transcribe, upload } from '../support/state/recording-states.js';
 
 const keysOf = (value: unknown): string[] => Object.keys(value as object).toSorted();
 
-/** Keys of the success of every operation; none where there is no body. */
-const SUCCESS: Record<string, object> = {
-  'GET /v1/account': shapes.ACCOUNT,
-  'GET /v1/account/api-keys': shapes.pageOf('api_keys'),
-  'POST /v1/account/api-keys': shapes.CREATED_API_KEY,
-  'GET /v1/account/api-keys/:key_id': shapes.SINGLE_API_KEY,
-  'DELETE /v1/account/api-keys/:key_id': {},
-  'POST /v1/account/access-tokens': shapes.CREATED_ACCESS_TOKEN,
-  'GET /v1/webhooks': shapes.pageOf('webhooks'),
-  'POST /v1/webhooks': shapes.CREATED_WEBHOOK,
-  'GET /v1/webhooks/:webhook_id': shapes.WEBHOOK,
-  'PUT /v1/webhooks/:webhook_id': shapes.WEBHOOK,
-  'DELETE /v1/webhooks/:webhook_id': {},
-  'GET /v1/recordings': shapes.pageOf('recordings'),
-  'POST /v1/recordings': shapes.CREATED_RECORDING,
-  'GET /v1/recordings/:recording_id': shapes.SINGLE_RECORDING,
-  'GET /v1/recordings/:recording_id/transcription': shapes.TRANSCRIPTION,
-  'POST /v1/recordings/:recording_id/retry': shapes.SINGLE_RECORDING,
-  'DELETE /v1/recordings/:recording_id': {},
-};
-
 describe('the contract: exactly these keys (D3)', () => {
   let client: ApiClient;
 
@@ -39,15 +18,14 @@ describe('the contract: exactly these keys (D3)', () => {
   });
 
   it('is laid down for every operation that the application routes', () => {
-    expect(Object.keys(SUCCESS).toSorted()).toEqual(routesOf(service.app).toSorted());
     expect(OPERATIONS.map(nameOf).toSorted()).toEqual(routesOf(service.app).toSorted());
   });
 
-  it.each(NAMED_OPERATIONS)('%s', async (name, operation) => {
+  it.each(NAMED_OPERATIONS)('%s', async (_, operation) => {
     const ids = await createResources(service, client, operation);
     const answer = await call(client, operation, ids).expect(operation.success);
 
-    expect(keysOf(answer.body)).toEqual(keysOf(SUCCESS[name]));
+    expect(keysOf(answer.body)).toEqual(keysOf(operation.shape));
     if (operation.success === 204) expect(answer.text).toBe('');
     else expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   });
@@ -57,7 +35,7 @@ describe('the contract: exactly these keys (D3)', () => {
     ['/v1/webhooks', 'webhooks', shapes.WEBHOOK],
     ['/v1/recordings', 'recordings', shapes.RECORDING],
   ])('items of %s', async (path, collection, shape) => {
-    await createResources(service, client, { method: 'GET', path, scope: 'account:read', success: 200 });
+    await createResources(service, client, {});
     const { body } = await client.get(path).expect(200);
 
     expect(body[collection].length).toBeGreaterThan(0);

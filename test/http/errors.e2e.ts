@@ -10,13 +10,13 @@ import type { ApiClient } from '../support/http/api-client.js';
 import { eventually } from '../support/service/eventually.js';
 import { addWebhooks } from '../support/state/filler-rows.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
-import { call, NAMED_OPERATIONS, type Operation } from '../support/http/operations.js';
+import { call, NAMED_OPERATIONS } from '../support/http/operations.js';
 import { ERRORS, expectInvalid, expectError } from '../support/http/expect-errors.js';
 import { useEnvironment } from '../support/service/test-environment.js';
 import { useService } from '../support/service/test-service.js';
 
 const KEYS = '/v1/account/api-keys';
-const GET_ACCOUNT: Operation = { method: 'GET', path: '/v1/account', scope: 'account:read', success: 200 };
+const GET_ACCOUNT = { method: 'GET', path: '/v1/account' } as const;
 const NOBODY = { key_id: randomUUID(), webhook_id: randomUUID(), recording_id: randomUUID() };
 
 @Controller('v1/defect')

@@ -3,6 +3,7 @@ import type { Scope } from '../../../src/access/scopes.js';
 import { silenceWav } from '../audio/audio-bytes.js';
 import type { ApiClient } from './api-client.js';
 import type { TestService } from '../service/test-service.js';
+import * as shapes from './response-shapes.js';
 import { fail, transcribe, upload } from '../state/recording-states.js';
 
 /** One operation of the interface, with an input that it takes. */
@@ -14,6 +15,8 @@ export interface Operation {
   scope: Scope;
   /** Status of its success. */
   success: number;
+  /** Its answer has exactly the keys of this shape; none without a body. */
+  shape: object;
   /** An end user's access token will do, too (D15). */
   takesToken?: true;
   /** JSON that it takes, or an upload form. */
@@ -29,53 +32,48 @@ export interface Ids {
   recording_id: string;
 }
 
-const WEBHOOK = { url: 'https://hooks.example.com/notes', events: ['recording.transcribed'] };
+const WEBHOOK_BODY = { url: 'https://hooks.example.com/notes', events: ['recording.transcribed'] };
 
-/** Every operation there is; the tests that walk it compare it with the router first. */
+/** Every operation, one line each. Tests of scopes, tenancy, keys and bad input read this table and compare it with the router. */
 export const OPERATIONS: Operation[] = [
-  { method: 'GET', path: '/v1/account', scope: 'account:read', success: 200 },
-  { method: 'GET', path: '/v1/account/api-keys', scope: 'account:read', success: 200 },
-  { method: 'POST', path: '/v1/account/api-keys', scope: 'account:write', success: 201, body: { name: 'A key' } },
-  { method: 'GET', path: '/v1/account/api-keys/:key_id', scope: 'account:read', success: 200 },
-  { method: 'DELETE', path: '/v1/account/api-keys/:key_id', scope: 'account:write', success: 204 },
-  {
-    method: 'POST',
-    path: '/v1/account/access-tokens',
-    scope: 'recordings:write',
-    success: 201,
+  define('GET /v1/account', 'account:read', 200, shapes.ACCOUNT),
+  define('GET /v1/account/api-keys', 'account:read', 200, shapes.pageOf('api_keys')),
+  define('POST /v1/account/api-keys', 'account:write', 201, shapes.CREATED_API_KEY, { body: { name: 'A key' } }),
+  define('GET /v1/account/api-keys/:key_id', 'account:read', 200, shapes.SINGLE_API_KEY),
+  define('DELETE /v1/account/api-keys/:key_id', 'account:write', 204, {}),
+  define('POST /v1/account/access-tokens', 'recordings:write', 201, shapes.CREATED_ACCESS_TOKEN, {
     body: { identity: 'user-1' },
-  },
-  { method: 'GET', path: '/v1/webhooks', scope: 'webhooks:read', success: 200 },
-  { method: 'POST', path: '/v1/webhooks', scope: 'webhooks:write', success: 201, body: WEBHOOK },
-  { method: 'GET', path: '/v1/webhooks/:webhook_id', scope: 'webhooks:read', success: 200 },
-  { method: 'PUT', path: '/v1/webhooks/:webhook_id', scope: 'webhooks:write', success: 200, body: WEBHOOK },
-  { method: 'DELETE', path: '/v1/webhooks/:webhook_id', scope: 'webhooks:write', success: 204 },
-  { method: 'GET', path: '/v1/recordings', scope: 'recordings:read', success: 200 },
-  {
-    method: 'POST',
-    path: '/v1/recordings',
-    scope: 'recordings:write',
-    success: 201,
+  }),
+  define('GET /v1/webhooks', 'webhooks:read', 200, shapes.pageOf('webhooks')),
+  define('POST /v1/webhooks', 'webhooks:write', 201, shapes.CREATED_WEBHOOK, { body: WEBHOOK_BODY }),
+  define('GET /v1/webhooks/:webhook_id', 'webhooks:read', 200, shapes.WEBHOOK),
+  define('PUT /v1/webhooks/:webhook_id', 'webhooks:write', 200, shapes.WEBHOOK, { body: WEBHOOK_BODY }),
+  define('DELETE /v1/webhooks/:webhook_id', 'webhooks:write', 204, {}),
+  define('GET /v1/recordings', 'recordings:read', 200, shapes.pageOf('recordings')),
+  define('POST /v1/recordings', 'recordings:write', 201, shapes.CREATED_RECORDING, {
     takesToken: true,
     body: 'form',
-  },
-  { method: 'GET', path: '/v1/recordings/:recording_id', scope: 'recordings:read', success: 200 },
-  {
-    method: 'GET',
-    path: '/v1/recordings/:recording_id/transcription',
-    scope: 'recordings:read',
-    success: 200,
+  }),
+  define('GET /v1/recordings/:recording_id', 'recordings:read', 200, shapes.SINGLE_RECORDING),
+  define('GET /v1/recordings/:recording_id/transcription', 'recordings:read', 200, shapes.TRANSCRIPTION, {
     needs: 'transcribed',
-  },
-  {
-    method: 'POST',
-    path: '/v1/recordings/:recording_id/retry',
-    scope: 'recordings:write',
-    success: 202,
+  }),
+  define('POST /v1/recordings/:recording_id/retry', 'recordings:write', 202, shapes.SINGLE_RECORDING, {
     needs: 'failed',
-  },
-  { method: 'DELETE', path: '/v1/recordings/:recording_id', scope: 'recordings:write', success: 204 },
+  }),
+  define('DELETE /v1/recordings/:recording_id', 'recordings:write', 204, {}),
 ];
+
+function define(
+  name: string,
+  scope: Scope,
+  success: number,
+  shape: object,
+  input: Pick<Operation, 'takesToken' | 'body' | 'needs'> = {},
+): Operation {
+  const [method, path] = name.split(' ') as [Operation['method'], string];
+  return { method, path, scope, success, shape, ...input };
+}
 
 export const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
 
@@ -83,9 +81,13 @@ export const nameOf = ({ method, path }: Operation): string => `${method} ${path
 export const NAMED_OPERATIONS = OPERATIONS.map((operation) => [nameOf(operation), operation] as const);
 
 /** A key, a webhook and a recording of the owner, with which the operation succeeds. For a service with ROLES=api. */
-export async function createResources(service: TestService, owner: ApiClient, { needs }: Operation): Promise<Ids> {
+export async function createResources(
+  service: TestService,
+  owner: ApiClient,
+  { needs }: Pick<Operation, 'needs'>,
+): Promise<Ids> {
   const { credentials } = await service.key(owner, ['recordings:read']);
-  const { body: webhook } = await owner.post('/v1/webhooks', WEBHOOK).expect(201);
+  const { body: webhook } = await owner.post('/v1/webhooks', WEBHOOK_BODY).expect(201);
   const recordingId = await upload(owner);
   if (needs === 'transcribed') await transcribe(service, recordingId);
   if (needs === 'failed') await fail(service, recordingId);
@@ -95,7 +97,7 @@ export async function createResources(service: TestService, owner: ApiClient, { 
 /** @param headers credentials. */
 export function call(
   { url, headers }: Pick<ApiClient, 'url' | 'headers'>,
-  { method, path, body }: Operation,
+  { method, path, body }: Pick<Operation, 'method' | 'path' | 'body'>,
   ids: Ids,
   query = '',
 ): Test {
