@@ -1,13 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import type { AudioFormat } from '../../src/platform/audio/audio-formats.js';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import {
-  type AudioFormat,
-  type AudioSource,
-  decode,
-  decoderProblem,
-} from '../../src/modules/transcriptions/decoding/decoder.js';
+import { type AudioSource, decode, decoderProblem } from '../../src/modules/transcriptions/decoding/decoder.js';
 import { AudioRejectedError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
 import { absurdWavs, silenceWav, wav } from '../support/audio/audio-bytes.js';
 import { SPEECH } from '../support/paths.js';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { AudioFormat } from '../../src/modules/transcriptions/decoding/decoder.js';
+import type { AudioFormat } from '../../src/platform/audio/audio-formats.js';
 import { PocketSphinxEngine } from '../../src/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js';
 import { AudioRejectedError, EngineError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
 import {

@@ -5,7 +5,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { RateLimit } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
-import { NotFoundError, InvalidRequestError } from '../../platform/errors/errors.js';
+import { findOrFail } from '../../platform/database/find-or-fail.js';
+import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { RecordingsService, type UsagePeriod } from '../recordings/recordings.service.js';
 import { Account } from './account.entity.js';
@@ -33,9 +34,7 @@ export class AccountService {
 
   /** @throws NotFoundError */
   async get(accountId: string): Promise<Account> {
-    const account = isResourceId(accountId) ? await this.accounts.findOneBy({ id: accountId }) : null;
-    if (!account) throw new NotFoundError('account');
-    return account;
+    return await findOrFail('account', accountId, (id) => this.accounts.findOneBy({ id }));
   }
 
   /** Of this UTC month and the one before. */

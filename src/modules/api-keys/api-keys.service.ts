@@ -5,7 +5,9 @@ import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Scope } from '../../access/scopes.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
-import { LimitExceededError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
+import { findOrFail } from '../../platform/database/find-or-fail.js';
+import { insertWithinLimit } from '../../platform/database/insert-within-limit.js';
+import { NotFoundError, PermissionError } from '../../platform/errors/errors.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
@@ -88,15 +90,17 @@ export class ApiKeysService {
       createdAt: now,
       updatedAt: now,
     });
-    await this.insertWithinLimit(created);
+    await insertWithinLimit(this.database, ApiKey, created, {
+      maximum: MAX_ACTIVE_KEYS,
+      what: 'active API keys',
+      counted: whereStatus(accountId, 'active'),
+    });
     return { key: created, secret };
   }
 
   /** @throws NotFoundError; a revoked key is still found (D12). */
   async get(accountId: string, id: string): Promise<ApiKey> {
-    const key = isResourceId(id) ? await this.keys.findOneBy({ id, accountId }) : null;
-    if (!key) throw new NotFoundError('API key');
-    return key;
+    return await findOrFail('API key', id, () => this.keys.findOneBy({ id, accountId }));
   }
 
   async list(accountId: string, { page, limit, status }: ListApiKeysQuery): Promise<PageResult<ApiKey>> {
@@ -127,9 +131,7 @@ export class ApiKeysService {
 
   /** The account of a key, for operators. @throws NotFoundError */
   async ownerOf(id: string): Promise<string> {
-    const key = isResourceId(id) ? await this.keys.findOneBy({ id }) : null;
-    if (!key) throw new NotFoundError('API key');
-    return key.accountId;
+    return (await findOrFail('API key', id, () => this.keys.findOneBy({ id }))).accountId;
   }
 
   /**
@@ -147,15 +149,5 @@ export class ApiKeysService {
       .getMany();
     const isWaiting = (key: ApiKey): boolean => this.secrets.madeUnder(key.secretHash) === 'previous';
     return { waiting: keys.filter(isWaiting), unreadable: keys.filter((key) => !isWaiting(key)) };
-  }
-
-  /** Creations of one account are serialised, so that the limit is exact under concurrency. */
-  private async insertWithinLimit(key: ApiKey): Promise<void> {
-    await this.database.transact(async (tx) => {
-      await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('api-keys:' || $1, 0))`, [key.accountId]);
-      const active = await tx.manager.countBy(ApiKey, whereStatus(key.accountId, 'active'));
-      if (active >= MAX_ACTIVE_KEYS) throw new LimitExceededError('active API keys', MAX_ACTIVE_KEYS);
-      await tx.manager.insert(ApiKey, key);
-    });
   }
 }

@@ -3,15 +3,18 @@ import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import {
+  AUDIO_FORMATS,
+  type AudioFormat,
+  MAX_CHANNELS,
+  SAMPLE_RATES_HZ,
+} from '../../../platform/audio/audio-formats.js';
 import { childEnvironment } from '../../../platform/config/child-environment.js';
-import type { RecordingSnapshot } from '../../recordings/recordings.events.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
 import { failedToStart, findProgram, sandboxed } from '../processes/sandbox.js';
 import { keepStderrTail } from '../processes/stderr-tail.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
 import { ProgressWatch } from './progress-watch.js';
-
-export type AudioFormat = RecordingSnapshot['audioFormat'];
 
 /** An uploaded file and the values in its header; null when the header has none. */
 export interface AudioSource {
@@ -26,11 +29,6 @@ export interface DecodeOptions {
   maxSeconds: number;
   signal: AbortSignal;
 }
-
-/** ffmpeg's demuxer of each format. Always named: when ffmpeg detects the format, a playlist named .mp3 opens other files. */
-const DEMUXER: Record<AudioFormat, string> = { webm: 'matroska', mp3: 'mp3', ogg: 'ogg', wav: 'wav' };
-const SAMPLE_RATES_HZ = { min: 4_000, max: 192_000 };
-const MAX_CHANNELS = 8;
 
 /** Typical: 40 MB. */
 const MEMORY_BYTES = 128 << 20;
@@ -123,7 +121,9 @@ async function start(source: AudioSource, maxSeconds: number): Promise<Decoder> 
 
 function ffmpegArguments({ file, format }: AudioSource, maxSeconds: number): string[] {
   const limits = ['-threads', '1', '-max_alloc', `${ALLOCATION_BYTES}`, '-timelimit', `${cpuLimit(maxSeconds)}`];
-  const input = ['-protocol_whitelist', 'file,pipe', '-f', DEMUXER[format], '-i', `file:${file}`];
+  // The demuxer is always named: when ffmpeg detects the format, a playlist named .mp3 opens other files.
+  const { demuxer } = AUDIO_FORMATS[format];
+  const input = ['-protocol_whitelist', 'file,pipe', '-f', demuxer, '-i', `file:${file}`];
   const track = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-t', `${maxSeconds}`];
   const output = ['-ac', '1', '-ar', `${SAMPLES_PER_SECOND}`, '-c:a', 'pcm_s16le', '-f', 's16le', 'pipe:1'];
   return ['-hide_banner', '-v', 'error', '-nostdin', ...limits, ...input, ...track, ...output];
