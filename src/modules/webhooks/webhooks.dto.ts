@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { PageQuery } from '../../platform/http/page.js';
 import { IsFilter, IsListOf, IsOmittable, IsOneOf, IsText, IsValid } from '../../platform/http/input/rules.js';
-import { MAX_URL_CHARACTERS, malformedUrl } from './sending/address-rules.js';
+import { MAX_URL_CHARACTERS, malformedUrl, WEBHOOK_URL_PATTERN } from './sending/address-rules.js';
 import { EVENT_KINDS } from './events/event-kinds.js';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 
@@ -12,7 +12,7 @@ function IsWebhookUrl(): PropertyDecorator {
     IsValid('isWebhookUrl', (value) =>
       typeof value === 'string' ? malformedUrl(value) : 'must be an absolute http or https URL',
     ),
-    ApiProperty({ maxLength: MAX_URL_CHARACTERS }),
+    ApiProperty({ maxLength: MAX_URL_CHARACTERS, pattern: WEBHOOK_URL_PATTERN }),
   );
 }
 

@@ -1,9 +1,12 @@
+import fc from 'fast-check';
 import {
   AllowedNetworks,
   checkWebhookUrl,
   isForbiddenAddress,
   loopbackAddresses,
+  malformedUrl,
   mayConnect,
+  WEBHOOK_URL_PATTERN,
 } from './address-rules.js';
 
 const none = new AllowedNetworks([]);
@@ -136,5 +139,33 @@ describe('allowed networks', () => {
     expect(loopbackAddresses('app.localhost', new AllowedNetworks(['127.0.0.0/8']))).toEqual(['127.0.0.1']);
     expect(loopbackAddresses('localhost', office)).toEqual([]);
     expect(loopbackAddresses('localhost.example.com', loopback)).toBeNull();
+  });
+});
+
+describe('WEBHOOK_URL_PATTERN', () => {
+  it('matches exactly what malformedUrl accepts', () => {
+    const pattern = new RegExp(WEBHOOK_URL_PATTERN, 'u');
+    const part = fc.constantFrom(
+      'http://',
+      'HTTPS://',
+      'ftp://',
+      'a',
+      '@',
+      '#',
+      '/',
+      '?',
+      '\\',
+      ' ',
+      '\u0085',
+      '\ud800',
+      '[',
+      'é',
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
+        const url = parts.join('');
+        expect({ url, matches: pattern.test(url) }).toEqual({ url, matches: malformedUrl(url) === null });
+      }),
+    );
   });
 });

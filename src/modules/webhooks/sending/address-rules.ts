@@ -45,7 +45,8 @@ export class AllowedNetworks {
  * @returns null, or the broken rule as a text that follows the field's name.
  */
 export function checkWebhookUrl(url: string, allowed: AllowedNetworks): string | null {
-  return malformedUrl(url) ?? brokenTarget(new URL(url), allowed);
+  const malformed = malformedUrl(url) ?? (URL.canParse(url) ? null : 'must be an absolute http or https URL');
+  return malformed ?? brokenTarget(new URL(url), allowed);
 }
 
 /** Whether an address is not on the public internet. Any other text counts as forbidden. */
@@ -70,12 +71,15 @@ export function loopbackAddresses(name: string, allowed: AllowedNetworks): strin
   return LOOPBACK_ADDRESSES.filter((ip) => allowed.includes(ip));
 }
 
+/** What `malformedUrl` accepts, for the description of the API. */
+export const WEBHOOK_URL_PATTERN = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s\\/?#@\u0000-\u001f\u007f-\u009f\ud800-\udfff]+([/?][^\s\\#\u0000-\u001f\u007f-\u009f\ud800-\udfff]*)?$`;
+
 /** Checks the text as it was sent, because the URL parser accepts most of what is refused here. */
 export function malformedUrl(url: string): string | null {
   if (Array.from(url).length > MAX_URL_CHARACTERS) return `must be at most ${MAX_URL_CHARACTERS} characters long`;
   if (UNSAFE_CHARACTERS.test(url)) return 'must not contain white space, control characters or backslashes';
   const authority = ABSOLUTE_HTTP.exec(url)?.groups?.['authority'];
-  if (authority === undefined || !URL.canParse(url)) return 'must be an absolute http or https URL';
+  if (authority === undefined) return 'must be an absolute http or https URL';
   if (authority.includes('@')) return 'must not contain credentials';
   if (url.includes('#')) return 'must not have a fragment';
   return null;
