@@ -88,13 +88,21 @@ module.exports = {
       name: 'no-test-code',
       severity: 'error',
       from: { path: '^src/', pathNot: String.raw`\.spec\.ts$` },
-      to: { path: '^(test|scripts)/' },
+      // The testing entry starts the same temporary servers as the commands.
+      to: { path: '^(test|scripts)/', pathNot: String.raw`^scripts/lib/temporary-services\.` },
+    },
+    {
+      name: 'testing-only-for-tests',
+      comment: 'What src/testing imports is not installed in production.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(testing/|entries/testing)' },
+      to: { path: '^src/testing/' },
     },
     {
       name: 'no-development-package',
       comment: 'Development packages are not installed in production.',
       severity: 'error',
-      from: { path: '^src/', pathNot: String.raw`\.spec\.ts$` },
+      from: { path: '^src/', pathNot: String.raw`\.spec\.ts$|^src/testing/` },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     {

@@ -1,6 +1,6 @@
 // Runs a command with a temporary PostgreSQL and Redis, and removes them afterwards:
 //   node scripts/services.mjs --temporary -- npx jest --selectProjects e2e
-// The command finds them in DATABASE_URL and REDIS_URL; the database user may create further databases.
+// The command finds them in DATABASE_URL and REDIS_URL, jest in TEST_DATABASE_URL and TEST_REDIS_URL; the database user may create further databases.
 import { spawn } from 'node:child_process';
 
 import { printError } from './lib/steps.mjs';

@@ -1,4 +1,4 @@
-import { useService } from '../../test/support/service/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 import { keywordAlerts } from './keyword-alerts.module.js';
 
 describe('an added module', () => {

@@ -43,7 +43,9 @@ export async function startTemporaryServices({ durable = false } = {}) {
     }, stopRedis);
     await redisServer.start();
     running.push(redisServer);
-    const env = { DATABASE_URL: postgresUrl(postgres), REDIS_URL: redisUrl(redis) };
+    const [database, cache] = [postgresUrl(postgres), redisUrl(redis)];
+    // The tests have variables of their own: they must never clear a database that somebody works with.
+    const env = { DATABASE_URL: database, REDIS_URL: cache, TEST_DATABASE_URL: database, TEST_REDIS_URL: cache };
     return { folder, env, postgres: postgresServer, redis: redisServer, stop };
   } catch (error) {
     await stop();

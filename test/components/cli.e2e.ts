@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { SCOPES } from '../../src/access/scopes.js';
 import { type CommandResult, runCli } from '../support/service/cli.js';
-import { ApiClient } from '../support/http/api-client.js';
+import { ApiClient } from '../../src/testing/api-client.js';
 import { expectError } from '../support/http/expect-errors.js';
-import { useService } from '../support/service/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 import { ACCOUNT, CREATED_API_KEY, SINGLE_API_KEY } from '../support/http/response-shapes.js';
 
 /** What an operator sees of an account: what clients see, and the limits in force. */

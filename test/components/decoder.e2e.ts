@@ -6,7 +6,7 @@ import path from 'node:path';
 import { type AudioSource, decode, decoderProblem } from '../../src/modules/transcriptions/decoding/decoder.js';
 import { AudioRejectedError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
 import { absurdWavs, silenceWav, wav } from '../support/audio/audio-bytes.js';
-import { SPEECH } from '../support/paths.js';
+import { SPEECH } from '../../src/testing/speech.js';
 
 const BYTES_PER_SECOND = 32_000;
 const never = new AbortController().signal;

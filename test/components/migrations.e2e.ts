@@ -3,7 +3,7 @@ import { migrationsOf } from '../../src/migrations/migrations.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import { migrationDataSource } from '../../src/platform/database/data-source.js';
 import { migrate } from '../../src/platform/database/schema.js';
-import { useEnvironment } from '../support/service/test-environment.js';
+import { useEnvironment } from '../../src/testing/test-environment.js';
 
 /** Columns, constraints, indexes, triggers and functions, as Postgres describes them. */
 async function schemaOf(dataSource: DataSource): Promise<unknown[]> {

@@ -12,7 +12,7 @@ import {
 import { readEnv } from '../../src/platform/config/env.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { wordErrors } from '../support/audio/word-error-rate.js';
-import { SPEECH } from '../support/paths.js';
+import { SPEECH } from '../../src/testing/speech.js';
 
 const MAX_AUDIO_SECONDS = 60;
 const SAID: Record<string, string> = {

@@ -18,10 +18,10 @@ import type { JobQueue } from '../../src/platform/queue/job-queue.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
 import { garbage, silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import { cpuTime, engineProcesses } from '../support/service/engine-processes.js';
-import { eventually } from '../support/service/eventually.js';
-import { useService } from '../support/service/test-service.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { useService } from '../../src/testing/test-service.js';
 import { expectUploadState, uploadState } from '../support/state/upload-state.js';
 
 /** Claims of one run, after which nobody is to blame and nobody tries again. */

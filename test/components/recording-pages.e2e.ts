@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { pageStatement } from '../../src/modules/recordings/recording-page.queries.js';
 import type { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
-import { useService } from '../support/service/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 
 const DAYS = 12;
 const STATUSES = ['processing', 'transcribed', 'failed'] as const;

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type BuiltService, startBuilt } from '../support/service/built-service.js';
-import type { ApiClient } from '../support/http/api-client.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import { engineProcesses, isRunning } from '../support/service/engine-processes.js';
-import { eventually } from '../support/service/eventually.js';
+import { eventually } from '../../src/testing/eventually.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { longRecording } from '../support/audio/long-recording.js';
 import { childrenOf, memoryOf } from '../support/service/process-stats.js';
-import type { TestEnvironment } from '../support/service/test-environment.js';
-import { useService } from '../support/service/test-service.js';
+import type { TestEnvironment } from '../../src/testing/test-environment.js';
+import { useService } from '../../src/testing/test-service.js';
 
 const SECRETS = {
   S3_ACCESS_KEY_ID: 'an-access-key-id-of-s3',

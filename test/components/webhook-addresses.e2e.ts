@@ -7,7 +7,7 @@ import { checkedConnector } from '../../src/modules/webhooks/sending/checked-con
 import { AllowedNetworks, checkWebhookUrl, mayConnect } from '../../src/modules/webhooks/sending/address-rules.js';
 import { WebhookSenderService } from '../../src/modules/webhooks/sending/webhook-sender.service.js';
 import type { Env } from '../../src/platform/config/env.js';
-import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
+import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 import { FIXTURES } from '../support/paths.js';
 
 /** URL → why it is in the list. */

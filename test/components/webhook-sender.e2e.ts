@@ -15,7 +15,7 @@ import {
 import { signDelivery } from '../../src/modules/webhooks/sending/signature.js';
 import { Env } from '../../src/platform/config/env.js';
 import { drip, HostileReceiver, writeForever } from '../support/servers/hostile-receiver.js';
-import { signatureProblems, WebhookReceiver } from '../support/servers/webhook-receiver.js';
+import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 import { FIXTURES } from '../support/paths.js';
 
 const BODY = Buffer.from('{"event":"recording.transcribed","é":1}');

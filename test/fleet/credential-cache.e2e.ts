@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import type { ApiClient } from '../support/http/api-client.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
-import { startService, type TestService, useService } from '../support/service/test-service.js';
+import { startService, type TestService, useService } from '../../src/testing/test-service.js';
 
 /** As long as a copy of an epoch lives in Redis. */
 const COPY_MS = 2000;

@@ -1,13 +1,13 @@
 import { Redis } from 'ioredis';
 import { countAllowed } from '../support/http/rate-limit-load.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
-import { eventually } from '../support/service/eventually.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { admin, ServiceProcess, newAccount } from '../support/service/service-process.js';
-import { useService } from '../support/service/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 import { uploadState } from '../support/state/upload-state.js';
-import { signatureProblems, WebhookReceiver } from '../support/servers/webhook-receiver.js';
+import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 
 const SECRET = 'a secret that signs deliveries';
 const NOTES = ['ss-0880.wav', 'go-forward-ten-meters.webm', 'go-forward-ten-meters.ogg'];

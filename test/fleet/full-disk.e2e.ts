@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request, { type Response } from 'supertest';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
-import { useService } from '../support/service/test-service.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { useService } from '../../src/testing/test-service.js';
 import { expectUploadState, uploadState } from '../support/state/upload-state.js';
 
 /** Audio of so many seconds has so many times 32,000 bytes. */

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { type BuiltService, startBuilt } from '../support/service/built-service.js';
-import { speech } from '../support/http/api-client.js';
+import { speech } from '../../src/testing/speech.js';
 import { runCli } from '../support/service/cli.js';
-import { eventually } from '../support/service/eventually.js';
+import { eventually } from '../../src/testing/eventually.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
 import { CapturingClient } from '../support/http/capturing-client.js';
 import {
@@ -12,8 +12,8 @@ import {
   uniqueMarker,
 } from '../support/servers/external-services.js';
 import { head } from '../support/http/raw-http.js';
-import { useEnvironment } from '../support/service/test-environment.js';
-import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
+import { useEnvironment } from '../../src/testing/test-environment.js';
+import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 
 jest.setTimeout(240_000);
 

@@ -8,17 +8,17 @@ import { ObjectRemovalsService } from '../../src/platform/storage/object-removal
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { Spool } from '../../src/platform/storage/spool.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import { failRecordings } from '../support/state/recording-events.js';
-import { eventually } from '../support/service/eventually.js';
+import { eventually } from '../../src/testing/eventually.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { ServiceProcess, newAccount } from '../support/service/service-process.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { PrivateRedis } from '../support/servers/private-redis.js';
-import { useEnvironment } from '../support/service/test-environment.js';
-import { startService, type TestService } from '../support/service/test-service.js';
+import { useEnvironment } from '../../src/testing/test-environment.js';
+import { startService, type TestService } from '../../src/testing/test-service.js';
 import { expectUploadState, uploadState } from '../support/state/upload-state.js';
-import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
+import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 
 /** As the reconciler's advisory lock. */
 const RECONCILER_LOCK = 7_305_119;

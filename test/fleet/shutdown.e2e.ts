@@ -1,17 +1,17 @@
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import { engineProcesses, isRunning } from '../support/service/engine-processes.js';
 import { failRecordings } from '../support/state/recording-events.js';
-import { eventually } from '../support/service/eventually.js';
+import { eventually } from '../../src/testing/eventually.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { ServiceProcess, newAccount } from '../support/service/service-process.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { longRecording } from '../support/audio/long-recording.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
 import { RawConnection } from '../support/http/raw-http.js';
-import { useService } from '../support/service/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 import { uploadState } from '../support/state/upload-state.js';
-import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
+import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 
 /** What an orderly stop may take. */
 const STOP_MS = 10_000;

@@ -4,8 +4,8 @@ import { Env } from '../../src/platform/config/env.js';
 import { RedisService } from '../../src/platform/queue/redis.service.js';
 import { QueueWatchdogService } from '../../src/platform/queue/queue-watchdog.service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import { eventually } from '../support/service/eventually.js';
-import { useService } from '../support/service/test-service.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { useService } from '../../src/testing/test-service.js';
 
 const CHECK_MS = 50;
 const STALLED_MS = 500;

@@ -1,8 +1,8 @@
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import { call, type Ids, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
 import { routesOf } from '../support/http/routes.js';
-import { useService } from '../support/service/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 import * as shapes from '../support/http/response-shapes.js';
 import { fail, transcribe, upload } from '../support/state/recording-states.js';
 

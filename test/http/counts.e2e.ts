@@ -2,9 +2,9 @@ import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Response } from 'supertest';
 import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.queries.js';
 import { garbage, pipedWav, silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
-import { eventually } from '../support/service/eventually.js';
-import { useService } from '../support/service/test-service.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { useService } from '../../src/testing/test-service.js';
 
 const service = useService();
 

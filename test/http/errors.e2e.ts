@@ -6,14 +6,14 @@ import request, { type Test } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { RequireScope } from '../../src/access/access.decorators.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
-import { eventually } from '../support/service/eventually.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
 import { addWebhooks } from '../support/state/filler-rows.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { call, NAMED_OPERATIONS } from '../support/http/operations.js';
 import { ERRORS, expectInvalid, expectError } from '../support/http/expect-errors.js';
-import { useEnvironment } from '../support/service/test-environment.js';
-import { useService } from '../support/service/test-service.js';
+import { useEnvironment } from '../../src/testing/test-environment.js';
+import { useService } from '../../src/testing/test-service.js';
 
 const KEYS = '/v1/account/api-keys';
 const GET_ACCOUNT = { method: 'GET', path: '/v1/account' } as const;

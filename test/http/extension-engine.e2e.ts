@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { EngineDefinition } from '../../src/modules/transcriptions/engines/transcription-engine.js';
-import { useEnvironment } from '../support/service/test-environment.js';
-import { startService } from '../support/service/test-service.js';
+import { useEnvironment } from '../../src/testing/test-environment.js';
+import { startService } from '../../src/testing/test-service.js';
 
 @Module({})
 class EngineModule {}

@@ -3,10 +3,10 @@ import request from 'supertest';
 import { RecordingAccepted, RecordingTranscribed } from '../../src/modules/recordings/recordings.events.js';
 import { EventBus } from '../../src/platform/events/event-bus.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
-import { useService } from '../support/service/test-service.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { useService } from '../../src/testing/test-service.js';
 import { expectUploadState, uploadState } from '../support/state/upload-state.js';
-import { WebhookReceiver } from '../support/servers/webhook-receiver.js';
+import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 
 /** An account that the strict listener below does not want. */
 const UNWANTED = new Set<string>();

@@ -1,5 +1,5 @@
-import { useService } from '../support/service/test-service.js';
-import { type ReceivedRequest, signatureProblems, WebhookReceiver } from '../support/servers/webhook-receiver.js';
+import { useService } from '../../src/testing/test-service.js';
+import { type ReceivedRequest, signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 
 describe('a voice note goes in, its text comes out, and a signed event arrives', () => {
   let receiver: WebhookReceiver;

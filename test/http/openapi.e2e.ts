@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type OpenAPIObject } from '@nestjs/swagger';
 import { routesOf } from '../support/http/routes.js';
-import { useService } from '../support/service/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 import { ROOT } from '../support/paths.js';
 
 describe('the description of the API', () => {

@@ -1,11 +1,11 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import request, { type Response, type Test } from 'supertest';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
 import { exchange, head } from '../support/http/raw-http.js';
 import { expectHeaders, expectInvalid, expectError } from '../support/http/expect-errors.js';
-import { startService, type TestService, useService } from '../support/service/test-service.js';
+import { startService, type TestService, useService } from '../../src/testing/test-service.js';
 import { fail, upload } from '../support/state/recording-states.js';
 
 const KEYS = '/v1/account/api-keys';

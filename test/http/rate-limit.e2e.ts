@@ -13,12 +13,12 @@ import {
 } from '../../src/platform/rate-limit/token-bucket.js';
 import { countAllowed, now } from '../support/http/rate-limit-load.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { ApiClient } from '../support/http/api-client.js';
-import { eventually } from '../support/service/eventually.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { freePort } from '../support/servers/free-port.js';
 import { sendMany } from '../support/http/load.js';
-import { startService, type TestService, useService } from '../support/service/test-service.js';
+import { startService, type TestService, useService } from '../../src/testing/test-service.js';
 import { ROOT } from '../support/paths.js';
 
 const FREE = { rate: 10, burst: 20 };

@@ -4,11 +4,11 @@ import { AppModule } from '../../src/app.module.js';
 import { Public, RequireScope } from '../../src/access/access.decorators.js';
 import { SCOPES } from '../../src/access/scopes.js';
 import { readEnv } from '../../src/platform/config/env.js';
-import type { ApiClient } from '../support/http/api-client.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
 import { expectError } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
-import { startService, useService } from '../support/service/test-service.js';
+import { startService, useService } from '../../src/testing/test-service.js';
 
 @Controller('v1/notes')
 class NotesController {

@@ -1,4 +1,4 @@
-import type { ApiClient } from '../support/http/api-client.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import {
   call,
   type Ids,
@@ -10,7 +10,7 @@ import {
 } from '../support/http/operations.js';
 import { expectError } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
-import { useService } from '../support/service/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 import { upload } from '../support/state/recording-states.js';
 
 /** Written in the background when a key is used, also by the tests themselves. */

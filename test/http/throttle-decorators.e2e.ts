@@ -2,8 +2,8 @@ import { Controller, Get, Module } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import request, { type Response } from 'supertest';
 import { Public, RequireScope } from '../../src/access/access.decorators.js';
-import type { ApiClient } from '../support/http/api-client.js';
-import { useService } from '../support/service/test-service.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { useService } from '../../src/testing/test-service.js';
 
 @Controller('v1/limits')
 class LimitsController {

@@ -6,13 +6,13 @@ import {
   expectNothingKept,
 } from '../../support/http/expect-unharmed.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import type { ApiClient } from '../../support/http/api-client.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
 import { filePart, form, FORM_TYPE } from '../../support/http/multipart.js';
 import { type Ids, nameOf, type Operation, OPERATIONS } from '../../support/http/operations.js';
 import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/raw-http.js';
 import { expectHeaders, expectInvalid, expectError } from '../../support/http/expect-errors.js';
-import { startService, useService } from '../../support/service/test-service.js';
+import { startService, useService } from '../../../src/testing/test-service.js';
 import { type UploadState, uploadState } from '../../support/state/upload-state.js';
 
 const JSON_TYPE: Header = ['Content-Type', 'application/json'];

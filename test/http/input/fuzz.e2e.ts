@@ -2,7 +2,7 @@ import { type DescribedOperation, operationsOf, readDocument } from '../../suppo
 import { fuzz, type FuzzTarget, table, untested } from '../../support/fuzz/fuzz.js';
 import { RequestBuilder } from '../../support/fuzz/request-builder.js';
 import { send } from '../../support/fuzz/wire.js';
-import { useService } from '../../support/service/test-service.js';
+import { useService } from '../../../src/testing/test-service.js';
 
 /** Set by `npm run fuzz`. Otherwise the same requests each time, so that a failure is about the change at hand. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20_260_314);

@@ -13,7 +13,8 @@ import {
   wav,
   webmWithoutAudio,
 } from '../../support/audio/audio-bytes.js';
-import { type ApiClient, speech } from '../../support/http/api-client.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { speech } from '../../../src/testing/speech.js';
 import {
   ebml,
   oggOpus,
@@ -25,10 +26,10 @@ import {
   silentOgg,
   webmOf,
 } from '../../support/audio/containers.js';
-import { eventually } from '../../support/service/eventually.js';
+import { eventually } from '../../../src/testing/eventually.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
 import { cpuSecondsOfEndedChildren, watchChildren } from '../../support/service/process-stats.js';
-import { useService } from '../../support/service/test-service.js';
+import { useService } from '../../../src/testing/test-service.js';
 import { uploadState } from '../../support/state/upload-state.js';
 
 jest.setTimeout(240_000);

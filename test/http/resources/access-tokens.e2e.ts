@@ -4,10 +4,10 @@ import request, { type Test } from 'supertest';
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import type { ApiClient } from '../../support/http/api-client.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
 import { call, type Ids, NAMED_OPERATIONS, type Operation } from '../../support/http/operations.js';
 import { expectHeaders, expectInvalid, expectError } from '../../support/http/expect-errors.js';
-import { useService } from '../../support/service/test-service.js';
+import { useService } from '../../../src/testing/test-service.js';
 import { CREATED_ACCESS_TOKEN, CREATED_RECORDING } from '../../support/http/response-shapes.js';
 
 const TOKENS = '/v1/account/access-tokens';

@@ -1,9 +1,9 @@
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { compactUsageCounters } from '../../../src/modules/recordings/usage-counters/usage-counters.queries.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import type { ApiClient } from '../../support/http/api-client.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
 import { expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';
-import { useService } from '../../support/service/test-service.js';
+import { useService } from '../../../src/testing/test-service.js';
 import { ACCOUNT, UUID } from '../../support/http/response-shapes.js';
 import { backdate, transcribe, upload } from '../../support/state/recording-states.js';
 

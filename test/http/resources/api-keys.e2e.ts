@@ -1,11 +1,11 @@
 import request from 'supertest';
 import { SCOPES } from '../../../src/access/scopes.js';
-import { ApiClient, type Credentials } from '../../support/http/api-client.js';
-import { eventually } from '../../support/service/eventually.js';
+import { ApiClient, type Credentials } from '../../../src/testing/api-client.js';
+import { eventually } from '../../../src/testing/eventually.js';
 import { addKeys } from '../../support/state/filler-rows.js';
 import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
 import { expectHeaders, expectInvalid, expectError, statusesOf } from '../../support/http/expect-errors.js';
-import { startService, useService } from '../../support/service/test-service.js';
+import { startService, useService } from '../../../src/testing/test-service.js';
 import { API_KEY, CREATED_API_KEY, pageOf, RESOURCE_TIME, SINGLE_API_KEY } from '../../support/http/response-shapes.js';
 import { INVALID_IDS } from '../../support/http/invalid-ids.js';
 

@@ -2,13 +2,13 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { garbage, type PretendedFormat, silenceWav } from '../../support/audio/audio-bytes.js';
-import type { ApiClient } from '../../support/http/api-client.js';
-import { eventually } from '../../support/service/eventually.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { eventually } from '../../../src/testing/eventually.js';
 import { expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';
-import { useService } from '../../support/service/test-service.js';
+import { useService } from '../../../src/testing/test-service.js';
 import { FAILED_EVENT, FEATURES, SINGLE_RECORDING, TRANSCRIPTION, WORD } from '../../support/http/response-shapes.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
-import { signatureProblems, WebhookReceiver } from '../../support/servers/webhook-receiver.js';
+import { signatureProblems, WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
 
 const RECORDINGS = '/v1/recordings';
 const of = (id: string): string => `${RECORDINGS}/${id}/transcription`;

@@ -1,5 +1,5 @@
 import { wav } from './audio-bytes.js';
-import { speech } from '../http/api-client.js';
+import { speech } from '../../../src/testing/speech.js';
 
 const HEADER_BYTES = 44;
 

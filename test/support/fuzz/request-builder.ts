@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SCOPES } from '../../../src/access/scopes.js';
-import type { ApiClient } from '../http/api-client.js';
-import type { TestService } from '../service/test-service.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import type { TestService } from '../../../src/testing/test-service.js';
 import { fail, transcribe } from '../state/recording-states.js';
 import type { DescribedOperation } from './description.js';
 import { exampleBody } from './rule-plans.js';

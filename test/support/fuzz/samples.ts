@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { silenceWav, wav } from '../audio/audio-bytes.js';
-import { SPEECH } from '../paths.js';
+import { SPEECH } from '../../../src/testing/speech.js';
 
 const fixture = (name: string): Buffer => readFileSync(join(SPEECH, name));
 

@@ -1,5 +1,5 @@
 import type { Response } from 'supertest';
-import type { ApiClient } from './api-client.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
 
 /** What is wrong with a list's parameters, and the field that the refusal names (D16, D18, D19). */
 export const BAD_PARAMETERS: [query: string, field: string][] = [

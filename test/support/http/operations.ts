@@ -1,8 +1,8 @@
 import request, { type Test } from 'supertest';
 import type { Scope } from '../../../src/access/scopes.js';
 import { silenceWav } from '../audio/audio-bytes.js';
-import type { ApiClient } from './api-client.js';
-import type { TestService } from '../service/test-service.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import type { TestService } from '../../../src/testing/test-service.js';
 import * as shapes from './response-shapes.js';
 import { fail, transcribe, upload } from '../state/recording-states.js';
 

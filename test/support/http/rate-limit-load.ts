@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { ApiClient } from './api-client.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
 import { reportMeasurement } from '../service/measurements.js';
 import { sendMany, type TimedResponse } from './load.js';
 

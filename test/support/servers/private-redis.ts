@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { eventually } from '../service/eventually.js';
+import { eventually } from '../../../src/testing/eventually.js';
 import { freePort } from './free-port.js';
 
 /** A Redis of the test's own, that may be killed: it keeps nothing on disk. */

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { freePort } from '../servers/free-port.js';
-import { eventually } from './eventually.js';
-import type { TestEnvironment } from './test-environment.js';
+import { eventually } from '../../../src/testing/eventually.js';
+import type { TestEnvironment } from '../../../src/testing/test-environment.js';
 import { ROOT } from '../paths.js';
 
 /** The built service in a process of its own, whose memory and end are nobody else's. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import type { TestEnvironment } from './test-environment.js';
+import type { TestEnvironment } from '../../../src/testing/test-environment.js';
 import { ROOT } from '../paths.js';
 
 /** What a command said, and how it ended. */

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ApiClient } from '../http/api-client.js';
-import { eventually } from './eventually.js';
+import { ApiClient } from '../../../src/testing/api-client.js';
+import { eventually } from '../../../src/testing/eventually.js';
 import { freePort } from '../servers/free-port.js';
-import type { TestEnvironment } from './test-environment.js';
+import type { TestEnvironment } from '../../../src/testing/test-environment.js';
 import { ROOT } from '../paths.js';
 
 /** One process of the built service. */

@@ -1,5 +1,5 @@
-import type { ApiClient } from '../http/api-client.js';
-import type { TestService } from '../service/test-service.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import type { TestService } from '../../../src/testing/test-service.js';
 
 /** Keys and webhooks that are there to be counted: nobody can use them. @returns their ids. */
 export async function addKeys({ database }: TestService, { accountId }: ApiClient, count: number): Promise<string[]> {

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { RecordingFailed, type RecordingSnapshot } from '../../../src/modules/recordings/recordings.events.js';
 import { EventBus } from '../../../src/platform/events/event-bus.js';
 import { DatabaseService } from '../../../src/platform/database/database.service.js';
-import type { TestService } from '../service/test-service.js';
+import type { TestService } from '../../../src/testing/test-service.js';
 
 /**
  * Makes so many events as failed recordings do, each in its own transaction, without recordings that would have to be

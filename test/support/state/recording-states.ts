@@ -3,8 +3,8 @@ import {
   type Outcome,
 } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import { silenceWav } from '../audio/audio-bytes.js';
-import type { ApiClient } from '../http/api-client.js';
-import type { TestService } from '../service/test-service.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import type { TestService } from '../../../src/testing/test-service.js';
 
 export interface TranscriptOptions {
   text?: string;

@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { eventually } from '../service/eventually.js';
-import type { TestEnvironment } from '../service/test-environment.js';
-import type { TestService } from '../service/test-service.js';
+import { eventually } from '../../../src/testing/eventually.js';
+import type { TestEnvironment } from '../../../src/testing/test-environment.js';
+import type { TestService } from '../../../src/testing/test-service.js';
 
 /** What a service keeps of uploads. */
 export interface UploadState {

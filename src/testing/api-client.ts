@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import request, { type Test } from 'supertest';
-import { eventually } from '../service/eventually.js';
-import { SPEECH } from '../paths.js';
+import { eventually } from './eventually.js';
+import { SPEECH } from './speech.js';
 
 export interface Credentials {
   id: string;
@@ -39,7 +38,7 @@ export class ApiClient {
     return request(this.url).delete(path).set(this.headers);
   }
 
-  /** @param audio a file of `test/fixtures/speech` by its name, or bytes. */
+  /** @param audio bytes, or the name of a recording in {@link SPEECH}. */
   upload(audio: string | Buffer, fields: Record<string, string> = {}, filename?: string): Test {
     let upload = request(this.url).post('/v1/recordings').set(this.headers);
     for (const [name, value] of Object.entries(fields)) upload = upload.field(name, value);
@@ -60,5 +59,3 @@ export class ApiClient {
     return { 'X-Service-API-Key': this.credentials.key, 'X-Service-API-Secret': this.credentials.secret };
   }
 }
-
-export const speech = (name: string): Promise<Buffer> => readFile(join(SPEECH, name));

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
-import type { Extension } from '../../../src/extension.js';
-import { extensions as installedExtensions } from '../../../src/extensions.js';
-import { migrationsOf } from '../../../src/migrations/migrations.js';
+import type { Extension } from '../extension.js';
+import { extensions as installedExtensions } from '../extensions.js';
+import { migrationsOf } from '../migrations/migrations.js';
 import { Cleanup } from './cleanup.js';
+import { privateServices, type Servers } from './private-services.js';
 import { templateDatabase } from './template-database.js';
+import { afterAll, beforeAll } from './test-hooks.js';
 
 /** As many as a Redis has by default, without the first, which holds the claims. */
 const REDIS_DATABASES = 15;
@@ -28,7 +30,9 @@ export class TestEnvironment {
   }
 
   async open(): Promise<void> {
-    Object.assign(this.variables, variablesOf(await this.createDatabase(), await this.claimRedis()));
+    const servers = await privateServices(this.cleanup);
+    const [databaseUrl, redisUrl] = [await this.createDatabase(servers), await this.claimRedis(servers)];
+    Object.assign(this.variables, variablesOf(databaseUrl, redisUrl));
     const folder = await mkdtemp(join(tmpdir(), 'voice-notes-test-'));
     this.defer(() => rm(folder, { recursive: true, force: true }));
     this.variables.STORAGE_DIR = folder;
@@ -43,10 +47,9 @@ export class TestEnvironment {
     return this.cleanup.run();
   }
 
-  private async createDatabase(): Promise<string> {
-    const url = required('DATABASE_URL');
-    const urlOf = (database: string) => new URL(`/${database}`, url).href;
-    const admin = new Client({ connectionString: url });
+  private async createDatabase({ databaseUrl }: Servers): Promise<string> {
+    const urlOf = (database: string) => new URL(`/${database}`, databaseUrl).href;
+    const admin = new Client({ connectionString: databaseUrl });
     await admin.connect();
     this.defer(() => admin.end());
     const template = await templateDatabase(admin, migrationsOf(this.extensions), (database) => ({
@@ -60,22 +63,21 @@ export class TestEnvironment {
   }
 
   /** Numbers of Redis databases are claimed, because several test runners share one Redis. */
-  private async claimRedis(): Promise<string> {
-    const url = required('REDIS_URL');
-    const redis = new Redis(url);
+  private async claimRedis({ redisUrl }: Servers): Promise<string> {
+    const redis = new Redis(redisUrl);
     this.defer(() => redis.disconnect());
     for (let number = 1; number <= REDIS_DATABASES; number++) {
       const key = `test-database:${number}`;
       if (!(await redis.set(key, process.pid, 'EX', CLAIM_SECONDS, 'NX'))) continue;
       this.defer(() => redis.del(key));
       await redis.pipeline().select(number).flushdb().select(0).exec();
-      return new URL(`/${number}`, url).href;
+      return new URL(`/${number}`, redisUrl).href;
     }
     throw new Error(`all ${REDIS_DATABASES} Redis databases are in use`);
   }
 }
 
-/** An environment for the tests of this file or `describe` block, with hooks that open and close it. */
+/** An environment for the tests of this file or `describe` block, with hooks of Jest that open and close it. */
 export function useEnvironment(addedExtensions: Extension[] = []): TestEnvironment {
   const environment = new TestEnvironment(addedExtensions);
   beforeAll(() => environment.open());
@@ -97,10 +99,4 @@ function variablesOf(databaseUrl: string, redisUrl: string): Record<string, stri
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
   };
-}
-
-function required(name: string): string {
-  const value = process.env[name];
-  if (!value) throw new Error(`${name} is missing: start the tests with "npm test", which brings its own services.`);
-  return value;
 }
