@@ -4,7 +4,7 @@ import { extensions } from '../extensions.js';
 import { migrationsOf } from '../migrations/migrations.js';
 import { AccountModule } from '../modules/account/account.module.js';
 import { ApiKeysModule } from '../modules/api-keys/api-keys.module.js';
-import { WebhookSecretsService } from '../modules/webhooks/webhook-secrets.service.js';
+import { WebhookSecretsModule } from '../modules/webhooks/webhook-secrets.module.js';
 import { ConfigModule } from '../platform/config/config.module.js';
 import { Env, readEnv } from '../platform/config/env.js';
 import { connectionErrorMessage } from '../platform/database/connection-error.js';
@@ -35,8 +35,8 @@ class AdminModule {
         ObservabilityModule,
         AccountModule,
         ApiKeysModule,
+        WebhookSecretsModule,
       ],
-      providers: [WebhookSecretsService],
     };
   }
 }

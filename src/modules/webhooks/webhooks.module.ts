@@ -10,7 +10,6 @@ import { Delivery } from './deliveries/delivery.entity.js';
 import { WebhookSenderService } from './sending/webhook-sender.service.js';
 import { WebhookEvent } from './events/webhook-event.entity.js';
 import { Webhook } from './webhook.entity.js';
-import { WebhookSecretsService } from './webhook-secrets.service.js';
 import { WebhooksController } from './webhooks.controller.js';
 import { EventSequence } from './events/event-sequence.entity.js';
 import { WebhookEventsListener } from './events/webhook-events.listener.js';
@@ -23,7 +22,7 @@ import { WebhooksService } from './webhooks.service.js';
     JobQueueModule.register(DELIVERY_QUEUE),
   ],
   controllers: [WebhooksController],
-  providers: [WebhooksService, WebhookSecretsService, DeliveriesService, WebhookEventsService, WebhookEventsListener],
+  providers: [WebhooksService, DeliveriesService, WebhookEventsService, WebhookEventsListener],
   exports: [DeliveriesService, WebhookEventsService, JobQueueModule],
 })
 export class WebhooksModule {}
