@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AccessModule } from './access/access.module.js';
-import type { Extension } from './extension.js';
+import { addedBy, type Extension, registerExtensions } from './extension.js';
 import { GuardsModule } from './guards/guards.module.js';
 import { UnknownPathModule } from './guards/unknown-path.module.js';
 import { migrationsOf } from './migrations/migrations.js';
@@ -22,17 +22,17 @@ import { ObservabilityModule } from './platform/observability/observability.modu
 import { QueueModule } from './platform/queue/queue.module.js';
 import { RateLimitModule } from './platform/rate-limit/rate-limit.module.js';
 import { SecretsModule } from './platform/secrets/secrets.module.js';
+import { selectObjectStore } from './platform/storage/object-store-registry.js';
 import { StorageModule } from './platform/storage/storage.module.js';
 
 /** Every module, in reading order. */
 @Module({})
 export class AppModule {
   static for(env: Env, extensions: Extension[]): DynamicModule {
+    registerExtensions(extensions);
     // In every role, so that a wrong name is reported wherever it is set.
-    const engine = selectEngine(
-      env,
-      extensions.flatMap(({ engines }) => engines ?? []),
-    );
+    const engine = selectEngine(env, addedBy(extensions, 'engines'));
+    const objectStore = selectObjectStore(env, addedBy(extensions, 'objectStores'));
     return {
       module: AppModule,
       imports: [
@@ -41,7 +41,7 @@ export class AppModule {
         DatabaseModule.for(migrationsOf(extensions)),
         QueueModule,
         SecretsModule,
-        StorageModule,
+        StorageModule.for(objectStore),
         EventsModule,
         RateLimitModule,
         AccessModule,

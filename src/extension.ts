@@ -1,11 +1,38 @@
 import type { DynamicModule, Type } from '@nestjs/common';
+import { registerScope, type Scope } from './access/scopes.js';
+import { type PlanDefinition, registerPlan } from './modules/account/plans.js';
 import type { EngineDefinition } from './modules/transcriptions/engines/transcription-engine.js';
 import type { Migration } from './platform/database/data-source.js';
+import type { ObjectStoreDefinition } from './platform/storage/object-store.js';
 
-/** Something that a team adds: a Nest module, and the migrations of its tables, if it has any. */
+/** What a team adds to the service: a Nest module, and whatever else it brings (docs/extending.md). */
 export interface Extension {
   module: Type | DynamicModule;
   migrations?: Migration[];
   /** Selected by their name in TRANSCRIPTION_ENGINE. */
   engines?: EngineDefinition[];
+  /** Selected by their name in STORAGE_DRIVER. */
+  objectStores?: ObjectStoreDefinition[];
+  /** For `@RequireScope` on its routes and for API keys. */
+  scopes?: Scope[];
+  plans?: PlanDefinition[];
+}
+
+interface Additions {
+  migrations: Migration;
+  engines: EngineDefinition;
+  objectStores: ObjectStoreDefinition;
+}
+
+/** What all extensions add of one kind, in their order. */
+export function addedBy<Kind extends keyof Additions>(extensions: readonly Extension[], kind: Kind): Additions[Kind][] {
+  return extensions.flatMap((extension) => (extension[kind] ?? []) as Additions[Kind][]);
+}
+
+/** Adds what decorators and validation read. Called before the application is created; repeating it is harmless. */
+export function registerExtensions(extensions: readonly Extension[]): void {
+  for (const { scopes = [], plans = [] } of extensions) {
+    for (const scope of scopes) registerScope(scope);
+    for (const plan of plans) registerPlan(plan);
+  }
 }

@@ -3,7 +3,7 @@ import { SCOPES } from '../access/scopes.js';
 import type { Account } from '../modules/account/account.entity.js';
 import { presentAccount } from '../modules/account/account.presenter.js';
 import { AccountService } from '../modules/account/account.service.js';
-import { type AccountStatus, limitOf, type Plan } from '../modules/account/plans.js';
+import { type AccountStatus, limitOf, type Plan, planOf } from '../modules/account/plans.js';
 import { ApiKeysService } from '../modules/api-keys/api-keys.service.js';
 
 interface LimitOptions {
@@ -56,8 +56,10 @@ export async function listAccounts(app: INestApplicationContext): Promise<object
 
 /** The limits of the other plans are fixed (D5). */
 function refuseUnusedLimits(plan: Plan, { rateLimit, burstLimit }: LimitOptions): void {
-  if (plan === 'enterprise' || (rateLimit === undefined && burstLimit === undefined)) return;
-  throw new Error(`--rate-limit and --burst-limit need the plan enterprise; the limits of the plan ${plan} are fixed.`);
+  if (planOf(plan).ownLimits || (rateLimit === undefined && burstLimit === undefined)) return;
+  throw new Error(
+    `The plan ${plan} has fixed limits. --rate-limit and --burst-limit need another plan, such as enterprise.`,
+  );
 }
 
 /** As clients see it, and with the limits in force. */

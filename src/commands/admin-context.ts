@@ -1,5 +1,7 @@
 import { type DynamicModule, type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { AccessModule } from '../access/access.module.js';
+import { addedBy } from '../extension.js';
 import { extensions } from '../extensions.js';
 import { migrationsOf } from '../migrations/migrations.js';
 import { AccountModule } from '../modules/account/account.module.js';
@@ -13,8 +15,8 @@ import { EventsModule } from '../platform/events/events.module.js';
 import { LoggingModule } from '../platform/observability/logging.module.js';
 import { ObservabilityModule } from '../platform/observability/observability.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
-import { RateLimitModule } from '../platform/rate-limit/rate-limit.module.js';
 import { SecretsModule } from '../platform/secrets/secrets.module.js';
+import { selectObjectStore } from '../platform/storage/object-store-registry.js';
 import { StorageModule } from '../platform/storage/storage.module.js';
 
 /** Only what the commands use: the whole application takes twice as long to import. */
@@ -29,9 +31,9 @@ class AdminModule {
         DatabaseModule.for(migrationsOf(extensions), { connectAttempts: 1 }),
         QueueModule,
         SecretsModule,
-        StorageModule,
+        StorageModule.for(selectObjectStore(env, addedBy(extensions, 'objectStores'))),
         EventsModule,
-        RateLimitModule,
+        AccessModule,
         ObservabilityModule,
         AccountModule,
         ApiKeysModule,

@@ -1,7 +1,9 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
 import { SCOPES } from '../access/scopes.js';
-import { ACCOUNT_STATUSES, PLANS } from '../modules/account/plans.js';
+import { extensions } from '../extensions.js';
+import { registerExtensions } from '../extension.js';
+import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../modules/account/plans.js';
 import { formatOutput } from './format-output.js';
 import { choice, choices, count, email, futureTime, text } from './option-parsers.js';
 
@@ -10,9 +12,12 @@ type Action<Options> = (app: INestApplicationContext, options: Options) => Promi
 
 const NAME = ['--name <text>', 'name of the account', text(200)] as const;
 const EMAIL = ['--email <address>', 'contact address', email] as const;
-const PLAN = ['--plan <plan>', PLANS.join(', '), choice(PLANS)] as const;
-const RATE_LIMIT = ['--rate-limit <number>', 'requests a minute; plan enterprise only', count] as const;
-const BURST_LIMIT = ['--burst-limit <number>', 'requests at once; plan enterprise only', count] as const;
+const RATE_LIMIT = [
+  '--rate-limit <number>',
+  'requests a minute, on a plan with limits of its own such as enterprise',
+  count,
+] as const;
+const BURST_LIMIT = ['--burst-limit <number>', 'requests at once, on such a plan', count] as const;
 const ACCOUNT = ['--account <id>', 'id of the account', text(64)] as const;
 
 /**
@@ -20,6 +25,8 @@ const ACCOUNT = ['--account <id>', 'id of the account', text(64)] as const;
  * usage errors are quick and need no database.
  */
 export function adminProgram(): Command {
+  registerExtensions(extensions);
+  const plan = ['--plan <plan>', planNames().join(', '), choice(planNames())] as const;
   const program = new Command('admin')
     .description('Manage accounts and API keys. Needs the environment of the service.')
     .showHelpAfterError()
@@ -29,7 +36,7 @@ export function adminProgram(): Command {
   command(program, 'account:create', 'create an account and its first API key, which has every scope')
     .requiredOption(...NAME)
     .requiredOption(...EMAIL)
-    .option(PLAN[0], `${PLAN[1]} (default: free)`, PLAN[2])
+    .option(plan[0], `${plan[1]} (default: ${DEFAULT_PLAN})`, plan[2])
     .option(...RATE_LIMIT)
     .option(...BURST_LIMIT)
     .option('--allow-duplicate-email', 'create the account although another one has this e-mail address')
@@ -39,7 +46,7 @@ export function adminProgram(): Command {
     .requiredOption(...ACCOUNT)
     .option(...NAME)
     .option(...EMAIL)
-    .option(...PLAN)
+    .option(...plan)
     .option('--status <status>', ACCOUNT_STATUSES.join(', '), choice(ACCOUNT_STATUSES))
     .option(...RATE_LIMIT)
     .option(...BURST_LIMIT)

@@ -88,7 +88,10 @@ describe('the command line (D30)', () => {
 
   it('refuses limits that the plan would ignore (D5)', async () => {
     const create = ['account:create', '--name', 'x', '--email', 'limits@example.com', '--rate-limit', '5'];
-    expectFailure(await runCli(environment, ...create, '--plan', 'free'), /--rate-limit.*need the plan enterprise/);
+    expectFailure(
+      await runCli(environment, ...create, '--plan', 'free'),
+      /--rate-limit.*need another plan, such as enterprise/,
+    );
     expectFailure(await runCli(environment, ...create), /limits of the plan free are fixed/);
 
     const { accountId } = await service.account('pro');

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import type { UsagePeriod } from '../recordings/recordings.service.js';
 import type { Account } from './account.entity.js';
-import { ACCOUNT_STATUSES, type AccountStatus, type Plan, PLANS } from './plans.js';
+import { ACCOUNT_STATUSES, type AccountStatus, type Plan, planNames } from './plans.js';
 
 export class UsagePeriodView {
   /** Recordings created in the month, also those deleted since. */
@@ -36,7 +36,7 @@ export class AccountView {
   @ApiProperty({ enum: ACCOUNT_STATUSES })
   status: AccountStatus;
 
-  @ApiProperty({ enum: PLANS })
+  @ApiProperty({ enum: planNames })
   plan: Plan;
 
   @ApiProperty({ example: '2026-11-21T10:15:00' })

@@ -1,22 +1,44 @@
 import type { RateLimit } from '../../platform/config/env.js';
 
-export const PLANS = ['free', 'pro', 'enterprise'] as const;
-export type Plan = (typeof PLANS)[number];
+/** What an account's plan allows. */
+export interface PlanDefinition {
+  /** As stored and shown, such as `pro`. */
+  name: string;
+  /** Requests a minute, and at once. */
+  limit: RateLimit;
+  /** Whether an account on this plan can have its own limits instead. */
+  ownLimits?: boolean;
+}
+
+/** Name of a registered plan. */
+export type Plan = string;
+
+export const DEFAULT_PLAN = 'free';
+
+/** The plans of the core (D5), most restrictive first. */
+const FREE: PlanDefinition = { name: DEFAULT_PLAN, limit: { rate: 10, burst: 20 } };
+const PRO: PlanDefinition = { name: 'pro', limit: { rate: 100, burst: 200 } };
+const ENTERPRISE: PlanDefinition = { name: 'enterprise', limit: { rate: 1000, burst: 2000 }, ownLimits: true };
+
+const plans = new Map([FREE, PRO, ENTERPRISE].map((plan) => [plan.name, plan]));
+
+/** Registering a plan again replaces it. */
+export function registerPlan(plan: PlanDefinition): void {
+  plans.set(plan.name, plan);
+}
+
+export const planNames = (): Plan[] => [...plans.keys()];
+
+/** A plan that is no longer registered counts as the default plan, so that its accounts keep working. */
+export const planOf = (name: Plan): PlanDefinition => plans.get(name) ?? FREE;
 
 export const ACCOUNT_STATUSES = ['active', 'suspended'] as const;
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 
-/** Requests a minute, and at once (D5). An enterprise account's own figures stand in its row. */
-const LIMITS: Record<Plan, RateLimit> = {
-  free: { rate: 10, burst: 20 },
-  pro: { rate: 100, burst: 200 },
-  enterprise: { rate: 1000, burst: 2000 },
-};
-
-/** @param own figures set on the account; only enterprise accounts heed them. */
+/** The limits in force. @param own figures set on the account; only plans with `ownLimits` use them. */
 export function limitOf(plan: Plan, own: { rateLimit: number | null; burstLimit: number | null }): RateLimit {
-  const { rate, burst } = LIMITS[plan];
-  if (plan !== 'enterprise') return { rate, burst };
-  const ownRate = own.rateLimit ?? rate;
-  return { rate: ownRate, burst: own.burstLimit ?? Math.max(burst, ownRate) };
+  const { limit, ownLimits = false } = planOf(plan);
+  if (!ownLimits) return { ...limit };
+  const rate = own.rateLimit ?? limit.rate;
+  return { rate, burst: own.burstLimit ?? Math.max(limit.burst, rate) };
 }

@@ -20,7 +20,7 @@ export class ApiKeyView {
   @ApiProperty({ example: 'vnk_3Fq8ZkT1' })
   key_prefix: string;
 
-  @ApiProperty({ enum: SCOPES, isArray: true })
+  @ApiProperty({ enum: () => SCOPES, isArray: true })
   scopes: Scope[];
 
   @ApiProperty({ enum: API_KEY_STATUSES })
@@ -67,7 +67,7 @@ export class CreatedApiKeyView {
   @ApiProperty({ example: 'vns_<43 characters and a checksum of 6>' })
   api_secret: string;
 
-  @ApiProperty({ enum: SCOPES, isArray: true })
+  @ApiProperty({ enum: () => SCOPES, isArray: true })
   scopes: Scope[];
 
   @ApiProperty({ enum: API_KEY_STATUSES })

@@ -20,7 +20,8 @@ export class Env {
   readonly secretKey: string;
   /** A second SECRET_KEY, whose hashes, texts and tokens are still read but no longer made. */
   readonly secretKeyPrevious: string | null;
-  readonly storageDriver: 'disk' | 's3';
+  /** Name of a registered object store. */
+  readonly storageDriver: string;
   /** Folder of the disk driver; with S3 it holds only the spool of uploads under way. */
   readonly storageDir: string;
   readonly s3Endpoint: string | null;
@@ -74,7 +75,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  */
 export function readEnv(source: NodeJS.ProcessEnv): Env {
   const read = new Reader(source);
-  const storageDriver = read.oneOf('STORAGE_DRIVER', ['disk', 's3'], 'disk');
+  const storageDriver = read.text('STORAGE_DRIVER') ?? 'disk';
   const env = new Env({
     nodeEnv: read.oneOf('NODE_ENV', ['development', 'test', 'production'], 'development'),
     port: read.integer('PORT', 3000, 0, 65535),

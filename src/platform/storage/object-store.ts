@@ -1,4 +1,12 @@
-import type { SpoolFile } from './spool.js';
+import type { Env } from '../config/env.js';
+import type { Spool, SpoolFile } from './spool.js';
+
+/** A kind of object store that STORAGE_DRIVER can name. */
+export interface ObjectStoreDefinition {
+  name: string;
+  /** Resolves once the store can be used. @throws StorageUnavailableError, which ends the start. */
+  open(env: Env, spool: Spool): Promise<ObjectStore>;
+}
 
 /**
  * Where audio objects live. One bucket per service; keys are relative paths such as
