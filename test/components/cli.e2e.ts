@@ -92,13 +92,13 @@ describe('the command line (D30)', () => {
       await runCli(environment, ...create, '--plan', 'free'),
       /--rate-limit.*need another plan, such as enterprise/,
     );
-    expectFailure(await runCli(environment, ...create), /limits of the plan free are fixed/);
+    expectFailure(await runCli(environment, ...create), /plan free has fixed limits/);
 
     const { accountId } = await service.account('pro');
     const update = ['account:update', '--account', accountId, '--burst-limit', '5000'];
     expectFailure(await runCli(environment, ...update), /limits of the plan pro are fixed/);
     expect((await json(...update, '--plan', 'enterprise')).account).toMatchObject({ burst_limit: 5000 });
-    expectFailure(await runCli(environment, ...update, '--plan', 'free'), /limits of the plan free are fixed/);
+    expectFailure(await runCli(environment, ...update, '--plan', 'free'), /plan free has fixed limits/);
   });
 
   it('account:update changes what is given and nothing else, at once', async () => {
@@ -185,7 +185,7 @@ describe('the command line (D30)', () => {
 
     expect(revoked).toStrictEqual({ ...SINGLE_API_KEY, id: client.credentials.id, status: 'revoked' });
     expectError(await client.get('/v1/account'), 'AuthenticationError');
-    expectFailure(await runCli(environment, 'key:revoke', '--key', client.credentials.id, '--json'), /no such API key/);
+    expectFailure(await runCli(environment, 'key:revoke', '--key', client.credentials.id, '--json'), /No such API key/);
   });
 
   describe('help and usage errors need no database', () => {
@@ -232,9 +232,9 @@ describe('the command line (D30)', () => {
 
     it.each<[string, string[], RegExp]>([
       ['a burst below the rate', ['account:create', ...named, ...limits], /burst/],
-      ['an unknown account', ['account:update', '--account', nobody, '--name', 'x'], /no such account/],
-      ['an id that is none', ['key:create', '--account', 'x'], /no such account/],
-      ['an unknown key', ['key:revoke', '--key', nobody], /no such API key/],
+      ['an unknown account', ['account:update', '--account', nobody, '--name', 'x'], /No such account/],
+      ['an id that is none', ['key:create', '--account', 'x'], /No such account/],
+      ['an unknown key', ['key:revoke', '--key', nobody], /No such API key/],
     ])('%s', async (_, args, reason) => {
       const count = async () => (await service.database.query('SELECT id FROM accounts')).length;
       const before = await count();
