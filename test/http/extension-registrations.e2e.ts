@@ -5,7 +5,7 @@ import type { Extension } from '../../src/extension.js';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import { DiskObjectStore } from '../../src/platform/storage/disk.object-store.js';
-import { useService } from '../support/service/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 
 @Controller('v1/reports')
 class ReportsController {
