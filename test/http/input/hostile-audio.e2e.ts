@@ -32,7 +32,7 @@ import { cpuSecondsOfEndedChildren, watchChildren } from '../../support/service/
 import { useService } from '../../../src/testing/test-service.js';
 import { uploadState } from '../../support/state/upload-state.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(900_000);
 
 /** Of random bytes, per format; the list of bad inputs has 200. */
 const SEEDS = Number(process.env.HOSTILE_SEEDS ?? 25);
@@ -40,7 +40,8 @@ const SEEDS = Number(process.env.HOSTILE_SEEDS ?? 25);
 const THOROUGH = SEEDS >= 200;
 const FORMATS: PretendedFormat[] = ['webm', 'mp3', 'ogg', 'wav'];
 
-const TERMINAL_MS = 60_000;
+/** Generous: on a busy machine the engine gives way to everything else. */
+const TERMINAL_MS = 180_000;
 const MEMORY_BYTES = 200_000_000;
 const CPU_SECONDS = 30;
 
@@ -424,7 +425,7 @@ describe('audio that is accepted, and bad', () => {
         expect({ status, field: body.error?.details?.field }).toEqual({ status: 400, field: 'file' });
       }
     }
-    const rows = await allEnded(ids, TERMINAL_MS + all.length * 1500);
+    const rows = await allEnded(ids, TERMINAL_MS + all.length * 5000);
     expect(await health.stop()).toBeLessThan(1000);
     expect(
       rows.filter(
