@@ -193,7 +193,7 @@ describe('rotating SECRET_KEY', () => {
         await tx.query('UPDATE webhooks SET encrypted_secret = $2 WHERE id = $1', [contested.id, changed]);
         running = rotate(BOTH);
         await eventually(async () => {
-          const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE webhooks%'
+          const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE "webhooks"%'
             AND datname = current_database()`;
           return (await service.database.query(sql)).length > 0;
         });
