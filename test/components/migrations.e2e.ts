@@ -1,9 +1,37 @@
-import type { DataSource } from 'typeorm';
+import { type DataSource, getMetadataArgsStorage } from 'typeorm';
 import { migrationsOf } from '../../src/migrations/migrations.js';
+import { Account } from '../../src/modules/account/account.entity.js';
+import { ApiKey } from '../../src/modules/api-keys/api-key.entity.js';
+import { Recording } from '../../src/modules/recordings/recording.entity.js';
+import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-key.entity.js';
+import { UsageCounterDelta } from '../../src/modules/recordings/usage-counters/usage-counter-delta.entity.js';
+import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-counter.entity.js';
+import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
+import { Delivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
+import { EventSequence } from '../../src/modules/webhooks/events/event-sequence.entity.js';
+import { WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
+import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
+import { ObjectRemoval } from '../../src/platform/storage/object-removal.entity.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import { migrationDataSource } from '../../src/platform/database/data-source.js';
+import { snakeCase } from '../../src/platform/database/snake-case.js';
 import { migrate } from '../../src/platform/database/schema.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
+
+const ENTITIES = [
+  Account,
+  ApiKey,
+  Delivery,
+  EventSequence,
+  IdempotencyKey,
+  ObjectRemoval,
+  Recording,
+  Transcription,
+  UsageCounter,
+  UsageCounterDelta,
+  Webhook,
+  WebhookEvent,
+];
 
 /** Columns, constraints, indexes, triggers and functions, as Postgres describes them. */
 async function schemaOf(dataSource: DataSource): Promise<unknown[]> {
@@ -42,5 +70,22 @@ describe('migrations', () => {
 
   it('leave no name of the first release behind', async () => {
     expect(await names(dataSource)).not.toMatch(/tall(y|ies)|epoch/);
+  });
+
+  it('make the tables that the entities describe, column by column', async () => {
+    const columns: { table: string; columns: string[] }[] = await dataSource.query(`
+      SELECT table_name AS table, array_agg(column_name::text ORDER BY column_name::text COLLATE "C") AS columns
+      FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'migrations' GROUP BY 1`);
+    const storage = getMetadataArgsStorage();
+    const described = ENTITIES.map((entity) => [
+      storage.filterTables(entity)[0]?.name,
+      storage
+        .filterColumns(entity)
+        .map(({ propertyName, options }) => options.name ?? snakeCase(propertyName))
+        .toSorted(),
+    ]);
+    expect(Object.fromEntries(described)).toEqual(
+      Object.fromEntries(columns.map(({ table, columns: found }) => [table, found])),
+    );
   });
 });

@@ -5,7 +5,9 @@ import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
-import { LimitExceededError, NotFoundError, InvalidRequestError } from '../../platform/errors/errors.js';
+import { findOrFail } from '../../platform/database/find-or-fail.js';
+import { insertWithinLimit } from '../../platform/database/insert-within-limit.js';
+import { NotFoundError, InvalidRequestError } from '../../platform/errors/errors.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
@@ -50,15 +52,14 @@ export class WebhooksService {
       createdAt: now,
       updatedAt: now,
     });
-    await this.insertWithinLimit(webhook);
+    const limit = { maximum: MAX_WEBHOOKS, what: 'webhooks', counted: { accountId } };
+    await insertWithinLimit(this.database, Webhook, webhook, limit);
     return { webhook, secret };
   }
 
   /** @throws NotFoundError */
   async get(accountId: string, id: string): Promise<Webhook> {
-    const webhook = isResourceId(id) ? await this.webhooks.findOneBy({ id, accountId }) : null;
-    if (!webhook) throw new NotFoundError('webhook');
-    return webhook;
+    return await findOrFail('webhook', id, () => this.webhooks.findOneBy({ id, accountId }));
   }
 
   async list(accountId: string, { page, limit, status }: ListWebhooksQuery): Promise<PageResult<Webhook>> {
@@ -104,15 +105,5 @@ export class WebhooksService {
   private checkUrl(url: string): void {
     const reason = checkWebhookUrl(url, this.allowed);
     if (reason !== null) throw new InvalidRequestError({ field: 'url', reason });
-  }
-
-  /** Locks the account's creations, so that concurrent requests cannot exceed the limit. */
-  private async insertWithinLimit(webhook: Webhook): Promise<void> {
-    await this.database.transact(async (tx) => {
-      await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('webhooks:' || $1, 0))`, [webhook.accountId]);
-      const count = await tx.manager.countBy(Webhook, { accountId: webhook.accountId });
-      if (count >= MAX_WEBHOOKS) throw new LimitExceededError('webhooks', MAX_WEBHOOKS);
-      await tx.manager.insert(Webhook, webhook);
-    });
   }
 }
