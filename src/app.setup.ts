@@ -24,11 +24,10 @@ export async function createApp(env: Env): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.for(env, extensions),
     new BoundedExpressAdapter(env),
-    // Without autoFlushLogs a start that fails prints its error and not every line before it.
+    // main.ts flushes the logs once the service listens: a start that fails prints its error and nothing else.
     { bodyParser: false, bufferLogs: true, autoFlushLogs: false, abortOnError: false },
   );
   app.useLogger(app.get(StructuredLoggerService));
-  app.flushLogs();
   return configureApp(app);
 }
 

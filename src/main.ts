@@ -23,6 +23,7 @@ try {
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
   await app.listen(env.port, env.host);
+  app.flushLogs();
 } catch (error) {
   const unreachable = env ? connectionErrorMessage(error, env.databaseUrl) : null;
   process.stderr.write(`${unreachable ?? (error as Error).message}\n`);

@@ -10,17 +10,17 @@ export interface CommandResult {
   stderr: string;
 }
 
+type Variables = Pick<TestEnvironment, 'variables'>;
+
 /** Runs the built command line (D30) as a process of its own, on the environment's database. Needs `nest build`. */
-export async function runCli(
-  { variables }: Pick<TestEnvironment, 'variables'>,
-  ...args: string[]
-): Promise<CommandResult> {
+export function runCli(environment: Variables, ...args: string[]): Promise<CommandResult> {
+  return runBuilt(environment, 'dist/commands/cli.js', ...args);
+}
+
+/** Runs a built file as a process of its own until it ends. */
+export async function runBuilt({ variables }: Variables, file: string, ...args: string[]): Promise<CommandResult> {
   const env = { PATH: process.env.PATH, ...variables };
-  const child = spawn(process.execPath, ['dist/commands/cli.js', ...args], {
-    cwd: ROOT,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(process.execPath, [file, ...args], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { code, stdout, stderr };
