@@ -96,7 +96,7 @@ describe('the command line (D30)', () => {
 
     const { accountId } = await service.account('pro');
     const update = ['account:update', '--account', accountId, '--burst-limit', '5000'];
-    expectFailure(await runCli(environment, ...update), /limits of the plan pro are fixed/);
+    expectFailure(await runCli(environment, ...update), /plan pro has fixed limits/);
     expect((await json(...update, '--plan', 'enterprise')).account).toMatchObject({ burst_limit: 5000 });
     expectFailure(await runCli(environment, ...update, '--plan', 'free'), /plan free has fixed limits/);
   });
