@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DatabaseService } from '../database/database.service.js';
 import { RedisService } from '../queue/redis.service.js';
 import { ObjectStore } from '../storage/object-store.js';
+import { pingDatabase } from './health.queries.js';
 
 /** `degraded`: the process serves requests without Redis. `checks` holds `ok`, or the problem and its remedy. */
 export interface HealthReport {
@@ -25,7 +26,7 @@ export class HealthService {
     store: ObjectStore,
     private readonly redis: RedisService,
   ) {
-    this.require('postgres', () => database.query('SELECT 1').then(() => null));
+    this.require('postgres', () => pingDatabase(database).then(() => null));
     this.require('storage', () => store.check().then(() => null));
   }
 

@@ -1,15 +1,13 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Env } from '../config/env.js';
 import { DatabaseService } from '../database/database.service.js';
+import { releaseReconcilerLock, setIdleSessionTimeout, tryReconcilerLock } from './reconciler.queries.js';
 
 interface ReconcilerTask {
   name: string;
   run: () => Promise<void>;
   everyProcess: boolean;
 }
-
-/** Arbitrary, the same in all processes. */
-const RECONCILER_LOCK = 7_305_119;
 
 /**
  * A process that freezes or loses its network keeps its session and with it the lock. Postgres ends the session after
@@ -80,18 +78,12 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
   private async underLock(work: () => Promise<void>): Promise<void> {
     const holder = this.database.dataSource.createQueryRunner();
     try {
-      const [answer] = (await holder.query('SELECT pg_try_advisory_lock($1) AS held', [RECONCILER_LOCK])) as [
-        { held: boolean },
-      ];
-      if (!answer.held) return;
+      if (!(await tryReconcilerLock(holder))) return;
       try {
-        const idleTimeout = `${IDLE_ROUNDS * this.env.reconcileSeconds}s`;
-        await holder.query(`SELECT set_config('idle_session_timeout', $1, false)`, [idleTimeout]);
+        await setIdleSessionTimeout(holder, IDLE_ROUNDS * this.env.reconcileSeconds);
         await work();
       } finally {
-        await holder.query(`SELECT set_config('idle_session_timeout', '0', false), pg_advisory_unlock($1)`, [
-          RECONCILER_LOCK,
-        ]);
+        await releaseReconcilerLock(holder);
       }
     } finally {
       await holder.release();
