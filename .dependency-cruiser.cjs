@@ -58,11 +58,18 @@ module.exports = {
       to: { path: '^src/', pathNot: ['^src/(platform|access|guards)/', PUBLIC] },
     },
     {
-      name: 'examples-by-public-files',
-      comment: 'An added module uses what the core offers to all.',
+      name: 'examples-by-entries',
+      comment: 'An example is a package of its own: it imports the service by its name.',
       severity: 'error',
-      from: { path: '^examples/', pathNot: String.raw`\.e2e\.ts$` },
-      to: { path: '^(src|test|scripts)/', pathNot: ['^src/(platform|access)/', '^src/extension.ts$', PUBLIC] },
+      from: { path: '^examples/' },
+      to: { path: '^(src|test|scripts)/', pathNot: '^src/entries/' },
+    },
+    {
+      name: 'entries-only-from-outside',
+      comment: 'The entries list what packages that extend the service may import.',
+      severity: 'error',
+      from: { path: '^(src|test|scripts)/' },
+      to: { path: '^src/entries/' },
     },
     {
       name: 'guards-only-from-the-app',
@@ -95,7 +102,7 @@ module.exports = {
       name: 'testing-only-for-tests',
       comment: 'What src/testing imports is not installed in production.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(testing/|entries/testing)' },
+      from: { path: '^src/', pathNot: '^src/(testing|entries)/' },
       to: { path: '^src/testing/' },
     },
     {

@@ -1,24 +1,18 @@
+import { readFileSync } from 'node:fs';
+
 // Jest runs in its CommonJS mode: swc turns our TypeScript and the ES modules of node_modules into CommonJS,
 // because native ESM in Jest cannot load the CommonJS packages that require ES modules (@nestjs/throttler).
 // swc does not check types: `npm run check` runs tsc over src and test.
+// The same settings are in the package, for the tests of teams that extend the service.
+const { testTimeout: _, ...preset } = JSON.parse(readFileSync(new URL('./jest-preset.json', import.meta.url), 'utf8'));
 const shared = {
-  transform: {
-    '^.+\\.[cm]?[jt]s$': [
-      '@swc/jest',
-      {
-        jsc: {
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
-          target: 'es2022',
-          keepClassNames: true,
-        },
-        module: { type: 'commonjs' },
-      },
-    ],
+  ...preset,
+  moduleNameMapper: {
+    ...preset.moduleNameMapper,
+    // The example imports the service as a package does.
+    '^voice-note-transcription-service$': '<rootDir>/src/entries/service.ts',
+    '^voice-note-transcription-service/testing$': '<rootDir>/src/entries/testing.ts',
   },
-  transformIgnorePatterns: ['/node_modules/.+\\.cjs$'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  testEnvironment: 'node',
 };
 
 export default {

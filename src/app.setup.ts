@@ -3,7 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import { AppModule } from './app.module.js';
 import { serveOpenApi } from './app.openapi.js';
-import { extensions } from './extensions.js';
+import type { Extension } from './extension.js';
 import { isApiRequest } from './guards/api-path.js';
 import { OptionsMiddleware } from './guards/options.middleware.js';
 import { Env } from './platform/config/env.js';
@@ -20,7 +20,7 @@ import { RequestLogMiddleware } from './platform/observability/request-log.middl
 import { StructuredLoggerService } from './platform/observability/structured-logger.service.js';
 
 /** The service, ready to listen. Bodies are read after the guards, so there is no global body parser. */
-export async function createApp(env: Env): Promise<NestExpressApplication> {
+export async function createApp(env: Env, extensions: Extension[]): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.for(env, extensions),
     new BoundedExpressAdapter(env),

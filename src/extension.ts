@@ -2,6 +2,7 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { registerScope, type Scope } from './access/scopes.js';
 import { type PlanDefinition, registerPlan } from './modules/account/plans.js';
 import type { EngineDefinition } from './modules/transcriptions/engines/transcription-engine.js';
+import { registerEventKind } from './modules/webhooks/events/event-kinds.js';
 import type { Migration } from './platform/database/data-source.js';
 import type { ObjectStoreDefinition } from './platform/storage/object-store.js';
 
@@ -16,6 +17,8 @@ export interface Extension {
   /** For `@RequireScope` on its routes and for API keys. */
   scopes?: Scope[];
   plans?: PlanDefinition[];
+  /** Kinds of events that webhooks can subscribe to, published by `WebhookEventsService`. */
+  eventKinds?: string[];
 }
 
 interface Additions {
@@ -31,8 +34,9 @@ export function addedBy<Kind extends keyof Additions>(extensions: readonly Exten
 
 /** Adds what decorators and validation read. Called before the application is created; repeating it is harmless. */
 export function registerExtensions(extensions: readonly Extension[]): void {
-  for (const { scopes = [], plans = [] } of extensions) {
+  for (const { scopes = [], plans = [], eventKinds = [] } of extensions) {
     for (const scope of scopes) registerScope(scope);
     for (const plan of plans) registerPlan(plan);
+    for (const eventKind of eventKinds) registerEventKind(eventKind);
   }
 }

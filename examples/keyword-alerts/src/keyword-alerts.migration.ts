@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class CreateKeywordAlerts1763690000000 implements MigrationInterface {
+export class CreateKeywordAlerts1795305600000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE keyword_alerts (

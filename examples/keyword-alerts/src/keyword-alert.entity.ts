@@ -1,6 +1,6 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 
-/** A word that somebody waited for was said in a recording. */
+/** A keyword that was said in a recording. */
 @Entity('keyword_alerts')
 export class KeywordAlert {
   @PrimaryColumn('uuid')

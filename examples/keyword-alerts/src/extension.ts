@@ -1,0 +1,11 @@
+import type { Extension } from 'voice-note-transcription-service';
+import { CreateKeywordAlerts1795305600000 } from './keyword-alerts.migration.js';
+import { KeywordAlertsModule } from './keyword-alerts.module.js';
+
+/** All that this package adds to the service. */
+export const keywordAlerts: Extension = {
+  module: KeywordAlertsModule,
+  migrations: [CreateKeywordAlerts1795305600000],
+  scopes: ['keywords:read'],
+  eventKinds: ['keyword.matched'],
+};

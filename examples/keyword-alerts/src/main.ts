@@ -1,0 +1,4 @@
+import { runService } from 'voice-note-transcription-service';
+import { keywordAlerts } from './extension.js';
+
+await runService([keywordAlerts]);

@@ -1,0 +1,38 @@
+import { createApp } from '../app.setup.js';
+import type { Extension } from '../extension.js';
+import { type Env, readEnv } from '../platform/config/env.js';
+import { connectionErrorMessage } from '../platform/database/connection-error.js';
+
+/** Longest orderly stop; other processes take over unfinished work. A second signal stops at once. */
+const STOP_MS = 10_000;
+
+/** Starts the roles in ROLES with these extensions and serves until SIGTERM or SIGINT. */
+export async function runService(extensions: Extension[]): Promise<void> {
+  let env: Env | undefined;
+  try {
+    env = readEnv(process.env);
+    const app = await createApp(env, extensions);
+    stopOnSignals(() => app.close());
+    await app.listen(env.port, env.host);
+    app.flushLogs();
+  } catch (error) {
+    const unreachable = env ? connectionErrorMessage(error, env.databaseUrl) : null;
+    process.stderr.write(`${unreachable ?? (error as Error).message}\n`);
+    process.exit(1);
+  }
+}
+
+function stopOnSignals(close: () => Promise<void>): void {
+  let stopping = false;
+  const stop = (): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    setTimeout(() => process.exit(1), STOP_MS).unref();
+    void close().then(
+      // Exit code 0, unless process.exitCode says otherwise.
+      () => process.exit(),
+      () => process.exit(1),
+    );
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+}

@@ -1,0 +1,93 @@
+/** What packages that extend the service import as `voice-note-transcription-service` (docs/extending.md). */
+
+// Start, migrate and manage the service with extensions.
+export { AppModule } from '../app.module.js';
+export { createApp } from '../app.setup.js';
+export { runAdmin } from '../commands/admin-program.js';
+export { runMigrate } from '../commands/migrate-program.js';
+export { runService } from '../commands/serve.js';
+export type { Extension } from '../extension.js';
+export { migrationsOf } from '../migrations/migrations.js';
+export { Env, InvalidEnvironmentError, type RateLimit, readEnv, type Role } from '../platform/config/env.js';
+
+// Access.
+export { AllowAccessToken, Public, RequireScope } from '../access/access.decorators.js';
+export { CurrentPrincipal } from '../access/current-principal.decorator.js';
+export type { Principal } from '../access/principal.js';
+export type { Scope } from '../access/scopes.js';
+
+// Events inside the service, and events that are sent to webhooks.
+export {
+  RecordingAccepted,
+  RecordingDeleted,
+  RecordingFailed,
+  type RecordingSnapshot,
+  RecordingTranscribed,
+  type Transcript,
+} from '../modules/recordings/recordings.events.js';
+export { type NewWebhookEvent, WebhookEventsService } from '../modules/webhooks/events/webhook-events.service.js';
+export { WebhooksModule } from '../modules/webhooks/webhooks.module.js';
+export { EventBus } from '../platform/events/event-bus.js';
+
+// Plans.
+export type { PlanDefinition } from '../modules/account/plans.js';
+
+// Database.
+export { type Migration, migrationDataSource } from '../platform/database/data-source.js';
+export { DatabaseService, type SqlRunner, type Tx } from '../platform/database/database.service.js';
+export { migrate } from '../platform/database/schema.js';
+
+// Errors.
+export {
+  AccountSuspendedError,
+  ApiError,
+  AuthenticationError,
+  type BrokenRule,
+  ConflictError,
+  InternalError,
+  InvalidRequestError,
+  LimitExceededError,
+  MalformedRequestError,
+  NotFoundError,
+  PayloadTooLargeError,
+  PermissionError,
+  RateLimitError,
+  ServiceUnavailableError,
+} from '../platform/errors/errors.js';
+
+// Input.
+export { NoQuery } from '../platform/http/input/no-query.js';
+export { isResourceId } from '../platform/http/input/resource-id.js';
+export {
+  AsInteger,
+  IsDay,
+  IsFilter,
+  IsFutureInstant,
+  IsInteger,
+  IsIntegerParameter,
+  IsListOf,
+  IsOmittable,
+  IsOneOf,
+  IsText,
+  IsValid,
+} from '../platform/http/input/rules.js';
+
+// Output.
+export { ApiErrors } from '../platform/http/output/api-errors.decorator.js';
+export { PageFields, pageFields, PageQuery, type PageResult } from '../platform/http/page.js';
+export { creationTime, eventTime, resourceTime } from '../platform/http/timestamps.js';
+
+// Ports: engines and object stores.
+export {
+  type AudioChunk,
+  AudioRejectedError,
+  type ChunkTranscript,
+  type EngineDefinition,
+  EngineError,
+  type TranscribeOptions,
+  type TranscriptionEngine,
+  type TranscriptWord,
+} from '../modules/transcriptions/engines/transcription-engine.js';
+export { ObjectStore, type ObjectStoreDefinition } from '../platform/storage/object-store.js';
+export type { Spool, SpoolFile } from '../platform/storage/spool.js';
+export { ObjectNotFoundError, StorageUnavailableError } from '../platform/storage/storage-errors.js';

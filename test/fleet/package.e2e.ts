@@ -1,0 +1,81 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually } from '../../src/testing/eventually.js';
+import { useEnvironment } from '../../src/testing/test-environment.js';
+import { ROOT } from '../support/paths.js';
+import { freePort } from '../support/servers/free-port.js';
+
+const EXAMPLE = join(ROOT, 'examples', 'keyword-alerts');
+const STEP_MS = 240_000;
+const INSTALL = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
+
+/** Follows the README of the example in an empty folder outside the repository. Needs `nest build` and a registry. */
+describe('the package, installed by a package that extends it', () => {
+  const environment = useEnvironment();
+  let folder: string;
+
+  const run = async (command: string, args: string[], env: Record<string, string> = {}): Promise<string> => {
+    // Without the TEST_ variables: the example's tests start servers of their own.
+    const { PATH = '', HOME = '' } = process.env;
+    const options = { cwd: folder, timeout: STEP_MS, env: { PATH, HOME, ...env } };
+    return await promisify(execFile)(command, args, options).then(
+      ({ stdout }) => stdout,
+      (error: { stdout: string; stderr: string }) => {
+        throw new Error(`${command} ${args.join(' ')} failed:\n${error.stdout}\n${error.stderr}`);
+      },
+    );
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'voice-notes-package-'));
+    await cp(EXAMPLE, folder, { recursive: true, filter: (path) => !/node_modules|dist|\.tgz$/.test(path) });
+    await run('npm', ['pack', ROOT, '--ignore-scripts', '--loglevel=error']);
+    await run('npm', INSTALL);
+  }, STEP_MS);
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it(
+    'builds, migrates, starts and answers',
+    async () => {
+      await run('npm', ['run', 'build']);
+      expect(await run('node', ['dist/migrate.js'], environment.variables)).toMatch(/^migrated: CreateKeywordAlerts/);
+      const account = ['account:create', '--name', 'Test', '--email', 'test@example.com', '--json'];
+      const created = await run('node', ['dist/admin.js', ...account], environment.variables);
+      const { api_key: key, api_secret: secret } = JSON.parse(created) as { api_key: string; api_secret: string };
+
+      const url = await start();
+      const headers = { 'X-Service-API-Key': key, 'X-Service-API-Secret': secret };
+      const answer = await fetch(`${url}/v1/keyword-alerts`, { headers });
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({ keyword_alerts: [], total: 0 });
+    },
+    STEP_MS,
+  );
+
+  it('passes the tests of the example on servers of its own', () => run('npm', ['test']), STEP_MS);
+
+  /** Resolves when the service of the example is ready. @returns its URL */
+  async function start(): Promise<string> {
+    const port = await freePort();
+    const env = { PATH: process.env.PATH, ...environment.variables, PORT: `${port}` };
+    const child = spawn('node', ['dist/main.js'], { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
+    environment.defer(async () => {
+      child.kill('SIGTERM');
+      await once(child, 'close');
+    });
+    const url = `http://127.0.0.1:${port}`;
+    await eventually(async () => {
+      if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode} instead of starting`);
+      return await fetch(`${url}/health/ready`).then(
+        (response) => response.ok,
+        () => false,
+      );
+    });
+    return url;
+  }
+});
