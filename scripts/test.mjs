@@ -55,7 +55,7 @@ async function main() {
       () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], clean),
     ),
     runJest('e2e tests', 'e2e', { env, folder, args: WAITING_ARGUMENTS }),
-  ]).then((lanes) => lanes.flat());
+  ]).then((outcomes) => outcomes.flat());
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
   console.log(`\nAll of it took ${seconds(performance.now() - startedAt)}.`);
   return report(outcomes);

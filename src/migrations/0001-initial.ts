@@ -94,7 +94,7 @@ const STATE_GUARD = `
   END $$`;
 
 /** Counts are kept twice: folded rows, and the deltas since. A reader adds both; see docs/decisions. */
-const tally = (table: string, key: string): string => `
+const counterTable = (table: string, key: string): string => `
   CREATE TABLE ${table} (
     ${key}
     account_id uuid NOT NULL CONSTRAINT ${table}_account_fkey REFERENCES accounts ON DELETE CASCADE,
@@ -105,11 +105,11 @@ const tally = (table: string, key: string): string => `
     duration_ms bigint NOT NULL,
     bytes bigint NOT NULL`;
 
-const TALLIES = [
-  `${tally('recording_tallies', '')},
+const COUNTER_TABLES = [
+  `${counterTable('recording_tallies', '')},
     CONSTRAINT recording_tallies_pkey PRIMARY KEY (account_id, day, status)
   )`,
-  `${tally('recording_tally_deltas', 'id bigint GENERATED ALWAYS AS IDENTITY CONSTRAINT recording_tally_deltas_pkey PRIMARY KEY,')}
+  `${counterTable('recording_tally_deltas', 'id bigint GENERATED ALWAYS AS IDENTITY CONSTRAINT recording_tally_deltas_pkey PRIMARY KEY,')}
   )`,
   `CREATE INDEX recording_tally_deltas_account_idx ON recording_tally_deltas (account_id, day)`,
 ];
@@ -226,7 +226,7 @@ const STATEMENTS = [
   STATE_GUARD,
   `CREATE TRIGGER recordings_guard_state BEFORE UPDATE OF status ON recordings
      FOR EACH ROW EXECUTE FUNCTION recordings_guard_state()`,
-  ...TALLIES,
+  ...COUNTER_TABLES,
   IDEMPOTENCY_KEYS,
   OBJECT_REMOVALS,
   TRANSCRIPTIONS,

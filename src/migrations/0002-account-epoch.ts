@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Triggers, so that also a change by hand is heeded: see `Epochs`. */
+/** Triggers, so that a change by hand counts too (docs/decisions/0007). */
 const STATEMENTS = [
   'ALTER TABLE accounts ADD COLUMN epoch integer NOT NULL DEFAULT 1',
   `CREATE FUNCTION accounts_move_epoch() RETURNS trigger LANGUAGE plpgsql AS $$

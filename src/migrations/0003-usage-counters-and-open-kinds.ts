@@ -92,7 +92,7 @@ const DOWN = [
   stateGuard('recording % is % and stays so', 'OLD.id, OLD.status'),
 ];
 
-/** Names that follow the rest of the code, and room for plans and event kinds of extensions. */
+/** Renames tables and columns as in the code, and permits plans and event kinds of extensions. */
 export class UsageCountersAndOpenKinds1763856000000 implements MigrationInterface {
   name = 'UsageCountersAndOpenKinds1763856000000';
 

@@ -38,7 +38,7 @@ for (const { file, ref, lang } of entries) {
   }
   const rate = lang === 'english' ? `${((100 * errors) / words(ref).length).toFixed(0)} %`.padStart(6) : lang;
   console.log(
-    `${basename(file).padEnd(32)} ${status} ${rate}  confidence ${confidence.toFixed(2)}\n    said  ${ref}\n    heard ${text}`,
+    `${basename(file).padEnd(32)} ${status} ${rate}  confidence ${confidence.toFixed(2)}\n    expected ${ref}\n    actual   ${text}`,
   );
 }
 console.log(`word error rate over ${total.words} words: ${((100 * total.errors) / total.words).toFixed(1)} %`);
@@ -76,13 +76,13 @@ function words(text) {
 }
 
 /** Levenshtein distance over words. */
-function wordErrors(said, heard) {
-  let row = heard.map((_, i) => i + 1);
+function wordErrors(expected, actual) {
+  let row = actual.map((_, i) => i + 1);
   said.forEach((word, i) => {
     let corner = i;
     let left = i + 1;
     row = row.map((above, j) => {
-      const cost = Math.min(above + 1, left + 1, corner + (word === heard[j] ? 0 : 1));
+      const cost = Math.min(above + 1, left + 1, corner + (word === actual[j] ? 0 : 1));
       corner = above;
       left = cost;
       return cost;

@@ -71,9 +71,9 @@ function print(results) {
   for (const result of results) {
     const { what, value, target, atMost, figures } = result;
     const wanted = target === undefined ? '' : `${atMost ? '≤' : '≥'} ${target}`;
-    const verdict = target === undefined ? '' : isMet(result) ? 'met' : 'MISSED';
+    const outcome = target === undefined ? '' : isMet(result) ? 'met' : 'MISSED';
     console.log(
-      `  ${what.padEnd(width)}${value.toFixed(2).padStart(7)}  ${wanted.padEnd(8)}${verdict.padEnd(8)}${figures}`,
+      `  ${what.padEnd(width)}${value.toFixed(2).padStart(7)}  ${wanted.padEnd(8)}${outcome.padEnd(8)}${figures}`,
     );
   }
   const folder = join(DATA, 'bench');

@@ -78,7 +78,7 @@ export class Member {
     this.starts += 1;
     child.once('exit', (code) => {
       if (this.#isStopping) return;
-      // One that cannot start because Postgres is away exits and is started again: that is how it waits.
+      // A process that cannot start because Postgres is unavailable exits, and is started again.
       if (!this.#expected.has(child) && Date.now() - startedAt > STABLE_MS) this.crashes.push(code);
       this.#pause = Date.now() - startedAt > STABLE_MS ? RESTART_MS : Math.min(this.#pause * 2, LONGEST_RESTART_MS);
       setTimeout(() => this.#isStopping || this.#run(), this.#pause);

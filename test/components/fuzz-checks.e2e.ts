@@ -4,7 +4,7 @@ import { flawsOf } from '../support/fuzz/flaws.js';
 import { fuzz, untested } from '../support/fuzz/fuzz.js';
 import type { Plan } from '../support/fuzz/plan.js';
 
-/** Without a service: answers made up here show that the fuzz would notice what it is there to notice. */
+/** Without a service: invented responses show that the checks of the fuzzer find every kind of error. */
 const operations = operationsOf(readDocument());
 const named = (name: string): DescribedOperation => {
   const operation = operations.find((one) => one.name === name);

@@ -89,7 +89,7 @@ const count = async (table: string, id: string): Promise<number> => {
 const set = (id: string, assignments: string): Promise<unknown[]> =>
   api.database.query(`UPDATE recordings SET ${assignments} WHERE id = $1`, [id]);
 
-/** As if whoever holds the recording had not been heard of for too long, or its waiting time were over. */
+/** As if the lease of the recording had expired, or its delay were over. */
 const expire = (id: string) => set(id, `lease_until = now() - interval '1 second'`);
 
 async function uploaded(audio: string | Buffer = silenceWav(0.1), fields = {}): Promise<string> {
@@ -122,7 +122,7 @@ describe('a claim', () => {
     expect((await rowOf(id)).lease).toBeGreaterThan(api.app.get(Env).leaseSeconds - 5);
   });
 
-  it('is taken over when its lease has run out; the first holder can then neither renew, hand back nor finish', async () => {
+  it('is taken over when its lease has expired; the first holder can then neither renew, release nor finish', async () => {
     const id = await uploaded();
     const first = await claimed(id);
     await expire(id);
@@ -139,7 +139,7 @@ describe('a claim', () => {
     expect([await count('events', id), await count('transcriptions', id)]).toEqual([1, 1]);
   });
 
-  it('is not given before the waiting time of a recording that was handed back is over', async () => {
+  it('is not given before the delay of a released recording is over', async () => {
     const id = await uploaded();
     await processing.release(await claimed(id), 60, 1, 1);
     expect(await rowOf(id)).toMatchObject({ attempt: 1, faults: 1, leaseToken: null });
@@ -207,7 +207,7 @@ describe('the end of a run', () => {
   });
 });
 
-describe('the table itself refuses what may never happen, whoever writes', () => {
+describe('the table itself refuses invalid changes', () => {
   const TO_TRANSCRIBED = `status = 'transcribed', processed_at = now(), failure_reason = NULL, features = '{}'`;
   const TO_FAILED = `status = 'failed', processed_at = now(), failure_reason = 'x', features = NULL`;
   const TO_PROCESSING = `status = 'processing', processed_at = NULL, failure_reason = NULL, features = NULL`;
@@ -307,7 +307,7 @@ describe('an attempt that fails', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'failed', attempt: 1, reason: 'The sample rate is absurd' });
   });
 
-  it('by a stop of the worker is handed back at once and does not count', async () => {
+  it('by a stop of the worker is released at once and does not count', async () => {
     const id = await uploaded();
     const stopping = new AbortController();
     stopping.abort(new WorkerStoppingError());
@@ -317,23 +317,23 @@ describe('an attempt that fails', () => {
   });
 });
 
-describe('what is owed', () => {
-  const owes = async (id: string) => (await processing.overdue()).some((owed) => owed.id === id);
+describe('overdue work', () => {
+  const isOverdue = async (id: string) => (await processing.overdue()).some((recording) => recording.id === id);
 
-  it('a recording that nobody claimed for 10 s was forgotten; one in somebody’s hands was not', async () => {
+  it('a recording that nobody claimed for 10 s is overdue; one with a lease is not', async () => {
     const id = await uploaded();
-    expect(await owes(id)).toBe(false);
+    expect(await isOverdue(id)).toBe(false);
     await set(id, `updated_at = now() - interval '9 seconds'`);
-    expect(await owes(id)).toBe(false);
+    expect(await isOverdue(id)).toBe(false);
     await set(id, `updated_at = now() - interval '11 seconds'`);
-    expect(await owes(id)).toBe(true);
+    expect(await isOverdue(id)).toBe(true);
     await claimed(id);
-    expect(await owes(id)).toBe(false);
+    expect(await isOverdue(id)).toBe(false);
     await expire(id);
-    expect(await owes(id)).toBe(true);
+    expect(await isOverdue(id)).toBe(true);
   });
 
-  it('after 20 attempts it is hopeless, but never while somebody is still at the last one', async () => {
+  it('fails after 20 attempts, but not while the last one is in progress', async () => {
     const id = await uploaded();
     await set(id, `attempt = ${MAX_ATTEMPTS - 1}, lease_until = now() - interval '1 second'`);
     const last = await claimed(id);
@@ -395,7 +395,7 @@ describe('with a worker and the real engine', () => {
     expect(await count('events', id)).toBe(1);
   });
 
-  it('a ring that Redis lost is made up for: FLUSHALL right after the upload', async () => {
+  it('a job that Redis lost is enqueued again: FLUSHALL right after the upload', async () => {
     await queue().pause(true);
     const id = await uploaded();
     await redis.flushdb();
@@ -406,7 +406,7 @@ describe('with a worker and the real engine', () => {
     expect(await rowOf(id)).toMatchObject({ attempt: 1 });
   });
 
-  it('a recording whose worker was never heard of again is taken up when its lease is over', async () => {
+  it('a recording whose worker died is taken over when its lease expires', async () => {
     await queue().pause(true);
     const id = await uploaded();
     await claimed(id);
@@ -437,7 +437,7 @@ describe('with a worker and the real engine', () => {
     const id = await uploaded('jfk.wav');
     await eventually(() => cpuTime(child) > idle + 10);
     await client.delete(`/v1/recordings/${id}`).expect(204);
-    // The next heartbeat finds no recording: what was heard is thrown away, what was not is not heard any more.
+    // The next renewal matches no row: the chunks so far are discarded and no more are transcribed.
     await eventually(async () => (await queue().getActiveCount()) === 0, 20_000);
     expect([await count('events', id), await count('transcriptions', id)]).toEqual([0, 0]);
     await expectUploadState(api, environment, before);

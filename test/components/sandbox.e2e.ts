@@ -15,7 +15,7 @@ const SECRETS = {
   S3_SECRET_ACCESS_KEY: 'a-secret-access-key-of-s3',
   OPENAI_API_KEY: 'sk-a-key-of-openai',
   METRICS_TOKEN: 'a-token-for-the-metrics',
-  SOMETHING_UNKNOWN: 'that-the-service-never-heard-of',
+  SOMETHING_UNKNOWN: 'unknown-to-the-service',
 };
 const MIB = 1 << 20;
 const KINDS = ['ffmpeg', 'engine'] as const;

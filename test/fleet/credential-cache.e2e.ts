@@ -3,7 +3,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { startService, type TestService, useService } from '../../src/testing/test-service.js';
 
-/** As long as a copy of an epoch lives in Redis. */
+/** Lifetime of the copy of a credential version in Redis. */
 const COPY_MS = 2000;
 
 describe('what a process remembers of credentials', () => {
@@ -82,7 +82,7 @@ describe('what a process remembers of credentials', () => {
     await guest.get('/v1/account').expect(401);
   });
 
-  it('does not count while Redis is away: each request asks Postgres', async () => {
+  it('is not used while Redis is unavailable: each request reads Postgres', async () => {
     const { owner, guest, there } = await knownKey();
     await proxy.cut();
     try {

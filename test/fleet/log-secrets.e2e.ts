@@ -132,7 +132,7 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
     const own = { url, events, secret: secret('a secret of a webhook') };
     expect((await call('/v1/webhooks', 'POST', own)).status).toBe(201);
     const made = await call('/v1/webhooks', 'POST', { url, events });
-    secrets['a made up secret of a webhook'] = made.body.secret;
+    secrets['a generated webhook secret'] = made.body.secret;
     expect((await call('/v1/webhooks', 'POST', { ...own, url: `ftp://${url}` })).status).toBe(400);
     expect((await call('/v1/webhooks', 'POST', { ...own, secret: `${own.secret}\u0000` })).status).toBe(400);
     expect((await refusing('webhooks', () => call('/v1/webhooks', 'POST', own))).status).toBe(500);
@@ -142,7 +142,7 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
     expect((await call('/v1/webhooks', 'POST', { url: dead, events })).status).toBe(201);
   });
 
-  it('when notes are uploaded, heard and told of', async () => {
+  it('when recordings are uploaded, transcribed and announced', async () => {
     receiver.answerNext({ status: 500 }, { drop: true });
     const bearer = { ...credentials, Authorization: `Bearer ${secret('an access token')}` };
     const good = await upload(note, { custom_tags: tags }, bearer);
@@ -192,7 +192,7 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
     await call(`/v1/recordings?status=${secret('an identity')}&limit=${own}`);
     for (const path of [`/v1/webhooks/${own}`, `/v1/${secret('an access token')}`, `/v1/x/${own}/%zz`])
       await call(path);
-    await call(`/v1/webhooks/${secret('a made up secret of a webhook')}`);
+    await call(`/v1/webhooks/${secret('a generated webhook secret')}`);
     await call('/metrics', 'GET', undefined, { Authorization: `Bearer ${wrong}` });
   });
 
@@ -213,7 +213,7 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
     await upload(note, { custom_tags: tags });
     const refused = await refusing('recordings', () => upload(note, { custom_tags: tags }));
     expect(refused.status).toBe(500);
-    const heard = await refusing('transcriptions', async () => {
+    const recordingId = await refusing('transcriptions', async () => {
       const { body } = await upload(note, { custom_tags: tags });
       await eventually(() => built.log().includes(body.id) && /violates check.*no_more/.test(built.log()));
       return body.id as string;
@@ -222,7 +222,7 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     );
     await Promise.all(Array.from({ length: 5 }, () => call('/v1/account')));
-    expect(await ended(heard)).toMatchObject({ status: 'transcribed' });
+    expect(await ended(recordingId)).toMatchObject({ status: 'transcribed' });
   });
 
   it('to its log, its errors, its URLs or its figures', async () => {

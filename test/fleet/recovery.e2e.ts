@@ -72,7 +72,7 @@ const finishedInTable = (service: TestService, id: string) =>
   });
 
 describe('Redis goes, and comes back', () => {
-  it('uploads, lists, texts and webhooks are served meanwhile; what was owed is done when it is back', async () => {
+  it('uploads, lists, texts and webhooks are served meanwhile; pending work is done when it is back', async () => {
     const proxy = await proxyTo('REDIS_URL');
     const service = await start({ REDIS_URL: proxy.url });
     const client = await service.account();
@@ -83,7 +83,7 @@ describe('Redis goes, and comes back', () => {
     await proxy.cut();
 
     await client.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'] }).expect(201);
-    const [{ body: owed }, uploadMs] = await timed(client.upload(silenceWav(0.1)).expect(201));
+    const [{ body: pending }, uploadMs] = await timed(client.upload(silenceWav(0.1)).expect(201));
     const [, listMs] = await timed(client.get('/v1/recordings').expect(200));
     const [, textMs] = await timed(client.get(`/v1/recordings/${done.id}/transcription`).expect(200));
     reportMeasurement(
@@ -93,9 +93,9 @@ describe('Redis goes, and comes back', () => {
     const { body: ready } = await request(service.url).get('/health/ready').expect(200);
     expect(ready).toMatchObject({ status: 'degraded', checks: { redis: expect.stringMatching(/unavailable/) } });
 
-    await service.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [owed.id]);
+    await service.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [pending.id]);
     await proxy.mend();
-    expect(await client.finished(owed.id)).toMatchObject({ status: 'transcribed' });
+    expect(await client.finished(pending.id)).toMatchObject({ status: 'transcribed' });
     await receiver.waitFor(({ length }) => length === 1);
     await eventually(async () => (await request(service.url).get('/health/ready')).body.status === 'ok');
   });
@@ -155,7 +155,7 @@ describe('Postgres goes, and comes back', () => {
     const client = await service.account('free');
     await client.get('/v1/account').expect(200);
     await proxy.cut();
-    // What is remembered of the credentials counts for as long as Redis keeps its copy of their epoch.
+    // Cached credentials are used while Redis keeps its copy of their version.
     expectUnavailable(await client.get('/v1/account'));
     const redis = new Redis(environment.variables.REDIS_URL as string);
     await redis.flushdb();

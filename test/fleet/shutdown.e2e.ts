@@ -102,7 +102,7 @@ describe('the built service', () => {
 });
 
 describe('SIGTERM', () => {
-  it('hands back a long note that is being transcribed: it counts as no attempt, and another worker finishes it', async () => {
+  it('releases a long recording that is being transcribed: it counts as no attempt, and another worker finishes it', async () => {
     const worker = await start('worker');
     const { body } = await client.upload(await longRecording(6)).expect(201);
     await eventually(async () => (await rowOf(body.id)).held);
@@ -153,7 +153,7 @@ describe('SIGTERM', () => {
     expect(code).toBe(0);
     connection.destroy();
     expect(await usesOf(counted)).toBe(1);
-    // A spool file is left to whoever sweeps next.
+    // The next sweep removes the spool file.
     const { spooled } = await uploadState(service, environment);
     expect(await uploadState(service, environment)).toEqual({ ...before, spooled });
   });

@@ -342,7 +342,7 @@ describe('D7: the counts that are limited are exact under concurrency', () => {
     expectLimit(await createMany(56, () => client.post('/v1/webhooks', hook)), 50);
   });
 
-  it('100 active keys, the first one among them, and not one more; a revoked or expired one makes room', async () => {
+  it('100 active keys, the first one among them, and not one more; a revoked or expired one no longer counts', async () => {
     const client = await service.account();
     const answers = await createMany(104, () => client.post('/v1/account/api-keys', { name: 'one of many' }));
     expectLimit(answers, 99);

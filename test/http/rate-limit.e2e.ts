@@ -300,7 +300,7 @@ describe('D6: requests that fail authentication take from a bucket of their addr
     expect(seen).toEqual([4, 3, 2, 1, 0, 0].map((remaining) => [401, String(remaining)]));
   });
 
-  it('an IPv6 /64 is one address, its neighbour another; an IPv4-mapped address is the IPv4 one', async () => {
+  it('an IPv6 /64 is one address, the next /64 another; an IPv4-mapped address is the IPv4 one', async () => {
     const remainingAt = async (address: string) => limitOf(await stranger(address)).remaining;
     expect(await remainingAt('2001:db8:1:2::1')).toBe('4');
     expect(await remainingAt('2001:db8:1:2:ffff:ffff:ffff:ffff')).toBe('3');

@@ -42,7 +42,7 @@ describe('isWellFormed (D9)', () => {
     }
   });
 
-  it('tells two neighbours that changed places', () => {
+  it('detects two adjacent characters that were swapped', () => {
     const { key, secret } = makeKeyPair();
     for (let i = 4; i < secret.length - 1; i++) {
       const swapped = secret.slice(0, i) + secret[i + 1] + secret[i] + secret.slice(i + 2);

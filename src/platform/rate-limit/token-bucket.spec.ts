@@ -155,7 +155,7 @@ describe('LocalBuckets (D6)', () => {
     expect(buckets.take('b', single, 1).taken).toBe(true);
   });
 
-  it('removes full buckets, and no other while there is room', () => {
+  it('removes full buckets, and others only above the maximum', () => {
     const { clock, buckets } = bucketsAt(START);
     const kept = buckets as unknown as { fullAt: Map<string, number> };
     const second = tokenBucket(60, 60_000);

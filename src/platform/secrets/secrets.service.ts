@@ -49,7 +49,7 @@ export class SecretsService {
     return keys === this.current ? 'current' : 'previous';
   }
 
-  /** A keyed hash (HMAC-SHA-256): useless to whoever has the database but not SECRET_KEY. */
+  /** A keyed hash (HMAC-SHA-256): useless without SECRET_KEY. */
   hash(secret: string): string {
     return `${this.keyId}.${hmac(secret, this.current).toString('base64url')}`;
   }

@@ -46,7 +46,7 @@ export async function warmUp(stage, service, account) {
 
 /**
  * The same ffmpeg and engine with nothing around them.
- * @returns {Promise<{ seconds: number, cpuSeconds: number, engineSeconds: number }>} wall clock; of all processes; and
+ * @returns {Promise<{ seconds: number, cpuSeconds: number, engineSeconds: number }>} elapsed; of all processes; and
  *   the sum of what the engines alone took
  */
 export async function bareEngine(files, { chunks = false } = {}) {

@@ -28,14 +28,14 @@ export async function measureTranscription(stage, { pairs }) {
     return { seconds, cpuSeconds: cpuSeconds(service.pid) - before };
   };
   const [a, b] = await alternate(Math.min(pairs, PAIRS), ours, () => bareEngine(files));
-  const wall = (runs) => runs.map(({ seconds }) => seconds);
+  const secondsOf = (runs) => runs.map(({ seconds }) => seconds);
   const cpu = (runs) => runs.map((run) => run.cpuSeconds);
   const engines = b.map(({ engineSeconds }) => engineSeconds / availableParallelism());
-  const perSecond = (runs) => (NOTE_COUNT / median(wall(runs))).toFixed(2);
+  const perSecond = (runs) => (NOTE_COUNT / median(secondsOf(runs))).toFixed(2);
   return [
     {
       what: '60 notes to transcribed / plain script',
-      value: ratio(wall(b), wall(a)),
+      value: ratio(secondsOf(b), secondsOf(a)),
       target: 0.92,
       figures: `${perSecond(a)} against ${perSecond(b)} notes/s`,
     },
@@ -45,6 +45,6 @@ export async function measureTranscription(stage, { pairs }) {
       target: 0.92,
       figures: `${median(cpu(a)).toFixed(1)} against ${median(cpu(b)).toFixed(1)} s`,
     },
-    { what: '… / the engines alone', value: ratio(engines, wall(a)), figures: 'without ffmpeg and all else' },
+    { what: '… / the engines alone', value: ratio(engines, secondsOf(a)), figures: 'without ffmpeg and all else' },
   ];
 }

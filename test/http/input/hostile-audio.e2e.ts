@@ -170,8 +170,8 @@ describe('audio that is accepted, and bad', () => {
         () => oggOpus([randomBytes(1, 100)], { head: opusHead({ channels: 255, family: 255 }) }),
       ],
       ['an Opus of 0 channels', () => oggOpus([randomBytes(1, 100)], { head: opusHead({ channels: 0 }) })],
-      ['WebM with video and nothing to hear', webmWithoutAudio],
-      ['Ogg with video and nothing to hear', oggWithoutAudio],
+      ['WebM with video and no audio', webmWithoutAudio],
+      ['Ogg with video and no audio', oggWithoutAudio],
     ])('fails: %s', async (_, make) => {
       const end = await endOf(make());
       // Which of these an ffmpeg can make sound of is its own business, as long as it is an end.

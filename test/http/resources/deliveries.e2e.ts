@@ -30,13 +30,13 @@ const HEADERS_MS = 1500;
   providers: [{ provide: SENDER_OPTIONS, useValue: { headersMs: HEADERS_MS } }],
   exports: [SENDER_OPTIONS],
 })
-class ImpatientSender {}
+class ShortTimeoutSenderModule {}
 
-const impatience: Extension = { module: { module: ImpatientSender, global: true } };
+const shortTimeouts: Extension = { module: { module: ShortTimeoutSenderModule, global: true } };
 
 const receivers: { close(): Promise<void> }[] = [];
 
-const service = useService({ WEBHOOK_RETRY_SCHEDULE: SCHEDULE.join(',') }, { extensions: [impatience] });
+const service = useService({ WEBHOOK_RETRY_SCHEDULE: SCHEDULE.join(',') }, { extensions: [shortTimeouts] });
 
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));

@@ -484,10 +484,10 @@ describe('recordings', () => {
     });
 
     it('can be narrowed to a status, in the very moment in which it is reached (D19)', async () => {
-      const [waiting, heard, broken] = [await upload(client), await upload(client), await upload(client)];
-      await transcribe(service, heard);
+      const [waiting, transcribed, broken] = [await upload(client), await upload(client), await upload(client)];
+      await transcribe(service, transcribed);
       await fail(service, broken);
-      const expected = { processing: waiting, transcribed: heard, failed: broken };
+      const expected = { processing: waiting, transcribed, failed: broken };
 
       for (const [status, id] of Object.entries(expected)) {
         const { body } = await client.get(`${RECORDINGS}?status=${status}`).expect(200);
@@ -606,14 +606,14 @@ describe('recordings', () => {
     });
 
     it('shows what became of it: state, time, features, decoded length (D21, D22, D23)', async () => {
-      const [heard, broken] = [await upload(client), await upload(client)];
-      await transcribe(service, heard, { durationMs: 1234 });
+      const [transcribed, broken] = [await upload(client), await upload(client)];
+      await transcribe(service, transcribed, { durationMs: 1234 });
       await fail(service, broken);
 
-      expect((await client.get(`${RECORDINGS}/${heard}`).expect(200)).body).toStrictEqual({
+      expect((await client.get(`${RECORDINGS}/${transcribed}`).expect(200)).body).toStrictEqual({
         ...SINGLE_RECORDING,
         ...FRESH,
-        id: heard,
+        id: transcribed,
         status: 'transcribed',
         duration_seconds: 1.234,
         features: { speech_seconds: 0.1, no_speech: false },
@@ -682,11 +682,11 @@ describe('recordings', () => {
     });
 
     it('is 409 for a recording that has not failed', async () => {
-      const [waiting, heard] = [await upload(client), await upload(client)];
-      await transcribe(service, heard);
+      const [waiting, transcribed] = [await upload(client), await upload(client)];
+      await transcribe(service, transcribed);
 
       expectError(await client.post(`${RECORDINGS}/${waiting}/retry`), 'ConflictError');
-      expectError(await client.post(`${RECORDINGS}/${heard}/retry`), 'ConflictError');
+      expectError(await client.post(`${RECORDINGS}/${transcribed}/retry`), 'ConflictError');
     });
 
     it('succeeds once of several at the same time', async () => {

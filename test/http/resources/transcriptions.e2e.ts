@@ -151,7 +151,7 @@ describe('the real engine', () => {
     expect(times.at(-1)).toBeLessThanOrEqual(seconds);
   });
 
-  it('hears nothing in silence: transcribed, with an empty text and no word made up (D23)', async () => {
+  it('of silence has an empty text and no words (D23)', async () => {
     const { body: created } = await client.upload(silenceWav(2), { language: 'english' }).expect(201);
     const recording = await client.finished(created.id);
 

@@ -382,8 +382,8 @@ describe('webhooks', () => {
     it('is settled when the recording ends: those that are active and subscribed then', async () => {
       const [all, failed, disabled] = [await create(), await create({ events: ['recording.failed'] }), await create()];
       await client.put(`${HOOKS}/${disabled.id}`, { ...GOOD, status: 'disabled' }).expect(200);
-      const [heard, broken] = [await upload(client), await upload(client)];
-      await transcribe(service, heard);
+      const [transcribed, broken] = [await upload(client), await upload(client)];
+      await transcribe(service, transcribed);
       await fail(service, broken);
       await create();
 

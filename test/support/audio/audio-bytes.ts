@@ -116,7 +116,7 @@ export function silentWebm(seconds: number): Buffer {
   return Buffer.concat(parts);
 }
 
-/** WebM with a video track and one empty frame of it, and nothing to hear. */
+/** WebM with a video track of one empty frame, and no audio. */
 export function webmWithoutAudio(): Buffer {
   const track = hex('ae 93 d7 81 01 83 81 01 86 85 565f565038 e0 84 b0 81 10 ba 81 10');
   return Buffer.concat([webmHead(track), hex('1f43b675 01ffffffffffffff e7 81 00 a3 85 81 0000 80 00')]);

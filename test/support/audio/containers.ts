@@ -87,7 +87,7 @@ export function oggOpus(
 export const silentOgg = (seconds: number): Buffer =>
   oggOpus(Array.from({ length: Math.ceil(seconds / 0.12) }, () => SILENT_PACKET));
 
-/** A stream that begins like the video codec Theora, and a skeleton: nothing to hear. */
+/** A stream that begins like the video codec Theora, and a skeleton, and no audio. */
 export function oggWithoutAudio(): Buffer {
   const theora = Buffer.concat([Buffer.from('\x80theora\x03\x02\x01', 'latin1'), Buffer.alloc(32)]);
   const skeleton = Buffer.concat([Buffer.from('fishead\0\x03\0\0\0', 'latin1'), Buffer.alloc(52)]);

@@ -1,13 +1,13 @@
-/** Substitutions, insertions and deletions between what was said and what was heard, and how many words were said. */
+/** Substitutions, insertions and deletions between the expected and the actual text, and the number of expected words. */
 export interface WordErrors {
   errors: number;
   words: number;
 }
 
 /** Compares words only: case and punctuation do not count. */
-export function wordErrors(said: string, heard: string): WordErrors {
-  const reference = wordsOf(said);
-  const hypothesis = wordsOf(heard);
+export function wordErrors(expected: string, actual: string): WordErrors {
+  const reference = wordsOf(expected);
+  const hypothesis = wordsOf(actual);
   let row = hypothesis.map((_, i) => i + 1);
   reference.forEach((word, i) => {
     let diagonal = i;

@@ -31,7 +31,7 @@ interface Finding {
 }
 
 /** Most of a request's time is spent waiting for the database. */
-const LANES = 2;
+const CONCURRENCY = 2;
 
 /** Runs every operation as often as the others; the same seed makes the same requests. */
 export async function fuzz(
@@ -43,14 +43,14 @@ export async function fuzz(
   const report: FuzzReport = { counts, failures: [], requests: 0, wrong: 0 };
   const numRuns = Math.ceil(requests / operations.length);
   const waiting = [...operations.entries()];
-  const lane = async (): Promise<void> => {
+  const sendAll = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const [index, operation] = next;
       const failure = await fuzzOperation(operation, target, report, { seed: seed + index, numRuns });
       if (failure !== null) report.failures.push(failure);
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: CONCURRENCY }, sendAll));
   return report;
 }
 

@@ -25,7 +25,7 @@ export function violations(schema: Schema, value: unknown): string[] {
 }
 
 /**
- * The same as JSON Schema, with no room for keys beside those named: OpenAPI leaves an object open unless it says
+ * The same as JSON Schema, without additional keys: OpenAPI leaves an object open unless it says
  * otherwise, and D3 does not. `nullable` beside `allOf` is meant as generators of clients read it: or null.
  */
 function closed({ nullable, allOf, ...schema }: Schema): object {

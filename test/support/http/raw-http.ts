@@ -20,7 +20,7 @@ const ANSWER_MS = 20_000;
  * When the server ends its half, this one stays open: a server that wants to be rid of it must do more.
  */
 export class RawConnection {
-  /** Resolves when the connection is gone, whoever ended it, and says after how many milliseconds. */
+  /** Resolves when the connection has ended, on either side, with the milliseconds until then. */
   readonly closed: Promise<number>;
   private static readonly all = new Set<RawConnection>();
   private readonly opened = performance.now();

@@ -8,7 +8,7 @@ export const uniqueMarker = (kind: string): string => `${kind}-${randomBytes(9).
 /** What a service stands on while it is made to say too much. */
 export interface ExternalServices {
   environment: Record<string, string>;
-  /** What the engine hears in the note, when it is said so. */
+  /** The transcript that the engine returns, if given. */
   text?: string;
   /** Lets the next things go wrong that this external can. */
   failNext(): void;

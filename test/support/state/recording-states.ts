@@ -13,7 +13,7 @@ export interface TranscriptOptions {
   noSpeech?: boolean;
 }
 
-/** A tenth of a second, which no engine needs to hear. @returns the id. */
+/** Uploads a tenth of a second of silence. @returns the id. */
 export async function upload(client: ApiClient, fields: Record<string, string> = {}): Promise<string> {
   const { body } = await client.upload(silenceWav(0.1), fields).expect(201);
   return body.id as string;
