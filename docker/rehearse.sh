@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the steps of docker/Dockerfile where there is no Docker engine, in throw-away layers over this machine's own
+# Runs the steps of docker/Dockerfile where there is no Docker engine, in temporary layers over this machine's own
 # root folder, so that nothing of the machine changes. It must be Debian 12 with Node 20 (as node:20-bookworm-slim is),
 # and needs root, overlayfs, 2 GB of free memory and the network:
 #

@@ -10,7 +10,7 @@ import { ensureSystemPackages } from './lib/system-packages.mjs';
 import { Teardown } from './lib/teardown.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
 
-/** Test files that use a whole core for minutes. They run one at a time, beside all others, which mostly wait. */
+/** Test files that use a whole core for minutes. They run one at a time, in parallel with the others, which mostly wait. */
 const COMPUTING = 'hostile-audio|pocketsphinx-engine';
 const COMPUTING_ARGUMENTS = ['--maxWorkers=1', `--testPathPatterns=${COMPUTING}`];
 const WAITING_ARGUMENTS = ['--maxWorkers=3', `--testPathIgnorePatterns=${COMPUTING}`];
@@ -55,7 +55,7 @@ async function main() {
       () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], clean),
     ),
     runJest('e2e tests', 'e2e', { env, folder, args: WAITING_ARGUMENTS }),
-  ]).then((outcomes) => outcomes.flat());
+  ]).then((groups) => groups.flat());
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
   console.log(`\nAll of it took ${seconds(performance.now() - startedAt)}.`);
   return report(outcomes);

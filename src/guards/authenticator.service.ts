@@ -63,7 +63,7 @@ export class AuthenticatorService {
     const endUser = token === null ? null : await this.accessTokens.verify(token);
     if (token !== null && !endUser) return null;
     if (typeof key === 'string' && typeof secret === 'string') return { keyPair: { key, secret }, endUser };
-    // Half a key pair is refused, also beside a valid token.
+    // Half a key pair is refused, even with a valid token.
     return endUser && key === undefined && secret === undefined ? { keyPair: null, endUser } : null;
   }
 

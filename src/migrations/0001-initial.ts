@@ -93,7 +93,7 @@ const STATE_GUARD = `
     RETURN NEW;
   END $$`;
 
-/** Counts are kept twice: folded rows, and the deltas since. A reader adds both; see docs/decisions. */
+/** Counters and the deltas since they were last compacted. A reader adds both (docs/decisions/0004). */
 const counterTable = (table: string, key: string): string => `
   CREATE TABLE ${table} (
     ${key}

@@ -16,19 +16,19 @@ export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** The bytes as they arrived: a signature is over them, not over what a parser makes of them. */
+  /** The bytes as they arrived: the signature covers them. */
   body: Buffer;
   at: Date;
 }
 
-/** What a receiver does with a request. Without any of these it answers 200 at once, with an empty body. */
+/** How a receiver answers a request. By default: 200 at once, with an empty body. */
 export interface Answer {
   status?: number;
   headers?: Record<string, string>;
   delayMs?: number;
-  /** Bytes of body; `Infinity` never ends. */
+  /** Bytes of the body; `Infinity` never ends. */
   bodyBytes?: number;
-  /** Says nothing more: from the start, or after the headers. */
+  /** Stops sending: from the start, or after the headers. */
   hang?: 'headers' | 'body';
   /** Closes the connection instead of answering. */
   drop?: boolean;
@@ -38,11 +38,11 @@ type Script = (request: ReceivedRequest) => Answer;
 
 const BODY_CHUNK = Buffer.alloc(16_384, 'x');
 
-/** Somebody else's server, as far as the service is concerned: keeps what it gets and behaves as it is told. */
+/** A server that receives webhooks: it stores the requests and answers as configured. */
 export class WebhookReceiver {
   readonly requests: ReceivedRequest[] = [];
   private readonly queued: Answer[] = [];
-  private standing: Script = () => ({});
+  private defaultAnswer: Script = () => ({});
   private readonly waiting = new Set<() => void>();
 
   private constructor(
@@ -50,7 +50,7 @@ export class WebhookReceiver {
     private readonly host: string,
   ) {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      // A client that goes away in the middle is an ordinary guest here.
+      // A client may disconnect at any time.
       this.receive(request, response).catch(() => response.destroy());
     });
   }
@@ -70,7 +70,7 @@ export class WebhookReceiver {
     return `http://${this.host.includes(':') ? `[${this.host}]` : this.host}:${this.port}${path}`;
   }
 
-  /** Answers for the next requests, one each; what comes after them gets the standing answer. */
+  /** Answers for the next requests, one each; later requests get the default answer. */
   answerNext(...answers: Answer[]): this {
     this.queued.push(...answers);
     return this;
@@ -78,7 +78,7 @@ export class WebhookReceiver {
 
   /** The answer for every request that has none queued. */
   answerAlways(answer: Answer | Script): this {
-    this.standing = typeof answer === 'function' ? answer : () => answer;
+    this.defaultAnswer = typeof answer === 'function' ? answer : () => answer;
     return this;
   }
 
@@ -117,7 +117,7 @@ export class WebhookReceiver {
     const received = { method, path: url, headers, body, at };
     this.requests.push(received);
     for (const wake of this.waiting) wake();
-    await give(this.queued.shift() ?? this.standing(received), response);
+    await give(this.queued.shift() ?? this.defaultAnswer(received), response);
   }
 }
 
@@ -140,8 +140,8 @@ function* bodyChunks(bytes: number): Generator<Buffer> {
 const TOLERANCE_SECONDS = 300;
 
 /**
- * What is wrong with a delivery's signatures; an empty list when they are right. Written after the documentation for
- * receivers, without a look at the code that signs.
+ * What is wrong with a delivery's signatures; an empty list when they are right. Written from the documentation for
+ * receivers, independently of the code that signs.
  */
 export function signatureProblems(request: ReceivedRequest, secret: string): string[] {
   const header = (name: string) => String(request.headers[name]);
@@ -152,7 +152,7 @@ export function signatureProblems(request: ReceivedRequest, secret: string): str
 
   const [id, time] = [header('webhook-id'), header('webhook-timestamp')];
   const decoded = secret.startsWith('whsec_') ? Buffer.from(secret.substring(6), 'base64') : Buffer.alloc(0);
-  // Node decodes whatever it can: a secret that does not survive the way back was not base64.
+  // Node ignores invalid characters: a secret that encodes differently was not base64.
   const isBase64 = decoded.length > 0 && secret === `whsec_${decoded.toString('base64')}`;
   const message = Buffer.concat([Buffer.from(`${id}.${time}.`), request.body]);
   const standard = createHmac('sha256', isBase64 ? decoded : secret)

@@ -22,7 +22,7 @@ export function makeKeyPair(): KeyPair {
   return { key: `vnk_${randomBase62(KEY_CHARACTERS)}`, secret: `vns_${body}${checksum(body)}` };
 }
 
-/** Whether a pair can exist at all: a typo is told by its CRC-32, without a look-up. */
+/** Whether a pair can exist: its CRC-32 detects a typo without a look-up. */
 export function isWellFormed({ key, secret }: KeyPair): boolean {
   if (!KEY.test(key) || !SECRET.test(secret)) return false;
   const body = secret.slice('vns_'.length, -CHECKSUM_CHARACTERS);

@@ -22,7 +22,7 @@ export class Env {
   readonly secretKeyPrevious: string | null;
   /** Name of a registered object store. */
   readonly storageDriver: string;
-  /** Folder of the disk driver; with S3 it holds only the spool of uploads under way. */
+  /** Folder of the disk driver; with S3 it holds only the spool of uploads in progress. */
   readonly storageDir: string;
   readonly s3Endpoint: string | null;
   readonly s3Region: string;

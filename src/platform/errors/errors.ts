@@ -64,7 +64,7 @@ export class InvalidRequestError extends ApiError {
   }
 }
 
-/** Fields that a message names beside the first: a body may have thousands that are unknown. */
+/** Fields that a message names after the first: a body may have thousands of unknown fields. */
 const MAX_NAMED_FIELDS = 3;
 
 /** Reasons are predicates (`must be …`), or sentences that begin with a capital or a quotation mark. */

@@ -17,13 +17,13 @@ export class PageQuery {
   limit: number = 50;
 }
 
-/** What a service answers to a list: the items of one page, and how many there are on all pages. */
+/** What a service returns for a list: the items of one page, and the number of items on all pages. */
 export interface PageResult<Item> {
   items: Item[];
   total: number;
 }
 
-/** The seven fields that stand beside the collection in every page (docs/interface.md, Pages). */
+/** The seven fields of every page in addition to the collection (docs/interface.md, section 5). */
 export class PageFields {
   /** Path of this page. */
   @ApiProperty({ example: '/v1/recordings?page=0&limit=50' })

@@ -47,7 +47,7 @@ export function errorCode(error: unknown): string | undefined {
 
 /**
  * Runs `work` and turns an error of the file system (ENOSPC, EDQUOT, EROFS, EIO, EACCES …) into a
- * StorageUnavailableError: the disk is full, read-only, broken or not mounted, which an operator can mend.
+ * StorageUnavailableError: the disk is full, read-only, broken or not mounted, which an operator can repair.
  * Other errors pass unchanged.
  * @param doing for the message, such as `writing a spool file`
  */

@@ -125,7 +125,7 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
       const command = new GetObjectCommand({ Bucket: this.bucket, Key: key });
       const { Body: body, ContentLength: expected } = await this.client.send(command, { abortSignal });
       let received = 0;
-      // The client heeds the signal only until the headers of the answer have arrived.
+      // The client observes the signal only until the headers of the response have arrived.
       for await (const chunk of addAbortSignal(abortSignal, body as Readable) as AsyncIterable<Uint8Array>) {
         await copy.write(chunk);
         received += chunk.length;

@@ -18,7 +18,7 @@ import { addSuccessExamples, type Operation, type Response } from './openapi-exa
 type HeaderType = 'integer' | 'string';
 type Header = { description: string; required: true; schema: { type: HeaderType } };
 
-/** The envelope of every error; `success: false` stands beside `error` on 429. */
+/** The envelope of every error; on 429 it also has `success: false`. */
 const ERROR_SCHEMA = {
   type: 'object' as const,
   required: ['error'],

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** How long a client may go on sending after its answer. */
+/** Milliseconds that a client may keep sending after the response. */
 export const GRACE_MS = 1000;
 
 /**
- * For an answer that is sent before the body has arrived: the rest is read and dropped for a second, so that the
- * client can read the answer, and then the connection is ended. Without the reading the client would see a broken pipe,
- * without the end it could go on sending for ever.
+ * For a response that is sent before the body has arrived. The rest of the body is read and discarded for a second, then
+ * the connection is closed. Without the reading the client would see a broken pipe instead of the response. Without the
+ * close it could keep sending forever.
  */
 export function discardRemainingBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || request.destroyed) return;
   request.unpipe();
   request.resume();
-  // With the answer Node would also end the connection of a client that has asked for its end, and break its pipe.
+  // If the client sent `Connection: close`, Node would close the connection with the response.
   const isLast = !response.shouldKeepAlive;
   response.shouldKeepAlive = true;
   response.once('finish', () => {

@@ -11,10 +11,10 @@ import { preparedClasses } from './prepared-express.js';
 import { originForm } from './request-line.js';
 
 const SWEEP_MS = 50;
-/** A stop gives requests under way so long to end: one slow client must not keep a process from writing down its counts. */
+/** On shutdown requests in progress have this long to finish: a slow client must not delay the saving of counts. */
 const CLOSE_MS = 4000;
 
-/** Nest's Express adapter with limits that are set on purpose instead of inherited from Node. */
+/** Nest's Express adapter with explicit limits instead of Node's defaults. */
 export class BoundedExpressAdapter extends ExpressAdapter {
   constructor(private readonly env: Env) {
     super(strictExpress(env));
@@ -27,7 +27,7 @@ export class BoundedExpressAdapter extends ExpressAdapter {
       app(request as Request, response as Response);
     };
     const server = createServer({ ...this.limits(), ...preparedClasses(app) }, handle);
-    // An expectation that is unknown to us may be ignored (RFC 9110 §10.1.1); Node's own 417 has neither body nor headers.
+    // An unknown expectation may be ignored (RFC 9110 §10.1.1). Node's own 417 has neither body nor headers.
     server.on('checkExpectation', handle);
     server.maxConnections = 10_000;
     server.on('clientError', answerUnparsable);
@@ -35,8 +35,8 @@ export class BoundedExpressAdapter extends ExpressAdapter {
   }
 
   /**
-   * What handlers answer with is nearly always a plain object, and needs none of what Express looks into besides: its
-   * settings, ETags, conditional requests, the parts of a content type.
+   * Handlers return plain objects, which need none of Express's other checks: settings, ETags, conditional requests,
+   * parts of a content type.
    */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (!isPlain(body) || response.hasHeader('Content-Type')) return super.reply(response, body, statusCode);
@@ -47,7 +47,7 @@ export class BoundedExpressAdapter extends ExpressAdapter {
     return response.end(text);
   }
 
-  /** A connection that is busy when the stop begins falls idle later, and would then be kept alive for a minute. */
+  /** A connection that is busy when the shutdown begins becomes idle later, and would be kept alive for a minute. */
   override async close(): Promise<void> {
     const sweep = setInterval(() => this.httpServer.closeIdleConnections(), SWEEP_MS);
     const cut = setTimeout(() => this.httpServer.closeAllConnections(), CLOSE_MS);
@@ -63,11 +63,11 @@ export class BoundedExpressAdapter extends ExpressAdapter {
     const requestTimeout = this.env.uploadTimeoutSeconds * 1000;
     return {
       maxHeaderSize: 8192,
-      // Node refuses to wait longer for the headers than for the whole request.
+      // Node does not accept a longer time for the headers than for the whole request.
       headersTimeout: Math.min(10_000, requestTimeout),
       requestTimeout,
       keepAliveTimeout: 65_000,
-      // Node's own refusal has no body: `requireSoundness` stands in for it.
+      // Node's own 400 has no body; `validateRequestLine` answers instead.
       requireHostHeader: false,
       connectionsCheckingInterval: 1000,
     };
@@ -78,7 +78,7 @@ function isPlain(body: unknown): body is object {
   return typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
 }
 
-/** Set up before Nest adds its first layer: that makes Express's router, which reads its settings only once. */
+/** Set before Nest adds its first layer: that creates Express's router, which reads its settings only once. */
 function strictExpress(env: Env): Express {
   const app = express();
   app.set('trust proxy', env.trustProxy);
@@ -97,11 +97,11 @@ const PARSER_ERRORS: Record<string, [status: number, reason: string, message: st
 const NOT_HTTP: [number, string, string] = [400, 'Bad Request', 'The request is not valid HTTP/1.1.'];
 
 /**
- * What Node's parser refuses never becomes a request: it gets the error envelope, and the connection is closed (D6), for
- * good after a second, also where the client keeps its own half open.
+ * Answers what Node's parser refuses with the error envelope and closes the connection (D6): after a second also where
+ * the client keeps its own half open.
  */
 function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Answered already: what still arrives is no more parsable, and an end at once would take the answer from the client.
+  // Already answered. To destroy the socket now could lose the response.
   if (socket.writableEnded) return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

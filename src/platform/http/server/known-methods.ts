@@ -1,6 +1,6 @@
 import type { Express } from 'express';
 
-/** As much of Express's router as is asked here; the fields are those of the package `router` 2. */
+/** The part of Express's router that is read here: fields of the package `router` 2. */
 interface Layer {
   match(path: string): boolean;
   route?: { path: string | string[]; methods: Record<string, boolean> };

@@ -2,9 +2,9 @@ import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
 /**
- * Classes for the HTTP server of an Express app, whose objects are born as what Express would make of them. Express
- * sets the prototype of every request and response it is given, after which V8 no longer optimises what is done with
- * them; setting the prototype that an object has already costs nothing. Everything that Express does stays as it is.
+ * Request and response classes for the HTTP server of an Express app that already have Express's prototypes. Express
+ * sets the prototype of every request and response, after which V8 no longer optimises these objects. Setting the
+ * prototype that an object already has costs nothing. Express itself works as before.
  */
 export function preparedClasses(app: Express): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
   return {
@@ -13,7 +13,7 @@ export function preparedClasses(app: Express): Pick<ServerOptions, 'IncomingMess
   };
 }
 
-/** Node's two classes are functions of the old kind, which can be called on an object of another prototype. */
+/** Node's two classes are plain functions, which can be called on an object with another prototype. */
 function bornAs<Class extends typeof IncomingMessage | typeof ServerResponse>(base: Class, prototype: object): Class {
   const construct = base as unknown as (this: object, ...args: unknown[]) => void;
   function Prepared(this: object, ...args: unknown[]): void {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Keeps a client's own id when it is a plain one, and says it in the answer. */
+/** Keeps the id of the client if it has the allowed form, and sends it in the response. */
 export function assignRequestId(request: IncomingMessage, response: ServerResponse): void {
   const given = request.headers['x-request-id'];
   const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 
-/** Helmet's headers. It is asked once and not with every request: what it says is always the same. */
+/** Helmet's headers, computed once, because they are the same for every request. */
 export function securityHeaders(): (request: Request, response: Response, next: NextFunction) => void {
   const headers = new Map<string, string>();
   const noted = {
