@@ -108,9 +108,9 @@ export function IsListOf(values: readonly string[], noun: string): PropertyDecor
 const anyOf = (values: readonly string[]): string =>
   values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;
 
-/** Only plain words are repeated to the client: class-validator would fill in whatever `$value` stands in a message. */
+/** Repeats only what reads like a misspelt word: another text may be a secret that was sent in the wrong field. */
 const shown = (value: unknown): string =>
-  typeof value === 'string' && /^[\w .:-]{1,64}$/.test(value) ? `"${value}"` : 'An item of the list';
+  typeof value === 'string' && /^[a-z]{1,20}([._: -][a-z]{1,20}){0,3}$/i.test(value) ? `"${value}"` : 'An item of the list';
 
 /** A query parameter that is a UTC day that exists, `YYYY-MM-DD`. */
 export function IsDay(): PropertyDecorator {
