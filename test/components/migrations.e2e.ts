@@ -11,7 +11,7 @@ import { Delivery } from '../../src/modules/webhooks/deliveries/delivery.entity.
 import { EventSequence } from '../../src/modules/webhooks/events/event-sequence.entity.js';
 import { WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
 import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
-import { ObjectRemoval } from '../../src/platform/storage/object-removal.entity.js';
+import { ObjectRemoval } from '../../src/platform/storage/removals/object-removal.entity.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import { migrationDataSource } from '../../src/platform/database/data-source.js';
 import { snakeCase } from '../../src/platform/database/snake-case.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import request, { type Response } from 'supertest';
-import { ObjectRemovalsService } from '../../src/platform/storage/object-removals.service.js';
+import { ObjectRemovalsService } from '../../src/platform/storage/removals/object-removals.service.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { Spool } from '../../src/platform/storage/spool.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';

@@ -1,6 +1,6 @@
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
 import { insertParts, selectList } from '../../platform/database/entity-columns.js';
-import { claimReservedObject } from '../../platform/storage/object-removals.queries.js';
+import { claimReservedObject } from '../../platform/storage/removals/object-removals.queries.js';
 import { Recording } from './recording.entity.js';
 import { COUNT_ACCEPTED } from './usage-counters/usage-counters.queries.js';
 

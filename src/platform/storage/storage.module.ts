@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../config/env.js';
-import { ObjectRemoval } from './object-removal.entity.js';
-import { ObjectRemovalsService } from './object-removals.service.js';
+import { ObjectRemoval } from './removals/object-removal.entity.js';
+import { ObjectRemovalsService } from './removals/object-removals.service.js';
 import { ObjectStore, type ObjectStoreDefinition } from './object-store.js';
 import { Spool } from './spool.js';
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -85,7 +86,7 @@ export async function admin(environment: TestEnvironment, ...args: string[]): Pr
 
 /** A new account, made as an operator makes one. @param options such as `--plan pro` */
 export async function newAccount(environment: TestEnvironment, url: string, ...options: string[]): Promise<ApiClient> {
-  const fields = ['--name', 'Test', '--email', 'test@example.com'];
+  const fields = ['--name', 'Test', '--email', `test-${randomUUID()}@example.com`];
   const made = (await admin(environment, 'account:create', ...fields, ...options)) as unknown as {
     account: { id: string };
     api_key: string;

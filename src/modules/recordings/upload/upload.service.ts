@@ -6,7 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { ConflictError, InvalidRequestError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
-import { ObjectRemovalsService } from '../../../platform/storage/object-removals.service.js';
+import { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { detectFormat } from '../audio/formats/audio-format.js';
 import { FileWindow } from '../audio/formats/file-window.js';

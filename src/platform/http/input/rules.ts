@@ -110,7 +110,9 @@ const anyOf = (values: readonly string[]): string =>
 
 /** Repeats only what reads like a misspelt word: another text may be a secret that was sent in the wrong field. */
 const shown = (value: unknown): string =>
-  typeof value === 'string' && /^[a-z]{1,20}([._: -][a-z]{1,20}){0,3}$/i.test(value) ? `"${value}"` : 'An item of the list';
+  typeof value === 'string' && /^[a-z]{1,20}([._: -][a-z]{1,20}){0,3}$/i.test(value)
+    ? `"${value}"`
+    : 'An item of the list';
 
 /** A query parameter that is a UTC day that exists, `YYYY-MM-DD`. */
 export function IsDay(): PropertyDecorator {

@@ -1,4 +1,4 @@
-import type { SqlRunner } from '../database/database.service.js';
+import type { SqlRunner } from '../../database/database.service.js';
 import { ObjectReservationBatch } from './object-reservation-batch.js';
 
 /** Answers a statement when the test says so. */

@@ -1,4 +1,4 @@
-import type { SqlRunner, Tx } from '../database/database.service.js';
+import type { SqlRunner, Tx } from '../../database/database.service.js';
 import type { ObjectRemoval } from './object-removal.entity.js';
 
 /** Puts objects on the list, to be removed after `seconds`. SQL, because many keys go in as one parameter. */

@@ -1,12 +1,12 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { DatabaseService, type Tx } from '../database/database.service.js';
-import { ReconcilerService } from '../queue/reconciler.service.js';
+import { DatabaseService, type Tx } from '../../database/database.service.js';
+import { ReconcilerService } from '../../queue/reconciler.service.js';
 import { ObjectRemoval } from './object-removal.entity.js';
 import { lockDueRemoval, selectDueRemovals } from './object-removals.queries.js';
 import { ObjectReservationBatch } from './object-reservation-batch.js';
-import { ObjectStore } from './object-store.js';
+import { ObjectStore } from '../object-store.js';
 
 /** Objects that one round of the reconciler removes. */
 const BATCH = 200;
