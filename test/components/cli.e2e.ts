@@ -77,7 +77,7 @@ describe('the command line (D30)', () => {
     expect(said.stdout).toContain('Store the secret now: it is shown only once.');
   });
 
-  it('account:create refuses an e-mail address that an account has, unless it is told to accept it', async () => {
+  it('account:create refuses an e-mail address that an account has, unless --allow-duplicate-email is given', async () => {
     const args = ['account:create', '--name', 'Twice', '--email'];
     const { account } = await json(...args, 'twice@example.com');
 
@@ -178,7 +178,7 @@ describe('the command line (D30)', () => {
     expect(body).toMatchObject({ name: 'Phone', expires_at: IN_A_YEAR.slice(0, 19) });
   });
 
-  it('key:revoke ends a key at once, the last one of an account, too, and says how it stands (D12)', async () => {
+  it('key:revoke revokes a key at once, also the last one of an account, and prints its status (D12)', async () => {
     const client = await service.account();
     await client.get('/v1/account').expect(200);
     const revoked = await json('key:revoke', '--key', client.credentials.id);
@@ -225,7 +225,7 @@ describe('the command line (D30)', () => {
     });
   });
 
-  describe('tells what goes wrong on standard error, with exit code 1', () => {
+  describe('prints errors to standard error, with exit code 1', () => {
     const nobody = randomUUID();
     const named = ['--name', 'x', '--email', 'a@b.co'];
     const limits = ['--plan', 'enterprise', '--rate-limit', '9', '--burst-limit', '8'];

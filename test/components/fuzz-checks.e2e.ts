@@ -136,7 +136,7 @@ describe('the judgement on a request', () => {
     expect(flawsOf(operation, plan).reasons.length > 0).toBe(isWrong);
   });
 
-  it('knows the only right answer to bad credentials and to rows of others', () => {
+  it('expects 401 without credentials, 403 with an access token and 404 for rows of other accounts', () => {
     expect(flawsOf(LIST, { ...PLAN, credentials: 'none' }).statuses).toEqual([401]);
     expect(flawsOf(LIST, { ...PLAN, credentials: 'token' }).statuses).toEqual([403]);
     expect(flawsOf(DELETE, { ...PLAN, ids: { webhook_id: { kind: 'foreign' } } }).statuses).toEqual([404]);

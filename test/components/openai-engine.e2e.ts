@@ -301,7 +301,7 @@ describe('the OpenAI engine', () => {
     );
   });
 
-  it('says so when there is no server', async () => {
+  it('reports that there is no server', async () => {
     const engine = engineFor({ baseUrl: `http://127.0.0.1:${await freePort()}/v1` });
     const error = await failure(transcribe(engine));
     expect(error).toBeInstanceOf(EngineError);
@@ -327,7 +327,7 @@ describe('the OpenAI engine', () => {
       expect(await engineFor({ apiKey: null }).problem()).toContain('set OPENAI_API_KEY');
     });
 
-    it('a problem with the hosted service without a key, and asks nobody', async () => {
+    it('a problem with the hosted service without a key, and sends no request', async () => {
       expect(await engineFor({ baseUrl: null, apiKey: null }).problem()).toContain('set OPENAI_API_KEY');
     });
 

@@ -187,7 +187,7 @@ describe('the end of a run', () => {
     expect(await processing.finish(lease, TRANSCRIBED)).toBe(true);
   });
 
-  it('races a delete: an event or none, and nothing else stays behind (D24)', async () => {
+  it('concurrent with a delete: one event or none, and nothing else stays behind (D24)', async () => {
     const before = await uploadState(api, environment);
     const outcomes: number[] = [];
     for (let round = 0; round < 12; round++) {
@@ -225,7 +225,7 @@ describe('the table itself refuses invalid changes', () => {
     await expect(set(id, change)).rejects.toThrow(`is ${outcome.status}: its status cannot become`);
   });
 
-  it('failed → processing as the next run is the one way back', async () => {
+  it('a failed recording can only become processing, as the next run', async () => {
     const id = await uploaded();
     await processing.finish(await claimed(id), FAILED);
     await set(id, `${TO_PROCESSING}, run = run + 1`);

@@ -92,7 +92,7 @@ describe('objects in S3', () => {
     expect(s3.objects.size).toBe(0);
   });
 
-  it('tells a missing object from a missing bucket', async () => {
+  it('distinguishes a missing object from a missing bucket', async () => {
     await expect(store.withFile(KEY, read)).rejects.toThrow(ObjectNotFoundError);
     const other = await open({ bucket: 'other' });
     await expect(other.withFile(KEY, read)).rejects.toThrow(StorageUnavailableError);
@@ -113,7 +113,7 @@ describe('objects in S3', () => {
     expect(s3.requests).toHaveLength(3);
   });
 
-  it('does not repeat what is refused, and never tells the secret', async () => {
+  it('does not repeat what is refused, and never shows the secret', async () => {
     s3.meet('refused');
     const refusal = store.put(KEY, await upload());
     await expect(refusal).rejects.toThrow(/^S3, storing: 403 AccessDenied(?!.*test-secret-key)/);
@@ -134,7 +134,7 @@ describe('objects in S3', () => {
     expect(await spooled()).toEqual([]);
   });
 
-  it('says so when there is no server', async () => {
+  it('reports that there is no server', async () => {
     const nowhere = await open({ endpoint: 'http://127.0.0.1:1' });
     await expect(nowhere.put(KEY, await upload())).rejects.toThrow(StorageUnavailableError);
     await expect(nowhere.check()).rejects.toThrow(/ECONNREFUSED/);

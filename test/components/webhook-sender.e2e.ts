@@ -434,7 +434,7 @@ describe('a receiver with TLS', () => {
     expect(asked).toEqual(['hooks.example.com', 'other.example.com']);
   });
 
-  it('gets nothing when nobody vouches for its certificate', async () => {
+  it('gets nothing when its certificate is not trusted', async () => {
     expect(await post(`https://hooks.example.com:${port}/`, sender)).toMatchObject({
       status: null,
       error: 'the TLS certificate is self-signed',

@@ -94,7 +94,7 @@ describe('what a process remembers of credentials', () => {
     }
   });
 
-  it('is out of date everywhere by the time a change is answered that could not be told to Redis', async () => {
+  it('is out of date everywhere when a change is answered that could not be written to Redis', async () => {
     const { owner, guest } = await knownKey();
     await proxy.cut();
     try {

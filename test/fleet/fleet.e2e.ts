@@ -97,7 +97,7 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     await receiver.close();
   });
 
-  it('do not wait for a worker that is frozen for longer than its lease; what it wakes up with is thrown away', async () => {
+  it('do not wait for a worker that is frozen for longer than its lease; its late result is discarded', async () => {
     const client = await newClient();
     const [frozen, leaving] = workers as [ServiceProcess, ServiceProcess];
     await leaving.end('SIGTERM');

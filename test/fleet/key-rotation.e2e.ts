@@ -233,7 +233,7 @@ describe('rotating SECRET_KEY', () => {
   describe('with the new key alone', () => {
     beforeAll(() => restart(NEW));
 
-    it('keys used since are good, deliveries are signed as before, and the rest is 401', async () => {
+    it('keys used since are valid, deliveries are signed as before, and other keys are 401', async () => {
       await ask(used).expect(200);
       await expectSignedDelivery();
       expectError(await ask(unused), 'AuthenticationError');
@@ -270,7 +270,7 @@ describe('rotating SECRET_KEY', () => {
     });
   });
 
-  it('with SECRET_KEY_PREVIOUS back, a key that was locked out is good again, and the old one can go', async () => {
+  it('with SECRET_KEY_PREVIOUS set again, a key that was refused is valid again, and the old one can be removed', async () => {
     await restart(BOTH);
     await ask(unused).expect(200);
     await eventually(async () => (await hashOf(unused)).startsWith(`${keyId()}.`));

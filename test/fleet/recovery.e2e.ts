@@ -184,7 +184,7 @@ describe('Postgres goes, and comes back', () => {
     await request(service.url).get('/health/ready').expect(200);
   });
 
-  it('a process whose every session is ended, also in the middle of requests, lives on and answers 200 or 503', async () => {
+  it('a process whose sessions are all ended, also during requests, keeps running and answers 200 or 503', async () => {
     const both = await startProcess('api,worker');
     const admin = await postgres();
     const client = await newAccount(environment, both.url, '--plan', 'enterprise');
@@ -210,7 +210,7 @@ describe('Postgres goes, and comes back', () => {
     expect((await both.end('SIGTERM')).code).toBe(0);
   });
 
-  it('a note that is being transcribed is not begun anew: its result is written down when Postgres is back', async () => {
+  it('a recording that is being transcribed is not started again: its result is saved when Postgres is back', async () => {
     const proxy = await proxyTo('DATABASE_URL');
     const desk = await start({ ROLES: 'api' });
     await startProcess('worker', { DATABASE_URL: proxy.url });
@@ -287,7 +287,7 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
     service.database.query('UPDATE object_removals SET remove_after = now() WHERE object_key = $1', [key]);
   const objects = async () => (await uploadState(service, environment)).objects;
 
-  it('an object whose upload was never committed goes when its reservation has run out, and not before', async () => {
+  it('an object whose upload was never committed is removed when its reservation has expired, and not before', async () => {
     const key = keyOf('01900000-0000-7000-8000-000000000001');
     await service.app.get(ObjectRemovalsService).reserve(key);
     await store(key);
@@ -299,7 +299,7 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
     await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
   });
 
-  it('a reservation whose object was never written goes as well', async () => {
+  it('a reservation whose object was never written is removed too', async () => {
     const key = keyOf('01900000-0000-7000-8000-000000000002');
     await service.app.get(ObjectRemovalsService).reserve(key);
     await setDue(key);
@@ -319,7 +319,7 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
     await eventually(async () => !(await objects()).includes(key as string));
   });
 
-  it('without its storage the service answers uploads with 503 and keeps nothing of them; then it goes on', async () => {
+  it('without its storage the service answers uploads with 503 and keeps nothing of them; then it continues', async () => {
     const before = await uploadState(service, environment);
     const folder = join(environment.variables.STORAGE_DIR as string, 'objects');
     const away = join(tmpdir(), `away-${client.accountId}`);
@@ -338,7 +338,7 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
 });
 
 describe('deliveries', () => {
-  it('that nobody rang for are found: their rings were lost with Redis', async () => {
+  it('whose jobs were lost with Redis are found', async () => {
     const desk = await start({ ROLES: 'api' });
     const owner = await desk.account();
     const receiver = await WebhookReceiver.listen();

@@ -158,7 +158,7 @@ describe('SIGTERM', () => {
     expect(await uploadState(service, environment)).toEqual({ ...before, spooled });
   });
 
-  it('waits for a delivery that is under way, and writes down what came of it', async () => {
+  it('waits for a delivery in progress, and records its outcome', async () => {
     const receiver = await WebhookReceiver.listen();
     receiver.answerAlways({ delayMs: 1500 });
     const worker = await start('worker');
@@ -176,7 +176,7 @@ describe('SIGTERM', () => {
     await receiver.close();
   });
 
-  it('gives back untried a delivery whose receiver hangs', async () => {
+  it('releases a delivery whose receiver does not answer, without counting the attempt', async () => {
     const receiver = await WebhookReceiver.listen();
     receiver.answerAlways({ hang: 'headers' });
     const worker = await start('worker');

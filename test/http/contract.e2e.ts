@@ -17,7 +17,7 @@ describe('the contract: exactly these keys (D3)', () => {
     client = await service.account();
   });
 
-  it('is laid down for every operation that the application routes', () => {
+  it('is defined for every operation that the application routes', () => {
     expect(OPERATIONS.map(nameOf).toSorted()).toEqual(routesOf(service.app).toSorted());
   });
 

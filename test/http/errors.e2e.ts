@@ -239,7 +239,7 @@ describe('errors', () => {
       expectError(await weak.get('/v1/account'), 'AccountSuspendedError');
     });
 
-    it('credentials before the account: a suspended one is told to nobody else', async () => {
+    it('credentials before the account: without valid credentials nobody learns that it is suspended', async () => {
       await suspend(client);
       const headers = { ...client.headers, 'X-Service-API-Secret': 'vns_wrong', ...stranger().headers };
 
@@ -258,7 +258,7 @@ describe('errors', () => {
       expectError(await call(client, operation, NOBODY), 'AccountSuspendedError');
     });
 
-    it('end when the operator says so, and nothing is lost', async () => {
+    it('are accepted again when the operator reactivates it, and nothing is lost', async () => {
       const { body } = await client.upload(silenceWav(0.1)).expect(201);
       await suspend(client);
       await client.get(body.uri).expect(403);
@@ -344,7 +344,7 @@ describe('errors', () => {
     });
   });
 
-  it('guessing from one address ends in 429, while good credentials from there are let in (D6)', async () => {
+  it('guessing from one address ends in 429, while valid credentials from there are accepted (D6)', async () => {
     const { headers } = stranger();
     const guess = () => request(service.url).get('/v1/account').set(headers);
     const answers = await Promise.all(Array.from({ length: 130 }, guess));
@@ -356,7 +356,7 @@ describe('errors', () => {
     await guess().set(client.headers).expect(200);
   });
 
-  it('good credentials are 503 and never 401 while Postgres is out of reach, bad ones are 401 (D14)', async () => {
+  it('valid credentials are 503 and never 401 while Postgres is unavailable, invalid ones are 401 (D14)', async () => {
     await postgres.cut();
     const answers = await Promise.all([client.get('/v1/account'), client.get(KEYS), client.upload(silenceWav(0.1))]);
     for (const answer of answers) {

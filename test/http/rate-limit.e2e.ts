@@ -228,7 +228,7 @@ describe('D6: every authenticated request takes one token, whatever its outcome'
     }
   });
 
-  it('500 shows them also when it comes before anybody is known', async () => {
+  it('500 shows them also when it comes before authentication', async () => {
     const client = await service.account('free');
     await service.database.query('ALTER TABLE api_keys RENAME TO api_keys_gone');
     try {
@@ -278,7 +278,7 @@ describe('D6: requests that fail authentication take from a bucket of their addr
     expect(limitOf(response)).toEqual({ limit: '10', remaining: '9' });
   });
 
-  it('every way to fail takes one: nothing, half a pair, another’s secret, a revoked key, a bad token', async () => {
+  it('every failed authentication takes one: nothing, half a pair, the secret of another key, a revoked key, an invalid token', async () => {
     const address = freshAddress();
     const [client, other] = [await service.account('free'), await service.account('free')];
     const revoked = await service.key(client, ['account:read']);

@@ -49,7 +49,7 @@ describe('scopes (D10)', () => {
     owner = await service.account();
   });
 
-  it('are told for every operation that the application routes, and for no other', () => {
+  it('are listed for every operation that the application routes, and for no other', () => {
     expect(OPERATIONS.map(nameOf).toSorted()).toEqual(routesOf(service.app).toSorted());
   });
 

@@ -32,7 +32,7 @@ describe('isWellFormed (D9)', () => {
     for (let i = 0; i < 200; i++) expect(isWellFormed(makeKeyPair())).toBe(true);
   });
 
-  it('tells a typo in the secret without a look-up: any one character changed', () => {
+  it('detects a typo in the secret without a look-up: any one character changed', () => {
     const { key, secret } = makeKeyPair();
     for (let i = 4; i < secret.length; i++) {
       for (const other of [...BASE62].filter((character) => character !== secret[i])) {

@@ -52,7 +52,7 @@ describe('SecretRehashService', () => {
     expect(writes).toHaveLength(4);
   });
 
-  it('outlives a write that fails, and tries again at the next use', async () => {
+  it('survives a write that fails, and tries again at the next use', async () => {
     rehash.schedule(keyOf('a'), 'a');
     rehash.schedule(keyOf('b'), 'b');
     writes[0]?.end(new Error('no connection'));

@@ -81,13 +81,13 @@ describe('Secrets: encryption (D29)', () => {
     expect(() => ours.decrypt(damaged, 'row')).toThrow();
   });
 
-  it('says so when a text was made under another SECRET_KEY', () => {
+  it('throws when a text was encrypted under another SECRET_KEY', () => {
     expect(() => theirs.decrypt(ours.encrypt('whsec_1', 'row'), 'row')).toThrow('encrypted under another SECRET_KEY');
   });
 });
 
 describe('Secrets: keys', () => {
-  it('derives a key of its own for tokens', () => {
+  it('derives a separate key for tokens', () => {
     expect(ours.tokenKey).toHaveLength(32);
     expect(ours.tokenKey.equals(theirs.tokenKey)).toBe(false);
     expect(ours.tokenKey.toString('base64url')).not.toBe(ours.hash('').split('.')[1]);
@@ -116,7 +116,7 @@ describe('Secrets: rotation', () => {
     expect(ours.matches('vns_1', rotated.hash('vns_1'))).toBe(false);
   });
 
-  it('tells what was made under which key', () => {
+  it('identifies the key of a hash or ciphertext', () => {
     const sealed = (secrets: SecretsService) => [secrets.hash('vns_1'), secrets.encrypt('whsec_1', 'row')];
     const told = (texts: string[]) => texts.map((made) => rotated.madeUnder(made));
     expect(told(sealed(rotated))).toEqual(['current', 'current']);
@@ -131,7 +131,7 @@ describe('Secrets: rotation', () => {
     expect(rotated.matches('vns_1', `${rotated.keyId}.${mac}`)).toBe(false);
   });
 
-  it('finds the key of a token by the id that it names, and takes its own where it names none that is known', () => {
+  it('finds the key of a token by its key id, and uses the current key if the id is unknown', () => {
     expect(rotated.tokenKeyOf(ours.keyId).equals(ours.tokenKey)).toBe(true);
     for (const keyId of [rotated.keyId, theirs.keyId, undefined, '']) {
       expect(rotated.tokenKeyOf(keyId).equals(rotated.tokenKey)).toBe(true);

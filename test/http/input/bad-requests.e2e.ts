@@ -159,7 +159,7 @@ describe('a bad request is refused, and changes nothing', () => {
       await expectNoConnections(service, 4000);
     });
 
-    it('breaks the connection of a client that goes on sending headers, once it could read the answer', async () => {
+    it('closes the connection of a client that keeps sending headers, after it could read the response', async () => {
       const connection = await RawConnection.open(service.url);
       await connection.send('GET /v1/account HTTP/1.1\r\nHost: a\r\nX-A: ');
       const flood = connection.flood(Buffer.alloc(4096, 'a'), 5);
@@ -636,7 +636,7 @@ describe('a client that takes its time', () => {
     client = await service.account();
   });
 
-  it('has ten seconds for its headers and five minutes for all, if nobody says otherwise', async () => {
+  it('has ten seconds for its headers and five minutes in total by default', async () => {
     const other = await startService(environment, { ROLES: 'api' });
     const { headersTimeout, requestTimeout } = other.app.getHttpServer();
     expect({ headersTimeout, requestTimeout }).toEqual({ headersTimeout: 10_000, requestTimeout: 300_000 });
@@ -676,7 +676,7 @@ describe('a client that takes its time', () => {
     connection.destroy();
   });
 
-  it('is ended when it drips a body that nobody asked for', async () => {
+  it('is ended when it sends an unneeded body slowly', async () => {
     const connection = await RawConnection.open(service.url);
     await connection.send(requestOf('GET', '/v1/account', ['Content-Length', 1_000_000]));
     expect((await connection.answer(2000)).status).toBe(200);

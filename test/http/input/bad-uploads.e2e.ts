@@ -86,7 +86,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       expectInvalid(await upload(body()), field);
     });
 
-    it('never drops a field whose character set is not known', async () => {
+    it('never drops a field with an unknown character set', async () => {
       const lines = ['Content-Disposition: form-data; name="custom_tags"', 'Content-Type: text/plain; charset=x-none'];
       const answer = await upload(form(part(lines, '{"a":"b"}'), filePart(NOTE)));
       // The parser reads it as UTF-8 when Jest has translated it, and gives up on it otherwise.
@@ -145,7 +145,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       },
     );
 
-    it('takes an upload of a client that waits to be told to continue, and tells it at once when it need not', async () => {
+    it('accepts an upload of a client that waits for 100 Continue, and refuses at once where it can', async () => {
       const body = form(filePart(NOTE));
       const connection = await RawConnection.open(service.url);
       await connection.send(uploadHead(byLength(body.length), FORM_TYPE, [['Expect', '100-continue']]));

@@ -13,7 +13,7 @@ jest.setTimeout(120_000 + REQUESTS * 200);
 
 const operations = operationsOf(readDocument());
 
-describe('every operation of openapi.json, with requests right and wrong', () => {
+describe('every operation of openapi.json, with valid and invalid requests', () => {
   // Without a worker nothing is sent to a webhook, and a recording stays in the state it was brought to.
   const service = useService({ ROLES: 'api' });
 

@@ -56,7 +56,7 @@ interface End {
   run: number;
 }
 
-describe('audio that is accepted, and bad', () => {
+describe('invalid audio that is accepted', () => {
   let client: ApiClient;
 
   const service = useService();

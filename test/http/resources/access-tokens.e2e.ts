@@ -87,7 +87,7 @@ describe('access tokens (D15)', () => {
   });
 
   describe('upload', () => {
-    it('is let in by a token alone, whose identity becomes user_id', async () => {
+    it('is accepted with a token alone, whose identity becomes user_id', async () => {
       const answer = await uploadWith(bearer(await tokenFor('user-42'))).expect(201);
 
       expect(answer.body).toStrictEqual({
@@ -137,7 +137,7 @@ describe('access tokens (D15)', () => {
       expectError(answer, 'AuthenticationError');
     });
 
-    it('is 401 when one of the two is no good', async () => {
+    it('is 401 when one of the two is invalid', async () => {
       const token = await tokenFor('user-42');
       const wrongPair = { ...client.headers, 'X-Service-API-Secret': 'vns_wrong' };
 
@@ -185,7 +185,7 @@ describe('access tokens (D15)', () => {
     });
   });
 
-  describe('a token that is no good is 401', () => {
+  describe('an invalid token is 401', () => {
     const now = () => Math.floor(Date.now() / 1000);
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 
@@ -227,7 +227,7 @@ describe('access tokens (D15)', () => {
       ['with a number as identity', () => signed({ identity: 42 })],
     ];
 
-    it('while the same with nothing changed is good', async () => {
+    it('while the unchanged token is valid', async () => {
       await uploadWith(bearer(await signed({}))).expect(201);
     });
 

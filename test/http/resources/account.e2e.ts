@@ -127,7 +127,7 @@ describe('account', () => {
       });
     });
 
-    it('is the account’s own', async () => {
+    it('counts only the recordings of the account', async () => {
       await upload(await service.account());
 
       expect((await usage()).current_month).toEqual(NOTHING);

@@ -142,7 +142,7 @@ describe('API keys', () => {
       expect((await client.get(KEYS)).body.total).toBe(1);
     });
 
-    it('names all that is wrong, the first one apart (2001)', async () => {
+    it('names all errors, with the first one in details (2001)', async () => {
       const answer = await client.post(KEYS, { nmae: 'A key', scopes: [], expires_at: '' });
 
       expectInvalid(answer, 'nmae', /not a field/, ['nmae', 'name', 'scopes', 'expires_at']);

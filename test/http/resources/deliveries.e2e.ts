@@ -492,7 +492,7 @@ describe('D29: disabled and deleted webhooks', () => {
     expect(await deadlocks()).toBe(before);
   });
 
-  it('failures and successes written down while it is changed or deleted never end in a deadlock', async () => {
+  it('failures and successes recorded while it is changed or deleted never deadlock', async () => {
     const before = await deadlocks();
     for (let round = 0; round < 6; round++) {
       const [client, receiver] = [await service.account(), await newReceiver()];
@@ -511,7 +511,7 @@ describe('D29: disabled and deleted webhooks', () => {
     expect(await deadlocks()).toBe(before);
   });
 
-  it('deliveries that somebody holds keep nobody else from being written down', async () => {
+  it('locked deliveries do not delay the recording of others', async () => {
     const [client, other, receiver] = [await service.account(), await service.account(), await newReceiver()];
     receiver.answerAlways({ delayMs: 200 });
     const [{ id: held }, { id: free }] = [await hook(client, receiver.url('/held')), await hook(other, receiver.url())];

@@ -171,7 +171,7 @@ describe('recordings', () => {
       expectError(many, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
     });
 
-    it('outlives clients that go away before, while and after it looks at them', async () => {
+    it('survives clients that disconnect before, during and after it reads the upload', async () => {
       const before = await uploadState(service, environment);
       const text = form(filePart(NOTE));
       const opening = head('POST', RECORDINGS, [
@@ -588,7 +588,7 @@ describe('recordings', () => {
       expectInvalid(await client.get(`${RECORDINGS}/${id}?expand=1`), 'expand');
     });
 
-    it('gives everybody their own, however many ask at once', async () => {
+    it('gives each account its own recordings under concurrency', async () => {
       const others = await Promise.all([service.account(), service.account()]);
       const askers = await Promise.all([client, ...others].map(async (asker) => ({ asker, own: await upload(asker) })));
       const questions = Array.from({ length: 120 }, (_, i) => {

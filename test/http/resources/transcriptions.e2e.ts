@@ -164,7 +164,7 @@ describe('the real engine', () => {
     expect(body).toMatchObject({ text: '', words: '[]', confidence: 0, language: 'english' });
   });
 
-  it('fails a recording in a language that it does not speak, and says so (D20, D26)', async () => {
+  it('fails a recording in a language that it does not support, with the reason (D20, D26)', async () => {
     const { body: created } = await client.upload(silenceWav(1), { language: 'German' }).expect(201);
     const recording = await client.finished(created.id);
 

@@ -109,7 +109,7 @@ describe('webhooks', () => {
       expect((await storedSecret(created.id)).plain).toBe(secret);
     });
 
-    it('names every wrong field: a bad url beside a bad event type', async () => {
+    it('names every wrong field: an invalid url and an unknown event type', async () => {
       const answer = await client.post(HOOKS, { url: 'hooks.example.com', events: ['recording.completed'] });
 
       const { message, details } = answer.body.error;
@@ -393,7 +393,7 @@ describe('webhooks', () => {
       );
     });
 
-    it('is nobody of another account', async () => {
+    it('gets no events of another account', async () => {
       const other = await service.account();
       await other.post(HOOKS, GOOD).expect(201);
       await transcribe(service, await upload(client));
@@ -401,7 +401,7 @@ describe('webhooks', () => {
       expect(await deliveries()).toEqual([]);
     });
 
-    it('loses what is pending when it is deleted, and nobody else does', async () => {
+    it('loses its pending deliveries when it is deleted, and no other webhook does', async () => {
       const [gone, stays] = [await create(), await create()];
       await transcribe(service, await upload(client));
       await client.delete(`${HOOKS}/${gone.id}`).expect(204);

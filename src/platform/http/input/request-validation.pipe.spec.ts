@@ -52,7 +52,7 @@ describe('ValidationPipe', () => {
     expect(details).toEqual({ field: 'name', reason, errors: [{ field: 'name', reason }] });
   });
 
-  it('says all that is wrong, unknown fields first, each field once', async () => {
+  it('lists all errors, unknown fields first, each field once', async () => {
     const { details } = await refusal(body({ expires_in: 'x', nmae: 'y' }));
     expect(details).toMatchObject({ field: 'nmae', reason: 'is not a field of this operation' });
     expect((details.errors as { field: string }[]).map(({ field }) => field)).toEqual(['nmae', 'name', 'expires_in']);

@@ -101,7 +101,7 @@ const CALLS: [string, (from: request.Agent) => request.Test][] = [
   ['broken JSON', (from) => from.post('/body').set('Content-Type', 'application/json').send('{')],
 ];
 
-describe('an Express app whose objects are born prepared', () => {
+describe('an Express app with prepared request and response classes', () => {
   let stock: Server;
   let prepared: Server;
   let app: Express;

@@ -36,7 +36,7 @@ describe('ObjectReservationBatch', () => {
     await Promise.all(others);
   });
 
-  it('fails the reservations of a failed statement, and goes on with the next', async () => {
+  it('fails the reservations of a failed statement, and continues with the next', async () => {
     const runner = new FakeRunner();
     const batch = new ObjectReservationBatch(runner);
     const first = batch.reserve('a');
