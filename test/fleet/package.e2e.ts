@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -31,13 +31,27 @@ describe('the package, installed by a package that extends it', () => {
   };
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'voice-notes-package-'));
+    folder = await realpath(await mkdtemp(join(tmpdir(), 'voice-notes-package-')));
     await cp(EXAMPLE, folder, { recursive: true, filter: (path) => !/node_modules|dist|\.tgz$/.test(path) });
     await run('npm', ['pack', ROOT, '--ignore-scripts', '--loglevel=error']);
     await run('npm', INSTALL);
   }, STEP_MS);
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it('shares each package with the service, in one version', async () => {
+    const shared = [
+      '@nestjs/common',
+      '@nestjs/core',
+      '@nestjs/swagger',
+      '@nestjs/testing',
+      '@nestjs/typeorm',
+      'typeorm',
+    ];
+    const list = await run('npm', ['ls', '--all', '--parseable', ...shared]);
+    const copies = list.split('\n').filter((path) => shared.some((name) => path.endsWith(`/node_modules/${name}`)));
+    expect(copies.toSorted()).toEqual(shared.map((name) => join(folder, 'node_modules', name)));
+  });
 
   it(
     'builds, migrates, starts and answers',
