@@ -70,10 +70,17 @@ export class JobQueue<Data extends JobData = JobData> extends Bull<Data> impleme
   }
 }
 
+/** Bull reconnects when it pauses and closes, and an error that it does not catch there would end the process. */
+class QueueConnection extends Redis {
+  override async connect(): Promise<void> {
+    await super.connect().catch(() => undefined);
+  }
+}
+
 /** The connections that wait for jobs and events also wait for Redis; the one that adds jobs fails at once. */
 function openConnection(redisUrl: string, type: 'client' | 'subscriber' | 'bclient'): Redis {
   const waiting = { maxRetriesPerRequest: null, enableReadyCheck: false, enableOfflineQueue: true };
-  const connection = new Redis(redisUrl, type === 'client' ? redisOptions : { ...redisOptions, ...waiting });
+  const connection = new QueueConnection(redisUrl, type === 'client' ? redisOptions : { ...redisOptions, ...waiting });
   // RedisService logs it when Redis becomes unavailable.
   connection.on('error', () => undefined);
   return connection;
