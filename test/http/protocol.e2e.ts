@@ -240,6 +240,8 @@ describe('HTTP', () => {
       ['invalid UTF-8', Buffer.from('7b226e616d65223a22ff227d', 'hex')],
       ['an overlong form of UTF-8', Buffer.from('7b226e616d65223a22c0af227d', 'hex')],
       ['UTF-16', Buffer.from('{"name":"x"}', 'utf16le')],
+      ['a repeated key', '{"name":"x","name":"y"}'],
+      ['a repeated key in an inner object', '{"name":{"a":1,"a":2}}'],
       ['a control character that is not escaped', '{"name":"a\u0001b"}'],
       ['10,000 levels', `{"name":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
       ['10,000 levels of objects', `${'{"name":'.repeat(10_000)}1${'}'.repeat(10_000)}`],
