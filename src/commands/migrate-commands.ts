@@ -5,7 +5,7 @@ import { readEnv } from '../platform/config/env.js';
 import { connectionErrorMessage } from '../platform/database/connection-error.js';
 import { migrationDataSource } from '../platform/database/data-source.js';
 import { migrate, migrationStatus } from '../platform/database/schema.js';
-import { formatOutput } from './format-output.js';
+import { formatOutput } from './admin/format-output.js';
 
 export function runMigrations(extensions: Extension[]): Promise<string> {
   return withDataSource(extensions, async (dataSource) => {

@@ -3,7 +3,7 @@
 // Start, migrate and manage the service with extensions.
 export { AppModule } from '../app.module.js';
 export { createApp } from '../app.setup.js';
-export { runAdmin } from '../commands/admin-program.js';
+export { runAdmin } from '../commands/admin/admin-program.js';
 export { runMigrate } from '../commands/migrate-program.js';
 export { runService } from '../commands/serve.js';
 export type { Extension } from '../extension.js';

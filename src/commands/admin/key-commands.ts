@@ -1,9 +1,9 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { type Scope, SCOPES } from '../access/scopes.js';
-import { AccountService } from '../modules/account/account.service.js';
-import type { ApiKey } from '../modules/api-keys/api-key.entity.js';
-import { presentCreatedApiKey, presentSingleApiKey } from '../modules/api-keys/api-key.presenter.js';
-import { ApiKeysService } from '../modules/api-keys/api-keys.service.js';
+import { type Scope, SCOPES } from '../../access/scopes.js';
+import { AccountService } from '../../modules/account/account.service.js';
+import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
+import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/api-key.presenter.js';
+import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 
 interface CreateOptions {
   account: string;

@@ -1,12 +1,12 @@
 import { type DynamicModule, type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { baseModules } from '../base.modules.js';
-import type { Extension } from '../extension.js';
-import { AccountModule } from '../modules/account/account.module.js';
-import { ApiKeysModule } from '../modules/api-keys/api-keys.module.js';
-import { WebhookSecretsModule } from '../modules/webhooks/webhook-secrets.module.js';
-import { type Env, readEnv } from '../platform/config/env.js';
-import { connectionErrorMessage } from '../platform/database/connection-error.js';
+import { baseModules } from '../../base.modules.js';
+import type { Extension } from '../../extension.js';
+import { AccountModule } from '../../modules/account/account.module.js';
+import { ApiKeysModule } from '../../modules/api-keys/api-keys.module.js';
+import { WebhookSecretsModule } from '../../modules/webhooks/webhook-secrets.module.js';
+import { type Env, readEnv } from '../../platform/config/env.js';
+import { connectionErrorMessage } from '../../platform/database/connection-error.js';
 
 /** Only what the commands use: the whole application takes twice as long to import. */
 @Module({})

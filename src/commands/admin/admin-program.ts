@@ -1,8 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
-import { SCOPES } from '../access/scopes.js';
-import { type Extension, registerExtensions } from '../extension.js';
-import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../modules/account/plans.js';
+import { SCOPES } from '../../access/scopes.js';
+import { type Extension, registerExtensions } from '../../extension.js';
+import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../modules/account/plans.js';
 import { formatOutput } from './format-output.js';
 import { choice, choices, count, email, futureTime, text } from './option-parsers.js';
 

@@ -1,10 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { SCOPES } from '../access/scopes.js';
-import type { Account } from '../modules/account/account.entity.js';
-import { presentAccount } from '../modules/account/account.presenter.js';
-import { AccountService } from '../modules/account/account.service.js';
-import { type AccountStatus, limitOf, type Plan, planOf } from '../modules/account/plans.js';
-import { ApiKeysService } from '../modules/api-keys/api-keys.service.js';
+import { SCOPES } from '../../access/scopes.js';
+import type { Account } from '../../modules/account/account.entity.js';
+import { presentAccount } from '../../modules/account/account.presenter.js';
+import { AccountService } from '../../modules/account/account.service.js';
+import { type AccountStatus, limitOf, type Plan, planOf } from '../../modules/account/plans.js';
+import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 
 interface LimitOptions {
   plan?: Plan;

@@ -1,9 +1,9 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import type { ApiKey } from '../modules/api-keys/api-key.entity.js';
-import { ApiKeysService } from '../modules/api-keys/api-keys.service.js';
-import { WebhookSecretsService } from '../modules/webhooks/webhook-secrets.service.js';
-import { resourceTime } from '../platform/http/timestamps.js';
-import { SecretsService } from '../platform/secrets/secrets.service.js';
+import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
+import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
+import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
+import { resourceTime } from '../../platform/http/timestamps.js';
+import { SecretsService } from '../../platform/secrets/secrets.service.js';
 
 /** What is not encrypted or hashed with SECRET_KEY yet. */
 export interface Leftovers {

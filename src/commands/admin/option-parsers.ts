@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { isCleanText, isFutureInstant } from '../platform/http/input/text-rules.js';
+import { isCleanText, isFutureInstant } from '../../platform/http/input/text-rules.js';
 
 /** Turns an option's text into its value. Commander passes the value before when an option is repeated. */
 type Parser<T> = (value: string, previous: unknown) => T;
