@@ -30,6 +30,8 @@ interface RaisesVersion {
  */
 @Injectable()
 export class CredentialVersionsService {
+  private readonly reads = new Map<string, Promise<number | null>>();
+
   constructor(private readonly redis: RedisService) {
     redis.client.defineCommand('raiseCredentialVersion', { numberOfKeys: 1, lua: RAISE });
   }
@@ -55,8 +57,20 @@ export class CredentialVersionsService {
     if (raised === null) await delay(COPY_MS);
   }
 
-  /** Null when Redis did not answer, 0 when it has no copy. */
-  private async copyOf(accountId: string): Promise<number | null> {
+  /**
+   * Null when Redis did not answer, 0 when it has no copy. Requests of one account that arrive in one turn of the event
+   * loop share a read: it is sent after the last of them arrived, so that none misses a change announced before it.
+   */
+  private copyOf(accountId: string): Promise<number | null> {
+    const shared = this.reads.get(accountId);
+    if (shared) return shared;
+    const read = this.readCopy(accountId);
+    this.reads.set(accountId, read);
+    setImmediate(() => this.reads.delete(accountId));
+    return read;
+  }
+
+  private async readCopy(accountId: string): Promise<number | null> {
     const answer = await this.redis.tryCommand(async (client) => [await client.get(keyOf(accountId))] as const);
     return answer && Number(answer[0] ?? 0);
   }
