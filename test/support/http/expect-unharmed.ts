@@ -7,7 +7,7 @@ import type { TestEnvironment } from '../../../src/testing/test-environment.js';
 import type { TestService } from '../../../src/testing/test-service.js';
 import { type UploadState, uploadState } from '../state/upload-state.js';
 
-const LIVE_MS = 10_000;
+const LIVE_MS = 1000;
 const SETTLE_MS = 10_000;
 const STACK = /\n\s+at |node_modules|[\\/](?:src|dist)[\\/]|\.[cm]?[jt]s:\d/;
 
@@ -17,10 +17,10 @@ export function expectHarmless({ status, text }: Pick<Answer, 'status' | 'text'>
   expect(text).not.toMatch(STACK);
 }
 
-/** @returns milliseconds until `/health/live` answered, which it must within ten seconds. */
-export async function expectAlive(url: string): Promise<number> {
+/** @returns milliseconds until `/health/live` answered, which it must within `limitMs`: by default a second. */
+export async function expectAlive(url: string, limitMs = LIVE_MS): Promise<number> {
   const started = performance.now();
-  const asking = get(`${url}/health/live`, { agent: false, signal: AbortSignal.timeout(LIVE_MS) });
+  const asking = get(`${url}/health/live`, { agent: false, signal: AbortSignal.timeout(limitMs) });
   const [answer] = (await once(asking, 'response')) as [IncomingMessage];
   answer.resume();
   expect(answer.statusCode).toBe(200);
