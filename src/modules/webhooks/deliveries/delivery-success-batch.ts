@@ -3,7 +3,7 @@ import { coalesce } from '../../../platform/queue/coalesce.js';
 import { type DeliverySuccess, markDelivered } from './deliveries.queries.js';
 
 /**
- * Saves successful deliveries, many in one commit under load. With the claims ahead of `WebhookSendLoop` it raised
+ * Saves successful deliveries, many in one commit under load. With `ClaimAhead` it raised
  * deliveries from 880 to 1,950 a second (docs/performance.md). Held by delivery-success-batch.spec.ts.
  */
 export class DeliverySuccessBatch {

@@ -1,12 +1,8 @@
+import { ClaimAhead } from './claim-ahead.js';
 import type { ClaimedDelivery } from './deliveries.queries.js';
 
 /** Concurrent deliveries to one webhook in this process (D29). */
 const SEND_CONCURRENCY = 4;
-/** Deliveries claimed at a time while the endpoint is fast. */
-const CLAIM_AHEAD = 16;
-const FAST_MS = 50;
-/** Claimed deliveries that waited longer are released, because an attempt must end before its lease. */
-const MAX_WAIT_MS = 3000;
 
 /** Only `claim` may throw. */
 interface SendLoopCallbacks {
@@ -15,21 +11,18 @@ interface SendLoopCallbacks {
   release: (delivery: ClaimedDelivery) => Promise<void>;
 }
 
-/**
- * Sends the due deliveries of one webhook, a few at a time, until none is left. It claims ahead for an endpoint whose
- * last answer was fast, and otherwise only what it can send at once. With `DeliverySuccessBatch` this raised deliveries
- * from 880 to 1,950 a second (docs/performance.md). Held by send-loops.service.spec.ts.
- */
+/** Sends the due deliveries of one webhook, a few at a time, until none is left. */
 export class WebhookSendLoop {
   private readonly wakeUp = new Signal();
   private readonly inProgress = new Set<Promise<void>>();
-  private claimed: ClaimedDelivery[] = [];
-  private claimedAt = 0;
-  /** Of the attempt that ended last. */
-  private isFast = false;
+  private readonly claims: ClaimAhead;
+  /** Duration of the attempt that ended last. */
+  private lastAttemptMs = Infinity;
   private isOpen = true;
 
-  constructor(private readonly callbacks: SendLoopCallbacks) {}
+  constructor(private readonly callbacks: SendLoopCallbacks) {
+    this.claims = new ClaimAhead(callbacks);
+  }
 
   /** Deliveries may be due. */
   signal(): void {
@@ -47,45 +40,28 @@ export class WebhookSendLoop {
     try {
       while (this.isOpen) {
         this.wakeUp.reset();
-        const available = await this.claim();
-        this.start();
+        const deliveries = await this.claims.take(SEND_CONCURRENCY - this.inProgress.size, this.lastAttemptMs);
+        for (const delivery of deliveries) this.start(delivery);
         if (this.inProgress.size === SEND_CONCURRENCY) await Promise.race(this.inProgress);
         else if (this.inProgress.size > 0) await this.wakeUp.waitOr(this.inProgress);
-        else if (available === 0 && !this.wakeUp.isSet) break;
+        else if (!this.wakeUp.isSet) break;
       }
     } finally {
-      await Promise.all([...this.inProgress, this.releaseAll()]);
+      await Promise.all([...this.inProgress, this.claims.take(0, this.lastAttemptMs)]);
     }
   }
 
-  /** @returns the number of claimed deliveries that are not started yet. */
-  private async claim(): Promise<number> {
-    if (this.claimed.length > 0 && Date.now() - this.claimedAt > MAX_WAIT_MS) await this.releaseAll();
-    if (this.claimed.length === 0) {
-      this.claimedAt = Date.now();
-      const count = this.isFast ? CLAIM_AHEAD : SEND_CONCURRENCY - this.inProgress.size;
-      this.claimed = await this.callbacks.claim(count);
-    }
-    return this.claimed.length;
+  private start(delivery: ClaimedDelivery): void {
+    const attempt = this.process(delivery).finally(() => this.inProgress.delete(attempt));
+    this.inProgress.add(attempt);
   }
 
-  private async releaseAll(): Promise<void> {
-    const unstarted = this.claimed;
-    this.claimed = [];
-    await Promise.all(unstarted.map((delivery) => this.callbacks.release(delivery)));
-  }
-
-  private start(): void {
-    while (this.isOpen && this.inProgress.size < SEND_CONCURRENCY) {
-      const next = this.claimed.shift();
-      if (!next) return;
-      const startedAt = performance.now();
-      const attempt = this.callbacks.deliver(next).finally(() => {
-        this.inProgress.delete(attempt);
-        this.isFast = performance.now() - startedAt <= FAST_MS;
-      });
-      this.inProgress.add(attempt);
-    }
+  private async process(delivery: ClaimedDelivery): Promise<void> {
+    // Closed during the claim.
+    if (!this.isOpen) return await this.callbacks.release(delivery);
+    const startedAt = performance.now();
+    await this.callbacks.deliver(delivery);
+    this.lastAttemptMs = performance.now() - startedAt;
   }
 }
 
