@@ -129,6 +129,23 @@ describe('the command line (D30)', () => {
     await client.get('/v1/account').expect(200);
   });
 
+  it('account:suspend holds the queue, or lets it finish, and a new status sets that back (D4)', async () => {
+    const { accountId } = await service.account();
+    const finishesQueue = async () => {
+      const rows = await service.database.query('SELECT status, finish_queue FROM accounts WHERE id = $1', [accountId]);
+      return rows[0];
+    };
+    const suspend = ['account:suspend', '--account', accountId];
+
+    expect((await json(...suspend, '--finish-queue')).account.status).toBe('suspended');
+    expect(await finishesQueue()).toEqual({ status: 'suspended', finish_queue: true });
+    await json(...suspend);
+    expect(await finishesQueue()).toEqual({ status: 'suspended', finish_queue: false });
+    await json(...suspend, '--finish-queue');
+    await json('account:update', '--account', accountId, '--status', 'active');
+    expect(await finishesQueue()).toEqual({ status: 'active', finish_queue: false });
+  });
+
   it('account:list shows every account', async () => {
     const clients = await Promise.all([service.account('pro'), service.account('free')]);
     const { accounts } = await json('account:list');
@@ -189,8 +206,8 @@ describe('the command line (D30)', () => {
   });
 
   describe('help and usage errors need no database', () => {
-    const commands = ['account:create', 'account:update', 'account:list', 'key:create', 'key:list', 'key:revoke'];
-    const names = [...commands, 'secrets:rotate'];
+    const ofAccounts = ['account:create', 'account:update', 'account:suspend', 'account:list'];
+    const names = [...ofAccounts, 'key:create', 'key:list', 'key:revoke', 'secrets:rotate'];
     const bare = (...args: string[]) => runCli({ variables: {} }, ...args);
 
     it.each([['--help'], ['help']])('%s names every command, with exit code 0', async (...args) => {

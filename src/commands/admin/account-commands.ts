@@ -49,6 +49,15 @@ export async function updateAccount(app: INestApplicationContext, options: Updat
   return { account: await showAccount(app, account) };
 }
 
+/** Its recordings and deliveries wait, or go on with `finishQueue` (D4). */
+export async function suspendAccount(
+  app: INestApplicationContext,
+  { account: id, finishQueue = false }: { account: string; finishQueue?: boolean },
+): Promise<object> {
+  const account = await app.get(AccountService).update(id, { status: 'suspended', finishQueue });
+  return { account: await showAccount(app, account) };
+}
+
 export async function listAccounts(app: INestApplicationContext): Promise<object> {
   const accounts = await app.get(AccountService).list();
   return { accounts: await Promise.all(accounts.map((account) => showAccount(app, account))) };

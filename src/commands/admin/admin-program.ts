@@ -63,6 +63,11 @@ function adminProgram(extensions: Extension[]): Command {
     .option(...BURST_LIMIT)
     .action(run(async () => (await import('./account-commands.js')).updateAccount));
 
+  command(program, 'account:suspend', 'refuse the requests of an account; its recordings and deliveries wait')
+    .requiredOption(...ACCOUNT)
+    .option('--finish-queue', 'transcribe and deliver what was accepted before')
+    .action(run(async () => (await import('./account-commands.js')).suspendAccount));
+
   command(program, 'account:list', 'list all accounts').action(
     run(async () => (await import('./account-commands.js')).listAccounts),
   );

@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Quotas } from '../../access/quotas.js';
 import type { AccountStatus, Plan } from './plans.js';
 
 @Entity('accounts')
@@ -24,6 +25,14 @@ export class Account {
 
   @Column('integer', { nullable: true })
   burstLimit: number | null;
+
+  /** Quotas in place of those of the plan; null is unlimited. */
+  @Column('jsonb', { default: {} })
+  quotas: Partial<Quotas>;
+
+  /** While suspended: recordings and deliveries go on instead of waiting. */
+  @Column('boolean', { default: false })
+  finishQueue: boolean;
 
   /** Incremented by triggers: see `CredentialVersionsService`. */
   @Column('integer', { default: 1 })

@@ -21,7 +21,8 @@ export interface AccountAccess {
   version: number;
 }
 
-export type AccountFields = Pick<Account, 'name' | 'email' | 'plan' | 'status' | 'rateLimit' | 'burstLimit'>;
+type NewAccount = Pick<Account, 'name' | 'email' | 'plan' | 'rateLimit' | 'burstLimit'>;
+export type AccountFields = NewAccount & Pick<Account, 'status' | 'finishQueue' | 'quotas'>;
 
 @Injectable()
 export class AccountService {
@@ -63,7 +64,7 @@ export class AccountService {
     return await this.accounts.findOne({ where: { email: sameEmail }, order: { createdAt: 'ASC', id: 'ASC' } });
   }
 
-  async create(fields: Omit<AccountFields, 'status'>): Promise<Account> {
+  async create(fields: NewAccount): Promise<Account> {
     refuseBurstBelowRate(fields);
     const now = new Date();
     const account = { id: uuidv7(), ...fields, status: 'active' as const, createdAt: now, updatedAt: now };
@@ -71,10 +72,14 @@ export class AccountService {
     return await this.get(account.id);
   }
 
-  /** What is undefined stays as it is. @throws NotFoundError, InvalidRequestError */
+  /**
+   * What is undefined stays as it is, but for `finishQueue`, which a new status sets back.
+   * @throws NotFoundError, InvalidRequestError
+   */
   async update(accountId: string, changes: Partial<AccountFields>): Promise<Account> {
     const account = await this.get(accountId);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    if (changes.status !== undefined) given.finishQueue = changes.finishQueue ?? false;
     refuseBurstBelowRate({ ...account, ...given });
     const version = await this.database.transact(async (tx) => {
       await tx.manager.update(Account, { id: accountId }, { ...given, updatedAt: new Date() });

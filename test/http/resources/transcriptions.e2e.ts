@@ -207,9 +207,9 @@ describe('the real engine', () => {
     },
   );
 
-  it('still processes what a suspended account had sent (D4)', async () => {
+  it('still processes what a suspended account had sent where the operator lets its queue finish (D4)', async () => {
     const { body: created } = await client.upload('go-forward-ten-meters.wav').expect(201);
-    await service.app.get(AccountService).update(client.accountId, { status: 'suspended' });
+    await service.app.get(AccountService).update(client.accountId, { status: 'suspended', finishQueue: true });
     await eventually(async () => {
       const [row] = await service.database.query<{ status: string }>('SELECT status FROM recordings WHERE id = $1', [
         created.id,

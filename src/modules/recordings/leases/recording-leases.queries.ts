@@ -1,3 +1,4 @@
+import { queueMovesOn } from '../../../access/accounts-on-hold.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/entity-columns.js';
 import { Recording } from '../recording.entity.js';
@@ -40,7 +41,7 @@ export async function claimRecording(
     `UPDATE recordings r SET lease_token = $2, attempt = attempt + 1,
        lease_until = clock_timestamp() + make_interval(secs => $3)
      WHERE id = $1 AND status = 'processing' AND (lease_until IS NULL OR lease_until < now())
-       AND attempt < ${MAX_ATTEMPTS}
+       AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}
      RETURNING ${COLUMNS}`,
     [id, leaseToken, leaseSeconds],
   );
@@ -78,9 +79,10 @@ export async function releaseRecording(
 /** SQL, because of the clock of the database. */
 export async function selectOverdue(runner: SqlRunner): Promise<OverdueRecording[]> {
   return await runner.query<OverdueRecording>(
-    `SELECT id, attempt FROM recordings
+    `SELECT id, attempt FROM recordings r
      WHERE status = 'processing'
        AND coalesce(lease_until, updated_at + make_interval(secs => ${UNCLAIMED_SECONDS})) < now()
+       AND ${queueMovesOn('r.account_id')}
      ORDER BY created_at LIMIT ${BATCH}`,
   );
 }
@@ -88,7 +90,8 @@ export async function selectOverdue(runner: SqlRunner): Promise<OverdueRecording
 /** SQL, because of the clock of the database. */
 export async function selectExhausted(runner: SqlRunner): Promise<Pick<Recording, 'id'>[]> {
   return await runner.query(
-    `SELECT id FROM recordings WHERE status = 'processing' AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()`,
+    `SELECT id FROM recordings r WHERE status = 'processing' AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()
+       AND ${queueMovesOn('r.account_id')}`,
   );
 }
 

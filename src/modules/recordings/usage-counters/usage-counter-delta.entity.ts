@@ -31,4 +31,8 @@ export class UsageCounterDelta {
   /** Bytes in the object store. */
   @Column('bigint')
   bytes: number;
+
+  /** Audio of recordings that are `processing`. */
+  @Column('bigint')
+  queuedMs: number;
 }

@@ -28,4 +28,8 @@ export class UsageCounter {
   /** Bytes in the object store. */
   @Column('bigint')
   bytes: string;
+
+  /** Audio of recordings that are `processing`. */
+  @Column('bigint')
+  queuedMs: string;
 }

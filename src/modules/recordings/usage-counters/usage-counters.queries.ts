@@ -8,17 +8,18 @@ import type { UsageCounterDelta } from './usage-counter-delta.entity.js';
  * counters and deltas in one statement, which sees one snapshot (docs/decisions/0004).
  */
 type CountedRecording = Pick<Recording, 'accountId' | 'createdAt' | 'fileSizeBytes' | 'durationMs'>;
-type Figures = Pick<UsageCounterDelta, 'listed' | 'accepted' | 'durationMs' | 'bytes'>;
+type Figures = Pick<UsageCounterDelta, 'listed' | 'accepted' | 'durationMs' | 'bytes' | 'queuedMs'>;
 
-const NO_CHANGE: Figures = { listed: 0, accepted: 0, durationMs: 0, bytes: 0 };
+const NO_CHANGE: Figures = { listed: 0, accepted: 0, durationMs: 0, bytes: 0, queuedMs: 0 };
 
 /** Counts the new recordings in the CTE `accepted`. A part of the statement that inserts them. */
 export const COUNT_ACCEPTED = `
-  INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
-  SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, duration_ms, file_size_bytes FROM accepted
+  INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms)
+  SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, duration_ms, file_size_bytes, duration_ms
+  FROM accepted
   RETURNING account_id`;
 
-/** @param durationMs by how much the duration changed as well. */
+/** @param durationMs by how much the duration changed as well; `recording` has the duration after it. */
 export async function countStatusChange(
   runner: SqlRunner,
   recording: CountedRecording,
@@ -26,11 +27,18 @@ export async function countStatusChange(
   to: RecordingStatus,
   durationMs: number,
 ): Promise<void> {
-  await insertDelta(runner, recording, from, { ...NO_CHANGE, listed: -1 });
-  await insertDelta(runner, recording, to, { ...NO_CHANGE, listed: 1, durationMs });
+  const queuedMs = (status: RecordingStatus, ms: number): number => (status === 'processing' ? ms : 0);
+  const left = queuedMs(from, -(recording.durationMs - durationMs));
+  await insertDelta(runner, recording, from, { ...NO_CHANGE, listed: -1, queuedMs: left });
+  await insertDelta(runner, recording, to, {
+    ...NO_CHANGE,
+    listed: 1,
+    durationMs,
+    queuedMs: queuedMs(to, recording.durationMs),
+  });
 }
 
-/** Usage stays counted; only the list total and the stored bytes go down (D8). */
+/** Usage stays counted; the list total, the stored bytes and the queue go down (D8, D32). */
 export async function countDeletion(
   runner: SqlRunner,
   recording: CountedRecording & Pick<Recording, 'status'>,
@@ -39,6 +47,7 @@ export async function countDeletion(
     ...NO_CHANGE,
     listed: -1,
     bytes: -recording.fileSizeBytes,
+    queuedMs: recording.status === 'processing' ? -recording.durationMs : 0,
   });
 }
 
@@ -47,20 +56,20 @@ async function insertDelta(
   runner: SqlRunner,
   { accountId, createdAt }: CountedRecording,
   status: RecordingStatus,
-  { listed, accepted, durationMs, bytes }: Figures,
+  { listed, accepted, durationMs, bytes, queuedMs }: Figures,
 ): Promise<void> {
   await runner.prepared(
-    `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
-     VALUES ($1, ($2::timestamptz AT TIME ZONE 'UTC')::date, $3, $4, $5, $6, $7)`,
-    [accountId, createdAt, status, listed, accepted, durationMs, bytes],
+    `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms)
+     VALUES ($1, ($2::timestamptz AT TIME ZONE 'UTC')::date, $3, $4, $5, $6, $7, $8)`,
+    [accountId, createdAt, status, listed, accepted, durationMs, bytes, queuedMs],
   );
 }
 
 /** A sub-select of the counters and deltas of account $1; the caller adds conditions on `day` and `status`. */
 export const COUNTERS_OF_ACCOUNT = `(
-  SELECT day, status, listed, accepted, duration_ms, bytes FROM usage_counters WHERE account_id = $1
+  SELECT day, status, listed, accepted, duration_ms, bytes, queued_ms FROM usage_counters WHERE account_id = $1
   UNION ALL
-  SELECT day, status, listed, accepted, duration_ms, bytes FROM usage_counter_deltas WHERE account_id = $1
+  SELECT day, status, listed, accepted, duration_ms, bytes, queued_ms FROM usage_counter_deltas WHERE account_id = $1
 )`;
 
 /** Sums over some days. */
@@ -98,13 +107,14 @@ export async function compactUsageCounters(runner: SqlRunner): Promise<void> {
        WHERE id IN (SELECT id FROM usage_counter_deltas ORDER BY id LIMIT ${COMPACT_BATCH})
        RETURNING *
      )
-     INSERT INTO usage_counters AS c (account_id, day, status, listed, accepted, duration_ms, bytes)
-     SELECT account_id, day, status, sum(listed), sum(accepted), sum(duration_ms), sum(bytes)
+     INSERT INTO usage_counters AS c (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms)
+     SELECT account_id, day, status, sum(listed), sum(accepted), sum(duration_ms), sum(bytes), sum(queued_ms)
      FROM gone GROUP BY account_id, day, status
      ON CONFLICT ON CONSTRAINT usage_counters_pkey DO UPDATE SET
        listed = c.listed + excluded.listed,
        accepted = c.accepted + excluded.accepted,
        duration_ms = c.duration_ms + excluded.duration_ms,
-       bytes = c.bytes + excluded.bytes`,
+       bytes = c.bytes + excluded.bytes,
+       queued_ms = c.queued_ms + excluded.queued_ms`,
   );
 }
