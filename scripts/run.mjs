@@ -1,8 +1,8 @@
 // Runs a built file of the service with the settings of the `npm start` that runs here, as far as the environment
 // and `.env` do not give them: node scripts/run.mjs dist/commands/cli.js account:list
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import { readEnvironment, RUNNING_ENVIRONMENT } from './lib/environment.mjs';
 import { readJsonIfAny } from './lib/files.mjs';
@@ -15,8 +15,10 @@ const env = given.NODE_ENV === 'production' ? given : { ...readJsonIfAny(RUNNING
 if (!existsSync(join(ROOT, file))) fail(`${file} is not built yet: run \`npm run build\` or \`npm start\`.`);
 if (!env.DATABASE_URL) fail('No database: set DATABASE_URL, or run `npm start` in another terminal first.');
 
-const child = spawn(process.execPath, [join(ROOT, file), ...args], { stdio: 'inherit', env });
-child.on('exit', (code) => (process.exitCode = code ?? 1));
+// In this process: another one would take 0.1 s to start.
+Object.assign(process.env, env);
+process.argv = [process.execPath, join(ROOT, file), ...args];
+await import(pathToFileURL(join(ROOT, file)).href);
 
 function fail(message) {
   console.error(message);

@@ -14,21 +14,12 @@ import { SecretsModule } from './platform/secrets/secrets.module.js';
 import { selectObjectStore } from './platform/storage/object-store-registry.js';
 import { StorageModule } from './platform/storage/storage.module.js';
 
-interface BaseOptions {
-  /** How often a start tries to reach Postgres, once a second. */
-  connectAttempts?: number;
-}
-
-/** The global modules that every other module relies on: the same for the service and the command line. */
-export function baseModules(
-  env: Env,
-  extensions: Extension[],
-  { connectAttempts }: BaseOptions = {},
-): (Type | DynamicModule)[] {
+/** The global modules that every other module relies on. */
+export function baseModules(env: Env, extensions: Extension[]): (Type | DynamicModule)[] {
   return [
     ConfigModule.for(env),
     LoggingModule.for(env),
-    DatabaseModule.for(migrationsOf(extensions), { connectAttempts }),
+    DatabaseModule.for(migrationsOf(extensions)),
     QueueModule,
     SecretsModule,
     StorageModule.for(selectObjectStore(env, addedBy(extensions, 'objectStores'))),

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { UsagePeriod } from '../recordings/recordings.service.js';
+import type { UsagePeriod } from '../recordings/usage-counters/usage.service.js';
 import type { Account } from './account.entity.js';
 import { ACCOUNT_STATUSES, type AccountStatus, type Plan, planNames } from './plans.js';
 

@@ -8,7 +8,7 @@ import { DatabaseService } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
-import { RecordingsService, type UsagePeriod } from '../recordings/recordings.service.js';
+import { type UsagePeriod, UsageService } from '../recordings/usage-counters/usage.service.js';
 import { Account } from './account.entity.js';
 import { findAccountAccess } from './account.queries.js';
 import { limitOf } from './plans.js';
@@ -28,7 +28,7 @@ export type AccountFields = NewAccount & Pick<Account, 'status' | 'finishQueue' 
 export class AccountService {
   constructor(
     @InjectRepository(Account) private readonly accounts: Repository<Account>,
-    private readonly recordings: RecordingsService,
+    private readonly usages: UsageService,
     private readonly database: DatabaseService,
     private readonly versions: CredentialVersionsService,
   ) {}
@@ -40,7 +40,7 @@ export class AccountService {
 
   /** Of this UTC month and the one before. */
   usage(accountId: string): Promise<[UsagePeriod, UsagePeriod]> {
-    return this.recordings.usage(accountId, new Date());
+    return this.usages.ofMonths(accountId, new Date());
   }
 
   /** Null when there is no such account (any more). */

@@ -11,14 +11,7 @@ import { selectRecordingPage } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted } from './recordings.events.js';
 import { deleteRecording, reopenFailed } from './recordings.queries.js';
-import {
-  countDeletion,
-  countStatusChange,
-  sumUsage,
-  type UsagePeriod,
-} from './usage-counters/usage-counters.queries.js';
-
-export type { UsagePeriod } from './usage-counters/usage-counters.queries.js';
+import { countDeletion, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
 @Injectable()
 export class RecordingsService {
@@ -39,17 +32,6 @@ export class RecordingsService {
 
   async list(accountId: string, query: ListRecordingsQuery): Promise<PageResult<Recording>> {
     return await selectRecordingPage(this.database, accountId, query);
-  }
-
-  /** Usage of the UTC month of `now`, and of the month before. */
-  async usage(accountId: string, now: Date): Promise<[UsagePeriod, UsagePeriod]> {
-    const firstDay = (monthsAhead: number): string =>
-      new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsAhead, 1)).toISOString().slice(0, 10);
-    const months = { from: firstDay(-1), middle: firstDay(0), end: firstDay(1) };
-    const rows = await sumUsage(this.database, accountId, months);
-    const usage = (isLater: boolean): UsagePeriod =>
-      rows.find((row) => row.isLater === isLater) ?? { recordings: 0, durationMs: 0, bytes: 0 };
-    return [usage(true), usage(false)];
   }
 
   /** Opens a new run of a failed recording. @throws NotFoundError, ConflictError when it has not failed */
