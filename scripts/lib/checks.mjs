@@ -14,7 +14,8 @@ const TIME_LIMIT_MS = 20 * 60_000;
 const STATIC_CHECKS = [
   { label: 'Format', command: ['oxfmt', '--check'] },
   { label: 'Lint', command: ['oxlint', '--type-aware'] },
-  { label: 'Types', command: ['tsc', '--noEmit'] },
+  // TypeScript 7, which checks in a tenth of the time. The build needs the API of TypeScript 6 for Nest's plugin.
+  { label: 'Types', command: ['../typescript-native/bin/tsc', '--noEmit'] },
   { label: 'Import rules', command: ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'examples'] },
   { label: 'Dead code', command: ['knip'] },
   { label: 'API rules', command: ['redocly', 'lint', 'openapi.json'] },

@@ -1,10 +1,11 @@
 import { Redis } from 'ioredis';
 import { countAllowed } from '../support/http/rate-limit-load.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
+import type { Plan } from '../../src/modules/account/plans.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { reportMeasurement } from '../support/service/measurements.js';
-import { admin, ServiceProcess, newAccount } from '../support/service/service-process.js';
+import { admin, ServiceProcess } from '../support/service/service-process.js';
 import { useService } from '../../src/testing/test-service.js';
 import { uploadState } from '../support/state/upload-state.js';
 import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
@@ -31,7 +32,8 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     workers = [worker];
   });
 
-  const newClient = (...options: string[]) => newAccount(environment, apis[0].url, '--plan', 'enterprise', ...options);
+  const newClient = async (plan: Plan = 'enterprise'): Promise<ApiClient> =>
+    (await observer.account(plan)).at(apis[0].url);
 
   interface Row {
     id: string;
@@ -149,7 +151,7 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
   });
 
   it('refuse an account at once after the operator suspended it, and serve it again after (D4, D30)', async () => {
-    const client = await newAccount(environment, apis[0].url);
+    const client = await newClient('free');
     const status = (value: string) =>
       admin(environment, 'account:update', '--account', client.accountId, '--status', value);
     await status('suspended');
@@ -172,14 +174,16 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     expect(await statuses()).toEqual([401, 401]);
   });
 
-  it.each<[string, string[], number, number]>([
-    ['free', [], 10, 20],
-    ['pro', [], 100, 200],
-    ['enterprise', ['--rate-limit', '300', '--burst-limit', '500'], 300, 500],
+  it.each<[Plan, number, number]>([
+    ['free', 10, 20],
+    ['pro', 100, 200],
+    ['enterprise', 300, 500],
   ])(
     'share the bucket of a %s account: burst + floor(elapsed × rate / 60), and not one more (D6)',
-    async (plan, own, rate, burst) => {
-      const client = await newAccount(environment, apis[0].url, '--plan', plan, ...own);
+    async (plan, rate, burst) => {
+      const client = await newClient(plan);
+      const limits = ['--rate-limit', `${rate}`, '--burst-limit', `${burst}`];
+      if (plan === 'enterprise') await admin(environment, 'account:update', '--account', client.accountId, ...limits);
       const both = apis.map(({ url }) => client.at(url));
       const { count, atLeast, atMost } = await countAllowed(redis, both, { rate, burst }, 1500);
       expect(count).toBeLessThanOrEqual(atMost);

@@ -4,7 +4,7 @@ import { engineProcesses, isRunning } from '../support/service/engine-processes.
 import { failRecordings } from '../support/state/recording-events.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { reportMeasurement } from '../support/service/measurements.js';
-import { ServiceProcess, newAccount } from '../support/service/service-process.js';
+import { ServiceProcess } from '../support/service/service-process.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { longRecording } from '../support/audio/long-recording.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
@@ -121,7 +121,7 @@ describe('SIGTERM', () => {
 
   it('loses no uses of keys that were counted (D13)', async () => {
     const api = await start('api');
-    const counted = await newAccount(environment, api.url, '--plan', 'enterprise');
+    const counted = (await service.account('enterprise')).at(api.url);
     await Promise.all(Array.from({ length: 40 }, () => counted.get('/v1/account').expect(200)));
     expect((await api.end('SIGTERM')).code).toBe(0);
     expect(await usesOf(counted)).toBe(40);
@@ -144,7 +144,7 @@ describe('SIGTERM', () => {
 
   it('is not held up by a client that stops sending: exit code 0 in time, no recording, no use lost', async () => {
     const api = await start('api');
-    const counted = await newAccount(environment, api.url, '--plan', 'enterprise');
+    const counted = (await service.account('enterprise')).at(api.url);
     const before = await uploadState(service, environment);
     const { connection } = await halfUpload(api.url, counted);
     const { code, ms } = await api.end('SIGTERM');
@@ -202,7 +202,7 @@ describe('SIGTERM', () => {
   ])('ends in time while Redis is %s, and loses nothing', async (state, disturb) => {
     const proxy = await proxyTo('REDIS_URL');
     const both = await start('api,worker', { REDIS_URL: proxy.url });
-    const counted = await newAccount(environment, both.url, '--plan', 'enterprise');
+    const counted = (await service.account('enterprise')).at(both.url);
     await counted.get('/v1/account').expect(200);
     const { body } = await counted.upload(await longRecording(6)).expect(201);
     await eventually(async () => (await rowOf(body.id)).held);

@@ -108,7 +108,7 @@ describe('invalid audio that is accepted', () => {
     const slowest = await health.stop();
 
     reportMeasurement(
-      `${expect.getState().currentTestName?.split('bad ')[1]}: ${end.status}${end.reason ? ` (${end.reason})` : ''}, ` +
+      `${expect.getState().currentTestName}: ${end.status}${end.reason ? ` (${end.reason})` : ''}, ` +
         `${end.seconds} s of audio, upload ${ms(uploaded - started)}, end ${ms(ended - uploaded)}, ` +
         `decoder ${mb(peak)} ${cpu.toFixed(2)} s CPU, health at worst ${ms(slowest)}`,
     );

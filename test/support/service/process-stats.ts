@@ -33,21 +33,23 @@ const PARENT = 1;
 
 /** Children of the process that run this program. */
 export function childrenOf(pid: number, program: string): number[] {
-  const pids = list('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.map(Number).filter((child) => {
-    if (Number(statOf(child)[PARENT]) !== pid) return false;
-    return read(`/proc/${child}/comm`).trim() === program;
-  });
+  return processes().filter((child) => parentOf(child) === pid && programOf(child) === program);
 }
 
-/** The largest peak of memory, in bytes, that any such child is seen with until `stop` is called. */
+/** The largest peak of memory, in bytes, that any descendant with this program is seen with until `stop` is called. */
 export function watchChildren(pid: number, program: string): { stop: () => { peak: number; seen: number } } {
+  const family = new Set([pid]);
+  // Looking at every process of the machine costs milliseconds: those of others are looked at once.
+  const others = new Set<number>();
   const seen = new Set<number>();
   let peak = 0;
   const timer = setInterval(() => {
-    for (const child of childrenOf(pid, program)) {
-      seen.add(child);
-      peak = Math.max(peak, memoryOf(child).peak);
+    for (const process of processes()) {
+      if (others.has(process) || process === pid) continue;
+      if (!family.has(process)) (family.has(parentOf(process)) ? family : others).add(process);
+      if (!family.has(process) || programOf(process) !== program) continue;
+      seen.add(process);
+      peak = Math.max(peak, memoryOf(process).peak);
     }
   }, 15).unref();
   return {
@@ -57,6 +59,15 @@ export function watchChildren(pid: number, program: string): { stop: () => { pea
     },
   };
 }
+
+function processes(): number[] {
+  return list('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+const parentOf = (pid: number): number => Number(statOf(pid)[PARENT]);
+const programOf = (pid: number): string => read(`/proc/${pid}/comm`).trim();
 
 function statOf(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ProblemCache } from './problem-cache.js';
 
 describe('ProblemCache', () => {
-  let checks: number;
+  let checks = 0;
   const cacheOf = (check: () => Promise<string | null>, keptMs: number): ProblemCache =>
     new ProblemCache(() => {
       checks++;
