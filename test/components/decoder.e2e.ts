@@ -76,6 +76,55 @@ describe('the decoder', () => {
     expect((refusal as Error).message).toBe('The file contains no audio that can be decoded.');
   });
 
+  describe('of codecs', () => {
+    const VIDEO = ['-f', 'lavfi', '-i', 'testsrc=d=2:s=64x64:r=5'];
+
+    /** A recording with these streams, in the format of the extension. */
+    async function made(extension: string, ...options: string[]): Promise<Buffer> {
+      const file = path.join(folder, `${Math.random()}.${extension}`);
+      const speech = path.join(SPEECH, 'go-forward-ten-meters.wav');
+      const { status, stderr } = spawnSync('ffmpeg', ['-v', 'error', '-y', '-i', speech, ...options, file]);
+      if (status !== 0) throw new Error(stderr.toString());
+      return await readFile(file);
+    }
+
+    /** Matroska that says that it is WebM: only the name of the document type is changed. */
+    async function asWebm(...options: string[]): Promise<Buffer> {
+      const bytes = await made('mkv', ...options);
+      bytes.fill('webm\0\0\0\0', bytes.indexOf('matroska'), bytes.indexOf('matroska') + 8);
+      return bytes;
+    }
+
+    it.each([
+      ['AC-3 in Matroska', 'webm', 'ac3', () => asWebm('-c:a', 'ac3')],
+      ['AAC in Matroska', 'webm', 'aac', () => asWebm('-c:a', 'aac')],
+      ['MPEG-4 video beside Opus', 'webm', 'mpeg4', () => asWebm(...VIDEO, '-c:a', 'libopus', '-c:v', 'mpeg4')],
+      ['AC-3 in a WAV', 'wav', 'ac3', () => made('wav', '-c:a', 'ac3')],
+      ['AC-3 behind the name of an mp3', 'mp3', null, () => made('ac3', '-c:a', 'ac3')],
+    ] as const)('refuses %s', async (_, format, codec, make) => {
+      const refusal = await secondsOf(await fileOf(await make(), format)).catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(AudioRejectedError);
+      const reason = codec
+        ? `The file contains ${codec}, which is not a codec of ${format} files.`
+        : 'The file contains no audio that can be decoded.';
+      expect((refusal as Error).message).toBe(reason);
+    });
+
+    it.each([
+      ['WebM with VP8 video', 'webm', () => made('webm', ...VIDEO, '-c:a', 'libopus', '-c:v', 'libvpx')],
+      ['WebM with VP9 video', 'webm', () => made('webm', ...VIDEO, '-c:a', 'libopus', '-c:v', 'libvpx-vp9')],
+      ['WebM with PCM', 'webm', () => asWebm('-c:a', 'pcm_f32le')],
+      ['an mp3 with a cover image', 'mp3', () => made('mp3', ...VIDEO, '-frames:v', '1', '-c:v', 'mjpeg')],
+      ['Ogg with FLAC', 'ogg', () => made('ogg', '-c:a', 'flac')],
+      ['Ogg with Speex', 'ogg', () => made('ogg', '-c:a', 'libspeex')],
+      ['WAV with A-law', 'wav', () => made('wav', '-c:a', 'pcm_alaw')],
+      ['WAV with MS ADPCM', 'wav', () => made('wav', '-c:a', 'adpcm_ms')],
+      ['WAV with mp3', 'wav', () => made('wav', '-c:a', 'libmp3lame')],
+    ] as const)('decodes %s', async (_, format, make) => {
+      expect(await secondsOf(await fileOf(await make(), format))).toBeCloseTo(2.8, 0);
+    });
+  });
+
   it('waits while its reader does, and ends ffmpeg when the reader leaves', async () => {
     const source = await fileOf(silenceWav(600), 'wav');
     for await (const pcm of decode(source, { maxSeconds: 600, signal: never })) {

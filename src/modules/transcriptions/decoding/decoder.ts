@@ -8,6 +8,7 @@ import {
   type AudioFormat,
   MAX_CHANNELS,
   SAMPLE_RATES_HZ,
+  SKIPPED_DECODERS,
 } from '../../../platform/audio/audio-formats.js';
 import { childEnvironment } from '../../../platform/config/child-environment.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
@@ -73,6 +74,7 @@ export async function* decode(source: AudioSource, { maxSeconds, signal }: Decod
     if (signal.aborted) kill();
     for await (const pcm of child.stdout) {
       watch.pause();
+      if (!decoded) refuseForeignCodec(source.format, stderr());
       decoded = true;
       yield pcm as Buffer;
       watch.resume();
@@ -83,6 +85,7 @@ export async function* decode(source: AudioSource, { maxSeconds, signal }: Decod
     if (watch.stopReason === 'no output' || watch.cpuSeconds > cpuLimit(maxSeconds) - NEAR_LIMIT_SECONDS) {
       throw new AudioRejectedError('The file takes too long to decode.', { cause: stderr() });
     }
+    refuseForeignCodec(source.format, stderr());
     checkExit(killedBy ?? code, decoded, stderr());
   } finally {
     watch.stop();
@@ -122,11 +125,27 @@ async function start(source: AudioSource, maxSeconds: number): Promise<Decoder> 
 function ffmpegArguments({ file, format }: AudioSource, maxSeconds: number): string[] {
   const limits = ['-threads', '1', '-max_alloc', `${ALLOCATION_BYTES}`, '-timelimit', `${cpuLimit(maxSeconds)}`];
   // The demuxer is always named: when ffmpeg detects the format, a playlist named .mp3 opens other files.
-  const { demuxer } = AUDIO_FORMATS[format];
-  const input = ['-protocol_whitelist', 'file,pipe', '-f', demuxer, '-i', `file:${file}`];
+  const { demuxer, decoders } = AUDIO_FORMATS[format];
+  // ffmpeg opens decoders already to find out what the streams are, also those of streams that are not mapped.
+  const allowed = [
+    '-protocol_whitelist',
+    'file,pipe',
+    '-format_whitelist',
+    demuxer,
+    '-codec_whitelist',
+    decoders.join(),
+  ];
+  const input = [...allowed, '-f', demuxer, '-i', `file:${file}`];
   const track = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-t', `${maxSeconds}`];
   const output = ['-ac', '1', '-ar', `${SAMPLES_PER_SECOND}`, '-c:a', 'pcm_s16le', '-f', 's16le', 'pipe:1'];
   return ['-hide_banner', '-v', 'error', '-nostdin', ...limits, ...input, ...track, ...output];
+}
+
+/** @throws AudioRejectedError when ffmpeg reports a stream that does not belong into a file of this format. */
+function refuseForeignCodec(format: AudioFormat, stderr: string): void {
+  const refused = stderr.matchAll(/Codec \(([\w.-]{1,40})\) not on whitelist/g);
+  const foreign = [...refused].map(([, codec = '']) => codec).find((codec) => !SKIPPED_DECODERS.has(codec));
+  if (foreign) throw new AudioRejectedError(`The file contains ${foreign}, which is not a codec of ${format} files.`);
 }
 
 const cpuLimit = (maxSeconds: number): number => Math.ceil(CPU_SECONDS.base + maxSeconds / CPU_SECONDS.audioPerSecond);
