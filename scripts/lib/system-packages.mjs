@@ -34,6 +34,15 @@ const POCKETSPHINX = {
   brew: ['cmu-pocketsphinx'],
 };
 
+/** Isolates ffmpeg and PocketSphinx. They also run without it, so that it is only asked for where SANDBOX=required. */
+const BUBBLEWRAP = {
+  name: 'bubblewrap',
+  isThere: () => findCommand('bwrap') !== null,
+  apt: ['bubblewrap'],
+  dnf: ['bubblewrap'],
+  brew: [],
+};
+
 /**
  * Makes sure of what npm cannot bring, installing it where that is possible without asking anybody.
  * @param {NodeJS.ProcessEnv} env decides what is needed
@@ -43,6 +52,7 @@ const POCKETSPHINX = {
 export async function ensureSystemPackages(env) {
   const needed = neededPackages(env);
   const missing = needed.filter((item) => !item.isThere());
+  await installOptional(env);
   if (missing.length === 0) return needed.map((item) => item.name.split(' ')[0]).join(', ') || 'none needed';
   const problem = await installWithApt(missing.flatMap((item) => item.apt));
   const still = missing.filter((item) => !item.isThere());
@@ -50,8 +60,18 @@ export async function ensureSystemPackages(env) {
   return `installed ${missing.flatMap((item) => item.apt).join(', ')}`;
 }
 
+/** Bubblewrap, where apt can install it: without it the isolation is only weaker. */
+async function installOptional(env) {
+  if (env.SANDBOX === 'off' || !isTranscriber(env) || process.platform !== 'linux' || BUBBLEWRAP.isThere()) return;
+  const problem = await installWithApt(BUBBLEWRAP.apt);
+  if (!BUBBLEWRAP.isThere())
+    console.log(`  bubblewrap is not installed: weaker isolation.${problem ? ` ${problem}` : ''}`);
+}
+
+const isTranscriber = (env) => !env.ROLES || /worker|transcriber/.test(env.ROLES);
+
 export function neededPackages(env) {
-  const worker = !env.ROLES || env.ROLES.includes('worker');
+  const worker = isTranscriber(env);
   const openAi = Boolean(env.OPENAI_BASE_URL || env.OPENAI_API_KEY);
   const engine = env.TRANSCRIPTION_ENGINE || 'auto';
   const pocketSphinx = engine === 'pocketsphinx' || (engine === 'auto' && !openAi);
@@ -59,6 +79,7 @@ export function neededPackages(env) {
     ...(env.REDIS_URL ? [] : [REDIS]),
     ...(worker ? [FFMPEG] : []),
     ...(worker && pocketSphinx ? [POCKETSPHINX] : []),
+    ...(worker && env.SANDBOX === 'required' ? [BUBBLEWRAP] : []),
   ];
 }
 

@@ -35,8 +35,8 @@ describe('the decoder', () => {
 
   const fixture = (name: string): Promise<Buffer> => readFile(path.join(SPEECH, name));
 
-  it('can work on this machine', () => {
-    expect(decoderProblem()).toBeNull();
+  it('can work on this machine', async () => {
+    expect(await decoderProblem()).toBeNull();
   });
 
   it.each(['wav', 'mp3', 'ogg', 'webm'] as const)('decodes %s', async (format) => {
@@ -151,8 +151,8 @@ function magic(hex: string): Buffer {
   return Buffer.concat([Buffer.from(hex, 'hex'), Buffer.alloc(50_000, 0xa7)]);
 }
 
-/** Processes that have the file on their command line. */
+/** Processes of ffmpeg that have the file on their command line. */
 function decodersOf({ file }: AudioSource): number {
-  const { stdout } = spawnSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
-  return stdout.split('\n').filter((line) => line.includes(file)).length;
+  const { stdout } = spawnSync('ps', ['-eo', 'comm,args'], { encoding: 'utf8' });
+  return stdout.split('\n').filter((line) => line.startsWith('ffmpeg ') && line.includes(file)).length;
 }

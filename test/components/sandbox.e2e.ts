@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { type BuiltService, startBuilt } from '../support/service/built-service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { engineProcesses, isRunning } from '../support/service/engine-processes.js';
@@ -17,6 +20,7 @@ const SECRETS = {
   METRICS_TOKEN: 'a-token-for-the-metrics',
   SOMETHING_UNKNOWN: 'unknown-to-the-service',
 };
+const BEARER = { authorization: `Bearer ${SECRETS.METRICS_TOKEN}` };
 const MIB = 1 << 20;
 const KINDS = ['ffmpeg', 'engine'] as const;
 
@@ -45,7 +49,7 @@ describe('a child process of a worker', () => {
 
   it.each([
     ['ffmpeg', { data: 128 * MIB, files: 32, cpu: 37 }],
-    ['engine', { data: 512 * MIB, files: 64, cpu: 'unlimited' }],
+    ['engine', { data: 1024 * MIB, files: 64, cpu: 'unlimited' }],
   ] as const)('has limits that fit it: %s', (kind, { data, files, cpu }) => {
     const limits = limitsOf(pids[kind]);
     expect(limits).toMatchObject({
@@ -95,6 +99,19 @@ describe('a child process of a worker', () => {
     expect(readFileSync(`/proc/${pids[kind]}/net/route`, 'utf8').trim().split('\n')).toHaveLength(1);
   });
 
+  it.each(KINDS)('is in bubblewrap with a seccomp filter, where a process may be: %s', async (kind) => {
+    const program = kind === 'ffmpeg' ? 'ffmpeg' : 'node';
+    const metrics = await (await fetch(`${built.url}/metrics`, { headers: BEARER })).text();
+    const isolated = mayUseBubblewrap();
+    expect(metrics.includes(`sandbox_level{program="${program}",level="bubblewrap"} 1`)).toBe(isolated);
+    if (!isolated) return;
+    const status = readFileSync(`/proc/${pids[kind]}/status`, 'utf8');
+    expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+    expect(status).toMatch(/^Seccomp:\s+2$/m);
+    expect(status).toMatch(/^CapEff:\s+0+$/m);
+    expect(readdirSync(`/proc/${pids[kind]}/root`)).not.toContain('proc');
+  });
+
   it('is gone once the service has stopped, also when it did nothing any more', async () => {
     const all = [...childrenOf(built.pid, 'ffmpeg'), ...engineProcesses(built.pid)];
     expect(all).toEqual(expect.arrayContaining(Object.values(pids)));
@@ -114,6 +131,47 @@ describe('a child process of a worker', () => {
   });
 });
 
+describe('SANDBOX', () => {
+  const { environment } = useService({ ROLES: 'api' });
+  let folder: string;
+
+  beforeAll(async () => {
+    // Everything that a worker runs, except bubblewrap and unshare.
+    folder = await mkdtemp(path.join(os.tmpdir(), 'sandbox-e2e-'));
+    for (const name of ['ffmpeg', 'prlimit', 'test']) {
+      const file = spawnSync('which', [name], { encoding: 'utf8' }).stdout.trim();
+      if (file) await symlink(file, path.join(folder, name));
+    }
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  async function readinessWith(SANDBOX: string): Promise<{ status: number; engine: string }> {
+    const built = await startBuilt(environment, { SANDBOX, PATH: folder });
+    try {
+      // A busy machine may need more than the time of one health check to load the engine.
+      return await eventually(async () => {
+        const response = await fetch(`${built.url}/health/ready`);
+        const { checks } = (await response.json()) as { checks: { engine: string } };
+        return !checks.engine.startsWith('no answer') && { status: response.status, engine: checks.engine };
+      });
+    } finally {
+      await built.stop();
+    }
+  }
+
+  it('required without bubblewrap makes a worker not ready, with the reason; auto and off do not', async () => {
+    const [required, auto, off] = await Promise.all(['required', 'auto', 'off'].map(readinessWith));
+    expect(required).toEqual({
+      status: 503,
+      engine:
+        'SANDBOX=required, but bubblewrap cannot isolate ffmpeg: bwrap is not installed. ' +
+        'Install the package bubblewrap and permit user namespaces, or set SANDBOX=auto.',
+    });
+    expect(auto).toEqual({ status: 200, engine: 'ok' });
+    expect(off).toEqual({ status: 200, engine: 'ok' });
+  });
+});
+
 function limitsOf(pid: number): Record<string, string> {
   const lines = readFileSync(`/proc/${pid}/limits`, 'utf8').split('\n').slice(1, -1);
   return Object.fromEntries(lines.map((line) => line.split(/\s{2,}/) as [string, string]));
@@ -126,6 +184,10 @@ function privateMemoryOf(pid: number): number {
 
 function secretsOf({ variables }: TestEnvironment): string[] {
   return ['DATABASE_URL', 'REDIS_URL', 'SECRET_KEY'].map((name) => variables[name] as string);
+}
+
+function mayUseBubblewrap(): boolean {
+  return spawnSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0;
 }
 
 function mayLeaveTheNet(): boolean {

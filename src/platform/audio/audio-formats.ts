@@ -21,8 +21,21 @@ export const AUDIO_FORMATS = {
  * and never decoded. A file with a stream of any other codec is not one of these formats.
  */
 export const SKIPPED_DECODERS: ReadonlySet<string> = new Set([
-  ...['mjpeg', 'png', 'apng', 'gif', 'bmp', 'webp', 'tiff'],
-  ...['vp8', 'libvpx', 'vp9', 'libvpx-vp9', 'av1', 'libdav1d', 'libaom-av1', 'theora'],
+  'mjpeg',
+  'png',
+  'apng',
+  'gif',
+  'bmp',
+  'webp',
+  'tiff',
+  'vp8',
+  'libvpx',
+  'vp9',
+  'libvpx-vp9',
+  'av1',
+  'libdav1d',
+  'libaom-av1',
+  'theora',
   'webvtt',
 ]);
 

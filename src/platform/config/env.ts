@@ -4,6 +4,9 @@
  */
 export type Role = 'api' | 'worker';
 
+/** How strictly processes that read strangers' audio are isolated: SANDBOX in docs/operations.md. */
+export type SandboxMode = 'required' | 'auto' | 'off';
+
 /** A token bucket: `rate` tokens a minute, at most `burst` at once. */
 export interface RateLimit {
   rate: number;
@@ -33,6 +36,7 @@ export class Env {
   readonly transcriptionEngine: string;
   /** Recordings a worker process transcribes at once; null: four for each core. */
   readonly transcriptionConcurrency: number | null;
+  readonly sandbox: SandboxMode;
   readonly openaiBaseUrl: string | null;
   readonly openaiApiKey: string | null;
   readonly openaiModel: string;
@@ -96,6 +100,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     transcriptionConcurrency: read.text('TRANSCRIPTION_CONCURRENCY')
       ? read.integer('TRANSCRIPTION_CONCURRENCY', 1, 1, 256)
       : null,
+    sandbox: read.oneOf('SANDBOX', ['required', 'auto', 'off'], 'auto'),
     openaiBaseUrl: read.url('OPENAI_BASE_URL', ['http:', 'https:']),
     openaiApiKey: read.text('OPENAI_API_KEY'),
     openaiModel: read.text('OPENAI_MODEL') ?? 'whisper-1',

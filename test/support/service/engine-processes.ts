@@ -1,11 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { childrenOf } from './process-stats.js';
 
-/** The engine's child processes of a process, by their numbers. Linux only. */
+/** The engine's processes below a process, by their numbers, without those of bubblewrap around them. Linux only. */
 export function engineProcesses(parent: number = process.pid): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => parentOf(pid) === parent && commandLineOf(pid).includes('pocketsphinx.child'));
+  return childrenOf(parent, 'node').filter((pid) => commandLineOf(pid).includes('pocketsphinx.child'));
 }
 
 /** Whether there is still such a process, other than as an entry that nobody has collected yet. */

@@ -31,9 +31,14 @@ export function cpuSecondsOfEndedChildren(pid: number): number {
 const CUTIME = 13;
 const PARENT = 1;
 
-/** Children of the process that run this program. */
+/** Descendants of the process that run this program: bubblewrap may stand between them. */
 export function childrenOf(pid: number, program: string): number[] {
-  return processes().filter((child) => parentOf(child) === pid && programOf(child) === program);
+  const parents = new Map(processes().map((child) => [child, parentOf(child)]));
+  const isDescendant = (child: number): boolean => {
+    const parent = parents.get(child);
+    return parent !== undefined && (parent === pid || isDescendant(parent));
+  };
+  return [...parents.keys()].filter((child) => isDescendant(child) && programOf(child) === program);
 }
 
 /** The largest peak of memory, in bytes, that any descendant with this program is seen with until `stop` is called. */

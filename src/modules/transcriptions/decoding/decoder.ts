@@ -1,7 +1,8 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
+import path from 'node:path';
 import type { Readable } from 'node:stream';
 import {
   AUDIO_FORMATS,
@@ -10,10 +11,13 @@ import {
   SAMPLE_RATES_HZ,
   SKIPPED_DECODERS,
 } from '../../../platform/audio/audio-formats.js';
-import { childEnvironment } from '../../../platform/config/child-environment.js';
+import type { SandboxMode } from '../../../platform/config/env.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
-import { failedToStart, findProgram, sandboxed } from '../processes/sandbox.js';
+import { forgetIsolation, isolationFor, SandboxUnavailableError } from '../processes/isolation.js';
+import { findProgram } from '../processes/programs.js';
+import { endOf, failedToStart, spawnSandboxed } from '../processes/sandbox.js';
 import { keepStderrTail } from '../processes/stderr-tail.js';
+import type { Limits } from '../processes/wrappers.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
 import { ProgressWatch } from './progress-watch.js';
 
@@ -29,6 +33,7 @@ export interface DecodeOptions {
   /** Decoding stops after this length. */
   maxSeconds: number;
   signal: AbortSignal;
+  sandbox?: SandboxMode;
 }
 
 /** Typical: 40 MB. */
@@ -48,9 +53,17 @@ const NO_FFMPEG =
   'ffmpeg is not installed (Debian/Ubuntu: apt-get install ffmpeg; Fedora: dnf install ffmpeg-free; macOS: brew install ffmpeg)';
 const NOT_STARTED = 'ffmpeg could not be started';
 
-/** Null when audio can be decoded; otherwise what to install. */
-export function decoderProblem(): string | null {
-  return findProgram('ffmpeg') ? null : NO_FFMPEG;
+/** Null when audio can be decoded; otherwise what to install or to permit. */
+export async function decoderProblem(mode: SandboxMode = 'auto'): Promise<string | null> {
+  const ffmpeg = findProgram('ffmpeg');
+  if (!ffmpeg) return NO_FFMPEG;
+  try {
+    await isolationFor({ program: ffmpeg, args: [] }, { mode, limits: limitsFor(0), reads: [ffmpeg] });
+    return null;
+  } catch (error) {
+    if (error instanceof SandboxUnavailableError) return error.message;
+    throw error;
+  }
 }
 
 /**
@@ -59,10 +72,11 @@ export function decoderProblem(): string | null {
  * @throws AudioRejectedError when nothing can be decoded, or not in reasonable time; EngineError when ffmpeg is missing,
  *   crashes or hangs.
  */
-export async function* decode(source: AudioSource, { maxSeconds, signal }: DecodeOptions): AsyncGenerator<Buffer> {
+export async function* decode(source: AudioSource, options: DecodeOptions): AsyncGenerator<Buffer> {
+  const { maxSeconds, signal } = options;
   refuseImplausible(source);
   signal.throwIfAborted();
-  const child = await start(source, maxSeconds);
+  const child = await start({ ...source, file: path.resolve(source.file) }, options);
   const kill = (): void => void child.kill('SIGKILL');
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => undefined);
@@ -86,7 +100,7 @@ export async function* decode(source: AudioSource, { maxSeconds, signal }: Decod
       throw new AudioRejectedError('The file takes too long to decode.', { cause: stderr() });
     }
     refuseForeignCodec(source.format, stderr());
-    checkExit(killedBy ?? code, decoded, stderr());
+    checkExit(endOf(code, killedBy), decoded, stderr());
   } finally {
     watch.stop();
     signal.removeEventListener('abort', kill);
@@ -106,21 +120,26 @@ function refuseImplausible({ sampleRate, channels }: AudioSource): void {
 
 type Decoder = ChildProcessByStdio<null, Readable, Readable>;
 
-async function start(source: AudioSource, maxSeconds: number): Promise<Decoder> {
+async function start(source: AudioSource, { maxSeconds, sandbox = 'auto' }: DecodeOptions): Promise<Decoder> {
   const ffmpeg = findProgram('ffmpeg');
   if (!ffmpeg) throw new EngineError(NO_FFMPEG, false);
   await access(source.file, constants.R_OK).catch((error: unknown) => {
     throw new EngineError('The audio file cannot be read', false, { cause: error });
   });
-  const limits = { dataBytes: MEMORY_BYTES, openFiles: OPEN_FILES, cpuSeconds: cpuLimit(maxSeconds) };
   const command = { program: ffmpeg, args: ffmpegArguments(source, maxSeconds) };
-  const { program, args } = sandboxed(command, limits, source.file);
-  const child = spawn(program, args, { env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
-  await once(child, 'spawn').catch((error: unknown) => {
-    throw new EngineError(NOT_STARTED, false, { cause: error });
+  const boundaries = { mode: sandbox, limits: limitsFor(maxSeconds), reads: [source.file] } as const;
+  const child = await spawnSandboxed(command, boundaries, ['ignore', 'pipe', 'pipe']).catch((error: unknown) => {
+    const message = error instanceof SandboxUnavailableError ? error.message : NOT_STARTED;
+    throw new EngineError(message, false, { cause: error });
   });
-  return child;
+  return child as Decoder;
 }
+
+const limitsFor = (maxSeconds: number): Limits => ({
+  dataBytes: MEMORY_BYTES,
+  openFiles: OPEN_FILES,
+  cpuSeconds: cpuLimit(maxSeconds),
+});
 
 function ffmpegArguments({ file, format }: AudioSource, maxSeconds: number): string[] {
   const limits = ['-threads', '1', '-max_alloc', `${ALLOCATION_BYTES}`, '-timelimit', `${cpuLimit(maxSeconds)}`];
@@ -154,6 +173,10 @@ const cpuLimit = (maxSeconds: number): number => Math.ceil(CPU_SECONDS.base + ma
 function checkExit(outcome: number | string | null, decoded: boolean, stderr: string): void {
   if (typeof outcome === 'string') throw new EngineError(`ffmpeg was ended by ${outcome}`, true, { cause: stderr });
   if (outcome === EXIT_SIGNALLED) throw new EngineError('ffmpeg reached a resource limit', true, { cause: stderr });
-  if (!decoded && failedToStart(stderr)) throw new EngineError(NOT_STARTED, false, { cause: stderr });
+  if (!decoded && failedToStart(stderr)) {
+    // The machine may permit less than when it was probed.
+    forgetIsolation();
+    throw new EngineError(NOT_STARTED, false, { cause: stderr });
+  }
   if (!decoded) throw new AudioRejectedError('The file contains no audio that can be decoded.', { cause: stderr });
 }

@@ -62,7 +62,7 @@ export class ProgressWatch {
   }
 }
 
-/** Null without /proc, or when the process has ended. */
+/** Of the process and its descendants, since bubblewrap waits for the decoder. Null without /proc, or after its end. */
 function cpuSecondsOf(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -71,8 +71,18 @@ function cpuSecondsOf(pid: number): number | null {
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
       .slice(11, 13);
-    return (Number(user) + Number(system)) / TICKS_PER_SECOND;
+    const own = (Number(user) + Number(system)) / TICKS_PER_SECOND;
+    return childrenOf(pid).reduce((sum, child) => sum + (cpuSecondsOf(child) ?? 0), own);
   } catch {
     return null;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return children.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
   }
 }

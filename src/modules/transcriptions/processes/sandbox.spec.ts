@@ -1,70 +1,219 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { childEnvironment } from '../../../platform/config/child-environment.js';
-import { sandboxed, failedToStart, findProgram, type Limits } from './sandbox.js';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { SandboxMode } from '../../../platform/config/env.js';
+import { forgetIsolation, isolationFor, isolationLevels, SandboxUnavailableError } from './isolation.js';
+import { findProgram } from './programs.js';
+import { endOf, failedToStart, spawnSandboxed } from './sandbox.js';
+import { seccompFilter } from './seccomp-filter.js';
+import { type IsolationLevel, type Limits, startWrapped } from './wrappers.js';
 
-const LIMITS: Limits = { dataBytes: 256 << 20, openFiles: 16, cpuSeconds: 20 };
+const LIMITS: Limits = { dataBytes: 256 << 20, openFiles: 32, cpuSeconds: 20 };
+const SHELL = '/bin/sh';
 
-function run(script: string, limits = LIMITS): { stdout: string; stderr: string; end: number | string | null } {
-  const { program, args } = sandboxed({ program: '/bin/sh', args: ['-c', script] }, limits, __filename);
-  const { stdout, stderr, status, signal } = spawnSync(program, args, { env: childEnvironment(), encoding: 'utf8' });
-  return { stdout, stderr, end: signal ?? status };
+interface Outcome {
+  stdout: string;
+  stderr: string;
+  end: number | string | null;
 }
 
-describe('sandboxed', () => {
-  it('passes output and exit code on', () => {
-    expect(run('echo out; echo err >&2; exit 7')).toEqual({ stdout: 'out\n', stderr: 'err\n', end: 7 });
+async function outcomeOf(child: ChildProcess): Promise<Outcome> {
+  const closed = once(child, 'close') as Promise<[number | null, string | null]>;
+  const [stdout, stderr] = await Promise.all([text(child.stdout as Readable), text(child.stderr as Readable)]);
+  return { stdout, stderr, end: endOf(...(await closed)) };
+}
+
+async function run(script: string, limits = LIMITS, mode: SandboxMode = 'auto'): Promise<Outcome> {
+  const command = { program: SHELL, args: ['-c', script] };
+  const sandbox = { mode, limits, reads: [__filename] } as const;
+  return await outcomeOf(await spawnSandboxed(command, sandbox, ['ignore', 'pipe', 'pipe']));
+}
+
+/** Runs a script at this level, whatever was found to work. */
+async function runAt(level: IsolationLevel, script: string): Promise<Outcome> {
+  const command = { program: SHELL, args: ['-c', script] };
+  return await outcomeOf(
+    startWrapped(command, { limits: LIMITS, reads: [__filename] }, level, ['ignore', 'pipe', 'pipe']),
+  );
+}
+
+const worksAt = (program: string, ...args: string[]): boolean => spawnSync(program, [...args, 'true']).status === 0;
+const hasUserNamespaces = worksAt('unshare', '--net', '--map-current-user');
+const hasBubblewrap = worksAt('bwrap', '--unshare-all', '--ro-bind', '/', '/');
+
+describe('spawnSandboxed', () => {
+  it.each(['auto', 'off'] as const)('passes output and exit code on with SANDBOX=%s', async (mode) => {
+    expect(await run('echo out; echo err >&2; exit 7', LIMITS, mode)).toEqual({
+      stdout: 'out\n',
+      stderr: 'err\n',
+      end: 7,
+    });
   });
 
-  it('execs the program, which keeps the process id', () => {
-    const { program, args } = sandboxed({ program: '/bin/sh', args: ['-c', 'echo $$'] }, LIMITS, __filename);
-    const { pid, stdout } = spawnSync(program, args, { encoding: 'utf8' });
-    expect(Number(stdout)).toBe(pid);
+  it.each(['auto', 'off'] as const)('reports the signal that ended the program with SANDBOX=%s', async (mode) => {
+    expect(await run('kill -SEGV $$', LIMITS, mode)).toMatchObject({ end: 'SIGSEGV' });
   });
 });
-
-const hasUserNamespaces = spawnSync('unshare', ['--net', '--map-current-user', 'true']).status === 0;
 
 (hasUserNamespaces ? describe : describe.skip)('a process in its own namespaces', () => {
   const parent = `/proc/${process.pid}/environ`;
 
-  it('cannot read the environment of its parent', () => {
+  it('cannot read the environment of its parent', async () => {
     expect(spawnSync('/bin/cat', [parent]).stdout).not.toHaveLength(0);
-    expect(run(`cat ${parent}`)).toMatchObject({ stdout: '', end: 1 });
+    expect(await runAt('namespaces', `cat ${parent}`)).toMatchObject({ stdout: '', end: 1 });
   });
 
-  it('has no network route', () => {
-    expect(run('tail -n +2 /proc/net/route').stdout).toBe('');
+  it('has no network route', async () => {
+    expect((await runAt('namespaces', 'tail -n +2 /proc/net/route')).stdout).toBe('');
+  });
+});
+
+(hasBubblewrap ? describe : describe.skip)('a process in bubblewrap', () => {
+  const inside = (script: string): Promise<Outcome> => runAt('bubblewrap', script);
+
+  it('sees programs, libraries and the files that it reads, and nothing else', async () => {
+    const folders = (await inside('echo /* /dev/* /etc/*')).stdout.split(/\s+/);
+    expect(folders).not.toEqual(expect.arrayContaining(['/proc']));
+    expect(
+      folders.filter((name) => /^\/(proc|root|home|var|sys|run|data|tmp)\b/.test(name) && !__filename.startsWith(name)),
+    ).toEqual([]);
+    expect(folders.filter((name) => /passwd|shadow|hosts|ssl/.test(name))).toEqual([]);
+    expect((await inside(`cat ${__filename}`)).stdout).toBe(readFileSync(__filename, 'utf8'));
+    expect((await inside(`ls ${path.dirname(__filename)}`)).stdout).toBe(`${path.basename(__filename)}\n`);
+  });
+
+  it('can write nowhere', async () => {
+    const targets = ['/x', '/etc/x', `${__filename}.x`, '/usr/x', '/dev/x'];
+    const { stdout } = await inside(targets.map((file) => `(: > ${file}) 2>/dev/null && echo ${file}`).join('; '));
+    expect(stdout).toBe('');
+  });
+
+  it('can signal no process of the service', async () => {
+    const { stdout } = await inside(`kill -0 ${process.pid} 2>/dev/null && echo reached`);
+    expect(stdout).toBe('');
+  });
+
+  const filtered = seccompFilter() && findProgram('python3') ? it : it.skip;
+  filtered('is refused sockets, ptrace, namespaces and new mounts by the kernel', async () => {
+    const calls = `
+import ctypes, os, platform
+libc = ctypes.CDLL(None, use_errno=True)
+x64 = platform.machine() == 'x86_64'
+for name, number in {'socket': 41 if x64 else 198, 'ptrace': 101 if x64 else 117, 'unshare': 272 if x64 else 97,
+                     'mount': 165 if x64 else 40, 'bpf': 321 if x64 else 280, 'io_uring_setup': 425}.items():
+    ctypes.set_errno(0)
+    libc.syscall(number, 2, 1, 0, 0, 0)
+    print(name, ctypes.get_errno())
+print(open('/dev/null').read() == '')`;
+    const { stdout, stderr } = await inside(`python3 -c "${calls}"`);
+    const refused = ['socket', 'ptrace', 'unshare', 'mount', 'bpf', 'io_uring_setup'].map((name) => `${name} 1`);
+    expect({ lines: stdout.trim().split('\n'), stderr }).toEqual({ lines: [...refused, 'True'], stderr: '' });
+  });
+
+  it('ends when it is killed from outside', async () => {
+    const sandbox = { limits: LIMITS, reads: [__filename] } as const;
+    const command = { program: SHELL, args: ['-c', 'echo started; sleep 60'] };
+    const child = startWrapped(command, sandbox, 'bubblewrap', ['ignore', 'pipe', 'pipe']);
+    await once(child.stdout as Readable, 'data');
+    child.kill('SIGKILL');
+    // The pipes are closed when the last process of the sandbox has ended.
+    expect((await once(child, 'close')) as unknown[]).toEqual([null, 'SIGKILL']);
+  });
+});
+
+describe('what was found', () => {
+  let folder: string;
+  let searchPath: string | undefined;
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(os.tmpdir(), 'sandbox-'));
+    searchPath = process.env.PATH;
+    forgetIsolation();
+  });
+  afterEach(() => {
+    process.env.PATH = searchPath;
+    rmSync(folder, { recursive: true });
+    forgetIsolation();
+  });
+
+  const found = (mode: SandboxMode): Promise<IsolationLevel> =>
+    isolationFor({ program: SHELL, args: [] }, { mode, limits: LIMITS, reads: [__filename] });
+
+  function fakeBubblewrap(script: string): void {
+    const file = path.join(folder, 'bwrap');
+    writeFileSync(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o755);
+    process.env.PATH = `${folder}:${searchPath}`;
+  }
+
+  it.each(['auto', 'required'] as const)('is bubblewrap where it works: SANDBOX=%s', async (mode) => {
+    if (!hasBubblewrap) return;
+    expect(await found(mode)).toBe('bubblewrap');
+    expect(isolationLevels().get('sh')).toBe('bubblewrap');
+  });
+
+  it('is less where bubblewrap may not make namespaces, and refused with SANDBOX=required', async () => {
+    fakeBubblewrap('echo "bwrap: No permissions to create new namespace" >&2; exit 1');
+    expect(await found('auto')).toBe(hasUserNamespaces ? 'namespaces' : 'none');
+    await expect(found('required')).rejects.toThrow(SandboxUnavailableError);
+    await expect(found('required')).rejects.toThrow(
+      'SANDBOX=required, but bubblewrap cannot isolate sh: bwrap: No permissions to create new namespace. ' +
+        'Install the package bubblewrap and permit user namespaces, or set SANDBOX=auto.',
+    );
+  });
+
+  it('is nothing with SANDBOX=off', async () => {
+    expect(await found('off')).toBe('none');
+  });
+
+  it('is not given up after a slow answer', async () => {
+    if (!hasBubblewrap) return;
+    // Three seconds are more than the first probe waits, and only the first call is slow.
+    fakeBubblewrap(`[ -e ${folder}/asked ] || { : > ${folder}/asked; sleep 3; }; exec ${findProgram('bwrap')} "$@"`);
+    expect(await found('auto')).toBe('bubblewrap');
   });
 });
 
 // Without prlimit (macOS) nothing is limited.
-(findProgram('prlimit') ? describe : describe.skip)('a process that', () => {
-  it('uses too much CPU time is ended', () => {
-    expect(run('while :; do :; done', { ...LIMITS, cpuSeconds: 1 }).end).toBe('SIGXCPU');
-  });
+(findProgram('prlimit') ? describe : describe.skip).each(['auto', 'off'] as const)(
+  'with SANDBOX=%s a process that',
+  (mode) => {
+    it('uses too much CPU time is ended', async () => {
+      expect((await run('while :; do :; done', { ...LIMITS, cpuSeconds: 1 }, mode)).end).toBe('SIGXCPU');
+    });
 
-  it('writes a file is ended without a core dump', () => {
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'sandbox-'));
-    const { end } = run(`cd ${folder}; echo x > file; echo still here`);
-    expect(end).toBe('SIGXFSZ');
-    expect(existsSync(path.join(folder, 'core'))).toBe(false);
-    rmSync(folder, { recursive: true });
-  });
+    it('writes a file is ended without a core dump', async () => {
+      const folder = mkdtempSync(path.join(os.tmpdir(), 'sandbox-'));
+      const { stdout } = await run(`cd ${folder}; echo x > file; echo still here`, LIMITS, mode);
+      if (mode === 'off') expect(stdout).toBe('');
+      expect(existsSync(path.join(folder, 'file')) && readFileSync(path.join(folder, 'file'), 'utf8')).toBeFalsy();
+      expect(existsSync(path.join(folder, 'core'))).toBe(false);
+      rmSync(folder, { recursive: true });
+    });
 
-  it('cannot open too many files or allocate too much memory', () => {
-    const openTwo = 'exec 3</dev/null; exec 4</dev/null; echo opened';
-    expect(run(openTwo).stdout).toBe('opened\n');
-    expect(run(openTwo, { ...LIMITS, openFiles: 4 }).stdout).toBe('');
-    expect(run('x=0123456789; while :; do x=$x$x; done').end).not.toBe(0);
-  });
+    it('cannot open too many files or allocate too much memory', async () => {
+      const openMany = 'for n in 3 4 5 6 7 8 9; do eval "exec $n</dev/null"; done; echo opened';
+      expect((await run(openMany, LIMITS, mode)).stdout).toBe('opened\n');
+      expect((await run(openMany, { ...LIMITS, openFiles: 9 }, mode)).stdout).toBe('');
+      expect((await run('x=0123456789; while :; do x=$x$x; done', LIMITS, mode)).end).not.toBe(0);
+    });
+  },
+);
 
-  it('cannot be started is recognised by its message', () => {
-    const { program, args } = sandboxed({ program: '/nowhere/ffmpeg', args: [] }, LIMITS, __filename);
-    const { stderr } = spawnSync(program, args, { encoding: 'utf8' });
-    expect(failedToStart(stderr)).toBe(true);
+describe('failedToStart', () => {
+  it('recognises the messages of the wrappers', async () => {
+    const child = startWrapped(
+      { program: '/nowhere/ffmpeg', args: [] },
+      { limits: LIMITS, reads: [__filename] },
+      'none',
+      ['ignore', 'pipe', 'pipe'],
+    );
+    if (findProgram('prlimit')) expect(failedToStart((await outcomeOf(child)).stderr)).toBe(true);
+    expect(failedToStart('bwrap: No permissions')).toBe(true);
     expect(failedToStart('[matroska @ 0x55] unshare: no')).toBe(false);
   });
 });

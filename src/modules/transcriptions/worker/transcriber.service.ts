@@ -74,7 +74,7 @@ export class TranscriberService implements OnApplicationShutdown {
 
   /** Null when audio can be transcribed; otherwise what is missing and how to fix it, for an operator. */
   async problem(): Promise<string | null> {
-    return decoderProblem() ?? (await this.engine.problem());
+    return (await decoderProblem(this.env.sandbox)) ?? (await this.engine.problem());
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -115,6 +115,6 @@ export class TranscriberService implements OnApplicationShutdown {
 
   /** Decodes one second more than the maximum, to detect recordings that are too long. */
   private decode(audio: AudioInput, signal: AbortSignal): AsyncGenerator<Buffer> {
-    return decode(audio, { maxSeconds: this.env.maxAudioSeconds + 1, signal });
+    return decode(audio, { maxSeconds: this.env.maxAudioSeconds + 1, signal, sandbox: this.env.sandbox });
   }
 }

@@ -1,8 +1,11 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { Gauge } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
 import { HealthService } from '../../../platform/observability/health.service.js';
+import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { type EngineDefinition, TRANSCRIPTION_ENGINE } from '../engines/transcription-engine.js';
+import { isolationLevels } from '../processes/isolation.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService } from './transcriber.service.js';
 import { TranscriptionRunService } from './transcription-run.service.js';
@@ -27,7 +30,21 @@ export class TranscriptionWorkerModule {
   }
 
   /** A worker without a working engine is not ready; its readiness check says what to install. */
-  constructor(health: HealthService, transcriber: TranscriberService) {
+  constructor(health: HealthService, transcriber: TranscriberService, metrics: MetricsMiddleware) {
     health.require('engine', () => transcriber.problem());
+    metrics.registry.registerMetric(sandboxGauge());
   }
+}
+
+function sandboxGauge(): Gauge {
+  return new Gauge({
+    name: 'sandbox_level',
+    help: '1 for the isolation in use: bubblewrap, namespaces, network or none, by program.',
+    labelNames: ['program', 'level'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const [program, level] of isolationLevels()) this.set({ program, level }, 1);
+    },
+  });
 }

@@ -2,40 +2,64 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findProgram } from '../../processes/sandbox.js';
+import { findProgram } from '../../processes/programs.js';
 import { ChildPool } from './child-pool.js';
+import type { ChildModule } from './engine-child.js';
 import { EngineError } from '../transcription-engine.js';
 
-/** A child without an engine: the first byte of the audio tells it what to do. */
+/** A child without an engine: the first byte of the audio tells it what to do. It speaks the protocol of child-side.ts. */
 const FAKE_CHILD = `
-  import { openSync, writeFileSync } from 'node:fs';
-  process.on('disconnect', () => process.exit());
-  process.on('message', ({ pcm }) => {
-    const order = String.fromCharCode(pcm[0]);
+  import { randomUUID } from 'node:crypto';
+  import { openSync, writeFileSync, writeSync } from 'node:fs';
+  const ID = randomUUID();
+  const write = (text) => { for (let rest = text; rest.length > 0; ) rest = rest.slice(writeSync(3, rest)); };
+  const send = (message) => write(JSON.stringify(message) + '\\n');
+  const obey = (order) => {
     if (order === 'c') process.kill(process.pid, 'SIGSEGV');
     if (order === 'x') { console.error('out of luck'); process.exit(3); }
     if (order === 'h') for (;;);
     if (order === 'm') for (const all = []; ; ) all.push(Buffer.alloc(1 << 24, 1));
     if (order === 'w') writeFileSync(process.argv[1] + '.out', 'x');
     if (order === 'o') for (;;) openSync(process.argv[1]);
-    const text = order === 'p' ? String(process.pid) : order === 'e' ? JSON.stringify(process.env) : order;
-    const answer = () => process.send({ transcript: { text, confidence: 1, language: 'english', words: [] } });
+    if (order === 'g') return write('\\x7fELF garbage\\n');
+    if (order === 'b') return write(Buffer.from([255, 254, 0, 10]).toString('latin1') + '\\n');
+    if (order === 'l') for (let i = 0; i < 64; i++) write('x'.repeat(65536));
+    if (order === 't') return send({ transcript: { text: 7, confidence: 1, language: 'english', words: [] } });
+    if (order === 'k') return send({ transcript: { text: 'a', confidence: 7, language: 'english', words: [] } });
+    if (order === 'r') return send({ ready: true });
+    const text = order === 'p' ? ID : order === 'e' ? JSON.stringify(process.env) : order;
+    const answer = () => send({ transcript: { text, confidence: 1, language: 'english', words: [] } });
+    if (order === '2') answer();
     order === 's' ? setTimeout(answer, 150) : answer();
+  };
+  let bytes = Buffer.alloc(0);
+  process.stdin.on('end', () => process.exit());
+  process.stdin.on('data', (data) => {
+    bytes = Buffer.concat([bytes, data]);
+    while (bytes.length >= 4 && bytes.length >= 4 + bytes.readUInt32LE()) {
+      const end = 4 + bytes.readUInt32LE();
+      const order = String.fromCharCode(bytes[4]);
+      bytes = bytes.subarray(end);
+      obey(order);
+    }
   });
-  process.send({ ready: true });
+  send({ ready: true });
 `;
-const UNABLE_CHILD = `process.send({ problem: 'Install the library' }); setInterval(() => {}, 1000);`;
+const UNABLE_CHILD = `
+  import { writeSync } from 'node:fs';
+  writeSync(3, JSON.stringify({ problem: 'Install the library' }) + '\\n');
+  setInterval(() => {}, 1000);
+`;
 const LIMIT_MS = 10_000;
 
 describe('ChildPool', () => {
   let folder: string;
-  let module: string;
+  let module: ChildModule;
   let pool: ChildPool;
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'child-pool-'));
-    module = path.join(folder, 'fake.mjs');
-    await writeFile(module, FAKE_CHILD);
+    module = await moduleOf('fake', FAKE_CHILD);
   });
   afterAll(() => rm(folder, { recursive: true }));
   beforeEach(() => {
@@ -43,20 +67,25 @@ describe('ChildPool', () => {
   });
   afterEach(() => pool.close());
 
+  async function moduleOf(name: string, source: string): Promise<ChildModule> {
+    const file = path.join(folder, `${name}.mjs`);
+    await writeFile(file, source);
+    return { file, reads: [folder] };
+  }
+
   const ask = async (order: string, limitMs = LIMIT_MS, signal = new AbortController().signal): Promise<string> =>
     (await pool.transcribe(Buffer.from(order), limitMs, signal)).text;
 
   it('uses the same child for the next chunk', async () => {
     const first = await ask('p');
     expect(await ask('p')).toBe(first);
-    expect(Number(first)).not.toBe(process.pid);
   });
 
   it('transcribes as many chunks at once as it has children', async () => {
     await pool.close();
     pool = new ChildPool(module, 2);
-    const pids = await Promise.all([ask('p'), ask('p'), ask('p')]);
-    expect(new Set(pids).size).toBe(2);
+    const ids = await Promise.all([ask('p'), ask('p'), ask('p')]);
+    expect(new Set(ids).size).toBe(2);
   });
 
   it.each([
@@ -84,6 +113,28 @@ describe('ChildPool', () => {
     });
     expect(await ask('p')).not.toBe(before);
     expect(await readdir(folder)).not.toContain('core');
+  });
+
+  it.each([
+    ['writes what is no JSON', 'g', 'not JSON'],
+    ['writes bytes that are no text', 'b', 'not JSON'],
+    ['writes a line without an end', 'l', 'longer than 262144 bytes'],
+    ['sends a number as text', 't', 'text must be text'],
+    ['sends a confidence above 1', 'k', 'confidence must be null or a number from 0 to 1'],
+    ['sends a message of another kind', 'r', 'unexpected message'],
+  ])('suspects the audio and replaces a child that %s', async (_, order, message) => {
+    const before = await ask('p');
+    const error = await ask(order).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(EngineError);
+    expect(error).toMatchObject({ audioSuspected: true, message: expect.stringContaining(message) });
+    expect(await ask('p')).not.toBe(before);
+  });
+
+  it('never takes a second answer to one chunk for the answer to the next', async () => {
+    const before = await ask('p');
+    expect(await ask('2')).toBe('2');
+    await delay(100);
+    expect(await ask('p')).not.toMatch(new RegExp(`^(2|${before})$`));
   });
 
   it('reports the stderr of a crashed child as the cause', async () => {
@@ -119,9 +170,7 @@ describe('ChildPool', () => {
   });
 
   it('reports what is missing without suspecting the audio', async () => {
-    const unable = path.join(folder, 'unable.mjs');
-    await writeFile(unable, UNABLE_CHILD);
-    const broken = new ChildPool(unable, 1);
+    const broken = new ChildPool(await moduleOf('unable', UNABLE_CHILD), 1);
     expect(await broken.problem()).toBe('Install the library');
     const error = await broken
       .transcribe(Buffer.from('a'), LIMIT_MS, new AbortController().signal)

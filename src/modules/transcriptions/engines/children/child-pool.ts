@@ -1,7 +1,8 @@
+import type { SandboxMode } from '../../../../platform/config/env.js';
 import { FairQueue } from '../../chunks/fair-queue.js';
 import { ProblemCache } from '../problem-cache.js';
 import { EngineError, type ChunkTranscript } from '../transcription-engine.js';
-import { EngineChild } from './engine-child.js';
+import { type ChildModule, EngineChild } from './engine-child.js';
 
 /** After a failed start, the next health check waits this long before it starts another process. */
 const RECHECK_MS = 10_000;
@@ -14,8 +15,9 @@ export class ChildPool {
   private closed = false;
 
   constructor(
-    private readonly module: string,
+    private readonly module: ChildModule,
     size: number,
+    private readonly sandbox: SandboxMode = 'auto',
   ) {
     this.queue = new FairQueue(size).join();
   }
@@ -60,7 +62,7 @@ export class ChildPool {
 
   private start(): EngineChild {
     this.children = this.children.filter((child) => child.isAlive);
-    const child = new EngineChild(this.module);
+    const child = new EngineChild(this.module, this.sandbox);
     this.children.push(child);
     return child;
   }

@@ -1,24 +1,29 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { childEnvironment } from '../../../../platform/config/child-environment.js';
-import { sandboxed, type Limits } from '../../processes/sandbox.js';
+import type { Readable, Writable } from 'node:stream';
+import type { SandboxMode } from '../../../../platform/config/env.js';
+import { forgetIsolation } from '../../processes/isolation.js';
+import { endOf, failedToStart, spawnSandboxed } from '../../processes/sandbox.js';
 import { keepStderrTail } from '../../processes/stderr-tail.js';
+import type { Limits } from '../../processes/wrappers.js';
 import { EngineError, type ChunkTranscript } from '../transcription-engine.js';
+import { type ChildMessage, LENGTH_BYTES, MESSAGE_DESCRIPTOR, receiveMessages } from './child-messages.js';
 
-/** What a child sends: first that it is ready or why it cannot be, then one transcript for each request. */
-export type ChildMessage = { ready: true } | { problem: string } | { transcript: ChunkTranscript };
-
-/** 16 kHz mono, signed 16-bit little-endian. */
-export interface ChildRequest {
-  pcm: Uint8Array;
+/** A built module that calls `serveChunks`, and everything that it imports and reads. */
+export interface ChildModule {
+  file: string;
+  /** Absolute paths of files and folders. Not needed: Node itself, the libraries of the system. */
+  reads: readonly [string, ...string[]];
 }
 
 /**
  * Measured with the model loaded and after minutes of audio: 205 MB of private memory (140 MB resident) and 21 open
- * files. CPU time is not limited, since a child lives as long as the service; the time for each chunk is.
+ * files. The V8 of Node 24 reserves more and needs over 512 MiB at its start. CPU time is not limited, since a child lives
+ * as long as the service; the time for each chunk is.
  */
-const LIMITS: Limits = { dataBytes: 512 << 20, openFiles: 64 };
+const LIMITS: Limits = { dataBytes: 1 << 30, openFiles: 64 };
 const LOAD_LIMIT_MS = 60_000;
+const STREAMS = ['pipe', 'ignore', 'pipe', 'pipe'] as const;
 
 /**
  * A process that transcribes one chunk at a time. Crashes and hangs of the native library stay inside it. It ends with
@@ -27,30 +32,16 @@ const LOAD_LIMIT_MS = 60_000;
 export class EngineChild {
   /** Rejects with an EngineError that says why this machine cannot run the engine. */
   readonly ready: Promise<void>;
-  private readonly child: ChildProcess;
-  private readonly exited: Promise<unknown>;
+  private child: ChildProcess | null = null;
+  private exited: Promise<unknown> = Promise.resolve();
   private readonly state = { ready: false, busy: false, alive: true, closing: false };
-  private readonly stderrTail: () => string;
+  private stderrTail: () => string = () => '';
   private pending: { resolve: (message: ChildMessage) => void; reject: (error: EngineError) => void } | null = null;
 
-  constructor(module: string) {
+  constructor({ file, reads }: ChildModule, mode: SandboxMode) {
     // Without the flags of this process, such as a debugger port or a test loader.
-    const { program, args } = sandboxed({ program: process.execPath, args: [] }, LIMITS, module);
-    this.child = fork(module, [], {
-      env: childEnvironment(),
-      execPath: program,
-      execArgv: args,
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    });
-    this.exited = new Promise((resolve) => {
-      this.child.once('exit', resolve).once('error', resolve);
-    });
-    this.child.on('message', (message: ChildMessage) => this.pending?.resolve(message));
-    this.child.on('error', (error) => this.markLost(error.message));
-    this.child.on('exit', (code, signal) => this.markLost(`ended by ${signal ?? `exit code ${code}`}`));
-    this.stderrTail = keepStderrTail(this.child.stderr);
-    this.ready = this.load();
+    const command = { program: process.execPath, args: [file] };
+    this.ready = this.load(spawnSandboxed(command, { mode, limits: LIMITS, reads }, STREAMS));
     this.ready.catch(() => undefined);
   }
 
@@ -66,14 +57,15 @@ export class EngineChild {
     return this.state.alive;
   }
 
-  /** @throws EngineError when the child crashes, or takes longer than `limitMs` and is killed. */
+  /** @throws EngineError when the child crashes, breaks the rules, or takes longer than `limitMs` and is killed. */
   async transcribe(pcm: Uint8Array, limitMs: number): Promise<ChunkTranscript> {
     this.state.busy = true;
     try {
       await this.ready;
-      const message = await this.nextMessage(limitMs, () => this.child.send({ pcm } satisfies ChildRequest));
+      const message = await this.nextMessage(limitMs, () => this.send(pcm));
       if ('transcript' in message) return message.transcript;
-      throw new EngineError('The engine process sent an unexpected message', false);
+      this.end('an unexpected message');
+      throw new EngineError('The engine process sent an unexpected message', true);
     } finally {
       this.state.busy = false;
     }
@@ -82,26 +74,60 @@ export class EngineChild {
   /** Kills the child: it has no state that must be saved. */
   async close(): Promise<void> {
     this.state.closing = true;
-    this.child.kill('SIGKILL');
+    await this.ready.catch(() => undefined);
+    this.child?.kill('SIGKILL');
     await this.exited;
   }
 
-  private async load(): Promise<void> {
-    const message = await this.nextMessage(LOAD_LIMIT_MS, () => undefined);
-    if ('problem' in message) {
-      this.child.kill('SIGKILL');
+  private async load(starting: Promise<ChildProcess>): Promise<void> {
+    try {
+      this.watch(await starting);
+    } catch (error) {
       this.state.alive = false;
-      throw new EngineError(message.problem, false);
+      throw new EngineError((error as Error).message, false, { cause: error });
     }
-    this.state.ready = true;
+    const message = await this.nextMessage(LOAD_LIMIT_MS, () => undefined);
+    if ('ready' in message) {
+      this.state.ready = true;
+      return;
+    }
+    const problem = 'problem' in message ? message.problem : 'The engine process sent an unexpected message';
+    this.end(problem);
+    throw new EngineError(problem, false);
+  }
+
+  private watch(child: ChildProcess): void {
+    this.child = child;
+    this.stderrTail = keepStderrTail(child.stderr);
+    this.exited = new Promise((resolve) => child.once('exit', resolve).once('error', resolve));
+    child.on('error', (error) => this.markLost(error.message));
+    child.on('exit', (code, signal) => this.handleExit(endOf(code, signal)));
+    // Its exit is reported instead.
+    child.stdin?.on('error', () => undefined);
+    receiveMessages(child.stdio[MESSAGE_DESCRIPTOR] as Readable, {
+      // A message that nobody waits for could pass for the transcript of the next chunk, which is another's.
+      message: (message) => (this.pending ? this.settle(message) : this.end('a message without a request')),
+      broken: (error) => this.end(error.message),
+    });
+  }
+
+  private settle(message: ChildMessage): void {
+    const pending = this.pending;
+    this.pending = null;
+    pending?.resolve(message);
+  }
+
+  private send(pcm: Uint8Array): void {
+    const length = Buffer.alloc(LENGTH_BYTES);
+    length.writeUInt32LE(pcm.length);
+    const stdin = this.child?.stdin as Writable;
+    stdin.write(length);
+    stdin.write(pcm);
   }
 
   private async nextMessage(limitMs: number, request: () => void): Promise<ChildMessage> {
     this.keepProcessAlive(true);
-    const limit = setTimeout(() => {
-      this.markLost(`no answer within ${Math.round(limitMs / 1000)} s`);
-      this.child.kill('SIGKILL');
-    }, limitMs);
+    const limit = setTimeout(() => this.end(`no answer within ${Math.round(limitMs / 1000)} s`), limitMs);
     try {
       return await new Promise((resolve, reject) => {
         this.pending = { resolve, reject };
@@ -114,6 +140,17 @@ export class EngineChild {
     }
   }
 
+  private handleExit(end: number | string | null): void {
+    // The machine may permit less than when it was probed.
+    if (!this.state.ready && failedToStart(this.stderrTail())) forgetIsolation();
+    this.markLost(`ended by ${typeof end === 'number' ? `exit code ${end}` : end}`);
+  }
+
+  private end(reason: string): void {
+    this.markLost(reason);
+    this.child?.kill('SIGKILL');
+  }
+
   private markLost(reason: string): void {
     this.state.alive = false;
     const audioSuspected = this.state.ready && !this.state.closing;
@@ -121,11 +158,12 @@ export class EngineChild {
     this.pending?.reject(new EngineError(`The engine process was lost: ${reason}`, audioSuspected, { cause }));
   }
 
-  /** Whether the child, its channel and its standard error keep this process alive. */
+  /** Whether the child and its pipes keep this process alive. */
   private keepProcessAlive(on: boolean): void {
     const call = on ? 'ref' : 'unref';
-    this.child[call]();
-    this.child.channel?.[call]();
-    (this.child.stderr as Socket | null)?.[call]();
+    this.child?.[call]();
+    const { stdin, stderr, stdio } = this.child ?? {};
+    for (const stream of [stdin, stderr, stdio?.[MESSAGE_DESCRIPTOR]] as (Socket | null | undefined)[])
+      stream?.[call]();
   }
 }

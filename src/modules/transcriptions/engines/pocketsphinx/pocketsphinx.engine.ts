@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
 import os from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { SandboxMode } from '../../../../platform/config/env.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
 import { ChildPool } from '../children/child-pool.js';
 import type {
@@ -14,10 +17,9 @@ import type {
  * The built file, even when this one runs from source: Node cannot fork TypeScript, and Jest turns modules into
  * CommonJS. The package root is five folders up from both src and dist.
  */
-const CHILD = new URL(
-  '../../../../../dist/modules/transcriptions/engines/pocketsphinx/pocketsphinx.child.js',
-  import.meta.url,
-);
+const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
+const DIST = path.join(ROOT, 'dist');
+const CHILD = path.join(DIST, 'modules/transcriptions/engines/pocketsphinx/pocketsphinx.child.js');
 
 /** A chunk usually takes 0.1 to 0.3 s per second of audio. A hundred times that counts as a hang. */
 const LIMIT = { baseMs: 30_000, perAudioSecondMs: 10_000 };
@@ -32,7 +34,12 @@ export class PocketSphinxEngine implements TranscriptionEngine {
   readonly defaultLanguage = 'english';
   readonly maxChunkSeconds = 15;
   readonly concurrency = os.availableParallelism();
-  private readonly pool = new ChildPool(fileURLToPath(CHILD), this.concurrency);
+  private readonly pool;
+
+  constructor(sandbox: SandboxMode = 'auto') {
+    const reads = [DIST, path.join(ROOT, 'package.json'), ...packageFolders(ROOT)] as const;
+    this.pool = new ChildPool({ file: CHILD, reads }, this.concurrency, sandbox);
+  }
 
   transcribe({ pcm }: AudioChunk, { signal }: TranscribeOptions): Promise<ChunkTranscript> {
     const limitMs = LIMIT.baseMs + (pcm.length / BYTES_PER_SECOND) * LIMIT.perAudioSecondMs;
@@ -48,9 +55,16 @@ export class PocketSphinxEngine implements TranscriptionEngine {
   }
 }
 
+/** Every folder in which Node looks for the packages that a module in this folder imports. */
+function packageFolders(folder: string): string[] {
+  const parent = path.dirname(folder);
+  const here = [path.join(folder, 'node_modules')].filter((candidate) => existsSync(candidate));
+  return parent === folder ? here : [...here, ...packageFolders(parent)];
+}
+
 /** The fallback of `auto`: it needs no configuration. */
 export const pocketSphinxEngine: EngineDefinition = {
   name: NAME,
-  create: () => new PocketSphinxEngine(),
+  create: (env) => new PocketSphinxEngine(env.sandbox),
   isConfigured: () => true,
 };

@@ -1,0 +1,144 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { Logger } from '@nestjs/common';
+import { findProgram } from './programs.js';
+import { type Command, type IsolationLevel, type Sandbox, startWrapped, wrapperOf } from './wrappers.js';
+
+/** SANDBOX=required and bubblewrap cannot be used. The message is for an operator. */
+export class SandboxUnavailableError extends Error {
+  override readonly name = 'SandboxUnavailableError';
+}
+
+interface Found {
+  level: IsolationLevel;
+  /** Milliseconds since 1970. */
+  validUntil: number;
+}
+
+interface ProbeResult {
+  works: boolean;
+  reason: string;
+  slow?: boolean;
+}
+
+const LEVELS = ['bubblewrap', 'namespaces', 'network'] as const;
+/** Typical: 10 ms. A machine that is too busy for the first may manage the second or third. */
+const PROBE_LIMITS_MS = [2_000, 4_000, 8_000];
+/** A weaker level than bubblewrap is used this long, and less if only slowness spoke against a stronger one. */
+const RECHECK_MS = 60_000;
+const SLOW_RECHECK_MS = 5_000;
+
+const logger = new Logger('Sandbox');
+const found = new Map<string, Promise<Found>>();
+const levels = new Map<string, IsolationLevel>();
+
+/**
+ * The strongest level at which this program can read these files on this machine: bubblewrap and util-linux may be
+ * missing, and containers may not permit namespaces.
+ * @throws SandboxUnavailableError
+ */
+export async function isolationFor(command: Command, sandbox: Sandbox): Promise<IsolationLevel> {
+  if (sandbox.mode === 'off') return report(command, 'none', 'SANDBOX=off');
+  const key = `${sandbox.mode} ${command.program} ${ownerOf(sandbox.reads[0])}`;
+  const known = await found.get(key)?.catch(() => null);
+  if (known && Date.now() < known.validUntil) return known.level;
+  const search = find(command, sandbox);
+  found.set(key, search);
+  return (await search).level;
+}
+
+/** After a start that failed, the next one probes again. */
+export function forgetIsolation(): void {
+  found.clear();
+}
+
+/** The level of each program that was started, by its name. */
+export function isolationLevels(): ReadonlyMap<string, IsolationLevel> {
+  return levels;
+}
+
+async function find(command: Command, sandbox: Sandbox): Promise<Found> {
+  const reasons: string[] = [];
+  let slow = false;
+  for (const level of sandbox.mode === 'required' ? (['bubblewrap'] as const) : LEVELS) {
+    const result = await probePatiently(command, sandbox, level);
+    if (result.works) {
+      report(command, level, reasons[0]);
+      return {
+        level,
+        validUntil: level === 'bubblewrap' ? Infinity : Date.now() + (slow ? SLOW_RECHECK_MS : RECHECK_MS),
+      };
+    }
+    slow ||= result.slow === true;
+    reasons.push(result.reason);
+  }
+  if (sandbox.mode === 'required') throw unavailable(command, reasons[0] ?? '');
+  report(command, 'none', reasons[0]);
+  return { level: 'none', validUntil: Date.now() + (slow ? SLOW_RECHECK_MS : RECHECK_MS) };
+}
+
+async function probePatiently(command: Command, sandbox: Sandbox, level: IsolationLevel): Promise<ProbeResult> {
+  let result: ProbeResult = { works: false, reason: '' };
+  for (const limitMs of PROBE_LIMITS_MS) {
+    result = await probe(command, sandbox, level, limitMs);
+    if (!result.slow) break;
+  }
+  return result;
+}
+
+/** Runs `test` in place of the program, with the same limits: does the program exist there, and are its files readable? */
+async function probe(
+  { program }: Command,
+  { limits, reads, mode }: Sandbox,
+  level: IsolationLevel,
+  limitMs: number,
+): Promise<ProbeResult> {
+  const test = findProgram('test');
+  if (!test || !path.isAbsolute(wrapperOf(level)))
+    return { works: false, reason: `${wrapperOf(level)} is not installed` };
+  const args = ['-x', program, ...reads.flatMap((file) => ['-a', '-r', file])];
+  const sandbox: Sandbox = { mode, limits, reads: [...reads, program] };
+  const child = startWrapped({ program: test, args }, sandbox, level, ['ignore', 'ignore', 'pipe']);
+  return await new Promise((resolve) => {
+    let stderr = '';
+    (child.stderr as Readable).on('data', (text: Buffer) => (stderr += text.toString('utf8')));
+    const limit = setTimeout(() => {
+      child.kill('SIGKILL');
+      resolve({ works: false, reason: `no answer within ${limitMs} ms`, slow: true });
+    }, limitMs);
+    child.once('error', ({ message }) => resolve({ works: false, reason: message }));
+    child.once('close', (code) => {
+      clearTimeout(limit);
+      resolve({
+        works: code === 0,
+        reason: stderr.trim().slice(0, 300) || `${path.basename(program)} cannot read its files`,
+      });
+    });
+  });
+}
+
+function report({ program }: Command, level: IsolationLevel, reason?: string): IsolationLevel {
+  const name = path.basename(program);
+  if (levels.get(name) !== level) {
+    const fields = { program: name, level, reason };
+    if (level === 'bubblewrap') logger.log(fields, 'sandbox in use');
+    else logger.warn(fields, 'sandbox in use is weaker than bubblewrap');
+  }
+  levels.set(name, level);
+  return level;
+}
+
+function unavailable({ program }: Command, reason: string): SandboxUnavailableError {
+  const name = path.basename(program);
+  return new SandboxUnavailableError(
+    `SANDBOX=required, but bubblewrap cannot isolate ${name}: ${reason}. ` +
+      'Install the package bubblewrap and permit user namespaces, or set SANDBOX=auto.',
+  );
+}
+
+/** Files of the same owner and mode are readable at the same levels. */
+function ownerOf(file: string): string {
+  const { uid, gid, mode } = statSync(file, { throwIfNoEntry: false }) ?? {};
+  return `${uid}:${gid}:${mode}`;
+}
