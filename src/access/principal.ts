@@ -1,4 +1,5 @@
 import type { RateLimit } from '../platform/config/env.js';
+import type { Quotas } from './quotas.js';
 import type { Scope } from './scopes.js';
 
 /** The caller of a request: the account, what its credentials allow, and the end user it acts for. */
@@ -6,6 +7,7 @@ export interface Principal {
   accountId: string;
   suspended: boolean;
   limit: RateLimit;
+  quotas: Quotas;
   /** `access_token` credentials hold no scope and can only upload (D15). */
   credential: 'api_key' | 'access_token';
   scopes: readonly Scope[];

@@ -9,3 +9,13 @@ export interface Quotas {
   /** Uploads at the same time, in all processes. */
   concurrentUploads: number | null;
 }
+
+/** As clients and operators read them. */
+export const QUOTA_NAMES = {
+  storedBytes: 'stored_bytes',
+  audioSecondsPerMonth: 'audio_seconds_per_month',
+  queuedAudioSeconds: 'queued_audio_seconds',
+  concurrentUploads: 'concurrent_uploads',
+} as const satisfies Record<keyof Quotas, string>;
+
+export type QuotaName = (typeof QUOTA_NAMES)[keyof Quotas];

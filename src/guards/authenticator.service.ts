@@ -73,12 +73,13 @@ export class AuthenticatorService {
     if (accountId === undefined || (endUser && endUser.accountId !== accountId)) return null;
     const access = await this.accounts.get(accountId, fresh);
     if (!access) return null;
-    const { suspended, limit, version } = access;
+    const { suspended, limit, quotas, version } = access;
     return {
       principal: {
         accountId,
         suspended,
         limit,
+        quotas,
         credential: apiKey ? 'api_key' : 'access_token',
         scopes: apiKey?.scopes ?? [],
         identity: endUser?.identity ?? null,

@@ -7,7 +7,24 @@ import { useService } from '../../src/testing/test-service.js';
 import { ACCOUNT, CREATED_API_KEY, SINGLE_API_KEY } from '../support/http/response-shapes.js';
 
 /** What an operator sees of an account: what clients see, and the limits in force. */
-const OPERATOR_ACCOUNT = { ...ACCOUNT, rate_limit: expect.any(Number), burst_limit: expect.any(Number) };
+const FREE_QUOTAS = {
+  stored_bytes: 2 ** 30,
+  audio_seconds_per_month: 36_000,
+  queued_audio_seconds: 7200,
+  concurrent_uploads: 2,
+};
+const PRO_QUOTAS = {
+  stored_bytes: 100 * 2 ** 30,
+  audio_seconds_per_month: 1_800_000,
+  queued_audio_seconds: 72_000,
+  concurrent_uploads: 8,
+};
+const OPERATOR_ACCOUNT = {
+  ...ACCOUNT,
+  rate_limit: expect.any(Number),
+  burst_limit: expect.any(Number),
+  quotas: expect.objectContaining({ concurrent_uploads: expect.any(Number) }),
+};
 const UUID = /^[0-9a-f-]{36}$/;
 const IN_A_YEAR = new Date(Date.now() + 365 * 86_400_000).toISOString();
 
@@ -45,10 +62,11 @@ describe('the command line (D30)', () => {
       plan: 'free',
       rate_limit: 10,
       burst_limit: 20,
+      quotas: FREE_QUOTAS,
     });
     const client = newClient(account.id, key, secret);
     const { body } = await client.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '10');
-    const { rate_limit: _, burst_limit: __, ...shown } = account;
+    const { rate_limit: _, burst_limit: __, quotas: ___, ...shown } = account;
     expect(body).toEqual(shown);
     const { body: keys } = await client.get('/v1/account/api-keys').expect(200);
     expect(keys.api_keys).toMatchObject([
@@ -114,6 +132,7 @@ describe('the command line (D30)', () => {
       updated_at: OPERATOR_ACCOUNT.updated_at,
       rate_limit: 100,
       burst_limit: 200,
+      quotas: PRO_QUOTAS,
     });
     const { body } = await client.get('/v1/account').expect(200).expect('X-RateLimit-Limit', '100');
     expect(body).toMatchObject({ name: 'New', plan: 'pro', email: before.email });
@@ -127,6 +146,23 @@ describe('the command line (D30)', () => {
     expectError(await client.get('/v1/account'), 'AccountSuspendedError');
     expect((await set('active')).account.status).toBe('active');
     await client.get('/v1/account').expect(200);
+  });
+
+  it('account:update sets quotas for this account, and gives them back to the plan (D32)', async () => {
+    const client = await service.account('free');
+    const update = ['account:update', '--account', client.accountId];
+    const set = await json(...update, '--stored-bytes', '1000', '--queued-audio-seconds', 'unlimited');
+    const quotas = { ...FREE_QUOTAS, stored_bytes: 1000, queued_audio_seconds: null };
+    expect(set.account.quotas).toEqual(quotas);
+    expect((await json(...update, '--concurrent-uploads', '5')).account.quotas).toEqual({
+      ...quotas,
+      concurrent_uploads: 5,
+    });
+    const { body } = await client.get('/v1/account/quotas').expect(200);
+    expect(body.quotas.map(({ limit }: { limit: number | null }) => limit)).toEqual([1000, 36_000, null, 5]);
+    const back = ['--stored-bytes', 'plan', '--queued-audio-seconds', 'plan', '--concurrent-uploads', 'plan'];
+    expect((await json(...update, ...back)).account.quotas).toEqual(FREE_QUOTAS);
+    expectFailure(await runCli(environment, ...update, '--stored-bytes', '-1'), /--stored-bytes.*must be an integer/);
   });
 
   it('account:suspend holds the queue, or lets it finish, and a new status sets that back (D4)', async () => {

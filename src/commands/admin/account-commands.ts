@@ -1,9 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
+import { QUOTA_NAMES, type Quotas } from '../../access/quotas.js';
 import { SCOPES } from '../../access/scopes.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { presentAccount } from '../../modules/account/account.presenter.js';
 import { AccountService } from '../../modules/account/account.service.js';
-import { type AccountStatus, limitOf, type Plan, planOf } from '../../modules/account/plans.js';
+import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../modules/account/plans.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 
 interface LimitOptions {
@@ -18,7 +19,9 @@ interface CreateOptions extends LimitOptions {
   allowDuplicateEmail?: true;
 }
 
-interface UpdateOptions extends LimitOptions {
+type QuotaOption = number | 'unlimited' | 'plan';
+
+interface UpdateOptions extends LimitOptions, Partial<Record<keyof Quotas, QuotaOption>> {
   account: string;
   name?: string;
   email?: string;
@@ -45,7 +48,8 @@ export async function updateAccount(app: INestApplicationContext, options: Updat
   const accounts = app.get(AccountService);
   const { account: id, name, email, plan, status, rateLimit, burstLimit } = options;
   refuseUnusedLimits(plan ?? (await accounts.get(id)).plan, options);
-  const account = await accounts.update(id, { name, email, plan, status, rateLimit, burstLimit });
+  const changes = { name, email, plan, status, rateLimit, burstLimit };
+  const account = await accounts.update(id, { ...changes, quotas: quotaChanges(options) });
   return { account: await showAccount(app, account) };
 }
 
@@ -63,6 +67,15 @@ export async function listAccounts(app: INestApplicationContext): Promise<object
   return { accounts: await Promise.all(accounts.map((account) => showAccount(app, account))) };
 }
 
+/** Undefined goes back to the quota of the plan, null is unlimited; what is not given is left out. */
+function quotaChanges(options: UpdateOptions): Partial<Record<keyof Quotas, number | null | undefined>> {
+  const names = Object.keys(QUOTA_NAMES) as (keyof Quotas)[];
+  const given = names.filter((name) => options[name] !== undefined);
+  const valueOf = (option: QuotaOption | undefined) =>
+    option === 'unlimited' ? null : option === 'plan' ? undefined : option;
+  return Object.fromEntries(given.map((name) => [name, valueOf(options[name])]));
+}
+
 /** The limits of the other plans are fixed (D5). */
 function refuseUnusedLimits(plan: Plan, { rateLimit, burstLimit }: LimitOptions): void {
   if (planOf(plan).ownLimits || (rateLimit === undefined && burstLimit === undefined)) return;
@@ -71,9 +84,15 @@ function refuseUnusedLimits(plan: Plan, { rateLimit, burstLimit }: LimitOptions)
   );
 }
 
-/** As clients see it, and with the limits in force. */
+/** As clients see it, and with the limits and quotas in force. */
 async function showAccount(app: INestApplicationContext, account: Account): Promise<object> {
   const { rate, burst } = limitOf(account.plan, account);
   const usage = await app.get(AccountService).usage(account.id);
-  return { ...presentAccount(account, usage), rate_limit: rate, burst_limit: burst };
+  return { ...presentAccount(account, usage), rate_limit: rate, burst_limit: burst, quotas: showQuotas(account) };
+}
+
+function showQuotas({ plan, quotas }: Account): object {
+  const inForce = quotasOf(plan, quotas);
+  const names = Object.entries(QUOTA_NAMES) as [keyof Quotas, string][];
+  return Object.fromEntries(names.map(([property, name]) => [name, inForce[property]]));
 }

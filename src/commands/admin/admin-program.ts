@@ -4,10 +4,13 @@ import { SCOPES } from '../../access/scopes.js';
 import { type Extension, registerExtensions } from '../../extension.js';
 import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../modules/account/plans.js';
 import { formatOutput } from './format-output.js';
-import { choice, choices, count, email, futureTime, text } from './option-parsers.js';
+import { choice, choices, count, email, futureTime, quota, text } from './option-parsers.js';
 
 /** Runs a command on the application and returns what it prints, as one JSON value. */
 type Action<Options> = (app: INestApplicationContext, options: Options) => Promise<object>;
+
+/** What a command does, loaded only when it runs. */
+type Run = <Options>(load: () => Promise<Action<Options>>) => (options: Options & { json?: true }) => Promise<void>;
 
 const NAME = ['--name <text>', 'name of the account', text(200)] as const;
 const EMAIL = ['--email <address>', 'contact address', email] as const;
@@ -17,6 +20,7 @@ const RATE_LIMIT = [
   count,
 ] as const;
 const BURST_LIMIT = ['--burst-limit <number>', 'requests at once, on such a plan', count] as const;
+const QUOTA = 'unlimited, or plan for that of the plan';
 const ACCOUNT = ['--account <id>', 'id of the account', text(64)] as const;
 
 /** Reads the arguments of the process and runs the command that they name, with the scopes and plans of extensions. */
@@ -36,13 +40,24 @@ export async function runAdmin(extensions: Extension[]): Promise<void> {
  */
 function adminProgram(extensions: Extension[]): Command {
   registerExtensions(extensions);
-  const run = <Options>(load: () => Promise<Action<Options>>) => runWith(extensions, load);
-  const plan = ['--plan <plan>', planNames().join(', '), choice(planNames())] as const;
+  const run: Run = (load) => runWith(extensions, load);
   const program = new Command('admin')
     .description('Manage accounts and API keys. Needs the environment of the service.')
     .showHelpAfterError()
     // Values stay out of error messages: an e-mail address must not reach a log.
     .configureOutput({ outputError: (message, write) => write(message.replace(/ argument '[^]*' is invalid\./, ':')) });
+
+  addAccountCommands(program, run);
+  addKeyCommands(program, run);
+
+  command(program, 'secrets:rotate', 'encrypt webhook secrets with the current SECRET_KEY').action(
+    run(async () => (await import('./rotate-secrets.js')).rotateSecrets),
+  );
+  return program;
+}
+
+function addAccountCommands(program: Command, run: Run): void {
+  const plan = ['--plan <plan>', planNames().join(', '), choice(planNames())] as const;
 
   command(program, 'account:create', 'create an account and its first API key, which has every scope')
     .requiredOption(...NAME)
@@ -61,6 +76,10 @@ function adminProgram(extensions: Extension[]): Command {
     .option('--status <status>', ACCOUNT_STATUSES.join(', '), choice(ACCOUNT_STATUSES))
     .option(...RATE_LIMIT)
     .option(...BURST_LIMIT)
+    .option('--stored-bytes <quota>', `bytes of audio in storage, ${QUOTA}`, quota)
+    .option('--audio-seconds-per-month <quota>', `audio uploaded in a month, ${QUOTA}`, quota)
+    .option('--queued-audio-seconds <quota>', `audio that waits for its transcription, ${QUOTA}`, quota)
+    .option('--concurrent-uploads <quota>', `uploads at the same time, ${QUOTA}`, quota)
     .action(run(async () => (await import('./account-commands.js')).updateAccount));
 
   command(program, 'account:suspend', 'refuse the requests of an account; its recordings and deliveries wait')
@@ -71,7 +90,9 @@ function adminProgram(extensions: Extension[]): Command {
   command(program, 'account:list', 'list all accounts').action(
     run(async () => (await import('./account-commands.js')).listAccounts),
   );
+}
 
+function addKeyCommands(program: Command, run: Run): void {
   command(program, 'key:create', 'create an API key')
     .requiredOption(...ACCOUNT)
     .option('--name <text>', 'name of the key', text(100))
@@ -86,11 +107,6 @@ function adminProgram(extensions: Extension[]): Command {
   command(program, 'key:revoke', 'revoke an API key')
     .requiredOption('--key <id>', 'id of the key', text(64))
     .action(run(async () => (await import('./key-commands.js')).revokeKey));
-
-  command(program, 'secrets:rotate', 'encrypt webhook secrets with the current SECRET_KEY').action(
-    run(async () => (await import('./rotate-secrets.js')).rotateSecrets),
-  );
-  return program;
 }
 
 function command(program: Command, name: string, description: string): Command {

@@ -53,6 +53,16 @@ export const count: Parser<number> = (value, previous) => {
   return parsed;
 };
 
+/** A quota: an integer from 0, `unlimited`, or `plan` for the one of the account's plan. */
+export const quota: Parser<number | 'unlimited' | 'plan'> = (value, previous) => {
+  const given = text(20)(value, previous);
+  if (given === 'unlimited' || given === 'plan') return given;
+  const parsed = Number(given);
+  const valid = /^\d+$/.test(given) && Number.isSafeInteger(parsed);
+  check(valid, 'It must be an integer from 0, unlimited, or plan.');
+  return parsed;
+};
+
 export const futureTime: Parser<string> = (value, previous) => {
   check(isFutureInstant(text(64)(value, previous)), 'It must be a time in the future, such as 2030-01-31T12:00:00Z.');
   return value;

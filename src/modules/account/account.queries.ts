@@ -5,11 +5,11 @@ import type { Account } from './account.entity.js';
 export async function findAccountAccess(
   database: DatabaseService,
   accountId: string,
-): Promise<Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit' | 'credentialVersion'> | null> {
+): Promise<Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit' | 'quotas' | 'credentialVersion'> | null> {
   const [account] = await database.prepared<
-    Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit' | 'credentialVersion'>
+    Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit' | 'quotas' | 'credentialVersion'>
   >(
-    `SELECT status, plan, rate_limit AS "rateLimit", burst_limit AS "burstLimit",
+    `SELECT status, plan, rate_limit AS "rateLimit", burst_limit AS "burstLimit", quotas,
        credential_version AS "credentialVersion"
      FROM accounts WHERE id = $1`,
     [accountId],

@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Raw, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
+import type { Quotas } from '../../access/quotas.js';
 import type { RateLimit } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
@@ -11,18 +12,23 @@ import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { type UsagePeriod, UsageService } from '../recordings/usage-counters/usage.service.js';
 import { Account } from './account.entity.js';
 import { findAccountAccess } from './account.queries.js';
-import { limitOf } from './plans.js';
+import { limitOf, quotasOf } from './plans.js';
 
 /** What the guards need to know of an account. */
 export interface AccountAccess {
   suspended: boolean;
   limit: RateLimit;
+  quotas: Quotas;
   /** `accounts.credential_version` when this was read. */
   version: number;
 }
 
 type NewAccount = Pick<Account, 'name' | 'email' | 'plan' | 'rateLimit' | 'burstLimit'>;
-export type AccountFields = NewAccount & Pick<Account, 'status' | 'finishQueue' | 'quotas'>;
+type AccountFields = NewAccount & Pick<Account, 'status' | 'finishQueue'>;
+/** Of the quotas, undefined is the one of the plan, null unlimited, and what is left out stays. */
+export type AccountChanges = Partial<AccountFields> & {
+  quotas?: Partial<Record<keyof Quotas, number | null | undefined>>;
+};
 
 @Injectable()
 export class AccountService {
@@ -50,6 +56,7 @@ export class AccountService {
     return {
       suspended: account.status === 'suspended',
       limit: limitOf(account.plan, account),
+      quotas: quotasOf(account.plan, account.quotas),
       version: account.credentialVersion,
     };
   }
@@ -76,10 +83,11 @@ export class AccountService {
    * What is undefined stays as it is, but for `finishQueue`, which a new status sets back.
    * @throws NotFoundError, InvalidRequestError
    */
-  async update(accountId: string, changes: Partial<AccountFields>): Promise<Account> {
+  async update(accountId: string, changes: AccountChanges): Promise<Account> {
     const account = await this.get(accountId);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
     if (changes.status !== undefined) given.finishQueue = changes.finishQueue ?? false;
+    if (changes.quotas) given.quotas = { ...account.quotas, ...changes.quotas };
     refuseBurstBelowRate({ ...account, ...given });
     const version = await this.database.transact(async (tx) => {
       await tx.manager.update(Account, { id: accountId }, { ...given, updatedAt: new Date() });

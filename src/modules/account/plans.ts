@@ -1,3 +1,4 @@
+import type { Quotas } from '../../access/quotas.js';
 import type { RateLimit } from '../../platform/config/env.js';
 
 /** What an account's plan allows. */
@@ -8,6 +9,8 @@ export interface PlanDefinition {
   limit: RateLimit;
   /** Whether an account on this plan can have its own limits instead. */
   ownLimits?: boolean;
+  /** Those left out are the ones of `free`, so that a plan is unlimited only where it says so. */
+  quotas?: Partial<Quotas>;
 }
 
 /** Name of a registered plan. */
@@ -15,10 +18,39 @@ export type Plan = string;
 
 export const DEFAULT_PLAN = 'free';
 
-/** The plans of the core (D5), most restrictive first. */
-const FREE: PlanDefinition = { name: DEFAULT_PLAN, limit: { rate: 10, burst: 20 } };
-const PRO: PlanDefinition = { name: 'pro', limit: { rate: 100, burst: 200 } };
-const ENTERPRISE: PlanDefinition = { name: 'enterprise', limit: { rate: 1000, burst: 2000 }, ownLimits: true };
+const GIB = 2 ** 30;
+const HOUR = 3600;
+
+const FREE_QUOTAS: Quotas = {
+  storedBytes: GIB,
+  audioSecondsPerMonth: 10 * HOUR,
+  queuedAudioSeconds: 2 * HOUR,
+  concurrentUploads: 2,
+};
+
+/** The plans of the core (D5, D32), most restrictive first. */
+const FREE: PlanDefinition = { name: DEFAULT_PLAN, limit: { rate: 10, burst: 20 }, quotas: FREE_QUOTAS };
+const PRO: PlanDefinition = {
+  name: 'pro',
+  limit: { rate: 100, burst: 200 },
+  quotas: {
+    storedBytes: 100 * GIB,
+    audioSecondsPerMonth: 500 * HOUR,
+    queuedAudioSeconds: 20 * HOUR,
+    concurrentUploads: 8,
+  },
+};
+const ENTERPRISE: PlanDefinition = {
+  name: 'enterprise',
+  limit: { rate: 1000, burst: 2000 },
+  ownLimits: true,
+  quotas: {
+    storedBytes: null,
+    audioSecondsPerMonth: null,
+    queuedAudioSeconds: 100 * HOUR,
+    concurrentUploads: 32,
+  },
+};
 
 const plans = new Map([FREE, PRO, ENTERPRISE].map((plan) => [plan.name, plan]));
 
@@ -42,3 +74,10 @@ export function limitOf(plan: Plan, own: { rateLimit: number | null; burstLimit:
   const rate = own.rateLimit ?? limit.rate;
   return { rate, burst: own.burstLimit ?? Math.max(limit.burst, rate) };
 }
+
+/** The quotas in force. @param own figures set on the account, for any plan. */
+export const quotasOf = (plan: Plan, own: Partial<Quotas>): Quotas => ({
+  ...FREE_QUOTAS,
+  ...planOf(plan).quotas,
+  ...own,
+});

@@ -14,16 +14,19 @@ import type { Principal } from '../../access/principal.js';
 import { AllowAccessToken, RequireScope } from '../../access/access.decorators.js';
 import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio/audio-formats.js';
 import {
+  ConcurrentUploadsError,
   ConflictError,
   InvalidRequestError,
   MalformedRequestError,
   NotFoundError,
   PayloadTooLargeError,
+  QuotaExceededError,
 } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { Spool } from '../../platform/storage/spool.js';
-import { readUploadForm } from './upload/upload-form.js';
+import { UploadAdmissionService } from './quotas/upload-admission.service.js';
+import { leastFileBytes, readUploadForm } from './upload/upload-form.js';
 import { UploadService, type UploadContext } from './upload/upload.service.js';
 import {
   CreatedRecordingView,
@@ -84,6 +87,7 @@ const UPLOADED = {
 };
 
 const NO_RECORDING = new NotFoundError('recording');
+const QUOTA_EXCEEDED = new QuotaExceededError('queued_audio_seconds', 7200, 7155.2, null);
 const UPLOAD_ERRORS = [
   new InvalidRequestError({ field: 'file', reason: `must be audio in ${AUDIO_FORMAT_LIST}; this looks like M4A` }),
   new MalformedRequestError(
@@ -91,6 +95,8 @@ const UPLOAD_ERRORS = [
   ),
   new ConflictError('This Idempotency-Key was used for an upload with other contents.'),
   new PayloadTooLargeError('The file', MAX_FILE_BYTES),
+  QUOTA_EXCEEDED,
+  new ConcurrentUploadsError(2, 2),
 ];
 
 /** Longer user agents are cut off. */
@@ -102,6 +108,7 @@ export class RecordingsController {
   constructor(
     private readonly recordings: RecordingsService,
     private readonly uploads: UploadService,
+    private readonly admission: UploadAdmissionService,
     private readonly spool: Spool,
   ) {}
 
@@ -126,14 +133,12 @@ export class RecordingsController {
     @Query() _query: NoQuery,
   ): Promise<CreatedRecordingView> {
     const context = uploadContextOf(request, principal);
-    const form = await readUploadForm(request, this.spool, context.idempotencyKey !== null);
+    const { accountId } = principal;
+    const freePlace = await this.admission.admit({ accountId, ...context, leastBytes: leastFileBytes(request) });
     try {
-      const { recording, replayed } = await this.uploads.accept(principal.accountId, form, context);
-      if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-      response.setHeader('Location', recordingUri(recording.id));
-      return presentCreatedRecording(recording);
+      return await this.receive(accountId, context, request, response);
     } finally {
-      await form.file.discard();
+      freePlace();
     }
   }
 
@@ -180,15 +185,15 @@ export class RecordingsController {
    */
   @Post(':recording_id/retry')
   @ApiAcceptedResponse({ type: SingleRecordingView, example: PROCESSING })
-  @ApiErrors(NO_RECORDING, new ConflictError('Only a recording with the status failed can be retried.'))
+  @ApiErrors(NO_RECORDING, new ConflictError('Only a recording with the status failed can be retried.'), QUOTA_EXCEEDED)
   @HttpCode(202)
   @RequireScope('recordings:write')
   async retry(
-    @CurrentPrincipal() { accountId }: Principal,
+    @CurrentPrincipal() { accountId, quotas }: Principal,
     @Param('recording_id') id: string,
     @Query() _query: NoQuery,
   ): Promise<SingleRecordingView> {
-    return presentSingleRecording(await this.recordings.retry(accountId, id));
+    return presentSingleRecording(await this.recordings.retry(accountId, id, quotas));
   }
 
   /**
@@ -209,12 +214,30 @@ export class RecordingsController {
   ): Promise<void> {
     await this.recordings.delete(accountId, id);
   }
+
+  private async receive(
+    accountId: string,
+    context: UploadContext,
+    request: Request,
+    response: Response,
+  ): Promise<CreatedRecordingView> {
+    const form = await readUploadForm(request, this.spool, context.idempotencyKey !== null);
+    try {
+      const { recording, replayed } = await this.uploads.accept(accountId, form, context);
+      if (replayed) response.setHeader('Idempotent-Replayed', 'true');
+      response.setHeader('Location', recordingUri(recording.id));
+      return presentCreatedRecording(recording);
+    } finally {
+      await form.file.discard();
+    }
+  }
 }
 
 function uploadContextOf(request: Request, principal: Principal): UploadContext {
   const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
   return {
     userId: principal.identity,
+    quotas: principal.quotas,
     clientIp: request.ip ?? null,
     userAgent: userAgent ?? null,
     source: principal.credential === 'access_token' ? 'access_token' : 'api',

@@ -2,6 +2,10 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { UploadService } from './upload/upload.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
+import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
+import { QuotasService } from './quotas/quotas.service.js';
+import { UploadAdmissionService } from './quotas/upload-admission.service.js';
+import { UploadPlacesService } from './quotas/upload-places.service.js';
 import { Recording } from './recording.entity.js';
 import { RecordingsController } from './recordings.controller.js';
 import { RecordingsReconciler } from './recordings.reconciler.js';
@@ -11,7 +15,17 @@ import { UsageService } from './usage-counters/usage.service.js';
 @Module({
   imports: [TypeOrmModule.forFeature([Recording])],
   controllers: [RecordingsController],
-  providers: [RecordingsService, UsageService, UploadService, RecordingLeasesService, RecordingsReconciler],
-  exports: [RecordingsService, UsageService, RecordingLeasesService],
+  providers: [
+    RecordingsService,
+    UsageService,
+    UploadService,
+    UploadAdmissionService,
+    UploadPlacesService,
+    QuotasService,
+    QuotaRefusalsService,
+    RecordingLeasesService,
+    RecordingsReconciler,
+  ],
+  exports: [RecordingsService, UsageService, QuotasService, RecordingLeasesService],
 })
 export class RecordingsModule {}

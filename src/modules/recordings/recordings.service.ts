@@ -10,6 +10,8 @@ import { RecordingLoader } from './recording-loader.js';
 import { selectRecordingPage } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted } from './recordings.events.js';
+import type { Quotas } from '../../access/quotas.js';
+import { QuotasService } from './quotas/quotas.service.js';
 import { deleteRecording, reopenFailed } from './recordings.queries.js';
 import { countDeletion, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
@@ -21,6 +23,7 @@ export class RecordingsService {
     private readonly database: DatabaseService,
     private readonly objects: ObjectRemovalsService,
     private readonly bus: EventBus,
+    private readonly quotas: QuotasService,
   ) {
     this.loader = new RecordingLoader(database);
   }
@@ -34,12 +37,18 @@ export class RecordingsService {
     return await selectRecordingPage(this.database, accountId, query);
   }
 
-  /** Opens a new run of a failed recording. @throws NotFoundError, ConflictError when it has not failed */
-  async retry(accountId: string, id: string): Promise<Recording> {
+  /**
+   * Opens a new run of a failed recording.
+   * @throws NotFoundError, ConflictError when it has not failed, QuotaExceededError when its audio cannot be queued
+   */
+  async retry(accountId: string, id: string, quotas: Quotas): Promise<Recording> {
     await this.get(accountId, id);
     return await this.database.transact(async (tx) => {
       const recording = await reopenFailed(tx, { accountId, id });
       if (!recording) throw new ConflictError('Only a recording with the status failed can be retried.');
+      const queueOnly = { ...quotas, storedBytes: null, audioSecondsPerMonth: null };
+      const demand = { bytes: 0, monthMs: 0, queuedMs: recording.durationMs };
+      await this.quotas.enforce(tx, accountId, queueOnly, demand);
       await countStatusChange(tx, recording, 'failed', 'processing', 0);
       await this.bus.emit(new RecordingAccepted(recording), tx);
       return recording;

@@ -27,6 +27,8 @@ export class Env {
   readonly storageDriver: string;
   /** Folder of the disk driver; with S3 it holds only the spool of uploads in progress. */
   readonly storageDir: string;
+  /** Uploads are refused while less of the disk is free. */
+  readonly storageMinFreeBytes: number;
   readonly s3Endpoint: string | null;
   readonly s3Region: string;
   readonly s3Bucket: string;
@@ -91,6 +93,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     secretKeyPrevious: read.otherSecret('SECRET_KEY_PREVIOUS', SECRET_KEY_LENGTH, 'SECRET_KEY'),
     storageDriver,
     storageDir: read.text('STORAGE_DIR') ?? './storage',
+    storageMinFreeBytes: read.integer('STORAGE_MIN_FREE_BYTES', 2 ** 30, 0, Number.MAX_SAFE_INTEGER),
     s3Endpoint: read.url('S3_ENDPOINT', ['http:', 'https:']),
     s3Region: read.text('S3_REGION') ?? 'us-east-1',
     s3Bucket: read.text('S3_BUCKET') ?? (storageDriver === 's3' ? read.missing('S3_BUCKET') : 'voice-notes'),

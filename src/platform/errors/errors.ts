@@ -51,6 +51,30 @@ export class AccountSuspendedError extends ApiError {
   }
 }
 
+export class QuotaExceededError extends ApiError {
+  readonly status = 403;
+  readonly code = 1005;
+  readonly type = 'QuotaExceededError';
+  override readonly details: Record<string, unknown>;
+
+  /** @param resetsAt when the use starts again at 0; null where it goes down with the recordings. */
+  constructor(
+    readonly quota: 'stored_bytes' | 'audio_seconds_per_month' | 'queued_audio_seconds',
+    limit: number | null,
+    used: number,
+    resetsAt: string | null,
+  ) {
+    super(`This does not fit into the quota ${quota}: ${used} of ${limit} used. ${QUOTA_ADVICE[quota]}`);
+    this.details = { quota, limit, used, resets_at: resetsAt };
+  }
+}
+
+const QUOTA_ADVICE = {
+  stored_bytes: 'Delete recordings, or ask the operator of this service for a larger quota.',
+  audio_seconds_per_month: 'Wait for the next month, or ask the operator of this service for a larger quota.',
+  queued_audio_seconds: 'Wait until recordings are transcribed, or delete some that are processing.',
+};
+
 export class InvalidRequestError extends ApiError {
   readonly status = 400;
   readonly code = 2001;
@@ -168,6 +192,17 @@ export class RateLimitError extends ApiError {
   constructor(override readonly retryAfter: number) {
     super(`Rate limit exceeded. Retry after ${seconds(retryAfter)}.`);
     this.details = { retry_after: retryAfter };
+  }
+}
+
+/** More uploads at the same time than the account may have. */
+export class ConcurrentUploadsError extends RateLimitError {
+  override readonly details: Record<string, unknown>;
+
+  constructor(limit: number, used: number) {
+    super(1);
+    this.message = `This account may have ${limit} uploads at a time. Retry when one has ended.`;
+    this.details = { retry_after: this.retryAfter, quota: 'concurrent_uploads', limit, used };
   }
 }
 

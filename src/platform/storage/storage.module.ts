@@ -4,6 +4,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../config/env.js';
 import { ObjectRemoval } from './removals/object-removal.entity.js';
 import { ObjectRemovalsService } from './removals/object-removals.service.js';
+import { DiskSpaceService } from './disk-space.service.js';
 import { ObjectStore, type ObjectStoreDefinition } from './object-store.js';
 import { Spool } from './spool.js';
 
@@ -19,8 +20,9 @@ export class StorageModule {
         { provide: Spool, inject: [Env], useFactory: openSpool },
         { provide: ObjectStore, inject: [Env, Spool], useFactory: (env: Env, spool: Spool) => store.open(env, spool) },
         ObjectRemovalsService,
+        DiskSpaceService,
       ],
-      exports: [ObjectStore, Spool, ObjectRemovalsService],
+      exports: [ObjectStore, Spool, ObjectRemovalsService, DiskSpaceService],
     };
   }
 }

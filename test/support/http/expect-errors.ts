@@ -5,6 +5,7 @@ export const ERRORS = {
   AuthenticationError: { status: 401, code: 1001 },
   PermissionError: { status: 403, code: 1003 },
   AccountSuspendedError: { status: 403, code: 1004 },
+  QuotaExceededError: { status: 403, code: 1005 },
   ValidationError: { status: 400, code: 2001 },
   MalformedRequestError: { status: 400, code: 2002 },
   LimitExceededError: { status: 400, code: 2005 },

@@ -37,6 +37,7 @@ const WEBHOOK_BODY = { url: 'https://hooks.example.com/notes', events: ['recordi
 /** Every operation, one line each. Tests of scopes, tenancy, keys and bad input read this table and compare it with the router. */
 export const OPERATIONS: Operation[] = [
   define('GET /v1/account', 'account:read', 200, shapes.ACCOUNT),
+  define('GET /v1/account/quotas', 'account:read', 200, shapes.QUOTAS),
   define('GET /v1/account/api-keys', 'account:read', 200, shapes.pageOf('api_keys')),
   define('POST /v1/account/api-keys', 'account:write', 201, shapes.CREATED_API_KEY, { body: { name: 'A key' } }),
   define('GET /v1/account/api-keys/:key_id', 'account:read', 200, shapes.SINGLE_API_KEY),

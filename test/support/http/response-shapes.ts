@@ -2,9 +2,11 @@
  * What each response looks like, for `toStrictEqual`: exactly these keys, each value of its type and form. Spread one
  * and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
  */
+import type { QuotaName } from '../../../src/access/quotas.js';
 import { SCOPES } from '../../../src/access/scopes.js';
 import type { CreatedAccessTokenView } from '../../../src/modules/access-tokens/access-token.presenter.js';
 import type { AccountView, UsagePeriodView } from '../../../src/modules/account/account.presenter.js';
+import type { QuotasView, QuotaView } from '../../../src/modules/account/quotas.presenter.js';
 import type {
   ApiKeyView,
   CreatedApiKeyView,
@@ -84,6 +86,19 @@ export const ACCOUNT = {
   usage: { current_month: USAGE_PERIOD, previous_month: USAGE_PERIOD },
   uri: '/v1/account',
 } satisfies Shape<AccountView>;
+
+const quota = (name: QuotaName, resetsAt: unknown = null) =>
+  ({ quota: name, limit: orNull(integer), used: number, resets_at: resetsAt }) satisfies Shape<QuotaView>;
+
+export const QUOTAS = {
+  quotas: [
+    quota('stored_bytes'),
+    quota('audio_seconds_per_month', resourceTime),
+    quota('queued_audio_seconds'),
+    quota('concurrent_uploads'),
+  ],
+  uri: '/v1/account/quotas',
+} satisfies Shape<QuotasView>;
 
 export const API_KEY = {
   id,

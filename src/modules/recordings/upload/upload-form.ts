@@ -7,8 +7,9 @@ import { MalformedRequestError, PayloadTooLargeError, InvalidRequestError } from
 import type { Spool, SpoolFile } from '../../../platform/storage/spool.js';
 import { cleanFilename } from './original-filename.js';
 
+const MAX_OVERHEAD_BYTES = 65_536;
 /** The file, plus the other parts and the boundaries of the form. */
-const MAX_FORM_BYTES = MAX_FILE_BYTES + 65_536;
+const MAX_FORM_BYTES = MAX_FILE_BYTES + MAX_OVERHEAD_BYTES;
 
 /** A boundary has at most 70 characters (RFC 2046 §5.1.1); a search for a much longer one can be made very slow. */
 const MAX_TYPE_LENGTH = 256;
@@ -37,6 +38,11 @@ export interface UploadForm {
 }
 
 type ReceivedFile = Pick<UploadForm, 'originalFilename' | 'sha256'>;
+
+/** Bytes that the file of the form must have, by the length of the body; 0 when that is not stated. */
+export function leastFileBytes({ headers }: IncomingMessage): number {
+  return Math.max(0, Number(headers['content-length'] ?? 0) - MAX_OVERHEAD_BYTES);
+}
 
 /**
  * Reads a form with one part `file` into the spool, without holding the file in memory. The caller discards `file`;

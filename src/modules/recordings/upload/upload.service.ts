@@ -3,8 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import type { Quotas } from '../../../access/quotas.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
-import { ConflictError, InvalidRequestError } from '../../../platform/errors/errors.js';
+import { ConflictError, InvalidRequestError, QuotaExceededError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
 import { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
@@ -13,6 +14,8 @@ import { FileWindow } from '../audio/formats/file-window.js';
 import { unsupportedFormat } from '../audio/formats/other-formats.js';
 import { probeAudio } from '../audio/probes/audio-probe.js';
 import { Recording, type UploadSource } from '../recording.entity.js';
+import type { QuotaDemand } from '../quotas/quota-rules.js';
+import { QuotasService } from '../quotas/quotas.service.js';
 import { RecordingAccepted } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
 import { claimIdempotencyKey, findIdempotencyKey } from './idempotency.queries.js';
@@ -22,6 +25,7 @@ import { readCustomTags, readLanguage } from './upload-fields.js';
 /** Who sent an upload, and how. */
 export interface UploadContext {
   userId: string | null;
+  quotas: Quotas;
   clientIp: string | null;
   userAgent: string | null;
   source: UploadSource;
@@ -58,14 +62,18 @@ export class UploadService {
     private readonly objects: ObjectRemovalsService,
     private readonly objectStore: ObjectStore,
     private readonly bus: EventBus,
+    private readonly quotas: QuotasService,
   ) {}
 
-  /** @throws InvalidRequestError, ConflictError, StorageUnavailableError; then nothing of the upload is kept. */
+  /**
+   * @throws InvalidRequestError, ConflictError, QuotaExceededError, StorageUnavailableError; then nothing of the upload is
+   *   kept.
+   */
   async accept(accountId: string, form: UploadForm, context: UploadContext): Promise<UploadResult> {
     const recording = await this.describe(accountId, form, context);
     const claim = claimOf(context.idempotencyKey, form, recording);
     const earlier = claim && (await this.replay(recording, claim));
-    return earlier ?? (await this.store(recording, form, claim));
+    return earlier ?? (await this.store(recording, form, claim, context.quotas));
   }
 
   private async describe(accountId: string, form: UploadForm, context: UploadContext): Promise<Recording> {
@@ -114,11 +122,28 @@ export class UploadService {
   }
 
   /** The object's key is reserved before the object is written, so that a crash leaves no orphan. */
-  private async store(recording: Recording, form: UploadForm, claim: IdempotencyClaim | null): Promise<UploadResult> {
+  private async store(
+    recording: Recording,
+    form: UploadForm,
+    claim: IdempotencyClaim | null,
+    quotas: Quotas,
+  ): Promise<UploadResult> {
+    const demand = demandOf(recording);
     const reserved = this.objects.reserve(recording.objectKey);
+    // Both at once, so that neither waits for the other.
+    const checked = Promise.all([reserved, this.quotas.isNearLimit(recording.accountId, quotas, demand)]);
     try {
-      await this.objectStore.put(recording.objectKey, form.file, reserved);
-      await this.database.transact((tx) => this.insert(tx, recording, claim));
+      await this.objectStore.put(
+        recording.objectKey,
+        form.file,
+        checked.then(() => undefined),
+      );
+      const [, isNearLimit] = await checked;
+      await this.database.transact(async (tx) => {
+        await this.claimKey(tx, recording, claim);
+        if (isNearLimit) await this.quotas.enforce(tx, recording.accountId, quotas, demand);
+        await this.insert(tx, recording);
+      });
       return { recording, replayed: false };
     } catch (error) {
       // The reservation may not be committed yet. One that failed needs no cancelling.
@@ -126,20 +151,24 @@ export class UploadService {
         () => this.objects.cancel(recording.objectKey),
         () => undefined,
       );
-      if (!(error instanceof IdempotencyKeyInUseError) || !claim) throw error;
+      // What filled the quota may have been the same upload.
+      const mayBeReplay = error instanceof IdempotencyKeyInUseError || error instanceof QuotaExceededError;
+      if (!mayBeReplay || !claim) throw error;
       const earlier = await this.replay(recording, claim);
       if (!earlier) throw error;
       return earlier;
     }
   }
 
-  private async insert(tx: Tx, recording: Recording, claim: IdempotencyClaim | null): Promise<void> {
-    if (claim) {
-      // The key is claimed only now: of two concurrent uploads, the second to commit finds it in use.
-      const { accountId, userId, id: recordingId } = recording;
-      const claimed = await claimIdempotencyKey(tx, { accountId, identity: userId ?? '', ...claim, recordingId });
-      if (!claimed) throw new IdempotencyKeyInUseError();
-    }
+  /** Only in the last transaction: of two concurrent uploads, the second to commit finds the key in use. */
+  private async claimKey(tx: Tx, recording: Recording, claim: IdempotencyClaim | null): Promise<void> {
+    if (!claim) return;
+    const { accountId, userId, id: recordingId } = recording;
+    const claimed = await claimIdempotencyKey(tx, { accountId, identity: userId ?? '', ...claim, recordingId });
+    if (!claimed) throw new IdempotencyKeyInUseError();
+  }
+
+  private async insert(tx: Tx, recording: Recording): Promise<void> {
     if (!(await insertAccepted(tx, recording))) throw new Error(`the reservation of ${recording.objectKey} expired`);
     await this.bus.emit(new RecordingAccepted(recording), tx);
   }
@@ -156,6 +185,12 @@ export class UploadService {
     return { recording, replayed: true };
   }
 }
+
+const demandOf = ({ fileSizeBytes: bytes, durationMs }: Recording): QuotaDemand => ({
+  bytes,
+  monthMs: durationMs,
+  queuedMs: durationMs,
+});
 
 /** @throws InvalidRequestError */
 function claimOf(

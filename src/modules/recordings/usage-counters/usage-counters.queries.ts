@@ -65,12 +65,18 @@ async function insertDelta(
   );
 }
 
-/** A sub-select of the counters and deltas of account $1; the caller adds conditions on `day` and `status`. */
-export const COUNTERS_OF_ACCOUNT = `(
-  SELECT day, status, listed, accepted, duration_ms, bytes, queued_ms FROM usage_counters WHERE account_id = $1
+/**
+ * A sub-select of the counters and deltas of an account; the caller adds conditions on `day` and `status`.
+ * @param account a placeholder or column of the statement
+ */
+export const countersOf = (account: string): string => `(
+  SELECT day, status, listed, accepted, duration_ms, bytes, queued_ms FROM usage_counters WHERE account_id = ${account}
   UNION ALL
-  SELECT day, status, listed, accepted, duration_ms, bytes, queued_ms FROM usage_counter_deltas WHERE account_id = $1
+  SELECT day, status, listed, accepted, duration_ms, bytes, queued_ms FROM usage_counter_deltas WHERE account_id = ${account}
 )`;
+
+/** Those of account $1. */
+export const COUNTERS_OF_ACCOUNT = countersOf('$1');
 
 /** Sums over some days. */
 export interface UsagePeriod {

@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import type { Quotas } from '../../../access/quotas.js';
+import { DatabaseService } from '../../../platform/database/database.service.js';
+import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
+import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
+import { findIdempotencyKey } from '../upload/idempotency.queries.js';
+import { QuotaRefusalsService } from './quota-refusals.service.js';
+import { QuotasService } from './quotas.service.js';
+import { type FreePlace, UploadPlacesService } from './upload-places.service.js';
+
+/** An upload whose body has not been read. */
+export interface AnnouncedUpload {
+  accountId: string;
+  quotas: Quotas;
+  /** The end user of an access token. */
+  userId: string | null;
+  idempotencyKey: string | null;
+  /** Bytes that the file has at least; 0 when unknown. */
+  leastBytes: number;
+}
+
+const DISK_RETRY_SECONDS = 30;
+
+/** Refuses uploads before their body is read, where it is certain that they cannot be stored (D32). */
+@Injectable()
+export class UploadAdmissionService {
+  constructor(
+    private readonly database: DatabaseService,
+    private readonly quotas: QuotasService,
+    private readonly places: UploadPlacesService,
+    private readonly disk: DiskSpaceService,
+    private readonly refusals: QuotaRefusalsService,
+  ) {}
+
+  /**
+   * Takes one of the places of the account. The caller frees it when the upload has ended, however it did.
+   * @throws ServiceUnavailableError, ConcurrentUploadsError, QuotaExceededError
+   */
+  async admit(upload: AnnouncedUpload): Promise<FreePlace> {
+    if (!(await this.disk.hasRoom())) {
+      this.refusals.count('free_disk');
+      throw new ServiceUnavailableError(DISK_RETRY_SECONDS);
+    }
+    const free = await this.places.take(upload.accountId, upload.quotas.concurrentUploads);
+    try {
+      await this.refuseFull(upload);
+      return free;
+    } catch (error) {
+      free();
+      throw error;
+    }
+  }
+
+  /** An upload that was accepted before is answered again, whatever the quotas. */
+  private async refuseFull({ accountId, quotas, userId, idempotencyKey: key, leastBytes }: AnnouncedUpload) {
+    const refusal = await this.quotas.findRefusal(accountId, quotas, leastBytes);
+    if (!refusal) return;
+    if (key !== null && (await findIdempotencyKey(this.database, { accountId, identity: userId ?? '', key }))) return;
+    this.quotas.refuse(refusal);
+  }
+}

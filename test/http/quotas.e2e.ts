@@ -1,0 +1,189 @@
+import request from 'supertest';
+import { AccountService } from '../../src/modules/account/account.service.js';
+import { RedisService } from '../../src/platform/queue/redis.service.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { startService, useService } from '../../src/testing/test-service.js';
+import { silenceWav } from '../support/audio/audio-bytes.js';
+import { expectError, statusesOf } from '../support/http/expect-errors.js';
+import { filePart, FORM_TYPE } from '../support/http/multipart.js';
+import { type Header, head, RawConnection } from '../support/http/raw-http.js';
+import { fail, transcribe } from '../support/state/recording-states.js';
+
+/** Nothing is transcribed unless a test does it. */
+const service = useService({ ROLES: 'api' });
+
+type Quotas = NonNullable<Parameters<AccountService['update']>[1]['quotas']>;
+type QuotaList = { quota: string; limit: number | null; used: number; resets_at: string | null }[];
+
+const NOTE = silenceWav(1);
+
+async function account(quotas: Quotas): Promise<ApiClient> {
+  const client = await service.account();
+  await service.app.get(AccountService).update(client.accountId, { quotas });
+  return client;
+}
+
+async function quota(client: ApiClient, name: string) {
+  const { body } = await client.get('/v1/account/quotas').expect(200);
+  return (body.quotas as QuotaList).find((item) => item.quota === name);
+}
+
+/** More uploads than fit, all at once. */
+async function uploadAtOnce(client: ApiClient, times: number): Promise<string[]> {
+  const answers = await Promise.all(Array.from({ length: times }, () => client.upload(NOTE)));
+  for (const answer of answers.filter(({ status }) => status !== 201)) {
+    expect(answer.body.error).toMatchObject({ code: 1005, type: 'QuotaExceededError' });
+  }
+  return answers.flatMap(({ status, body }) => (status === 201 ? (body.id as string) : []));
+}
+
+function nextMonth(): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString().slice(0, 19);
+}
+
+/** An upload of which only the head and the first bytes are sent. */
+async function beginUpload(client: ApiClient, contentLength: number, headers: Header[] = []): Promise<RawConnection> {
+  const connection = await RawConnection.open(client.url);
+  const sent: Header[] = [
+    ...Object.entries(client.headers),
+    ['Content-Type', FORM_TYPE],
+    ['Content-Length', contentLength],
+    ...headers,
+  ];
+  await connection.send(head('POST', '/v1/recordings', sent));
+  await connection.send(filePart(NOTE).subarray(0, 500));
+  return connection;
+}
+
+afterEach(() => RawConnection.destroyAll());
+
+describe('D32: stored_bytes', () => {
+  it('is exact under concurrent uploads, and a delete frees what was stored', async () => {
+    const limit = 5 * NOTE.length + 100;
+    const client = await account({ storedBytes: limit });
+    const [id = ''] = await uploadAtOnce(client, 12);
+    const used = 5 * NOTE.length;
+
+    expect(await quota(client, 'stored_bytes')).toEqual({ quota: 'stored_bytes', limit, used, resets_at: null });
+    const details = { quota: 'stored_bytes', limit, used, resets_at: null };
+    expectError(await client.upload(NOTE), 'QuotaExceededError', details);
+    await client.delete(`/v1/recordings/${id}`).expect(204);
+    expect(await uploadAtOnce(client, 3)).toHaveLength(1);
+  });
+
+  it('is compared with Content-Length before the body is read', async () => {
+    const client = await account({ storedBytes: 1_000_000 });
+    const connection = await beginUpload(client, 5_000_000);
+    const answer = await connection.answer(5000);
+    const details = { quota: 'stored_bytes', limit: 1_000_000, used: 0, resets_at: null };
+    expectError(answer, 'QuotaExceededError', details);
+  });
+});
+
+describe('D32: audio_seconds_per_month', () => {
+  it('is exact under concurrent uploads, tells when it starts again, and a delete frees nothing', async () => {
+    const client = await account({ audioSecondsPerMonth: 4 });
+    const ids = await uploadAtOnce(client, 9);
+    expect(ids).toHaveLength(4);
+    await client.delete(`/v1/recordings/${ids[0]}`).expect(204);
+
+    const details = { quota: 'audio_seconds_per_month', limit: 4, used: 4, resets_at: nextMonth() };
+    expect(await quota(client, 'audio_seconds_per_month')).toEqual(details);
+    // Certain before the body is read.
+    expectError(await (await beginUpload(client, 100_000)).answer(5000), 'QuotaExceededError', details);
+  });
+});
+
+describe('D32: queued_audio_seconds', () => {
+  it('is exact under concurrent uploads, and free again as recordings end or are deleted', async () => {
+    const client = await account({ queuedAudioSeconds: 3 });
+    const [first = '', second = '', third = ''] = await uploadAtOnce(client, 8);
+    const details = { quota: 'queued_audio_seconds', limit: 3, used: 3, resets_at: null };
+    expectError(await client.upload(NOTE), 'QuotaExceededError', details);
+
+    await transcribe(service, first, { durationMs: 1700 });
+    await client.delete(`/v1/recordings/${second}`).expect(204);
+    await fail(service, third);
+    expect(await quota(client, 'queued_audio_seconds')).toEqual({ ...details, used: 0 });
+    expect(await uploadAtOnce(client, 6)).toHaveLength(3);
+    expectError(await client.post(`/v1/recordings/${third}/retry`), 'QuotaExceededError', details);
+  });
+});
+
+describe('D32: an upload that was accepted before', () => {
+  it('is answered again although the quota is full by now, and a new one is not', async () => {
+    const client = await account({ audioSecondsPerMonth: 1 });
+    const send = (key: string) => client.upload(NOTE).set('Idempotency-Key', key);
+    const answers = await Promise.all([send('one'), send('one'), send('one')]);
+    expect(statusesOf(answers)).toEqual([201, 201, 201]);
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+
+    const { body } = await send('one').expect(201).expect('Idempotent-Replayed', 'true');
+    expect(body.id).toBe(answers[0]?.body.id);
+    await send('two').expect(403);
+  });
+});
+
+describe('D32: concurrent_uploads', () => {
+  it('one too many in any process is 429, and an upload that is broken off frees its place at once', async () => {
+    const other = await startService(service.environment, { ROLES: 'api' });
+    const client = await account({ concurrentUploads: 2 });
+    const [first] = await Promise.all([beginUpload(client, 50_000), beginUpload(client.at(other.url), 50_000)]);
+    await eventually(async () => (await quota(client, 'concurrent_uploads'))?.used === 2);
+
+    for (const at of [client, client.at(other.url)]) {
+      const answer = await at.upload(NOTE);
+      const details = { retry_after: 1, quota: 'concurrent_uploads', limit: 2, used: 2 };
+      expectError(answer, 'RateLimitError', details);
+      expect(answer.headers['retry-after']).toBe('1');
+    }
+    first.destroy();
+    await eventually(async () => (await client.at(other.url).upload(NOTE)).status === 201);
+    await eventually(async () => (await quota(client, 'concurrent_uploads'))?.used === 1);
+    await other.close();
+  });
+
+  it('the places of a process that died are free again', async () => {
+    const client = await account({ concurrentUploads: 1 });
+    const { client: redis } = service.app.get(RedisService);
+    await redis.zadd(`uploads:${client.accountId}`, Date.now() + 1000, 'a place of a dead process');
+    expect((await client.upload(NOTE)).status).toBe(429);
+    await eventually(async () => (await client.upload(NOTE)).status === 201);
+  });
+});
+
+describe('D32: free disk', () => {
+  it('below STORAGE_MIN_FREE_BYTES refuses uploads and nothing else', async () => {
+    const full = await startService(service.environment, { ROLES: 'api', STORAGE_MIN_FREE_BYTES: `${2 ** 52}` });
+    const client = (await service.account()).at(full.url);
+    const answer = await client.upload(NOTE);
+    expectError(answer, 'ServiceUnavailableError');
+    expect(answer.headers['retry-after']).toBe('30');
+    await client.get('/v1/recordings').expect(200);
+    const { text } = await request(full.url).get('/metrics').expect(200);
+    expect(text).toContain('quota_refusals_total{quota="free_disk"} 1');
+    expect(text).toMatch(/^storage_free_bytes \d+$/m);
+    await full.close();
+  });
+});
+
+describe('D32: plans', () => {
+  it('free is limited, enterprise only in what waits and what is under way', async () => {
+    const limitsOf = async (plan: string) => {
+      const { body } = await (await service.account(plan)).get('/v1/account/quotas').expect(200);
+      return (body.quotas as QuotaList).map(({ limit }) => limit);
+    };
+    expect(await limitsOf('free')).toEqual([2 ** 30, 36_000, 7200, 2]);
+    expect(await limitsOf('pro')).toEqual([100 * 2 ** 30, 1_800_000, 72_000, 8]);
+    expect(await limitsOf('enterprise')).toEqual([null, null, 360_000, 32]);
+  });
+
+  it('refusals are counted by quota', async () => {
+    const client = await account({ storedBytes: 0 });
+    await client.upload(NOTE).expect(403);
+    const { text } = await request(service.url).get('/metrics').expect(200);
+    expect(text).toMatch(/^quota_refusals_total\{quota="stored_bytes"\} \d+$/m);
+  });
+});
