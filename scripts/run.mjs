@@ -13,7 +13,8 @@ const given = readEnvironment();
 const env = given.NODE_ENV === 'production' ? given : { ...readJsonIfAny(RUNNING_ENVIRONMENT), ...given };
 
 if (!existsSync(join(ROOT, file))) fail(`${file} is not built yet: run \`npm run build\` or \`npm start\`.`);
-if (!env.DATABASE_URL) fail('No database: set DATABASE_URL, or run `npm start` in another terminal first.');
+if (!env.DATABASE_URL && !env.DATABASE_URL_FILE)
+  fail('No database: set DATABASE_URL, or run `npm start` in another terminal first.');
 
 // In this process: another one would take 0.1 s to start.
 Object.assign(process.env, env);

@@ -32,7 +32,8 @@ async function main(given) {
 
 async function tryOut(baseUrl, env) {
   const { credentials } = await step('Demo account', () => demoAccount(baseUrl, env));
-  if (credentials.sample || !rolesOf(env).includes('worker')) return credentials;
+  if (credentials.sample || !rolesOf(env).some((role) => role === 'worker' || role === 'transcriber'))
+    return credentials;
   try {
     const { sample, text } = await step('Sample', () => transcribeSample(baseUrl, credentials));
     console.log(`\n  “${text}”`);

@@ -34,7 +34,8 @@ export class AppModule {
         TranscriptionsModule,
         WebhooksModule,
         HealthModule,
-        ...(env.roles.includes('worker') ? [TranscriptionWorkerModule.for(env, engine), DeliveryWorkerModule] : []),
+        ...(env.roles.includes('transcriber') ? [TranscriptionWorkerModule.for(env, engine)] : []),
+        ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule] : []),
 
         ...extensions.map((extension) => extension.module),
         // The last, since it answers whatever nobody else does.

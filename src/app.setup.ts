@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
@@ -28,7 +29,15 @@ export async function createApp(env: Env, extensions: Extension[]): Promise<Nest
     { bodyParser: false, bufferLogs: true, autoFlushLogs: false, abortOnError: false },
   );
   app.useLogger(app.get(StructuredLoggerService));
+  warnOfSettings(env);
   return configureApp(app);
+}
+
+function warnOfSettings({ trustProxy, metricsToken }: Env): void {
+  if (trustProxy === false || metricsToken !== null) return;
+  new Logger('Settings').warn(
+    'TRUST_PROXY is set without METRICS_TOKEN; set it to let Prometheus scrape through the network',
+  );
 }
 
 /** What `main.ts` and the tests share: everything that a request passes before the guards, in order. */

@@ -10,7 +10,8 @@ const READY_TIMEOUT_MS = 60_000;
 /** A worker finishes or releases what it is transcribing before it exits. */
 const STOP_TIMEOUT_MS = 30_000;
 const CLI_TIMEOUT_MS = 60_000;
-const ROLES = ['api', 'worker'];
+const ROLES = ['api', 'worker', 'transcriber', 'deliverer'];
+const DEFAULT_ROLES = ['api', 'worker'];
 
 /** Brings the database's schema up to date. */
 export async function migrate(env) {
@@ -33,7 +34,7 @@ export function stopLeftoverApplication() {
 /** The roles to run: each gets a process of its own, so that transcribing never slows an answer down. */
 export function rolesOf(env) {
   const wanted = env.ROLES?.split(',').map((role) => role.trim());
-  return wanted ? ROLES.filter((role) => wanted.includes(role)) : ROLES;
+  return wanted ? ROLES.filter((role) => wanted.includes(role)) : DEFAULT_ROLES;
 }
 
 /**

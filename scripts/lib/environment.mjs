@@ -19,8 +19,9 @@ export function readEnvironment() {
 
 /** In production nothing is generated. @throws UserError naming every missing variable */
 export function checkProduction(env) {
-  const problems = ['DATABASE_URL', 'REDIS_URL', 'SECRET_KEY']
-    .filter((name) => !env[name])
+  // The service itself reads the file that NAME_FILE names.
+  const problems = ['DATABASE_URL', 'REDIS_URL', ...(env.ROLES?.trim() === 'transcriber' ? [] : ['SECRET_KEY'])]
+    .filter((name) => !env[name] && !env[`${name}_FILE`])
     .map((name) => `  ${name} is required`);
   if (env.SECRET_KEY && env.SECRET_KEY.trim().length < SECRET_LENGTH) {
     problems.push(`  SECRET_KEY must be at least ${SECRET_LENGTH} characters long`);
@@ -32,7 +33,9 @@ export function checkProduction(env) {
 /** What the local quick start adds to an environment that does not say otherwise. */
 export function localSettings(env) {
   const settings = {
-    SECRET_KEY: env.SECRET_KEY ?? localSecret(),
+    // Everywhere else a process without NODE_ENV is one of production.
+    NODE_ENV: env.NODE_ENV ?? 'development',
+    ...(env.SECRET_KEY_FILE ? {} : { SECRET_KEY: env.SECRET_KEY ?? localSecret() }),
     STORAGE_DIR: env.STORAGE_DIR ?? join(DATA, 'storage'),
     HOST: env.HOST ?? '127.0.0.1',
     // So that a webhook receiver on the same machine can be tried out.

@@ -50,11 +50,11 @@ export async function startServices(given) {
   await stopLeftoverApplication();
   if (given.NODE_ENV === 'production') return given;
   const made = localSettings(given);
-  if (!given.DATABASE_URL) {
+  if (!given.DATABASE_URL && !given.DATABASE_URL_FILE) {
     const own = (supervisor) => teardown.add(RANK.postgres, supervisor);
     made.DATABASE_URL = (await step('PostgreSQL', () => startLocalPostgres(own))).url;
   }
-  if (!given.REDIS_URL) {
+  if (!given.REDIS_URL && !given.REDIS_URL_FILE) {
     const own = (supervisor) => teardown.add(RANK.redis, supervisor);
     made.REDIS_URL = (await step('Redis', () => startLocalRedis(own))).url;
   }

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { Extension } from '../extension.js';
 import { migrationsOf } from '../migrations/migrations.js';
 import { readEnv } from '../platform/config/env.js';
+import { protectProcess } from '../platform/config/process-protection.js';
 import { connectionErrorMessage } from '../platform/database/connection-error.js';
 import { migrationDataSource } from '../platform/database/data-source.js';
 import { migrate, migrationStatus } from '../platform/database/schema.js';
@@ -22,6 +23,7 @@ export function showStatus(extensions: Extension[]): Promise<string> {
 
 async function withDataSource<T>(extensions: Extension[], work: (dataSource: DataSource) => Promise<T>): Promise<T> {
   const env = readEnv(process.env);
+  protectProcess(env);
   const dataSource = migrationDataSource(env, migrationsOf(extensions));
   try {
     await dataSource.initialize();

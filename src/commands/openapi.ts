@@ -5,6 +5,7 @@ import { describeApi } from '../app.openapi.js';
 import { readEnv } from '../platform/config/env.js';
 
 const env = readEnv({
+  NODE_ENV: 'development',
   DATABASE_URL: 'postgres://unused',
   REDIS_URL: 'redis://unused',
   SECRET_KEY: 'not used for anything, but long enough',

@@ -1,6 +1,7 @@
 import { createApp } from '../app.setup.js';
 import type { Extension } from '../extension.js';
 import { type Env, readEnv } from '../platform/config/env.js';
+import { protectProcess } from '../platform/config/process-protection.js';
 import { connectionErrorMessage } from '../platform/database/connection-error.js';
 
 /** Longest orderly stop; other processes take over unfinished work. A second signal stops at once. */
@@ -11,6 +12,7 @@ export async function runService(extensions: Extension[]): Promise<void> {
   let env: Env | undefined;
   try {
     env = readEnv(process.env);
+    protectProcess(env);
     const app = await createApp(env, extensions);
     stopOnSignals(() => app.close());
     await app.listen(env.port, env.host);

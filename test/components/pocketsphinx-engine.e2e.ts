@@ -28,6 +28,7 @@ const SAID: Record<string, string> = {
 /** Of these few recordings, of which one is old and noisy, together. */
 const WORD_ERROR_BOUND = 0.35;
 const env = readEnv({
+  NODE_ENV: 'test',
   DATABASE_URL: 'postgres://localhost/none',
   REDIS_URL: 'redis://localhost',
   SECRET_KEY: 'x'.repeat(32),

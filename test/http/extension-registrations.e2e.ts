@@ -69,6 +69,7 @@ describe('what an extension registers', () => {
 
   it('an unknown object store is refused at boot, with the names of the known ones', () => {
     const env = readEnv({
+      NODE_ENV: 'test',
       DATABASE_URL: 'postgres://unused',
       REDIS_URL: 'redis://unused',
       SECRET_KEY: 'a secret key of at least 32 characters, for tests',

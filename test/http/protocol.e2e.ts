@@ -447,6 +447,27 @@ describe('HTTP', () => {
       }
     });
 
+    it('/metrics without a token answers nobody behind a proxy on the same machine', async () => {
+      const [open, proxied] = await Promise.all([
+        startService(environment, { ROLES: 'api', NODE_ENV: 'production' }),
+        startService(environment, { ROLES: 'api', NODE_ENV: 'production', TRUST_PROXY: '1' }),
+      ]);
+      try {
+        for (const [name, value] of [
+          ['X-Forwarded-For', '203.0.113.9'],
+          ['X-Forwarded-For', '127.0.0.1'],
+          ['Forwarded', 'for=127.0.0.1'],
+          ['X-Real-IP', '127.0.0.1'],
+          ['Via', '1.1 proxy'],
+        ] as const) {
+          await anonymous('get', '/metrics', open).set(name, value).expect(401);
+        }
+        await anonymous('get', '/metrics', proxied).expect(401);
+      } finally {
+        await Promise.all([open.close(), proxied.close()]);
+      }
+    });
+
     it('/openapi.json and /docs describe the API', async () => {
       const { body } = await anonymous('get', '/openapi.json').expect(200).expect('Content-Type', /json/);
       expect(body.openapi).toMatch(/^3\./);

@@ -15,6 +15,7 @@ import { Webhook } from '../../modules/webhooks/webhook.entity.js';
 import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
 import { ConfigModule } from '../../platform/config/config.module.js';
 import { type Env, readEnv } from '../../platform/config/env.js';
+import { protectProcess } from '../../platform/config/process-protection.js';
 import { connectionErrorMessage } from '../../platform/database/connection-error.js';
 import { DatabaseModule } from '../../platform/database/database.module.js';
 import { RedisService } from '../../platform/queue/redis.service.js';
@@ -55,7 +56,8 @@ export async function withApp<T>(
   work: (app: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
   Logger.overrideLogger(false);
-  const env = { ...readEnv(process.env), roles: [], logLevel: 'silent' };
+  const env = { ...readEnv({ ...process.env, ROLES: undefined }), roles: [], logLevel: 'silent' };
+  protectProcess(env);
   try {
     const options = { logger: false, abortOnError: false } as const;
     const app = await NestFactory.createApplicationContext(AdminModule.for(env, extensions), options);

@@ -7,6 +7,8 @@ import { Env } from '../../platform/config/env.js';
 import { AuthenticationError } from '../../platform/errors/errors.js';
 import { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
 
+/** Headers that proxies add. */
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
 @ApiExcludeController()
@@ -26,10 +28,14 @@ export class MetricsController {
     response.end(await this.metrics.registry.metrics());
   }
 
-  /** By token where there is one; without one only to the machine itself in production (D31). */
+  /**
+   * By token where there is one; without one only to the machine itself in production (D31). A proxy on the same machine
+   * also connects from there, for anybody.
+   */
   private isAllowed(request: Request): boolean {
     const { metricsToken, nodeEnv } = this.env;
     if (metricsToken !== null) return sameText(request.get('authorization') ?? '', `Bearer ${metricsToken}`);
+    if (this.env.trustProxy !== false || FORWARDED.some((name) => request.headers[name] !== undefined)) return false;
     // The socket's address, which no header can change.
     return nodeEnv !== 'production' || LOOPBACK.test(request.socket.remoteAddress ?? '');
   }

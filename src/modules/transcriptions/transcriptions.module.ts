@@ -6,12 +6,13 @@ import { Transcription } from './transcription.entity.js';
 import { TranscriptionsController } from './transcriptions.controller.js';
 import { TranscriptionsListener } from './transcriptions.listener.js';
 import { TRANSCRIPTION_QUEUE } from './transcriptions.queue.js';
+import { TranscriptionsReconciler } from './worker/transcriptions.reconciler.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Transcription]), JobQueueModule.register(TRANSCRIPTION_QUEUE), RecordingsModule],
   controllers: [TranscriptionsController],
-  providers: [TranscriptionsService, TranscriptionsListener],
+  providers: [TranscriptionsService, TranscriptionsListener, TranscriptionsReconciler],
   exports: [JobQueueModule],
 })
 export class TranscriptionsModule {}

@@ -22,14 +22,14 @@ import { WebhooksService } from './webhooks.service.js';
     JobQueueModule.register(DELIVERY_QUEUE),
   ],
   controllers: [WebhooksController],
-  providers: [WebhooksService, DeliveriesService, WebhookEventsService, WebhookEventsListener],
+  providers: [WebhooksService, DeliveriesService, WebhookEventsService, WebhookEventsListener, DeliveriesReconciler],
   exports: [DeliveriesService, WebhookEventsService, JobQueueModule],
 })
 export class WebhooksModule {}
 
-/** What only a worker runs. */
+/** What only a process with the role `deliverer` runs. */
 @Module({
   imports: [WebhooksModule],
-  providers: [WebhookSenderService, SendLoopsService, DeliveriesProcessor, DeliveriesReconciler],
+  providers: [WebhookSenderService, SendLoopsService, DeliveriesProcessor],
 })
 export class DeliveryWorkerModule {}

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { estimateBits, MIN_KEY_BITS } from './key-strength.js';
+
 /**
  * The only reader of `process.env`. Everything is read and checked once, at boot, and every broken variable is
  * named in one error, so that a misconfigured process never starts half-way.
  */
-export type Role = 'api' | 'worker';
+export type Role = 'api' | 'transcriber' | 'deliverer';
 
 /** How strictly processes that read strangers' audio are isolated: SANDBOX in docs/operations.md. */
 export type SandboxMode = 'required' | 'auto' | 'off';
@@ -20,7 +23,8 @@ export class Env {
   readonly roles: readonly Role[];
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  readonly secretKey: string;
+  /** Null in a process that only transcribes, which needs none and does not read it (D38). */
+  readonly secretKey: string | null;
   /** A second SECRET_KEY, whose hashes, texts and tokens are still read but no longer made. */
   readonly secretKeyPrevious: string | null;
   /** Name of a registered object store. */
@@ -73,6 +77,24 @@ export class InvalidEnvironmentError extends Error {
 }
 
 const SECRET_KEY_LENGTH = 32;
+/** Values of ROLES; `worker` is the name for both kinds of background work. */
+const ROLES: Record<string, readonly Role[]> = {
+  api: ['api'],
+  transcriber: ['transcriber'],
+  deliverer: ['deliverer'],
+  worker: ['transcriber', 'deliverer'],
+};
+/** NAME_FILE names a file with the value of each, as container engines and systemd provide them. */
+const SECRETS = new Set([
+  'DATABASE_URL',
+  'REDIS_URL',
+  'SECRET_KEY',
+  'SECRET_KEY_PREVIOUS',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+  'OPENAI_API_KEY',
+  'METRICS_TOKEN',
+]);
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /**
@@ -82,15 +104,18 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 export function readEnv(source: NodeJS.ProcessEnv): Env {
   const read = new Reader(source);
   const storageDriver = read.text('STORAGE_DRIVER') ?? 'disk';
+  const nodeEnv = read.oneOf('NODE_ENV', ['development', 'test', 'production'], 'production');
+  const roles = read.roles();
+  const needsKey = roles.some((role) => role !== 'transcriber');
   const env = new Env({
-    nodeEnv: read.oneOf('NODE_ENV', ['development', 'test', 'production'], 'development'),
+    nodeEnv,
     port: read.integer('PORT', 3000, 0, 65535),
     host: read.text('HOST') ?? '0.0.0.0',
-    roles: read.roles(),
+    roles,
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']) ?? read.missing('DATABASE_URL'),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']) ?? read.missing('REDIS_URL'),
-    secretKey: read.secret('SECRET_KEY', SECRET_KEY_LENGTH) ?? read.missing('SECRET_KEY'),
-    secretKeyPrevious: read.otherSecret('SECRET_KEY_PREVIOUS', SECRET_KEY_LENGTH, 'SECRET_KEY'),
+    secretKey: needsKey ? read.secretKey('SECRET_KEY', nodeEnv) : null,
+    secretKeyPrevious: needsKey ? read.otherSecret('SECRET_KEY_PREVIOUS', SECRET_KEY_LENGTH, 'SECRET_KEY') : null,
     storageDriver,
     storageDir: read.text('STORAGE_DIR') ?? './storage',
     storageMinFreeBytes: read.integer('STORAGE_MIN_FREE_BYTES', 2 ** 30, 0, Number.MAX_SAFE_INTEGER),
@@ -128,13 +153,18 @@ const CIDR = /^[0-9a-f:.]+\/\d{1,3}$/i;
 const WEBHOOK_RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 class Reader {
-  private readonly problems: string[] = [];
+  private readonly problems = new Set<string>();
 
   constructor(private readonly source: NodeJS.ProcessEnv) {}
 
   /** An empty value counts as absent: compose files pass unset variables on as empty strings. */
   text(name: string): string | null {
-    return this.source[name]?.trim() || null;
+    const value = this.source[name]?.trim() || null;
+    const file = SECRETS.has(name) ? this.source[`${name}_FILE`]?.trim() : null;
+    if (!file) return value;
+    return value === null
+      ? this.contentOf(name, file)
+      : this.refuse(name, `and ${name}_FILE must not both be set`, value);
   }
 
   missing(name: string): string {
@@ -173,6 +203,12 @@ class Reader {
     return this.refuse(name, `must be at least ${minLength} characters long`, text);
   }
 
+  secretKey(name: string, nodeEnv: Env['nodeEnv']): string {
+    const key = this.secret(name, SECRET_KEY_LENGTH) ?? this.missing(name);
+    const isWeak = nodeEnv === 'production' && key.length >= SECRET_KEY_LENGTH && estimateBits(key) < MIN_KEY_BITS;
+    return isWeak ? this.refuse(name, 'is easy to guess; make one with: openssl rand -base64 48', key) : key;
+  }
+
   /** A secret that would be of no use if it were the same as the one called `first`. */
   otherSecret(name: string, minLength: number, first: string): string | null {
     const text = this.secret(name, minLength);
@@ -180,8 +216,13 @@ class Reader {
   }
 
   roles(): Role[] {
-    const roles = this.list('ROLES', (item) => item === 'api' || item === 'worker', 'api, worker or both');
-    return roles.length > 0 ? (roles as Role[]) : ['api', 'worker'];
+    const names = this.list(
+      'ROLES',
+      (item) => Object.hasOwn(ROLES, item),
+      `one or more of ${Object.keys(ROLES).join(', ')}`,
+    );
+    const roles = names.flatMap((name) => ROLES[name] ?? []);
+    return roles.length > 0 ? [...new Set(roles)] : ['api', 'transcriber', 'deliverer'];
   }
 
   rateLimit(name: string, fallback: RateLimit): RateLimit {
@@ -209,11 +250,20 @@ class Reader {
   }
 
   throwIfBroken(): void {
-    if (this.problems.length > 0) throw new InvalidEnvironmentError(this.problems);
+    if (this.problems.size > 0) throw new InvalidEnvironmentError([...this.problems]);
   }
 
   private refuse<T>(name: string, rule: string, stand: T): T {
-    this.problems.push(`${name} ${rule}`);
+    this.problems.add(`${name} ${rule}`);
     return stand;
+  }
+
+  /** Without the newline that editors and `echo` append. */
+  private contentOf(name: string, file: string): string | null {
+    try {
+      return readFileSync(file, 'utf8').trim() || null;
+    } catch (error) {
+      return this.refuse(`${name}_FILE`, `cannot be read: ${(error as NodeJS.ErrnoException).code}`, null);
+    }
   }
 }

@@ -9,6 +9,7 @@ describe('StructuredLoggerService', () => {
 
   beforeAll(() => {
     const env = readEnv({
+      NODE_ENV: 'test',
       DATABASE_URL: 'postgres://unused',
       REDIS_URL: 'redis://unused',
       SECRET_KEY: 'a secret key of at least 32 characters',

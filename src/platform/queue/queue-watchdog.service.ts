@@ -55,7 +55,7 @@ export class QueueWatchdogService implements OnApplicationBootstrap, OnModuleDes
   }
 
   onApplicationBootstrap(): void {
-    if (!this.env.roles.includes('worker')) return;
+    if (this.env.roles.every((role) => role === 'api')) return;
     this.timer = setInterval(() => void this.check(), this.options.checkMs);
     this.timer.unref();
   }

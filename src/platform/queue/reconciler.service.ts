@@ -17,7 +17,7 @@ const IDLE_ROUNDS = 6;
 
 /**
  * Repairs what crashes and lost jobs left behind, from the tables alone. Tasks run one after another every
- * RECONCILE_SECONDS, in one worker process at a time.
+ * RECONCILE_SECONDS, in one process at a time that transcribes or delivers; each of them knows all tasks.
  */
 @Injectable()
 export class ReconcilerService implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -57,7 +57,7 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
 
   private async runAll(): Promise<void> {
     await this.run(this.tasks.filter((task) => task.everyProcess));
-    if (!this.env.roles.includes('worker')) return;
+    if (this.env.roles.every((role) => role === 'api')) return;
     try {
       await this.underLock(() => this.run(this.tasks.filter((task) => !task.everyProcess)));
     } catch (error) {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { readEnv } from '../config/env.js';
 import { SecretsService } from './secrets.service.js';
 
-const UNUSED = { DATABASE_URL: 'postgres://unused', REDIS_URL: 'redis://unused' };
+const UNUSED = { NODE_ENV: 'test', DATABASE_URL: 'postgres://unused', REDIS_URL: 'redis://unused' };
 const secretsUnder = (key: string, previous?: string): SecretsService =>
   new SecretsService(readEnv({ ...UNUSED, SECRET_KEY: key, SECRET_KEY_PREVIOUS: previous }));
 

@@ -15,11 +15,11 @@ type MadeUnder = 'current' | 'previous' | null;
  */
 @Injectable()
 export class SecretsService {
-  private readonly current: DerivedKeys;
+  private readonly currentKeys: DerivedKeys | null;
   private readonly previous: DerivedKeys | null;
 
   constructor(env: Env) {
-    this.current = new DerivedKeys(env.secretKey);
+    this.currentKeys = env.secretKey === null ? null : new DerivedKeys(env.secretKey);
     this.previous = env.secretKeyPrevious === null ? null : new DerivedKeys(env.secretKeyPrevious);
   }
 
@@ -95,6 +95,13 @@ export class SecretsService {
     const decipher = createDecipheriv('aes-256-gcm', keys.encryption, iv, options).setAAD(Buffer.from(context));
     decipher.setAuthTag(tag);
     return Buffer.concat([decipher.update(sealed), decipher.final()]).toString('utf8');
+  }
+
+  /** A process that only transcribes has none, and serves nothing that needs one (D38). */
+  private get current(): DerivedKeys {
+    if (this.currentKeys === null)
+      throw new Error('This process has no SECRET_KEY, because its only role is transcriber');
+    return this.currentKeys;
   }
 
   private keysOf(keyId: string | undefined): DerivedKeys | null {

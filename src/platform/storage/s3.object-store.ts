@@ -29,6 +29,8 @@ interface S3Timeouts {
 const TIMEOUTS: S3Timeouts = { connect: 3000, call: 5000, transfer: 60_000 };
 /** The client logs its retries to the console; the errors thrown here say what came of them. */
 const NO_LOG = { debug() {}, info() {}, warn() {}, error() {} };
+/** The client's own default. */
+const S3_SOCKETS = 50;
 const PUT_ATTEMPTS = 3;
 const PUT_RETRY_MS = 200;
 
@@ -53,7 +55,12 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       logger: NO_LOG,
-      requestHandler: { connectionTimeout: timeouts.connect, socketTimeout: timeouts.transfer },
+      requestHandler: {
+        connectionTimeout: timeouts.connect,
+        socketTimeout: timeouts.transfer,
+        // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+        httpsAgent: { keepAlive: true, maxSockets: S3_SOCKETS, rejectUnauthorized: true },
+      },
     });
   }
 

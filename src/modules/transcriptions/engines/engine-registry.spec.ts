@@ -2,7 +2,12 @@ import { readEnv } from '../../../platform/config/env.js';
 import { selectEngine } from './engine-registry.js';
 import type { EngineDefinition, TranscriptionEngine } from './transcription-engine.js';
 
-const REQUIRED = { DATABASE_URL: 'postgres://unused', REDIS_URL: 'redis://unused', SECRET_KEY: 'k'.repeat(32) };
+const REQUIRED = {
+  NODE_ENV: 'test',
+  DATABASE_URL: 'postgres://unused',
+  REDIS_URL: 'redis://unused',
+  SECRET_KEY: 'k'.repeat(32),
+};
 
 const ADDED: EngineDefinition = { name: 'added', create: () => ({}) as TranscriptionEngine };
 

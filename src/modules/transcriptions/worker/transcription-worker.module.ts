@@ -10,9 +10,8 @@ import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService } from './transcriber.service.js';
 import { TranscriptionRunService } from './transcription-run.service.js';
 import { transcriptionsProcessor } from './transcriptions.processor.js';
-import { TranscriptionsReconciler } from './transcriptions.reconciler.js';
 
-/** Loaded in worker processes only: it owns the engine. */
+/** Loaded only in processes with the role `transcriber`: it owns the engine. */
 @Module({})
 export class TranscriptionWorkerModule {
   static for(env: Env, engine: EngineDefinition): DynamicModule {
@@ -24,7 +23,6 @@ export class TranscriptionWorkerModule {
         TranscriberService,
         TranscriptionRunService,
         transcriptionsProcessor(env),
-        TranscriptionsReconciler,
       ],
     };
   }

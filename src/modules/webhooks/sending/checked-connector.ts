@@ -28,6 +28,8 @@ export function checkedConnector({ allowed, resolve, signal }: CheckedConnectorO
     // The signal is exact; undici's timers have steps of half a second.
     timeout: 0,
     maxCachedSessions: 0,
+    // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+    rejectUnauthorized: true,
   });
   return (options, callback) => {
     // Node does not call `lookup` for an IP address.

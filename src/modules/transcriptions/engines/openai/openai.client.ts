@@ -54,7 +54,9 @@ export class OpenAiClient {
   ) {
     this.base = new URL(baseUrl);
     this.address = `${this.base.origin}${this.base.pathname.replace(/\/+$/, '')}`;
-    this.agent = new Agent({ connections, connect: { timeout: CONNECT_TIMEOUT_MS } });
+    // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+    const connect = { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true };
+    this.agent = new Agent({ connections, connect });
   }
 
   async post(path: string, form: TranscriptionForm, options: SendOptions): Promise<OpenAiResponse> {

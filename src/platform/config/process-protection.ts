@@ -1,0 +1,21 @@
+import koffi from 'koffi';
+
+/** From linux/prctl.h. */
+const PR_SET_DUMPABLE = 4;
+
+/** What every process of the service does at boot, before it opens a connection. */
+export function protectProcess({ secretKey }: { secretKey: string | null }): void {
+  // `0` would switch off the check of certificates of Postgres, Redis and S3, unless each client said otherwise.
+  delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  if (secretKey !== null) forbidInspection();
+}
+
+/**
+ * Closes /proc/PID/environ, /proc/PID/mem and ptrace of this process to other processes of its user, and forbids core
+ * dumps: they hold SECRET_KEY. Children that it starts are not affected. Root may still look (prctl(2), Linux only).
+ */
+function forbidInspection(): void {
+  if (process.platform !== 'linux') return;
+  const prctl = koffi.load(null).func('int prctl(int option, unsigned long value)');
+  prctl(PR_SET_DUMPABLE, 0);
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { eventually } from '../../src/testing/eventually.js';
+import { useService } from '../../src/testing/test-service.js';
+import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
+import { runBuilt } from '../support/service/cli.js';
+import { ServiceProcess } from '../support/service/service-process.js';
+
+const SECRET = randomBytes(24).toString('hex');
+/** What a process must not look at. */
+const NO_KEY = { SECRET_KEY: '', SECRET_KEY_FILE: '/nowhere/secret-key', SECRET_KEY_PREVIOUS: 'too short' };
+
+describe('a process for each role (D38)', () => {
+  const observer = useService({ ROLES: 'api' });
+  const { environment } = observer;
+  let processes: { api: ServiceProcess; transcriber: ServiceProcess; deliverer: ServiceProcess };
+  let receiver: WebhookReceiver;
+
+  beforeAll(async () => {
+    const [api, transcriber, deliverer] = await Promise.all([
+      ServiceProcess.start(environment, 'api'),
+      ServiceProcess.start(environment, 'transcriber', NO_KEY),
+      ServiceProcess.start(environment, 'deliverer'),
+    ]);
+    processes = { api, transcriber, deliverer };
+    receiver = await WebhookReceiver.listen();
+    environment.defer(() => receiver.close());
+  });
+
+  const checksOf = async ({ url }: ServiceProcess): Promise<string[]> => {
+    const { checks } = (await (await fetch(`${url}/health/ready`)).json()) as { checks: object };
+    return Object.keys(checks);
+  };
+
+  it('transcribes without SECRET_KEY and delivers without an engine', async () => {
+    const client = (await observer.account()).at(processes.api.url);
+    const webhook = { url: receiver.url(), events: ['recording.transcribed'], secret: SECRET };
+    await client.post('/v1/webhooks').send(webhook).expect(201);
+    const { body } = await client.upload('go-forward-ten-meters.wav').expect(201);
+    await eventually(() => receiver.requests.length > 0, 60_000);
+    const [delivery] = receiver.requests;
+    expect(JSON.parse(String(delivery?.body))).toMatchObject({ recording: { id: body.id } });
+    expect(signatureProblems(delivery as never, SECRET)).toEqual([]);
+  });
+
+  it('requires an engine of the transcriber only', async () => {
+    expect(await checksOf(processes.transcriber)).toContain('engine');
+    expect(await checksOf(processes.deliverer)).not.toContain('engine');
+    expect(await checksOf(processes.api)).not.toContain('engine');
+  });
+
+  it.each(['transcriber', 'deliverer'] as const)('serves no API as %s', async (role) => {
+    expect((await fetch(`${processes[role].url}/v1/account`)).status).toBe(404);
+  });
+
+  it.each(['api', 'deliverer', 'worker', 'transcriber,api'])(
+    'does not start as %s without SECRET_KEY',
+    async (ROLES) => {
+      const variables = { ...environment.variables, SECRET_KEY: '', ROLES };
+      const { code, stderr } = await runBuilt({ variables }, 'dist/main.js');
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: 'Invalid environment variables:\n  SECRET_KEY is required\n',
+      });
+    },
+  );
+});
