@@ -243,7 +243,8 @@ describe('the command line (D30)', () => {
 
   describe('help and usage errors need no database', () => {
     const ofAccounts = ['account:create', 'account:update', 'account:suspend', 'account:list'];
-    const names = [...ofAccounts, 'key:create', 'key:list', 'key:revoke', 'secrets:rotate'];
+    const ofCounters = ['counters:verify', 'counters:rebuild'];
+    const names = [...ofAccounts, 'key:create', 'key:list', 'key:revoke', 'secrets:rotate', ...ofCounters];
     const bare = (...args: string[]) => runCli({ variables: {} }, ...args);
 
     it.each([['--help'], ['help']])('%s names every command, with exit code 0', async (...args) => {

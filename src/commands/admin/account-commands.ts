@@ -6,6 +6,7 @@ import { presentAccount } from '../../modules/account/account.presenter.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../modules/account/plans.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
+import type { UsagePeriod } from '../../modules/recordings/usage-counters/usage.service.js';
 
 interface LimitOptions {
   plan?: Plan;
@@ -63,8 +64,13 @@ export async function suspendAccount(
 }
 
 export async function listAccounts(app: INestApplicationContext): Promise<object> {
-  const accounts = await app.get(AccountService).list();
-  return { accounts: await Promise.all(accounts.map((account) => showAccount(app, account))) };
+  const service = app.get(AccountService);
+  const shown: object[] = [];
+  for await (const accounts of service.pages()) {
+    const usages = await service.usagesOf(accounts.map(({ id }) => id));
+    shown.push(...usages.map((usage, i) => presentForOperator(accounts[i] as Account, usage)));
+  }
+  return { accounts: shown };
 }
 
 /** Undefined goes back to the quota of the plan, null is unlimited; what is not given is left out. */
@@ -84,10 +90,13 @@ function refuseUnusedLimits(plan: Plan, { rateLimit, burstLimit }: LimitOptions)
   );
 }
 
-/** As clients see it, and with the limits and quotas in force. */
 async function showAccount(app: INestApplicationContext, account: Account): Promise<object> {
+  return presentForOperator(account, await app.get(AccountService).usage(account.id));
+}
+
+/** As clients see it, and with the limits and quotas in force. */
+function presentForOperator(account: Account, usage: [UsagePeriod, UsagePeriod]): object {
   const { rate, burst } = limitOf(account.plan, account);
-  const usage = await app.get(AccountService).usage(account.id);
   return { ...presentAccount(account, usage), rate_limit: rate, burst_limit: burst, quotas: showQuotas(account) };
 }
 

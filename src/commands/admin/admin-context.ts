@@ -10,6 +10,7 @@ import { ApiKey } from '../../modules/api-keys/api-key.entity.js';
 import { ApiKeyUsageService } from '../../modules/api-keys/api-key-usage.service.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { SecretRehashService } from '../../modules/api-keys/secret-rehash.service.js';
+import { CounterAuditService } from '../../modules/recordings/usage-counters/counter-audit.service.js';
 import { UsageService } from '../../modules/recordings/usage-counters/usage.service.js';
 import { Webhook } from '../../modules/webhooks/webhook.entity.js';
 import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
@@ -40,6 +41,7 @@ class AdminModule {
         RedisService,
         CredentialVersionsService,
         UsageService,
+        CounterAuditService,
         AccountService,
         ApiKeyUsageService,
         SecretRehashService,

@@ -50,6 +50,7 @@ function adminProgram(extensions: Extension[]): Command {
   addAccountCommands(program, run);
   addKeyCommands(program, run);
 
+  addCounterCommands(program, run);
   command(program, 'secrets:rotate', 'encrypt webhook secrets with the current SECRET_KEY').action(
     run(async () => (await import('./rotate-secrets.js')).rotateSecrets),
   );
@@ -90,6 +91,18 @@ function addAccountCommands(program: Command, run: Run): void {
   command(program, 'account:list', 'list all accounts').action(
     run(async () => (await import('./account-commands.js')).listAccounts),
   );
+}
+
+function addCounterCommands(program: Command, run: Run): void {
+  const account = ['--account <id>', 'only this account (default: all)', text(64)] as const;
+
+  command(program, 'counters:verify', 'compare the usage counters with the recordings; exit code 1 if any differs')
+    .option(...account)
+    .action(run(async () => (await import('./counter-commands.js')).verifyCounters));
+
+  command(program, 'counters:rebuild', 'correct the usage counters; uploads can go on')
+    .option(...account)
+    .action(run(async () => (await import('./counter-commands.js')).rebuildCounters));
 }
 
 function addKeyCommands(program: Command, run: Run): void {

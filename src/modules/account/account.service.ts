@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Raw, Repository } from 'typeorm';
+import { MoreThan, Raw, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Quotas } from '../../access/quotas.js';
@@ -30,6 +30,9 @@ export type AccountChanges = Partial<AccountFields> & {
   quotas?: Partial<Record<keyof Quotas, number | null | undefined>>;
 };
 
+/** Accounts that a list of all of them reads at a time. */
+const PAGE = 200;
+
 @Injectable()
 export class AccountService {
   constructor(
@@ -45,8 +48,14 @@ export class AccountService {
   }
 
   /** Of this UTC month and the one before. */
-  usage(accountId: string): Promise<[UsagePeriod, UsagePeriod]> {
-    return this.usages.ofMonths(accountId, new Date());
+  async usage(accountId: string): Promise<[UsagePeriod, UsagePeriod]> {
+    const [usage] = await this.usagesOf([accountId]);
+    return usage as [UsagePeriod, UsagePeriod];
+  }
+
+  /** The same of many accounts, in their order. */
+  usagesOf(accountIds: readonly string[]): Promise<[UsagePeriod, UsagePeriod][]> {
+    return this.usages.ofMonths(accountIds, new Date());
   }
 
   /** Null when there is no such account (any more). */
@@ -61,8 +70,18 @@ export class AccountService {
     };
   }
 
-  list(): Promise<Account[]> {
-    return this.accounts.find({ order: { createdAt: 'ASC', id: 'ASC' } });
+  /** All accounts, oldest first, a page at a time: their number has no bound. */
+  async *pages(): AsyncGenerator<Account[]> {
+    let page: Account[] = [];
+    do {
+      const last = page.at(-1);
+      page = await this.accounts.find({
+        where: last ? { id: MoreThan(last.id) } : {},
+        order: { id: 'ASC' },
+        take: PAGE,
+      });
+      yield page;
+    } while (page.length === PAGE);
   }
 
   /** Null when no account has it; upper and lower case are the same. The oldest, if there are several. */

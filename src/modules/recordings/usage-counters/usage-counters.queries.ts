@@ -86,19 +86,20 @@ export interface UsagePeriod {
 }
 
 /**
- * Usage from day `from` up to, not including, day `end`, divided at day `middle`: at most one row for each part. SQL,
- * because counters and deltas are added in one snapshot.
+ * Usage from day `from` up to, not including, day `end`, divided at day `middle`: at most one row for each account and
+ * part. SQL, because counters and deltas are added in one snapshot.
  */
 export async function sumUsage(
   runner: SqlRunner,
-  accountId: string,
+  accountIds: readonly string[],
   { from, middle, end }: { from: string; middle: string; end: string },
-): Promise<(UsagePeriod & { isLater: boolean })[]> {
+): Promise<(UsagePeriod & { accountId: string; isLater: boolean })[]> {
   return await runner.query(
-    `SELECT day >= $2::date AS "isLater", sum(accepted)::float8 AS recordings,
-       sum(duration_ms)::float8 AS "durationMs", sum(bytes)::float8 AS bytes
-     FROM ${COUNTERS_OF_ACCOUNT} AS counters WHERE day >= $3::date AND day < $4::date GROUP BY 1`,
-    [accountId, middle, from, end],
+    `SELECT a.id AS "accountId", u.* FROM unnest($1::uuid[]) AS a (id) CROSS JOIN LATERAL (
+       SELECT day >= $2::date AS "isLater", sum(accepted)::float8 AS recordings,
+         sum(duration_ms)::float8 AS "durationMs", sum(bytes)::float8 AS bytes
+       FROM ${countersOf('a.id')} AS counters WHERE day >= $3::date AND day < $4::date GROUP BY 1) u`,
+    [accountIds, middle, from, end],
   );
 }
 

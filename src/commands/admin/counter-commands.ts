@@ -1,0 +1,46 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { AccountService } from '../../modules/account/account.service.js';
+import {
+  type CounterDifference,
+  CounterAuditService,
+} from '../../modules/recordings/usage-counters/counter-audit.service.js';
+
+interface CounterOptions {
+  account?: string;
+}
+
+/** Of all accounts, or of one. Exit code 1 when anything differs. */
+export async function verifyCounters(app: INestApplicationContext, { account }: CounterOptions): Promise<object> {
+  const audit = app.get(CounterAuditService);
+  const differences: CounterDifference[] = [];
+  let accounts = 0;
+  for await (const id of accountIds(app, account)) {
+    differences.push(...(await audit.differences(id)));
+    accounts++;
+  }
+  if (differences.length > 0) process.exitCode = 1;
+  return { accounts_verified: accounts, differences: differences.map(presentDifference) };
+}
+
+export async function rebuildCounters(app: INestApplicationContext, { account }: CounterOptions): Promise<object> {
+  const audit = app.get(CounterAuditService);
+  const corrected: { account_id: string; days_corrected: number }[] = [];
+  let accounts = 0;
+  for await (const id of accountIds(app, account)) {
+    const days = await audit.rebuild(id);
+    if (days > 0) corrected.push({ account_id: id, days_corrected: days });
+    accounts++;
+  }
+  return { accounts_rebuilt: accounts, corrected };
+}
+
+async function* accountIds(app: INestApplicationContext, only: string | undefined): AsyncGenerator<string> {
+  const accounts = app.get(AccountService);
+  if (only !== undefined) yield (await accounts.get(only)).id;
+  else for await (const page of accounts.pages()) yield* page.map(({ id }) => id);
+}
+
+const presentDifference = ({ accountId, ...difference }: CounterDifference): object => ({
+  account_id: accountId,
+  ...difference,
+});
