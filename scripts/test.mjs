@@ -2,6 +2,7 @@
 // e2e tests; whatever follows `--` goes to jest.
 import { check, inSequence, localBin, report, runFastChecks, runJest } from './lib/checks.mjs';
 import { cleanEnvironment } from './lib/environment.mjs';
+import { checkOnNode, NODE_24 } from './lib/other-node.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { runVisibly, stopTools } from './lib/processes.mjs';
 import { checkPlatform, prepareProject } from './lib/setup.mjs';
@@ -57,6 +58,7 @@ async function main() {
     runJest('e2e tests', 'e2e', { env, folder, args: WAITING_ARGUMENTS }),
   ]).then((groups) => groups.flat());
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
+  outcomes.push(await checkOnNode(NODE_24, 'Smoke test on Node 24', 'scripts/smoke.mjs', env));
   console.log(`\nAll of it took ${seconds(performance.now() - startedAt)}.`);
   return report(outcomes);
 }

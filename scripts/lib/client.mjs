@@ -24,6 +24,11 @@ export class Client {
     return this.#call(`/v1/recordings/${recordingId}/transcription`);
   }
 
+  createWebhook(webhook) {
+    const headers = { 'Content-Type': 'application/json' };
+    return this.#call('/v1/webhooks', { method: 'POST', body: JSON.stringify(webhook), headers });
+  }
+
   async #call(path, { headers, ...init } = {}) {
     const response = await fetch(this.baseUrl + path, {
       ...init,

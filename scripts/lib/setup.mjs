@@ -37,13 +37,18 @@ async function installPackages() {
   if (matches(wanted)) return 'match the lock';
   // Without NODE_ENV: `production` would leave out the compiler and the packaged PostgreSQL.
   const { NODE_ENV: _, ...env } = process.env;
-  const npm = process.env.npm_execpath;
-  const [command, ...first] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
   // No package needs its install script: those that hold native code ship it built.
-  const args = [...first, 'ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const flags = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const [command, ...args] = npmCommand('ci', ...flags);
   const { code, output } = await run(command, args, { cwd: ROOT, env });
   if (code !== 0) throw new UserError(`npm ci failed:\n${output.trim()}`);
   return `${Object.keys(lockedPackages(join(ROOT, 'node_modules', '.package-lock.json'))).length} installed`;
+}
+
+/** The npm that runs this command, or the one of PATH. */
+export function npmCommand(...args) {
+  const npm = process.env.npm_execpath;
+  return npm?.endsWith('.js') ? [process.execPath, npm, ...args] : ['npm', ...args];
 }
 
 /** npm writes down what it installed once all of it is there. */
