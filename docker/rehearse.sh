@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the steps of docker/Dockerfile where there is no Docker engine, in temporary layers over this machine's own
-# root folder, so that nothing of the machine changes. It must be Debian 12 with Node 20 (as node:20-bookworm-slim is),
+# root folder, so that nothing of the machine changes. It must be Debian 12, with the Node of the image or another one,
 # and needs root, overlayfs, 2 GB of free memory and the network:
 #
 #   docker/rehearse.sh                      build only
