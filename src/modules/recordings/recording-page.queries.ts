@@ -8,13 +8,26 @@ import { COUNTERS_OF_ACCOUNT } from './usage-counters/usage-counters.queries.js'
 const COLUMNS = selectList(Recording, 'r');
 
 /**
- * One page of the recordings of account $1, newest first: $2 limit, $3 offset. The counters of each day give the total
- * (`days`) and the day in which the page begins (`start`). Only the index of that day is walked, to the first recording
- * of the page (`first`), and only the page itself is read from the table.
- * @param ofCounters the filter on the counters, and `ofRecordings` the same filter on the recordings. The last day is
- *   filtered by the counters alone, because no page begins after it.
+ * The first page of the recordings of account $1, newest first: $2 limit. The counters of each day give the total.
+ * @param ofCounters the filter on the counters, and `ofRecordings` the same filter on the recordings.
  */
-const page = (ofCounters: string, ofRecordings: string): string => `
+const firstPage = (ofCounters: string, ofRecordings: string): string => `
+  SELECT total.total, page.* FROM (
+    SELECT coalesce(sum(listed), 0)::float8 AS total FROM ${COUNTERS_OF_ACCOUNT} AS counters WHERE ${ofCounters}
+  ) total
+  LEFT JOIN LATERAL (
+    SELECT ${COLUMNS} FROM recordings r
+    WHERE r.account_id = $1 AND ${ofRecordings}
+    ORDER BY r.created_at DESC, r.id DESC
+    LIMIT $2
+  ) page ON true`;
+
+/**
+ * A later page: $3 offset. The counters also give the day in which the page begins (`start`). Only the index of that day
+ * is walked, to the first recording of the page (`first`), and only the page itself is read from the table.
+ * @param ofRecordings need not exclude what is too new, because `start` does.
+ */
+const laterPage = (ofCounters: string, ofRecordings: string): string => `
   WITH days AS (
     SELECT day, sum(listed)::bigint AS listed,
       (sum(sum(listed)) OVER (ORDER BY day DESC) - sum(listed))::bigint AS later
@@ -39,30 +52,41 @@ const page = (ofCounters: string, ofRecordings: string): string => `
     LIMIT $2
   ) page ON true`;
 
-const DAYS = 'day >= $4::date AND day <= $5::date';
-const FROM_DAY = `r.created_at >= $4::date::timestamp AT TIME ZONE 'UTC'`;
+/** Parameters of the filters follow those of the page. */
+const daysOf = (n: number): string => `day >= $${n}::date AND day <= $${n + 1}::date`;
+const fromDay = (n: number): string => `r.created_at >= $${n}::date::timestamp AT TIME ZONE 'UTC'`;
+const untilDay = (n: number): string => `r.created_at < ($${n}::date + 1)::timestamp AT TIME ZONE 'UTC'`;
 
 /**
- * Four statements, because a filter that is not given must not stand in the statement: with day limits of infinity a
- * generic plan reads 372 blocks instead of 36, and a status needs another index.
+ * Four statements of each, because a filter that is not given must not stand in the statement: with day limits of
+ * infinity a generic plan reads 372 blocks instead of 36, and a status needs another index.
  */
-const PAGE = page('true', 'true');
-const PAGE_OF_STATUS = page('status = $4', 'r.status = $4');
-const PAGE_OF_DAYS = page(DAYS, FROM_DAY);
-const PAGE_OF_DAYS_AND_STATUS = page(`${DAYS} AND status = $6`, `${FROM_DAY} AND r.status = $6`);
+const FIRST_PAGE = {
+  all: firstPage('true', 'true'),
+  ofStatus: firstPage('status = $3', 'r.status = $3'),
+  ofDays: firstPage(daysOf(3), `${fromDay(3)} AND ${untilDay(4)}`),
+  ofDaysAndStatus: firstPage(`${daysOf(3)} AND status = $5`, `${fromDay(3)} AND ${untilDay(4)} AND r.status = $5`),
+};
+const LATER_PAGE = {
+  all: laterPage('true', 'true'),
+  ofStatus: laterPage('status = $4', 'r.status = $4'),
+  ofDays: laterPage(daysOf(4), fromDay(4)),
+  ofDaysAndStatus: laterPage(`${daysOf(4)} AND status = $6`, `${fromDay(4)} AND r.status = $6`),
+};
 
 /** The statement of a page and its parameters: for `selectRecordingPage`, and for an EXPLAIN. */
 export function pageStatement(
   accountId: string,
   { page: number, limit, status, date_from: from, date_to: to }: ListRecordingsQuery,
 ): { sql: string; parameters: unknown[] } {
-  const place = [accountId, limit, number * limit];
+  const statements = number === 0 ? FIRST_PAGE : LATER_PAGE;
+  const place = number === 0 ? [accountId, limit] : [accountId, limit, number * limit];
   const ofStatus = status ? [status] : [];
   if (from === undefined && to === undefined) {
-    return { sql: status ? PAGE_OF_STATUS : PAGE, parameters: [...place, ...ofStatus] };
+    return { sql: status ? statements.ofStatus : statements.all, parameters: [...place, ...ofStatus] };
   }
   return {
-    sql: status ? PAGE_OF_DAYS_AND_STATUS : PAGE_OF_DAYS,
+    sql: status ? statements.ofDaysAndStatus : statements.ofDays,
     parameters: [...place, from ?? '-infinity', to ?? 'infinity', ...ofStatus],
   };
 }
