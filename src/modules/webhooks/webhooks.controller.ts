@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
@@ -15,6 +15,7 @@ import {
   WebhookView,
 } from './webhook.presenter.js';
 import { CreateWebhookDto, ListWebhooksQuery, UpdateWebhookDto } from './webhooks.dto.js';
+import { WebhookUrlInterceptor } from './webhook-url.interceptor.js';
 import { WebhooksService } from './webhooks.service.js';
 
 const NO_WEBHOOK = new NotFoundError('webhook');
@@ -45,6 +46,7 @@ export class WebhooksController {
    * shows the secret. An account can have 50 webhooks.
    */
   @Post()
+  @UseInterceptors(WebhookUrlInterceptor)
   @ApiErrors(INVALID_URL, new LimitExceededError('webhooks', 50))
   @RequireScope('webhooks:write')
   async create(
@@ -83,6 +85,7 @@ export class WebhooksController {
    * @param id Identifier of the webhook.
    */
   @Put(':webhook_id')
+  @UseInterceptors(WebhookUrlInterceptor)
   @ApiErrors(INVALID_URL, NO_WEBHOOK)
   @RequireScope('webhooks:write')
   async update(

@@ -7,7 +7,7 @@ import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { insertWithinLimit } from '../../platform/database/insert-within-limit.js';
-import { NotFoundError, InvalidRequestError } from '../../platform/errors/errors.js';
+import { type BrokenRule, InvalidRequestError, NotFoundError } from '../../platform/errors/errors.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
@@ -102,8 +102,19 @@ export class WebhooksService {
     if (!affected) throw new NotFoundError('webhook');
   }
 
+  /** The rule that a URL breaks, if any. The unchanged URL of the webhook `id` breaks none. */
+  async brokenUrl(accountId: string, url: string, id?: string): Promise<BrokenRule | null> {
+    const isUnchanged = id !== undefined && isResourceId(id) && (await this.webhooks.existsBy({ id, accountId, url }));
+    return isUnchanged ? null : this.ruleBrokenBy(url);
+  }
+
   private checkUrl(url: string): void {
+    const rule = this.ruleBrokenBy(url);
+    if (rule) throw new InvalidRequestError(rule);
+  }
+
+  private ruleBrokenBy(url: string): BrokenRule | null {
     const reason = checkWebhookUrl(url, this.allowed);
-    if (reason !== null) throw new InvalidRequestError({ field: 'url', reason });
+    return reason === null ? null : { field: 'url', reason };
   }
 }

@@ -81,10 +81,13 @@ export class InvalidRequestError extends ApiError {
   readonly type = 'ValidationError';
   override readonly details: Record<string, unknown>;
 
+  readonly broken: readonly BrokenRule[];
+
   /** The message explains the first broken rule and names the fields of the others; `details.errors` holds them all. */
   constructor(first: BrokenRule, ...others: BrokenRule[]) {
     super([sentence(first), ...alsoWrong(others)].join(' '));
-    this.details = { ...first, errors: [first, ...others] };
+    this.broken = [first, ...others];
+    this.details = { ...first, errors: this.broken };
   }
 }
 

@@ -183,6 +183,17 @@ describe('webhooks', () => {
       expect((await client.get(HOOKS)).body.total).toBe(0);
     });
 
+    it('names a private address together with every other wrong field', async () => {
+      const wrong = { url: 'http://10.0.0.1/', events: ['recording.deleted'] };
+      expectInvalid(await client.post(HOOKS, wrong), 'url', /private/, ['url', 'events']);
+
+      const { id } = await create();
+      expectInvalid(await client.put(`${HOOKS}/${id}`, wrong), 'url', /private/, ['url', 'events']);
+      // An unchanged URL stays valid even if the rules have become stricter since.
+      await service.database.query(`UPDATE webhooks SET url = $2 WHERE id = $1`, [id, wrong.url]);
+      expectInvalid(await client.put(`${HOOKS}/${id}`, wrong), 'events');
+    });
+
     it('takes every other address as it was sent, also one that has no address yet (D29)', async () => {
       const urls = [...Object.keys(addresses.accepted), 'https://nowhere.example.invalid/'];
       const created = await Promise.all(urls.map((url) => create({ url })));

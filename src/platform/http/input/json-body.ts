@@ -13,10 +13,17 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * a `@Body()` parameter. A global parser would read the bodies of strangers before the guards refuse them (D14).
  */
 export class JsonBody {
+  private body: Promise<object> | undefined;
+
   constructor(private readonly request: Request) {}
 
-  /** @throws MalformedRequestError, PayloadTooLargeError */
-  async read(): Promise<object> {
+  /** The same object each time. @throws MalformedRequestError, PayloadTooLargeError */
+  read(): Promise<object> {
+    this.body ??= this.receive();
+    return this.body;
+  }
+
+  private async receive(): Promise<object> {
     const encoding = this.request.headers['content-encoding'];
     if (!this.request.is('application/json') || (encoding && encoding !== 'identity')) {
       throw new MalformedRequestError('Send a JSON object with Content-Type: application/json.');
