@@ -13,6 +13,17 @@ export function selectList(entity: EntityClass<object>, alias: string): string {
     .join(', ');
 }
 
+type NullableKeys<Entity> = { [Key in keyof Entity]-?: null extends Entity[Key] ? Key : never }[keyof Entity];
+
+/** Every nullable column with the value null: the start of a new row. */
+export function emptyColumns<Entity>(entity: EntityClass<Entity>): Record<NullableKeys<Entity>, null> {
+  const nullable = getMetadataArgsStorage()
+    .filterColumns(entity)
+    .filter(({ options }) => options.nullable);
+  const columns = nullable.map(({ propertyName }) => [propertyName, null]);
+  return Object.fromEntries(columns) as Record<NullableKeys<Entity>, null>;
+}
+
 export interface InsertParts<Entity> {
   columns: string;
   /** `$1` and on, in the order of `columns`. */

@@ -4,7 +4,8 @@ import { silenceWav } from '../../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';
-import { ACCOUNT, UUID } from '../../support/http/response-shapes.js';
+import { UUID } from '../../support/http/matchers.js';
+import { ACCOUNT } from '../../support/http/response-shapes.js';
 import { backdate, transcribe, upload } from '../../support/state/recording-states.js';
 
 /** Of the note that `upload` sends: a tenth of a second of 16 kHz mono. */

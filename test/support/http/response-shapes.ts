@@ -1,6 +1,6 @@
 /**
- * What each response looks like, for `toStrictEqual`: exactly these keys, each value of its type and form. Spread one
- * and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
+ * What each response looks like, for `toStrictEqual`: exactly the keys in the committed `openapi.json`, each value of its
+ * type, and of the form that stands here. Spread one and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
  */
 import type { QuotaName } from '../../../src/access/quotas.js';
 import { SCOPES } from '../../../src/access/scopes.js';
@@ -20,42 +20,15 @@ import type {
 } from '../../../src/modules/recordings/recording.presenter.js';
 import type { TranscriptionView } from '../../../src/modules/transcriptions/transcription.presenter.js';
 import type { CreatedWebhookView, WebhookView } from '../../../src/modules/webhooks/webhook.presenter.js';
+import { boolean, id, integer, like, matching, number, oneOf, orNull, text, UUID } from './matchers.js';
+import { shapeOf } from './openapi-shape.js';
 
 /** The three forms of D2. */
 export const RESOURCE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/;
 const CREATION_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const EVENT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
-/** D1: a UUIDv7 in canonical form. */
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Exactly the fields of a view: one that is added or removed there, and not here, is a type error. */
-type Shape<View> = Record<keyof View, unknown>;
-
-/** A value that passes `test`; `toStrictEqual` shows `name` where it does not. */
-function matching(name: string, test: (value: unknown) => boolean): unknown {
-  return {
-    $$typeof: Symbol.for('jest.asymmetricMatcher'),
-    asymmetricMatch: test,
-    toString: () => name,
-    toAsymmetricMatcher: () => name,
-  };
-}
-
-const like = (name: string, pattern: RegExp): unknown =>
-  matching(name, (value) => typeof value === 'string' && pattern.test(value));
-const oneOf = (...values: readonly string[]): unknown =>
-  matching(`one of ${values.join(', ')}`, (value) => values.includes(value as string));
-const orNull = (matcher: unknown): unknown => {
-  const inner = matcher as { asymmetricMatch: (value: unknown) => boolean; toString: () => string };
-  return matching(`${inner.toString()} or null`, (value) => value === null || inner.asymmetricMatch(value));
-};
-
-const text = matching('text', (value) => typeof value === 'string');
-const number = matching('a number of 0 or more', (value) => typeof value === 'number' && value >= 0);
-const integer = matching('an integer of 0 or more', (value) => Number.isInteger(value) && (value as number) >= 0);
-const boolean = matching('a boolean', (value) => typeof value === 'boolean');
 const fraction = matching('a number from 0 to 1', (value) => typeof value === 'number' && value >= 0 && value <= 1);
-const id = like('a UUIDv7', UUID);
 const resourceTime = like('a resource time (D2)', RESOURCE_TIME);
 const creationTime = like('a creation time (D2)', CREATION_TIME);
 const eventTime = like('an event time (D2)', EVENT_TIME);
@@ -69,13 +42,15 @@ const pathOf = (prefix: string, suffix = ''): unknown =>
     return fits && UUID.test(path.slice(prefix.length, path.length - suffix.length));
   });
 
-const USAGE_PERIOD = {
+const USAGE_PERIOD = shapeOf<UsagePeriodView>('UsagePeriodView', {
   recordings_count: integer,
   total_duration_seconds: number,
   storage_used_bytes: integer,
-} satisfies Shape<UsagePeriodView>;
+});
 
-export const ACCOUNT = {
+export const USAGE = { current_month: USAGE_PERIOD, previous_month: USAGE_PERIOD };
+
+export const ACCOUNT = shapeOf<AccountView>('AccountView', {
   id,
   name: text,
   email: text,
@@ -83,14 +58,14 @@ export const ACCOUNT = {
   plan: oneOf('free', 'pro', 'enterprise'),
   created_at: resourceTime,
   updated_at: resourceTime,
-  usage: { current_month: USAGE_PERIOD, previous_month: USAGE_PERIOD },
+  usage: USAGE,
   uri: '/v1/account',
-} satisfies Shape<AccountView>;
+});
 
 const quota = (name: QuotaName, resetsAt: unknown = null) =>
-  ({ quota: name, limit: orNull(integer), used: number, resets_at: resetsAt }) satisfies Shape<QuotaView>;
+  shapeOf<QuotaView>('QuotaView', { quota: name, limit: orNull(integer), used: number, resets_at: resetsAt });
 
-export const QUOTAS = {
+export const QUOTAS = shapeOf<QuotasView>('QuotasView', {
   quotas: [
     quota('stored_bytes'),
     quota('audio_seconds_per_month', resourceTime),
@@ -98,9 +73,9 @@ export const QUOTAS = {
     quota('concurrent_uploads'),
   ],
   uri: '/v1/account/quotas',
-} satisfies Shape<QuotasView>;
+});
 
-export const API_KEY = {
+export const API_KEY = shapeOf<ApiKeyView>('ApiKeyView', {
   id,
   tenant_id: id,
   name: text,
@@ -113,12 +88,12 @@ export const API_KEY = {
   created_at: resourceTime,
   updated_at: resourceTime,
   uri: pathOf('/v1/account/api-keys/'),
-} satisfies Shape<ApiKeyView>;
+});
 
 /** The addition of D11. */
-export const SINGLE_API_KEY = { ...API_KEY, description: orNull(text) } satisfies Shape<SingleApiKeyView>;
+export const SINGLE_API_KEY = shapeOf<SingleApiKeyView>('SingleApiKeyView', { ...API_KEY, description: orNull(text) });
 
-export const CREATED_API_KEY = {
+export const CREATED_API_KEY = shapeOf<CreatedApiKeyView>('CreatedApiKeyView', {
   id,
   name: text,
   key_prefix: API_KEY.key_prefix,
@@ -129,17 +104,17 @@ export const CREATED_API_KEY = {
   created_at: creationTime,
   uri: API_KEY.uri,
   code: 'API_KEY_CREATED',
-} satisfies Shape<CreatedApiKeyView>;
+});
 
-export const CREATED_ACCESS_TOKEN = {
+export const CREATED_ACCESS_TOKEN = shapeOf<CreatedAccessTokenView>('CreatedAccessTokenView', {
   token: like('a JWT', /^[\w-]+\.[\w-]+\.[\w-]+$/),
   identity: text,
   scopes: [],
   expires_at: creationTime,
   code: 'ACCESS_TOKEN_CREATED',
-} satisfies Shape<CreatedAccessTokenView>;
+});
 
-export const WEBHOOK = {
+export const WEBHOOK = shapeOf<WebhookView>('WebhookView', {
   id,
   url: text,
   events: listOf('events', ['recording.transcribed', 'recording.failed']),
@@ -147,9 +122,9 @@ export const WEBHOOK = {
   created_at: resourceTime,
   updated_at: resourceTime,
   uri: pathOf('/v1/webhooks/'),
-} satisfies Shape<WebhookView>;
+});
 
-export const CREATED_WEBHOOK = {
+export const CREATED_WEBHOOK = shapeOf<CreatedWebhookView>('CreatedWebhookView', {
   id,
   url: text,
   events: WEBHOOK.events,
@@ -158,9 +133,9 @@ export const CREATED_WEBHOOK = {
   created_at: creationTime,
   uri: WEBHOOK.uri,
   code: 'WEBHOOK_CONFIGURED',
-} satisfies Shape<CreatedWebhookView>;
+});
 
-export const RECORDING = {
+export const RECORDING = shapeOf<RecordingView>('RecordingView', {
   id,
   tenant_id: id,
   user_id: orNull(text),
@@ -184,21 +159,24 @@ export const RECORDING = {
   updated_at: resourceTime,
   processed_at: orNull(resourceTime),
   uri: pathOf('/v1/recordings/'),
-} satisfies Shape<RecordingView>;
+});
 
-export const SINGLE_RECORDING = {
+export const SINGLE_RECORDING = shapeOf<SingleRecordingView>('SingleRecordingView', {
   ...RECORDING,
   subresource_uris: { transcription: pathOf('/v1/recordings/', '/transcription') },
-} satisfies Shape<SingleRecordingView>;
+});
 
-export const CREATED_RECORDING = {
+export const CREATED_RECORDING = shapeOf<CreatedRecordingView>('CreatedRecordingView', {
   ...SINGLE_RECORDING,
   code: 'RECORDING_CREATED',
-} satisfies Shape<CreatedRecordingView>;
+});
 
-export const FEATURES = { speech_seconds: orNull(number), no_speech: boolean } satisfies Shape<RecordingFeatures>;
+export const FEATURES: Record<keyof RecordingFeatures, unknown> = {
+  speech_seconds: orNull(number),
+  no_speech: boolean,
+};
 
-export const TRANSCRIPTION = {
+export const TRANSCRIPTION = shapeOf<TranscriptionView>('TranscriptionView', {
   id,
   recording_id: id,
   tenant_id: id,
@@ -212,7 +190,7 @@ export const TRANSCRIPTION = {
   created_at: resourceTime,
   updated_at: resourceTime,
   uri: pathOf('/v1/recordings/', '/transcription'),
-} satisfies Shape<TranscriptionView>;
+});
 
 export const WORD = { word: text, start: number, end: number, confidence: orNull(fraction) };
 

@@ -5,6 +5,7 @@ import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Quotas } from '../../../access/quotas.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
+import { emptyColumns } from '../../../platform/database/entity-columns.js';
 import { ConflictError, InvalidRequestError, QuotaExceededError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
 import { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
@@ -43,6 +44,8 @@ interface IdempotencyClaim {
   fingerprint: string;
 }
 
+/** What a new recording does not have yet. */
+const EMPTY = emptyColumns(Recording);
 /** Header values arrive as bytes: printable ASCII only. */
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
@@ -89,6 +92,7 @@ export class UploadService {
     const now = new Date();
     const month = now.toISOString().slice(0, 'yyyy-mm'.length).replace('-', '/');
     return {
+      ...EMPTY,
       id,
       accountId,
       userId: context.userId,
@@ -108,16 +112,11 @@ export class UploadService {
       customTags,
       language,
       status: 'processing',
-      features: null,
-      failureReason: null,
       run: 1,
       attempt: 0,
       faults: 0,
-      leaseToken: null,
-      leaseUntil: null,
       createdAt: now,
       updatedAt: now,
-      processedAt: null,
     };
   }
 
