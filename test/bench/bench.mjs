@@ -19,9 +19,9 @@ const FULL = {
   recordings: 1_000_000,
   uploads: 400,
   deliveries: 10_000,
-  longNoteSeconds: 600,
+  longSeconds: 600,
 };
-const QUICK = { pairs: 3, seconds: 2, recordings: 100_000, uploads: 100, deliveries: 2000, longNoteSeconds: 120 };
+const QUICK = { pairs: 3, seconds: 2, recordings: 100_000, uploads: 100, deliveries: 2000, longSeconds: 120 };
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, recordings: { type: 'string' } },

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../lib/load.mjs';
-import { bareEngine, SHORT_NOTE, upload, warmUp } from '../lib/notes.mjs';
+import { bareEngine, SHORT_RECORDING, upload, warmUp } from '../lib/transcriptions.mjs';
 
 const POLL_MS = 2;
 
-/** One note of 3 s on an idle system: what the service adds to decoding and hearing it. */
+/** One recording of 3 s on an idle system: what the service adds to decoding and transcribing it. */
 export async function measureLatency(stage, { pairs }) {
   const account = await stage.account();
   const service = await stage.service('api,worker');
@@ -20,9 +20,9 @@ export async function measureLatency(stage, { pairs }) {
   const added = [];
   const eventAfter = [];
   for (let i = 0; i < pairs * 2; i++) {
-    const { seconds } = await bareEngine([SHORT_NOTE]);
+    const { seconds } = await bareEngine([SHORT_RECORDING]);
     const started = Date.now();
-    const id = await upload(service, account, SHORT_NOTE);
+    const id = await upload(service, account, SHORT_RECORDING);
     while (!receiver.arrivals.has(id)) await sleep(POLL_MS);
     const [{ processed_at: processedAt }] = await stage.sql('SELECT processed_at FROM recordings WHERE id = $1', [id]);
     added.push(processedAt.getTime() - started - seconds * 1000);
@@ -31,7 +31,7 @@ export async function measureLatency(stage, { pairs }) {
   receiver.close();
   return [
     {
-      what: 'a note of 3 s: ms until transcribed, beyond ffmpeg and engine',
+      what: 'a recording of 3 s: ms until transcribed, beyond ffmpeg and engine',
       value: median(added),
       target: 150,
       atMost: true,

@@ -3,7 +3,7 @@ import { measureGet } from './get.mjs';
 import { measureGrowth, measureOneDay } from './growth.mjs';
 import { measureLatency } from './latency.mjs';
 import { measureList } from './list.mjs';
-import { measureLongNote } from './long-note.mjs';
+import { measureLongRecording } from './long-recording.mjs';
 import { measureStart } from './start.mjs';
 import { measureTranscription } from './transcription.mjs';
 import { measureLargeUploads, measureUpload } from './upload.mjs';
@@ -18,7 +18,7 @@ export const MEASURES = {
   'large uploads': measureLargeUploads,
   transcription: measureTranscription,
   latency: measureLatency,
-  'long note': measureLongNote,
+  'long recording': measureLongRecording,
   deliveries: measureDeliveries,
   start: measureStart,
 };

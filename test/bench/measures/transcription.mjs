@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { cpuSeconds } from '../lib/cpu.mjs';
 import { alternate, median, ratio } from '../lib/load.mjs';
-import { bareEngine, speech, transcribe, warmUp } from '../lib/notes.mjs';
+import { bareEngine, speech, transcribe, warmUp } from '../lib/transcriptions.mjs';
 
 /** 6.4 seconds in the mean. */
-const NOTES = [
+const FILES = [
   'jfk.wav',
   'go-forward-ten-meters.ogg',
   'jfk.wav',
@@ -13,14 +13,14 @@ const NOTES = [
   'jfk.wav',
   'ss-0880.mediarecorder.webm',
 ];
-const NOTE_COUNT = 60;
+const FILE_COUNT = 60;
 const PAIRS = 3;
 
-/** 60 notes from upload to `transcribed`, on all cores, beside a script that runs the same ffmpeg and engine. */
+/** 60 recordings from upload to `transcribed`, on all cores, beside a script that runs the same ffmpeg and engine. */
 export async function measureTranscription(stage, { pairs }) {
   const account = await stage.account();
   const service = await stage.service('api,worker');
-  const files = Array.from({ length: NOTE_COUNT }, (_, i) => speech(NOTES[i % NOTES.length]));
+  const files = Array.from({ length: FILE_COUNT }, (_, i) => speech(FILES[i % FILES.length]));
   await warmUp(stage, service, account);
   const ours = async () => {
     const before = cpuSeconds(service.pid);
@@ -31,13 +31,13 @@ export async function measureTranscription(stage, { pairs }) {
   const secondsOf = (runs) => runs.map(({ seconds }) => seconds);
   const cpu = (runs) => runs.map((run) => run.cpuSeconds);
   const engines = b.map(({ engineSeconds }) => engineSeconds / availableParallelism());
-  const perSecond = (runs) => (NOTE_COUNT / median(secondsOf(runs))).toFixed(2);
+  const perSecond = (runs) => (FILE_COUNT / median(secondsOf(runs))).toFixed(2);
   return [
     {
-      what: '60 notes to transcribed / plain script',
+      what: '60 recordings to transcribed / plain script',
       value: ratio(secondsOf(b), secondsOf(a)),
       target: 0.92,
-      figures: `${perSecond(a)} against ${perSecond(b)} notes/s`,
+      figures: `${perSecond(a)} against ${perSecond(b)} recordings/s`,
     },
     {
       what: '… in CPU seconds',

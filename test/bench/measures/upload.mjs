@@ -8,7 +8,7 @@ const LARGE_BYTES = 25 * 2 ** 20;
 const LARGE_COUNT = 32;
 const WATCH_MS = 50;
 
-/** Notes of 100 kB, 16 at a time, beside a bare receiver that is as careful with them. */
+/** Recordings of 100 kB, 16 at a time, beside a bare receiver that is as careful with them. */
 export async function measureUpload(stage, { pairs, uploads }) {
   const account = await stage.account();
   const service = await stage.service('api');

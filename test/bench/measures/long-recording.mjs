@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { alternate, median, ratio } from '../lib/load.mjs';
-import { bareEngine, SHORT_NOTE, speech, transcribe, upload, warmUp } from '../lib/notes.mjs';
+import { bareEngine, SHORT_RECORDING, speech, transcribe, upload, warmUp } from '../lib/transcriptions.mjs';
 
 const PAIRS = 3;
-const SHORT_NOTES = 5;
+const SHORT_RECORDINGS = 5;
 /** By then the long one fills all cores. */
 const HEAD_START_MS = 3000;
 
-/** A note of ten minutes beside independent engines on its pieces, and short ones sent meanwhile. */
-export async function measureLongNote(stage, { pairs, longNoteSeconds }) {
+/** A recording of ten minutes beside independent engines on its chunks, and short ones sent meanwhile. */
+export async function measureLongRecording(stage, { pairs, longSeconds }) {
   const account = await stage.account();
   const service = await stage.service('api,worker');
   const long = join(stage.services.folder, 'long.ogg');
-  const input = ['-stream_loop', '-1', '-i', speech('jfk.wav'), '-t', `${longNoteSeconds}`];
+  const input = ['-stream_loop', '-1', '-i', speech('jfk.wav'), '-t', `${longSeconds}`];
   await promisify(execFile)('ffmpeg', ['-v', 'error', ...input, '-c:a', 'libopus', '-b:a', '24k', long]);
   await warmUp(stage, service, account);
 
@@ -23,28 +23,29 @@ export async function measureLongNote(stage, { pairs, longNoteSeconds }) {
   const theirs = async () => (await bareEngine([long], { chunks: true })).seconds;
   const [a, b] = await alternate(Math.min(pairs, PAIRS), ours, theirs);
 
-  const idle = await transcribe(stage, service, account, [SHORT_NOTE]);
+  const idle = await transcribe(stage, service, account, [SHORT_RECORDING]);
   const longId = await upload(service, account, long);
   await sleep(HEAD_START_MS);
   const waits = [];
-  for (let i = 0; i < SHORT_NOTES; i++) waits.push((await transcribe(stage, service, account, [SHORT_NOTE])) - idle);
+  for (let i = 0; i < SHORT_RECORDINGS; i++)
+    waits.push((await transcribe(stage, service, account, [SHORT_RECORDING])) - idle);
   const [{ status }] = await stage.sql('SELECT status FROM recordings WHERE id = $1', [longId]);
-  if (status !== 'processing') throw new Error('the long note was over before the short ones');
+  if (status !== 'processing') throw new Error('the long recording ended before the short ones');
   const { engineSeconds } = await bareEngine([long], { chunks: true });
-  const pieceSeconds = (engineSeconds / longNoteSeconds) * 15;
+  const chunkSeconds = (engineSeconds / longSeconds) * 15;
   return [
     {
-      what: `a note of ${longNoteSeconds / 60} min / one engine per core`,
+      what: `a recording of ${longSeconds / 60} min / one engine per core`,
       value: ratio(b, a),
       target: 0.9,
       figures: `${median(a).toFixed(1)} against ${median(b).toFixed(1)} s`,
     },
     {
-      what: 'short notes sent meanwhile wait: pieces of it',
-      value: median(waits) / pieceSeconds,
+      what: 'short recordings sent meanwhile wait, in chunks',
+      value: median(waits) / chunkSeconds,
       target: 1,
       atMost: true,
-      figures: `${median(waits).toFixed(2)} s, a piece takes ${pieceSeconds.toFixed(2)} s`,
+      figures: `${median(waits).toFixed(2)} s, a chunk takes ${chunkSeconds.toFixed(2)} s`,
     },
   ];
 }

@@ -13,7 +13,7 @@ const POLL_MS = 50;
 export const speech = (name) => join(ROOT, 'test/fixtures/speech', name);
 
 /** Three seconds. */
-export const SHORT_NOTE = speech('ss-0880.wav');
+export const SHORT_RECORDING = speech('ss-0880.wav');
 
 /** @returns {Promise<string>} id */
 export async function upload(service, account, file) {
@@ -33,7 +33,7 @@ export async function transcribe(stage, service, account, files) {
        FROM recordings WHERE id = ANY ($1)`,
       [ids],
     );
-    if (failed > 0) throw new Error(`${failed} of ${files.length} notes failed`);
+    if (failed > 0) throw new Error(`${failed} of ${files.length} recordings failed`);
     if (open === 0) return (performance.now() - startedAt) / 1000;
     await sleep(POLL_MS);
   }
@@ -41,7 +41,7 @@ export async function transcribe(stage, service, account, files) {
 
 /** Every engine has loaded when this resolves. */
 export async function warmUp(stage, service, account) {
-  await transcribe(stage, service, account, Array(2 * availableParallelism()).fill(SHORT_NOTE));
+  await transcribe(stage, service, account, Array(2 * availableParallelism()).fill(SHORT_RECORDING));
 }
 
 /**
