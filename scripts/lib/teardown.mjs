@@ -20,10 +20,14 @@ export class Teardown {
   }
 
   async #stopAll() {
+    const failures = [];
     const ranks = [...new Set(this.#parts.map(({ rank }) => rank))].toSorted((a, b) => a - b);
     for (const rank of ranks) {
       const parts = this.#parts.filter((entry) => entry.rank === rank);
-      await Promise.all(parts.map(({ part }) => part.stop()));
+      // A part that cannot be stopped must not leave those after it running.
+      const outcomes = await Promise.allSettled(parts.map(({ part }) => part.stop()));
+      failures.push(...outcomes.filter(({ status }) => status === 'rejected').map(({ reason }) => reason));
     }
+    if (failures.length > 0) throw failures[0];
   }
 }
