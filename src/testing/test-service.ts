@@ -57,7 +57,9 @@ export class TestService {
   /** A new account with one key that holds every scope. Enterprise by default, so that no limit is met. */
   async account(plan: Plan = 'enterprise'): Promise<ApiClient> {
     const fields = { name: `Account ${randomUUID()}`, email: 'test@example.com', plan };
-    const { id } = await this.app.get(AccountService).create({ ...fields, rateLimit: null, burstLimit: null });
+    const { id } = await this.app
+      .get(AccountService)
+      .create({ ...fields, rateLimit: null, burstLimit: null }, { allowDuplicateEmail: true });
     return await this.createKey(id, [...SCOPES]);
   }
 

@@ -102,6 +102,9 @@ describe('the command line (D30)', () => {
     expectFailure(await runCli(environment, ...args, 'Twice@Example.com'), new RegExp(`${account.id}.*account:update`));
     const second = await json(...args, 'twice@example.com', '--allow-duplicate-email');
     expect(second.account.id).not.toBe(account.id);
+
+    const atOnce = await Promise.all([1, 2, 3].map(() => runCli(environment, ...args, 'at-once@example.com')));
+    expect(atOnce.map(({ code }) => code).toSorted()).toEqual([0, 1, 1]);
   });
 
   it('refuses limits that the plan would ignore (D5)', async () => {

@@ -31,16 +31,9 @@ interface UpdateOptions extends LimitOptions, Partial<Record<keyof Quotas, Quota
 
 export async function createAccount(app: INestApplicationContext, options: CreateOptions): Promise<object> {
   const accounts = app.get(AccountService);
-  const { name, email, plan = 'free', rateLimit = null, burstLimit = null } = options;
+  const { name, email, plan = 'free', rateLimit = null, burstLimit = null, allowDuplicateEmail } = options;
   refuseUnusedLimits(plan, options);
-  const existing = options.allowDuplicateEmail ? null : await accounts.findByEmail(email);
-  if (existing) {
-    throw new Error(
-      `The account ${existing.id} ("${existing.name}") already has the e-mail address ${existing.email}. ` +
-        'Use account:update or key:create with it, or add --allow-duplicate-email.',
-    );
-  }
-  const account = await accounts.create({ name, email, plan, rateLimit, burstLimit });
+  const account = await accounts.create({ name, email, plan, rateLimit, burstLimit }, { allowDuplicateEmail });
   const { key, secret } = await app.get(ApiKeysService).create(account.id, SCOPES, { name: 'First key' });
   return { account: await showAccount(app, account), key_id: key.id, api_key: key.key, api_secret: secret };
 }

@@ -5,9 +5,10 @@ import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Quotas } from '../../access/quotas.js';
 import type { RateLimit } from '../../platform/config/env.js';
-import { DatabaseService } from '../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
-import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { lockByName } from '../../platform/database/locks.queries.js';
+import { ConflictError, InvalidRequestError } from '../../platform/errors/errors.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { type UsagePeriod, UsageService } from '../recordings/usage-counters/usage.service.js';
 import { Account } from './account.entity.js';
@@ -84,17 +85,15 @@ export class AccountService {
     } while (page.length === PAGE);
   }
 
-  /** Null when no account has it; upper and lower case are the same. The oldest, if there are several. */
-  async findByEmail(email: string): Promise<Account | null> {
-    const sameEmail = Raw((column) => `lower(${column}) = lower(:email)`, { email });
-    return await this.accounts.findOne({ where: { email: sameEmail }, order: { createdAt: 'ASC', id: 'ASC' } });
-  }
-
-  async create(fields: NewAccount): Promise<Account> {
+  /** @throws InvalidRequestError, ConflictError when another account has the e-mail address */
+  async create(fields: NewAccount, { allowDuplicateEmail = false } = {}): Promise<Account> {
     refuseBurstBelowRate(fields);
     const now = new Date();
     const account = { id: uuidv7(), ...fields, status: 'active' as const, createdAt: now, updatedAt: now };
-    await this.accounts.insert(account);
+    await this.database.transact(async (tx) => {
+      if (!allowDuplicateEmail) await refuseKnownEmail(tx, fields.email);
+      await tx.manager.insert(Account, account);
+    });
     return await this.get(account.id);
   }
 
@@ -115,6 +114,21 @@ export class AccountService {
     await this.versions.announce(accountId, version);
     return await this.get(accountId);
   }
+}
+
+/** Not a unique index, because an operator may allow duplicates. Creations with one address wait for each other. */
+async function refuseKnownEmail(tx: Tx, email: string): Promise<void> {
+  await lockByName(tx, `account-email:${email.toLowerCase()}`);
+  const sameEmail = Raw((column) => `lower(${column}) = lower(:email)`, { email });
+  const existing = await tx.manager.findOne(Account, {
+    where: { email: sameEmail },
+    order: { createdAt: 'ASC', id: 'ASC' },
+  });
+  if (!existing) return;
+  throw new ConflictError(
+    `The account ${existing.id} ("${existing.name}") already has the e-mail address ${existing.email}. ` +
+      'Use account:update or key:create with it, or add --allow-duplicate-email.',
+  );
 }
 
 /** Compares the limits in force, so that a rate above the default burst needs no burst of its own. */
