@@ -104,7 +104,7 @@ describe('the command line (D30)', () => {
     expect(second.account.id).not.toBe(account.id);
 
     const atOnce = await Promise.all([1, 2, 3].map(() => runCli(environment, ...args, 'at-once@example.com')));
-    expect(atOnce.map(({ code }) => code).toSorted()).toEqual([0, 1, 1]);
+    expect(atOnce.filter(({ code }) => code === 0)).toHaveLength(1);
   });
 
   it('refuses limits that the plan would ignore (D5)', async () => {
