@@ -33,12 +33,16 @@ const PARENT = 1;
 
 /** Descendants of the process that run this program: bubblewrap may stand between them. */
 export function childrenOf(pid: number, program: string): number[] {
+  return descendantsOf(pid).filter((child) => programOf(child) === program);
+}
+
+export function descendantsOf(pid: number): number[] {
   const parents = new Map(processes().map((child) => [child, parentOf(child)]));
   const isDescendant = (child: number): boolean => {
     const parent = parents.get(child);
     return parent !== undefined && (parent === pid || isDescendant(parent));
   };
-  return [...parents.keys()].filter((child) => isDescendant(child) && programOf(child) === program);
+  return [...parents.keys()].filter(isDescendant);
 }
 
 /** The largest peak of memory, in bytes, that any descendant with this program is seen with until `stop` is called. */
