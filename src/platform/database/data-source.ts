@@ -2,6 +2,7 @@ import { Client, type ClientConfig } from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type MigrationInterface } from 'typeorm';
 import type { Env } from '../config/env.js';
 import { snakeCase } from './snake-case.js';
+import { isQueryTimeout } from './unavailable.js';
 
 export type Migration = new () => MigrationInterface;
 
@@ -11,14 +12,32 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 const CONNECTION_TIMEOUT_MS = 1500;
 const POOL_SIZE = 20;
 
+type Query = (...parameters: unknown[]) => Promise<unknown>;
+
 /**
  * A client always has an `error` listener. Without one, a connection that Postgres closes between the pool's listener
  * and TypeORM's would end the process. A statement on a closed connection still fails with its own error.
+ *
+ * A client whose statement got no answer in time is destroyed. Otherwise TypeORM returns it to the pool with its
+ * transaction still open, because the ROLLBACK waits behind that statement, and the next COMMIT commits what was to be
+ * rolled back. Held by lost-connections.e2e.ts.
  */
 class WatchedClient extends Client {
   constructor(config?: ClientConfig) {
     super(config);
     this.on('error', () => undefined);
+    const query = this.query.bind(this) as Query;
+    const watched: Query = (...parameters) => {
+      const answer = query(...parameters);
+      // With a callback the caller is the pool, which destroys a client after every error.
+      return typeof parameters.at(-1) === 'function' ? answer : answer.catch((error: unknown) => this.rethrow(error));
+    };
+    this.query = watched as Client['query'];
+  }
+
+  private rethrow(error: unknown): never {
+    if (isQueryTimeout(error)) void this.end().catch(() => undefined);
+    throw error;
   }
 }
 

@@ -7,7 +7,7 @@ const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE'
 const SQLSTATES = /^(08...|53...|57P0.|25006)$/;
 /** Messages of `pg` that come without a code. */
 const MESSAGES =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|driver not connected|connection is not established/i;
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|client was closed|driver not connected|connection is not established/i;
 
 /** Between two attempts while Postgres is unavailable. */
 const RETRY_MS = 300;
@@ -32,6 +32,11 @@ export async function retryWhileUnavailable<T>(
       await delay(RETRY_MS, null, { signal });
     }
   }
+}
+
+/** Whether `pg` gave up a statement, while Postgres may still run it. */
+export function isQueryTimeout(error: unknown): boolean {
+  return isNativeError(error) && error.message === 'Query read timeout';
 }
 
 /** Whether Postgres is unavailable for now. Any other error is a defect of the service. */
