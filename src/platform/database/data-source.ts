@@ -36,7 +36,7 @@ class WatchedClient extends Client {
   }
 
   private rethrow(error: unknown): never {
-    if (isQueryTimeout(error)) void this.end().catch(() => undefined);
+    if (isQueryTimeout(error)) this.end(() => undefined);
     throw error;
   }
 }

@@ -20,15 +20,17 @@ export abstract class ObjectStore {
    * Stores a file of the spool. When the promise resolves, the object is durable under `key`. The caller discards the
    * file in any case.
    * @param reserved the store writes nothing under `key` before this resolves.
-   * @throws StorageUnavailableError when the store cannot be reached or is full; then nothing is kept.
+   * @throws StorageUnavailableError when the store cannot be reached or is full; then nothing is kept, unless the error
+   *   says `mayArriveLate`.
    */
   abstract put(key: string, file: SpoolFile, reserved?: Promise<void>): Promise<void>;
 
   /**
    * Runs `use` with the path of a local, seekable copy of the object, and removes the copy afterwards.
+   * @param signal ends the wait for the store.
    * @throws ObjectNotFoundError, or StorageUnavailableError when the store cannot be reached.
    */
-  abstract withFile<T>(key: string, use: (file: string) => Promise<T>): Promise<T>;
+  abstract withFile<T>(key: string, use: (file: string) => Promise<T>, signal?: AbortSignal): Promise<T>;
 
   /** Removes the object. An object that does not exist is no error. @throws StorageUnavailableError */
   abstract remove(key: string): Promise<void>;

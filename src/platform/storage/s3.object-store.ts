@@ -64,27 +64,28 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
     });
   }
 
-  /** A put that failed may still have arrived: the reservation of the key removes such an object later. */
   async put(key: string, file: SpoolFile, reserved?: Promise<void>): Promise<void> {
     assertObjectKey(key);
     await reserved;
     const signal = AbortSignal.timeout(this.timeouts.transfer);
+    let mayArriveLate = false;
     // The client cannot retry a request whose body is a stream, so each attempt here opens a new stream.
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.putOnce(key, file, signal);
       } catch (error) {
-        if (attempt >= PUT_ATTEMPTS || signal.aborted || !isTransient(error)) throw asUnavailable('storing', error);
+        mayArriveLate ||= !isRefusal(error);
+        if (attempt >= PUT_ATTEMPTS || signal.aborted || !isTransient(error)) throw failedPut(error, mayArriveLate);
         await sleep(PUT_RETRY_MS * attempt * (0.5 + Math.random()));
       }
     }
   }
 
-  async withFile<T>(key: string, use: (file: string) => Promise<T>): Promise<T> {
+  async withFile<T>(key: string, use: (file: string) => Promise<T>, signal?: AbortSignal): Promise<T> {
     assertObjectKey(key);
     const copy = await this.spool.create();
     try {
-      await this.download(key, copy);
+      await this.download(key, copy, signal);
       return await use(copy.path);
     } finally {
       await copy.discard();
@@ -126,8 +127,9 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
     }
   }
 
-  private async download(key: string, copy: SpoolFile): Promise<void> {
-    const abortSignal = AbortSignal.timeout(this.timeouts.transfer);
+  private async download(key: string, copy: SpoolFile, signal?: AbortSignal): Promise<void> {
+    const timeout = AbortSignal.timeout(this.timeouts.transfer);
+    const abortSignal = signal ? AbortSignal.any([timeout, signal]) : timeout;
     try {
       const command = new GetObjectCommand({ Bucket: this.bucket, Key: key });
       const { Body: body, ContentLength: expected } = await this.client.send(command, { abortSignal });
@@ -156,6 +158,16 @@ function isTransient(error: unknown): boolean {
   if (!(error instanceof S3ServiceException)) return true;
   const status = error.$metadata.httpStatusCode ?? 500;
   return status >= 500 || status === 429 || status === 408;
+}
+
+/** Whether the server has answered that it does not do what was asked. After an error of its own it may have. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof S3ServiceException && (error.$metadata.httpStatusCode ?? 500) < 500;
+}
+
+function failedPut(error: unknown, mayArriveLate: boolean): StorageUnavailableError {
+  const { message, cause } = asUnavailable('storing', error);
+  return new StorageUnavailableError(message, { cause, mayArriveLate });
 }
 
 function asUnavailable(doing: string, error: unknown): StorageUnavailableError {

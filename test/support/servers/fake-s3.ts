@@ -1,14 +1,23 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the next requests meet: `broken` 503s, `refused` 403s, `silent` never answers, `cut` ends a body half-way. */
-type S3Mood = 'well' | 'broken' | 'refused' | 'silent' | 'cut';
+/**
+ * What the next requests meet: `broken` 503s, `refused` 403s, `silent` never answers, `cut` ends a body half-way, `late`
+ * closes the connection and stores the object when the test says so.
+ */
+type S3Mood = 'well' | 'broken' | 'refused' | 'silent' | 'cut' | 'late';
 
 /** One bucket of an S3 server with path-style addresses, as far as an object store needs it. Checks no signatures. */
 export class FakeS3 {
   readonly objects = new Map<string, Buffer>();
   readonly requests: IncomingMessage[] = [];
+  /** Keys of objects that may not be removed. */
+  readonly locked = new Set<string>();
+  /** From now on no request is answered. */
+  hangs = false;
+  private readonly late: (() => void)[] = [];
   private readonly moods: S3Mood[] = [];
+  private readonly moodsOf = new Map<string, S3Mood[]>();
   private readonly server = createServer((request, response) => void this.answer(request, response));
 
   private constructor(readonly bucket: string) {}
@@ -28,6 +37,16 @@ export class FakeS3 {
     this.moods.push(...moods);
   }
 
+  /** Stores what came in the mood `late`. */
+  arriveLate(): void {
+    for (const store of this.late.splice(0)) store();
+  }
+
+  /** As `meet`, for the next requests with this method. */
+  meetOn(method: 'PUT' | 'DELETE', ...moods: S3Mood[]): void {
+    this.moodsOf.set(method, moods);
+  }
+
   async stop(): Promise<void> {
     this.server.closeAllConnections();
     await new Promise((closed) => this.server.close(closed));
@@ -35,14 +54,19 @@ export class FakeS3 {
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests.push(request);
-    const mood = this.moods.shift() ?? 'well';
+    const mood = this.moodsOf.get(request.method ?? '')?.shift() ?? this.moods.shift() ?? 'well';
     const body = await readAll(request);
-    if (mood === 'silent') return;
+    if (mood === 'silent' || this.hangs) return;
     if (mood === 'broken') return refuse(response, 503, 'SlowDown');
     if (mood === 'refused') return refuse(response, 403, 'AccessDenied');
     const [, bucket, ...rest] = new URL(request.url ?? '/', this.url).pathname.split('/');
     if (bucket !== this.bucket) return refuse(response, 404, 'NoSuchBucket');
-    this.serve(request, response, rest.join('/'), { body, cut: mood === 'cut' });
+    const key = rest.join('/');
+    if (mood === 'late') {
+      this.late.push(() => this.objects.set(key, body));
+      return void request.socket.destroy();
+    }
+    this.serve(request, response, key, { body, cut: mood === 'cut' });
   }
 
   private serve(
@@ -61,6 +85,7 @@ export class FakeS3 {
         response.writeHead(200, { ETag: '"1"' }).end();
         return;
       case 'DELETE':
+        if (this.locked.has(key)) return refuse(response, 403, 'AccessDenied');
         this.objects.delete(key);
         response.writeHead(204).end();
         return;

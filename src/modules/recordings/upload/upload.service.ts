@@ -10,6 +10,7 @@ import { ConflictError, InvalidRequestError, QuotaExceededError } from '../../..
 import { EventBus } from '../../../platform/events/event-bus.js';
 import { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
+import { StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
 import { detectFormat } from '../audio/formats/audio-format.js';
 import { FileWindow } from '../audio/formats/file-window.js';
 import { unsupportedFormat } from '../audio/formats/other-formats.js';
@@ -145,9 +146,10 @@ export class UploadService {
       });
       return { recording, replayed: false };
     } catch (error) {
+      const mayArriveLate = error instanceof StorageUnavailableError && error.mayArriveLate;
       // The reservation may not be committed yet. One that failed needs no cancelling.
       void reserved.then(
-        () => this.objects.cancel(recording.objectKey),
+        () => this.objects.cancel(recording.objectKey, { mayArriveLate }),
         () => undefined,
       );
       // What filled the quota may have been the same upload.

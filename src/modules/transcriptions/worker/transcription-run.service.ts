@@ -58,8 +58,10 @@ export class TranscriptionRunService {
     const started = performance.now();
     const { audioFormat: format, sampleRate, channels, language } = lease;
     const probedSeconds = lease.durationMs / 1000;
-    const result = await this.store.withFile(lease.objectKey, (file) =>
-      this.transcriber.transcribe({ file, format, sampleRate, channels, language, probedSeconds, signal }),
+    const result = await this.store.withFile(
+      lease.objectKey,
+      (file) => this.transcriber.transcribe({ file, format, sampleRate, channels, language, probedSeconds, signal }),
+      signal,
     );
     return {
       status: 'transcribed',

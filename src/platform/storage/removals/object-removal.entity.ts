@@ -8,4 +8,8 @@ export class ObjectRemoval {
 
   @Column('timestamptz')
   removeAfter: Date;
+
+  /** Once the first has begun, no recording can claim the object any more. */
+  @Column('integer', { default: 0 })
+  attempts: number;
 }

@@ -1,4 +1,4 @@
-import type { SqlRunner, Tx } from '../../database/database.service.js';
+import type { SqlRunner } from '../../database/database.service.js';
 import type { ObjectRemoval } from './object-removal.entity.js';
 
 /** Puts objects on the list, to be removed after `seconds`. SQL, because many keys go in as one parameter. */
@@ -16,24 +16,34 @@ export async function insertReservations(runner: SqlRunner, keys: readonly strin
  * @param key a placeholder of the statement, such as `$1`
  */
 export const claimReservedObject = (key: string): string =>
-  `DELETE FROM object_removals WHERE object_key = ${key} RETURNING object_key`;
+  `DELETE FROM object_removals WHERE object_key = ${key} AND attempts = 0 RETURNING object_key`;
 
-/** SQL, because the clock of the database decides. */
-export async function selectDueRemovals(runner: SqlRunner, limit: number): Promise<Pick<ObjectRemoval, 'objectKey'>[]> {
-  return await runner.query(
-    `SELECT object_key AS "objectKey" FROM object_removals WHERE remove_after <= now() ORDER BY remove_after LIMIT $1`,
-    [limit],
-  );
-}
+/** Before an attempt its successor gets its time: after 2 s, 4 s, 8 s and on, up to about an hour. */
+const BEGIN_ATTEMPT = `attempts = attempts + 1,
+  remove_after = now() + make_interval(secs => least(3600, 2 ^ least(attempts + 1, 12)))`;
 
 /**
- * Whether the object is due, and locked by this transaction now. SQL, because the clock of the database decides and a
- * row that another process has locked is skipped.
+ * Begins the removal of an object that is due, in a statement of its own, so that no connection waits for the store.
+ * SQL, because the clock of the database decides.
+ * @returns false when it is not due, or another process has begun.
  */
-export async function lockDueRemoval(tx: Tx, key: string): Promise<boolean> {
-  const rows = await tx.query(
-    'SELECT 1 FROM object_removals WHERE object_key = $1 AND remove_after <= now() FOR UPDATE SKIP LOCKED',
+export async function beginRemoval(runner: SqlRunner, key: string): Promise<boolean> {
+  const rows = await runner.query(
+    `UPDATE object_removals SET ${BEGIN_ATTEMPT} WHERE object_key = $1 AND remove_after <= now() RETURNING 1`,
     [key],
   );
   return rows.length > 0;
+}
+
+/** As `beginRemoval`, for the objects that have been due for longest. SQL for the same reason. */
+export async function beginDueRemovals(runner: SqlRunner, limit: number): Promise<string[]> {
+  const rows = await runner.query<Pick<ObjectRemoval, 'objectKey'>>(
+    `UPDATE object_removals SET ${BEGIN_ATTEMPT}
+     WHERE object_key = ANY (ARRAY(
+       SELECT object_key FROM object_removals WHERE remove_after <= now()
+       ORDER BY remove_after LIMIT $1 FOR UPDATE SKIP LOCKED))
+     RETURNING object_key AS "objectKey"`,
+    [limit],
+  );
+  return rows.map(({ objectKey }) => objectKey);
 }

@@ -4,13 +4,14 @@ import { Repository } from 'typeorm';
 import { DatabaseService, type Tx } from '../../database/database.service.js';
 import { ReconcilerService } from '../../queue/reconciler.service.js';
 import { ObjectRemoval } from './object-removal.entity.js';
-import { lockDueRemoval, selectDueRemovals } from './object-removals.queries.js';
+import { beginDueRemovals, beginRemoval } from './object-removals.queries.js';
 import { ObjectReservationBatch } from './object-reservation-batch.js';
 import { ObjectStore } from '../object-store.js';
 
-/** Objects that one round of the reconciler removes. */
-const BATCH = 200;
-
+/** Objects that the reconciler removes at once. */
+const BATCH = 20;
+/** A round of the reconciler begins no further batch after this time. */
+const ROUND_MS = 5000;
 const NOW = { removeAfter: () => 'now()' };
 
 /**
@@ -46,9 +47,13 @@ export class ObjectRemovalsService implements OnModuleInit {
     tx.afterCommit(() => void this.remove(key).catch(() => undefined));
   }
 
-  /** Removes a reserved object that will not be kept. */
-  async cancel(key: string): Promise<void> {
+  /**
+   * Removes a reserved object that will not be kept.
+   * @param mayArriveLate the store may still be writing it: it is removed again when its reservation expires.
+   */
+  async cancel(key: string, { mayArriveLate = false } = {}): Promise<void> {
     try {
+      if (mayArriveLate) return await this.store.remove(key);
       await this.removals.update({ objectKey: key }, NOW);
       await this.remove(key);
     } catch (error) {
@@ -56,16 +61,25 @@ export class ObjectRemovalsService implements OnModuleInit {
     }
   }
 
+  /** An object that cannot be removed waits for its next attempt, and keeps no other object waiting. */
   private async removeDue(): Promise<void> {
-    for (const { objectKey } of await selectDueRemovals(this.database, BATCH)) await this.remove(objectKey);
+    const deadline = Date.now() + ROUND_MS;
+    let keys: string[];
+    do {
+      keys = await beginDueRemovals(this.database, BATCH);
+      const outcomes = await Promise.allSettled(keys.map((key) => this.removeBegun(key)));
+      const failed = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+      if (failed.length > 0) this.logger.warn({ err: failed[0], objects: failed.length }, 'object removal postponed');
+    } while (keys.length === BATCH && Date.now() < deadline);
   }
 
-  /** The row stays locked while the object is removed, so that no upload can claim it meanwhile. */
   private async remove(key: string): Promise<void> {
-    await this.database.transact(async (tx) => {
-      if (!(await lockDueRemoval(tx, key))) return;
-      await this.store.remove(key);
-      await tx.manager.delete(ObjectRemoval, { objectKey: key });
-    });
+    if (await beginRemoval(this.database, key)) await this.removeBegun(key);
+  }
+
+  /** Holds no connection while it waits for the store. From the begin on no upload can claim the object. */
+  private async removeBegun(key: string): Promise<void> {
+    await this.store.remove(key);
+    await this.removals.delete({ objectKey: key });
   }
 }
