@@ -7,11 +7,23 @@ import { RedisService } from '../platform/queue/redis.service.js';
 /** Redis forgets its copy of a version after this time, so that the copy is never older. */
 const COPY_MS = 2000;
 
+/** A version that was read longer ago is not stored. With the time of a shared read, well below the copy's lifetime. */
+const MAX_CLAIM_MS = 1000;
+/** After this time no process takes an older version for current, even if nobody has told Redis of the new one. */
+const FORGOTTEN_MS = 2 * COPY_MS;
+
 /**
- * Stores a version that was just read from Postgres, unless Redis has a newer one, and returns the newer of the two.
+ * Stores a version that was read from Postgres, unless Redis has a newer one, and returns the newer of the two. Returns
+ * -1 for one that was read too long ago: the copy of a newer version may have expired since.
  * KEYS[1] the copy   ARGV[1] the version   ARGV[2] lifetime of the copy in milliseconds
+ * ARGV[3] Redis's time before the read in milliseconds, 0 for a change   ARGV[4] its maximum age
  */
 const RAISE = `
+local asOf = tonumber(ARGV[3])
+if asOf > 0 then
+  local time = redis.call('TIME')
+  if time[1] * 1000 + time[2] / 1000 - asOf > tonumber(ARGV[4]) then return -1 end
+end
 local copy = tonumber(redis.call('GET', KEYS[1]) or 0)
 local version = tonumber(ARGV[1])
 if version <= copy then return copy end
@@ -19,7 +31,7 @@ redis.call('SET', KEYS[1], version, 'PX', ARGV[2])
 return version`;
 
 interface RaisesVersion {
-  raiseCredentialVersion(key: string, version: number, ms: number): Promise<number>;
+  raiseCredentialVersion(key: string, version: number, ms: number, asOf: number, maxAge: number): Promise<number>;
 }
 
 /**
@@ -36,13 +48,24 @@ export class CredentialVersionsService {
     redis.client.defineCommand('raiseCredentialVersion', { numberOfKeys: 1, lua: RAISE });
   }
 
+  /** Redis's time in milliseconds, to be asked before a read from Postgres. Null when Redis did not answer. */
+  async readTime(): Promise<number | null> {
+    const time = await this.redis.tryCommand((client) => client.time());
+    return time && Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000);
+  }
+
+  /** Whether credentials of the cache, read at `version`, are the account's current ones. Never without Redis. */
+  async isCurrent(accountId: string, version: number): Promise<boolean> {
+    return (await this.copyOf(accountId)) === version;
+  }
+
   /**
-   * Whether credentials that were read at `version` are the account's current ones.
-   * @param fresh they were read from Postgres for this request. Without Redis only those count.
+   * Whether credentials that were read from Postgres for this request are the account's current ones.
+   * @param asOf `readTime` before that. Without Redis the read alone counts.
    */
-  async isCurrent(accountId: string, version: number, fresh: boolean): Promise<boolean> {
-    const current = fresh ? await this.raise(accountId, version) : await this.copyOf(accountId);
-    return current === null ? fresh : current === version;
+  async confirm(accountId: string, version: number, asOf: number | null): Promise<boolean> {
+    const current = asOf === null ? null : await this.raise(accountId, version, asOf);
+    return current === null || current === version;
   }
 
   /** The version after a change, read in the transaction of the change, for `announce` after the commit. */
@@ -52,9 +75,9 @@ export class CredentialVersionsService {
 
   /** Resolves once no process takes an older version for the current one: then the change may be answered. */
   async announce(accountId: string, version: number): Promise<void> {
-    const raised = await this.raise(accountId, version);
+    const raised = await this.raise(accountId, version, 0);
     // Other processes may still reach the Redis server that this one does not.
-    if (raised === null) await delay(COPY_MS);
+    if (raised === null) await delay(FORGOTTEN_MS);
   }
 
   /**
@@ -75,9 +98,15 @@ export class CredentialVersionsService {
     return answer && Number(answer[0] ?? 0);
   }
 
-  private raise(accountId: string, version: number): Promise<number | null> {
+  private raise(accountId: string, version: number, asOf: number): Promise<number | null> {
     return this.redis.tryCommand((client) =>
-      (client as unknown as RaisesVersion).raiseCredentialVersion(keyOf(accountId), version, COPY_MS),
+      (client as unknown as RaisesVersion).raiseCredentialVersion(
+        keyOf(accountId),
+        version,
+        COPY_MS,
+        asOf,
+        MAX_CLAIM_MS,
+      ),
     );
   }
 }

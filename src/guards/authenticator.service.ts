@@ -47,10 +47,15 @@ export class AuthenticatorService {
     if (!sent) return null;
     for (let freshReads = 0; freshReads <= MAX_FRESH_READS; freshReads++) {
       const fresh = freshReads > 0;
+      const asOf = fresh ? await this.versions.readTime() : null;
       const identity = await this.identify(sent, fresh);
       if (!identity) return null;
       const { principal, version, apiKey } = identity;
-      if (!(await this.versions.isCurrent(principal.accountId, version, fresh))) continue;
+      const { accountId } = principal;
+      const current = fresh
+        ? await this.versions.confirm(accountId, version, asOf)
+        : await this.versions.isCurrent(accountId, version);
+      if (!current) continue;
       if (apiKey) this.apiKeys.countUse(apiKey.id);
       return principal;
     }

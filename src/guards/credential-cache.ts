@@ -9,8 +9,8 @@ export interface Versioned {
 
 const MAX_ENTRIES = 10_000;
 /**
- * Concurrent requests share one read, but only a recent one: `CredentialVersionsService` takes a value for current that
- * was read at most so long ago.
+ * Concurrent requests share one read, but only a recent one: `CredentialVersionsService` adds this to the age of a value
+ * that it takes for current.
  */
 const SHARED_READ_MS = 500;
 

@@ -1,10 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { startService, type TestService, useService } from '../../src/testing/test-service.js';
 
+/** A version that was read longer ago is not taken for current. */
+const CLAIM_MS = 1000;
 /** Lifetime of the copy of a credential version in Redis. */
 const COPY_MS = 2000;
+
+function gate(): { promise: Promise<void>; resolve: () => void } {
+  let resolve!: () => void;
+  const promise = new Promise<void>((open) => {
+    resolve = open;
+  });
+  return { promise, resolve };
+}
 
 describe('what a process remembers of credentials', () => {
   const near = useService({ ROLES: 'api' });
@@ -80,6 +92,30 @@ describe('what a process remembers of credentials', () => {
     await new Promise((resolve) => setTimeout(resolve, COPY_MS + 100));
     await there.get('/v1/account').expect(401);
     await guest.get('/v1/account').expect(401);
+  });
+
+  it('does not come in again with a claim that reaches Redis after the copy of the new version has expired', async () => {
+    const { owner, guest, there } = await knownKey();
+    const keys = far.app.get(ApiKeysService);
+    const find = keys.findCredential.bind(keys);
+    const read = gate();
+    const late = gate();
+    const slow = jest.spyOn(keys, 'findCredential').mockImplementationOnce(async (key) => {
+      const credential = await find(key);
+      read.resolve();
+      await late.promise;
+      return credential;
+    });
+    await redis.flushdb();
+    const status = there.get('/v1/account').then((response) => response.status);
+    await read.promise;
+    await revoke(owner, guest);
+    await delay(CLAIM_MS + 100);
+    await redis.flushdb();
+    late.resolve();
+    expect(await status).toBe(401);
+    await guest.get('/v1/account').expect(401);
+    slow.mockRestore();
   });
 
   it('is not used while Redis is unavailable: each request reads Postgres', async () => {
