@@ -10,7 +10,8 @@ const DEVICES = ['/dev/null', '/dev/zero', '/dev/random', '/dev/urandom'];
 
 /**
  * Options of bubblewrap: a root folder that holds only programs, libraries and what the program reads, all of it
- * read-only; no /proc, no network, no other process. It ends with this process.
+ * read-only; no /proc, no network, no other process. It ends with this process. It keeps the session of this process:
+ * the kernel schedules a session of its own by itself, so that its niceness would mean nothing. No terminal is in reach.
  * @param reads absolute paths of files and folders
  */
 export function bubblewrapOptions(program: string, reads: readonly string[]): string[] {
@@ -19,7 +20,7 @@ export function bubblewrapOptions(program: string, reads: readonly string[]): st
   const required = [...programFiles(program), ...reads].flatMap((name) => ['--ro-bind', name, name]);
   const devices = DEVICES.flatMap((name) => ['--dev-bind-try', name, name]);
   const binds = [...optional, ...required, ...devices, '--remount-ro', '/', '--chdir', '/'];
-  return ['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', ...binds];
+  return ['--unshare-all', '--die-with-parent', '--cap-drop', 'ALL', ...binds];
 }
 
 /** A program outside the system's folders may have its libraries beside it, as in /opt/ffmpeg/bin and /opt/ffmpeg/lib. */
