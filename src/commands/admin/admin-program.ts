@@ -48,6 +48,11 @@ function adminProgram(extensions: Extension[]): Command {
     .configureOutput({ outputError: (message, write) => write(message.replace(/ argument '[^]*' is invalid\./, ':')) });
 
   addAccountCommands(program, run);
+  command(program, 'account:purge', 'remove an account with all its audio and rows, for ever')
+    .requiredOption(...ACCOUNT)
+    .option('--yes', 'suspend the account first if it is active')
+    .option('--without-audio', 'remove the rows although storage has none of the audio')
+    .action(run(async () => (await import('./purge-account.js')).purgeAccount(extensions)));
   addKeyCommands(program, run);
 
   addCounterCommands(program, run);

@@ -1,7 +1,7 @@
-import { access, rm, unlink, writeFile } from 'node:fs/promises';
+import { access, readdir, rm, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode, FILE_MODE, makeFolder, onFileSystem, syncFolder } from './file-system.js';
-import { assertObjectKey } from './object-key.js';
+import { assertKeyPrefix, assertObjectKey } from './object-key.js';
 import { ObjectStore } from './object-store.js';
 import { ObjectNotFoundError } from './storage-errors.js';
 import type { SpoolFile } from './spool.js';
@@ -82,6 +82,21 @@ export class DiskObjectStore extends ObjectStore {
     });
   }
 
+  async countUnder(prefix: string): Promise<number> {
+    return (await this.filesUnder(prefix)).length;
+  }
+
+  /** With its folders. An upload that moves a file into one meanwhile makes it fail. */
+  async removeUnder(prefix: string): Promise<number> {
+    const files = await this.filesUnder(prefix);
+    await onFileSystem('removing a folder', async () => {
+      await rm(join(this.root, prefix), { recursive: true, force: true });
+      this.durableFolders.clear();
+      await syncFolder(this.root);
+    });
+    return files.length;
+  }
+
   /** Writes a few bytes, because only a write fails on a full or read-only disk. */
   async check(): Promise<void> {
     await onFileSystem('writing to the folder of the store', async () => {
@@ -89,6 +104,20 @@ export class DiskObjectStore extends ObjectStore {
       const file = join(this.root, `.write-check-${process.pid}`);
       await writeFile(file, `${new Date().toISOString()}\n`, { mode: FILE_MODE });
       await rm(file, { force: true });
+    });
+  }
+
+  private async filesUnder(prefix: string): Promise<string[]> {
+    assertKeyPrefix(prefix);
+    return await onFileSystem('listing objects', async () => {
+      await this.requireRoot();
+      try {
+        const entries = await readdir(join(this.root, prefix), { recursive: true, withFileTypes: true });
+        return entries.flatMap((entry) => (entry.isFile() ? entry.name : []));
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') throw error;
+        return [];
+      }
     });
   }
 

@@ -35,6 +35,12 @@ export abstract class ObjectStore {
   /** Removes the object. An object that does not exist is no error. @throws StorageUnavailableError */
   abstract remove(key: string): Promise<void>;
 
+  /** Counts the objects whose keys begin with `{prefix}/`, such as those of an account. @throws StorageUnavailableError */
+  abstract countUnder(prefix: string): Promise<number>;
+
+  /** Removes the same objects. @returns how many. @throws StorageUnavailableError */
+  abstract removeUnder(prefix: string): Promise<number>;
+
   /** Resolves when the store can be written to. For the readiness check. @throws StorageUnavailableError */
   abstract check(): Promise<void>;
 }

@@ -5,6 +5,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
+  ListObjectsV2Command,
   NoSuchKey,
   PutObjectCommand,
   S3Client,
@@ -12,7 +13,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Env } from '../config/env.js';
-import { assertObjectKey } from './object-key.js';
+import { assertKeyPrefix, assertObjectKey } from './object-key.js';
 import { ObjectStore } from './object-store.js';
 import { ObjectNotFoundError, StorageUnavailableError } from './storage-errors.js';
 import type { Spool, SpoolFile } from './spool.js';
@@ -32,6 +33,7 @@ const NO_LOG = { debug() {}, info() {}, warn() {}, error() {} };
 /** The client's own default. */
 const S3_SOCKETS = 50;
 const PUT_ATTEMPTS = 3;
+const REMOVALS_AT_ONCE = 16;
 const PUT_RETRY_MS = 200;
 
 /** Objects in a bucket of Amazon S3 or of a compatible server (MinIO, Ceph, R2, Garage …). */
@@ -94,12 +96,33 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
 
   async remove(key: string): Promise<void> {
     assertObjectKey(key);
+    await this.removeAny(key);
+  }
+
+  private async removeAny(key: string): Promise<void> {
     const command = new DeleteObjectCommand({ Bucket: this.bucket, Key: key });
     try {
       await this.client.send(command, { abortSignal: AbortSignal.timeout(this.timeouts.call) });
     } catch (error) {
       if (!(error instanceof NoSuchKey)) throw asUnavailable('removing', error);
     }
+  }
+
+  async countUnder(prefix: string): Promise<number> {
+    let count = 0;
+    for await (const keys of this.keysUnder(prefix)) count += keys.length;
+    return count;
+  }
+
+  async removeUnder(prefix: string): Promise<number> {
+    let removed = 0;
+    for await (const keys of this.keysUnder(prefix)) {
+      for (let i = 0; i < keys.length; i += REMOVALS_AT_ONCE) {
+        await Promise.all(keys.slice(i, i + REMOVALS_AT_ONCE).map((key) => this.removeAny(key)));
+      }
+      removed += keys.length;
+    }
+    return removed;
   }
 
   async check(): Promise<void> {
@@ -113,6 +136,21 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
 
   onApplicationShutdown(): void {
     this.client.destroy();
+  }
+
+  private async *keysUnder(prefix: string): AsyncGenerator<string[]> {
+    assertKeyPrefix(prefix);
+    let ContinuationToken: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({ Bucket: this.bucket, Prefix: `${prefix}/`, ContinuationToken });
+      const page = await this.client
+        .send(command, { abortSignal: AbortSignal.timeout(this.timeouts.call) })
+        .catch((error: unknown) => {
+          throw asUnavailable('listing', error);
+        });
+      yield (page.Contents ?? []).flatMap(({ Key }) => Key ?? []);
+      ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
+    } while (ContinuationToken);
   }
 
   private async putOnce(key: string, { path, sizeBytes }: SpoolFile, abortSignal: AbortSignal): Promise<void> {

@@ -90,6 +90,7 @@ export class FakeS3 {
         response.writeHead(204).end();
         return;
       default: {
+        if (key === '') return this.list(request, response);
         const object = this.objects.get(key);
         if (!object) return refuse(response, 404, 'NoSuchKey');
         response.writeHead(200, { 'Content-Length': object.length });
@@ -97,6 +98,20 @@ export class FakeS3 {
         response.write(object.subarray(0, object.length / 2), () => response.destroy());
       }
     }
+  }
+
+  /** Pages of two keys (ListObjectsV2). */
+  private list(request: IncomingMessage, response: ServerResponse): void {
+    const query = new URL(request.url ?? '/', this.url).searchParams;
+    const after = query.get('continuation-token') ?? '';
+    const keys = [...this.objects.keys()].toSorted().filter((key) => key.startsWith(query.get('prefix') ?? ''));
+    const later = keys.filter((key) => key > after);
+    const page = later.slice(0, 2);
+    const isTruncated = later.length > page.length;
+    const token = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
+    const contents = page.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');
+    const xml = `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${token}${contents}</ListBucketResult>`;
+    response.writeHead(200, { 'Content-Type': 'application/xml' }).end(`<?xml version="1.0"?>${xml}`);
   }
 }
 

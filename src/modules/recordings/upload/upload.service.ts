@@ -6,7 +6,12 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Quotas } from '../../../access/quotas.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { emptyColumns } from '../../../platform/database/entity-columns.js';
-import { ConflictError, InvalidRequestError, QuotaExceededError } from '../../../platform/errors/errors.js';
+import {
+  AccountSuspendedError,
+  ConflictError,
+  InvalidRequestError,
+  QuotaExceededError,
+} from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
 import { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
@@ -152,6 +157,7 @@ export class UploadService {
         () => this.objects.cancel(recording.objectKey, { mayArriveLate }),
         () => undefined,
       );
+      if (isAccountGone(error)) throw new AccountSuspendedError();
       // What filled the quota may have been the same upload.
       const mayBeReplay = error instanceof IdempotencyKeyInUseError || error instanceof QuotaExceededError;
       if (!mayBeReplay || !claim) throw error;
@@ -186,6 +192,10 @@ export class UploadService {
     return { recording, replayed: true };
   }
 }
+
+/** The operator has removed the account since the upload began. */
+const isAccountGone = (error: unknown): boolean =>
+  (error as { constraint?: unknown } | null)?.constraint === 'recordings_account_fkey';
 
 const demandOf = ({ fileSizeBytes: bytes, durationMs }: Recording): QuotaDemand => ({
   bytes,
