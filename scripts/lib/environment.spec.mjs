@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { checkProduction, cleanEnvironment } from './environment.mjs';
+import { checkProduction, cleanEnvironment, localSettings } from './environment.mjs';
 import { ROOT } from './paths.mjs';
 
 const read = (path) => readFileSync(join(ROOT, path), 'utf8');
@@ -46,5 +46,13 @@ describe('the environment', () => {
     const env = { NODE_ENV: 'production', REDIS_URL: 'redis://localhost', SECRET_KEY: 'short' };
     expect(() => checkProduction(env)).toThrow(/DATABASE_URL is required\n\s+SECRET_KEY must be at least 32/);
     expect(() => checkProduction({ ...env, DATABASE_URL: 'x', SECRET_KEY: 'k'.repeat(32) })).not.toThrow();
+    const files = { DATABASE_URL_FILE: 'x', REDIS_URL_FILE: 'x', SECRET_KEY_FILE: 'x' };
+    expect(() => checkProduction(files)).not.toThrow();
+    expect(() => checkProduction({ DATABASE_URL: 'x', REDIS_URL: 'x', ROLES: 'transcriber' })).not.toThrow();
+  });
+
+  test('npm start is development unless NODE_ENV says otherwise', () => {
+    expect(localSettings({ SECRET_KEY: 'k' }).NODE_ENV).toBe('development');
+    expect(localSettings({ SECRET_KEY: 'k', NODE_ENV: 'test' }).NODE_ENV).toBe('test');
   });
 });

@@ -12,6 +12,9 @@ import { endOf, failedToStart, spawnSandboxed } from './sandbox.js';
 import { seccompFilter } from './seccomp-filter.js';
 import { type IsolationLevel, type Limits, startWrapped } from './wrappers.js';
 
+// A second of CPU time takes many on a busy machine.
+jest.setTimeout(30_000);
+
 const LIMITS: Limits = { dataBytes: 256 << 20, openFiles: 32, cpuSeconds: 20 };
 const SHELL = '/bin/sh';
 
