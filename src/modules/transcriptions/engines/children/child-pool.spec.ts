@@ -180,6 +180,15 @@ describe('ChildPool', () => {
     expect(await pool.problem()).toBeNull();
   });
 
+  it('is closed at once while a child is still loading', async () => {
+    const loading = new ChildPool(await moduleOf('loading', 'setInterval(() => {}, 1000);'), 1);
+    const waiting = loading.transcribe(Buffer.from('a'), LIMIT_MS, new AbortController().signal);
+    waiting.catch(() => undefined);
+    await delay(20);
+    await loading.close();
+    await expect(waiting).rejects.toMatchObject({ audioSuspected: false });
+  });
+
   it('rejects running chunks when it is closed, without suspecting the audio', async () => {
     await ask('a');
     const running = ask('h');

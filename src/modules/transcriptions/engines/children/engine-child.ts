@@ -32,6 +32,7 @@ const STREAMS = ['pipe', 'ignore', 'pipe', 'pipe'] as const;
 export class EngineChild {
   /** Rejects with an EngineError that says why this machine cannot run the engine. */
   readonly ready: Promise<void>;
+  private readonly started: Promise<void>;
   private child: ChildProcess | null = null;
   private exited: Promise<unknown> = Promise.resolve();
   private readonly state = { ready: false, busy: false, alive: true, closing: false };
@@ -41,7 +42,8 @@ export class EngineChild {
   constructor({ file, reads }: ChildModule, mode: SandboxMode) {
     // Without the flags of this process, such as a debugger port or a test loader.
     const command = { program: process.execPath, args: [file] };
-    this.ready = this.load(spawnSandboxed(command, { mode, limits: LIMITS, reads }, STREAMS));
+    this.started = spawnSandboxed(command, { mode, limits: LIMITS, reads }, STREAMS).then((child) => this.watch(child));
+    this.ready = this.load();
     this.ready.catch(() => undefined);
   }
 
@@ -74,14 +76,14 @@ export class EngineChild {
   /** Kills the child: it has no state that must be saved. */
   async close(): Promise<void> {
     this.state.closing = true;
-    await this.ready.catch(() => undefined);
+    await this.started.catch(() => undefined);
     this.child?.kill('SIGKILL');
     await this.exited;
   }
 
-  private async load(starting: Promise<ChildProcess>): Promise<void> {
+  private async load(): Promise<void> {
     try {
-      this.watch(await starting);
+      await this.started;
     } catch (error) {
       this.state.alive = false;
       throw new EngineError((error as Error).message, false, { cause: error });
