@@ -3,6 +3,7 @@ import { migrationsOf } from '../../src/migrations/migrations.js';
 import { Account } from '../../src/modules/account/account.entity.js';
 import { ApiKey } from '../../src/modules/api-keys/api-key.entity.js';
 import { Recording } from '../../src/modules/recordings/recording.entity.js';
+import { TranscriptionShare } from '../../src/modules/recordings/leases/transcription-share.entity.js';
 import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-key.entity.js';
 import { UsageCounterDelta } from '../../src/modules/recordings/usage-counters/usage-counter-delta.entity.js';
 import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-counter.entity.js';
@@ -27,6 +28,7 @@ const ENTITIES = [
   ObjectRemoval,
   Recording,
   Transcription,
+  TranscriptionShare,
   UsageCounter,
   UsageCounterDelta,
   Webhook,

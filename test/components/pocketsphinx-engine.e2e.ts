@@ -50,7 +50,7 @@ describe('PocketSphinx', () => {
   function inputOf(file: string, more: Partial<AudioInput> = {}): AudioInput {
     const format = path.extname(file).slice(1) as AudioFormat;
     const signal = new AbortController().signal;
-    return { file, format, sampleRate: null, channels: null, language: null, signal, ...more };
+    return { accountId: 'a', file, format, sampleRate: null, channels: null, language: null, signal, ...more };
   }
 
   const transcribe = (name: string, more?: Partial<AudioInput>): Promise<TranscriptionResult> =>

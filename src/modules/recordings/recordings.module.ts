@@ -6,6 +6,7 @@ import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
 import { QuotasService } from './quotas/quotas.service.js';
 import { UploadAdmissionService } from './quotas/upload-admission.service.js';
 import { UploadPlacesService } from './quotas/upload-places.service.js';
+import { TranscriptionShare } from './leases/transcription-share.entity.js';
 import { Recording } from './recording.entity.js';
 import { RecordingsController } from './recordings.controller.js';
 import { RecordingsReconciler } from './recordings.reconciler.js';
@@ -13,7 +14,7 @@ import { RecordingsService } from './recordings.service.js';
 import { UsageService } from './usage-counters/usage.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Recording])],
+  imports: [TypeOrmModule.forFeature([Recording, TranscriptionShare])],
   controllers: [RecordingsController],
   providers: [
     RecordingsService,

@@ -43,6 +43,8 @@ export class Env {
   /** Recordings a worker process transcribes at once; null: four for each core. */
   readonly transcriptionConcurrency: number | null;
   readonly sandbox: SandboxMode;
+  /** For the decoded audio that a worker process holds. */
+  readonly transcriptionMemoryMb: number;
   readonly openaiBaseUrl: string | null;
   readonly openaiApiKey: string | null;
   readonly openaiModel: string;
@@ -129,6 +131,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
       ? read.integer('TRANSCRIPTION_CONCURRENCY', 1, 1, 256)
       : null,
     sandbox: read.oneOf('SANDBOX', ['required', 'auto', 'off'], 'auto'),
+    transcriptionMemoryMb: read.integer('TRANSCRIPTION_MEMORY_MB', 512, 64, 65_536),
     openaiBaseUrl: read.url('OPENAI_BASE_URL', ['http:', 'https:']),
     openaiApiKey: read.text('OPENAI_API_KEY'),
     openaiModel: read.text('OPENAI_MODEL') ?? 'whisper-1',

@@ -14,7 +14,7 @@ import { head, RawConnection } from '../../support/http/raw-http.js';
 import { expectHeaders, expectInvalid, expectError, statusesOf } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { CREATED_RECORDING, pageOf, RECORDING, SINGLE_RECORDING } from '../../support/http/response-shapes.js';
-import { backdate, fail, transcribe, upload } from '../../support/state/recording-states.js';
+import { backdate, claimRecording, fail, transcribe, upload } from '../../support/state/recording-states.js';
 import { INVALID_IDS } from '../../support/http/invalid-ids.js';
 import { uploadState } from '../../support/state/upload-state.js';
 
@@ -733,7 +733,7 @@ describe('recordings', () => {
 
     const states: [string, (id: string) => Promise<unknown>][] = [
       ['waiting', async () => undefined],
-      ['under transcription', (id) => service.app.get(RecordingLeasesService).claim(id)],
+      ['under transcription', (id) => claimRecording(service, id)],
       ['transcribed', (id) => transcribe(service, id)],
       ['failed', (id) => fail(service, id)],
       ['tried again', (id) => fail(service, id).then(() => client.post(`${RECORDINGS}/${id}/retry`).expect(202))],
@@ -753,7 +753,7 @@ describe('recordings', () => {
     it('throws away a transcription in progress, and no event follows', async () => {
       const id = await upload(client);
       const processing = service.app.get(RecordingLeasesService);
-      const lease = await processing.claim(id);
+      const lease = await claimRecording(service, id);
       if (!lease) throw new Error('not claimed');
       await client.delete(`${RECORDINGS}/${id}`).expect(204);
 

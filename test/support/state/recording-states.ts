@@ -1,7 +1,11 @@
 import {
+  type Lease,
   RecordingLeasesService,
   type Outcome,
 } from '../../../src/modules/recordings/leases/recording-leases.service.js';
+import { Recording } from '../../../src/modules/recordings/recording.entity.js';
+import { Env } from '../../../src/platform/config/env.js';
+import { selectList } from '../../../src/platform/database/entity-columns.js';
 import { silenceWav } from '../audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { TestService } from '../../../src/testing/test-service.js';
@@ -43,9 +47,21 @@ export async function fail(service: TestService, id: string, reason = 'It cannot
   await finish(service, id, { status: 'failed', reason });
 }
 
+/** Gives the lease of this recording to the test, whoever would be the next. Null when it cannot be claimed. */
+export async function claimRecording(service: TestService, id: string): Promise<Lease | null> {
+  const [lease] = await service.database.query<Lease>(
+    `UPDATE recordings r SET lease_token = gen_random_uuid(), attempt = attempt + 1,
+       lease_until = clock_timestamp() + make_interval(secs => $2)
+     WHERE id = $1 AND status = 'processing' AND (lease_until IS NULL OR lease_until < now())
+     RETURNING ${selectList(Recording, 'r')}`,
+    [id, service.app.get(Env).leaseSeconds],
+  );
+  return lease ?? null;
+}
+
 async function finish(service: TestService, id: string, outcome: Outcome): Promise<void> {
   const processing = service.app.get(RecordingLeasesService);
-  const lease = await processing.claim(id);
+  const lease = await claimRecording(service, id);
   if (!lease) throw new Error(`recording ${id} cannot be claimed`);
   if (!(await processing.finish(lease, outcome))) throw new Error(`recording ${id} could not be finished`);
 }

@@ -18,35 +18,12 @@ export type Lease = Pick<
   | 'faults'
 > & { leaseToken: string };
 
-/** A recording to be enqueued again. */
-export type OverdueRecording = Pick<Recording, 'id' | 'attempt'>;
-
 /** Claims of one run, whatever ended them. */
 export const MAX_ATTEMPTS = 20;
-/** An upload enqueues its recording. One that nobody has claimed after this long has lost its job. */
-const UNCLAIMED_SECONDS = 10;
-/** Recordings that one round of the reconciler enqueues. */
-const BATCH = 1000;
+/** Recordings that one round of the reconciler fails. */
+const BATCH = 100;
 
 const COLUMNS = selectList(Recording, 'r');
-
-/** SQL, because the condition and the new values use the clock of the database. */
-export async function claimRecording(
-  runner: SqlRunner,
-  id: string,
-  leaseToken: string,
-  leaseSeconds: number,
-): Promise<Lease | null> {
-  const [lease] = await runner.query<Lease>(
-    `UPDATE recordings r SET lease_token = $2, attempt = attempt + 1,
-       lease_until = clock_timestamp() + make_interval(secs => $3)
-     WHERE id = $1 AND status = 'processing' AND (lease_until IS NULL OR lease_until < now())
-       AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}
-     RETURNING ${COLUMNS}`,
-    [id, leaseToken, leaseSeconds],
-  );
-  return lease ?? null;
-}
 
 /** SQL, because of the clock of the database. @returns whether the lease is still held. */
 export async function renewRecording(
@@ -62,14 +39,18 @@ export async function renewRecording(
   return rows.length > 0;
 }
 
-/** SQL, because of the clock of the database and the sums. */
+/**
+ * Without a delay the recording takes its old place in the queue of its account. SQL, because of the clock of the
+ * database and the sums.
+ */
 export async function releaseRecording(
   runner: SqlRunner,
   { id, leaseToken }: Pick<Lease, 'id' | 'leaseToken'>,
   { delaySeconds, attempts, faults }: { delaySeconds: number; attempts: 0 | 1; faults: 0 | 1 },
 ): Promise<void> {
   await runner.query(
-    `UPDATE recordings SET lease_token = NULL, lease_until = now() + make_interval(secs => $3),
+    `UPDATE recordings SET lease_token = NULL,
+       lease_until = CASE WHEN $3 > 0 THEN now() + make_interval(secs => $3) END,
        attempt = attempt - 1 + $4::int, faults = faults + $5::int
      WHERE id = $1 AND status = 'processing' AND lease_token = $2`,
     [id, leaseToken, delaySeconds, attempts, faults],
@@ -77,21 +58,11 @@ export async function releaseRecording(
 }
 
 /** SQL, because of the clock of the database. */
-export async function selectOverdue(runner: SqlRunner): Promise<OverdueRecording[]> {
-  return await runner.query<OverdueRecording>(
-    `SELECT id, attempt FROM recordings r
-     WHERE status = 'processing'
-       AND coalesce(lease_until, updated_at + make_interval(secs => ${UNCLAIMED_SECONDS})) < now()
-       AND ${queueMovesOn('r.account_id')}
-     ORDER BY created_at LIMIT ${BATCH}`,
-  );
-}
-
-/** SQL, because of the clock of the database. */
 export async function selectExhausted(runner: SqlRunner): Promise<Pick<Recording, 'id'>[]> {
   return await runner.query(
     `SELECT id FROM recordings r WHERE status = 'processing' AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()
-       AND ${queueMovesOn('r.account_id')}`,
+       AND ${queueMovesOn('r.account_id')}
+     LIMIT ${BATCH}`,
   );
 }
 

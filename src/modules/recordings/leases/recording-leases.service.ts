@@ -1,25 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
 import type { RecordingFeatures } from '../recording.entity.js';
 import { RecordingFailed, RecordingTranscribed, type Transcript } from '../recordings.events.js';
 import { countStatusChange } from '../usage-counters/usage-counters.queries.js';
+import { claimFairest } from './recording-claims.queries.js';
 import {
-  claimRecording,
   type Lease,
   lockProcessing,
   MAX_ATTEMPTS,
-  type OverdueRecording,
   releaseRecording,
   renewRecording,
   selectExhausted,
-  selectOverdue,
   updateToTerminal,
 } from './recording-leases.queries.js';
+import { TranscriptionShare } from './transcription-share.entity.js';
 
 export type { Lease } from './recording-leases.queries.js';
+
+const MIN_CORRECTION_MS = 1000;
 
 /** How a transcription ended. */
 export type Outcome =
@@ -33,14 +36,23 @@ export type Outcome =
 @Injectable()
 export class RecordingLeasesService {
   constructor(
+    @InjectRepository(TranscriptionShare) private readonly shares: Repository<TranscriptionShare>,
     private readonly database: DatabaseService,
     private readonly bus: EventBus,
     private readonly env: Env,
   ) {}
 
-  /** Null when there is nothing to do: finished, deleted, claimed by a worker, not due yet, or out of attempts. */
-  async claim(id: string): Promise<Lease | null> {
-    return await claimRecording(this.database, id, randomUUID(), this.env.leaseSeconds);
+  /**
+   * Claims the oldest due recording of the account that has had the least of the engines (D33).
+   * @param exceptAccounts accounts that are not considered.
+   * @returns null when nothing is due.
+   */
+  async claimNext(exceptAccounts: readonly string[] = []): Promise<Lease | null> {
+    return await claimFairest(this.database, {
+      leaseToken: randomUUID(),
+      leaseSeconds: this.env.leaseSeconds,
+      exceptAccounts,
+    });
   }
 
   /** Whether the lease is still held. */
@@ -63,12 +75,9 @@ export class RecordingLeasesService {
    * @returns false when the lease was lost or the recording deleted; then nothing is written.
    */
   async finish(lease: Lease, outcome: Outcome): Promise<boolean> {
-    return await this.database.transact((tx) => this.writeOutcome(tx, lease.id, lease.leaseToken, outcome));
-  }
-
-  /** Recordings to be enqueued again: their worker died, their delay is over, or their job was lost. */
-  async overdue(): Promise<OverdueRecording[]> {
-    return await selectOverdue(this.database);
+    const written = await this.database.transact((tx) => this.writeOutcome(tx, lease.id, lease.leaseToken, outcome));
+    if (written && outcome.status === 'transcribed') await this.correctShare(lease, outcome.durationMs);
+    return written;
   }
 
   /** Fails the recordings that have no attempts left. */
@@ -77,6 +86,13 @@ export class RecordingLeasesService {
     for (const { id } of await selectExhausted(this.database)) {
       await this.database.transact((tx) => this.writeOutcome(tx, id, null, { status: 'failed', reason }));
     }
+  }
+
+  /** Its header may have told another length. An error is of no consequence: it affects one turn of the account. */
+  private async correctShare({ accountId, durationMs }: Lease, decodedMs: number): Promise<void> {
+    const difference = decodedMs - durationMs;
+    if (Math.abs(difference) < MIN_CORRECTION_MS) return;
+    await this.shares.increment({ accountId }, 'virtualEnd', difference).catch(() => undefined);
   }
 
   /** @param leaseToken null for a recording whose lease has expired. */

@@ -6,11 +6,15 @@ class Tasks {
   private readonly ends = new Map<string, () => void>();
 
   add(entry: QueueEntry, ...names: string[]): void {
+    this.addCosting(1, entry, ...names);
+  }
+
+  addCosting(cost: number, entry: QueueEntry, ...names: string[]): void {
     for (const name of names) {
       void entry.run(() => {
         this.started.push(name);
         return new Promise<void>((resolve) => this.ends.set(name, resolve));
-      });
+      }, cost);
     }
   }
 
@@ -50,6 +54,27 @@ describe('FairQueue', () => {
     tasks.add(queue.join(), 'c1');
     for (const name of ['a1', 'b1', 'c1', 'a2', 'b2']) await tasks.end(name);
     expect(tasks.started).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+  });
+
+  it('shares the slots by cost between accounts, however many recordings each has', async () => {
+    const tasks = new Tasks();
+    const queue = new FairQueue(1);
+    const many = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6'];
+    for (const name of many) tasks.addCosting(1, queue.join('a'), name);
+    tasks.addCosting(3, queue.join('b'), 'b1', 'b2');
+    for (const name of ['a1', 'b1', 'a2', 'a3', 'b2', 'a4', 'a5']) await tasks.end(name);
+    expect(tasks.started).toEqual(['a1', 'b1', 'a2', 'a3', 'b2', 'a4', 'a5', 'a6']);
+  });
+
+  it('gives an account no credit for the time in which it had nothing to do', async () => {
+    const tasks = new Tasks();
+    const queue = new FairQueue(1);
+    const idle = queue.join('idle');
+    tasks.add(queue.join('busy'), 'a1', 'a2', 'a3', 'a4', 'a5', 'a6');
+    for (const name of ['a1', 'a2', 'a3']) await tasks.end(name);
+    tasks.add(idle, 'b1', 'b2', 'b3');
+    for (const name of ['a4', 'b1', 'a5', 'b2']) await tasks.end(name);
+    expect(tasks.started).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'a5', 'b2', 'a6']);
   });
 
   it('frees the slot of a task that fails', async () => {

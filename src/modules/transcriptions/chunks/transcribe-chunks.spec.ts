@@ -38,6 +38,7 @@ describe('transcribeChunks', () => {
       chunks: (signal) => options.source.chunks(options.count, signal),
       transcribe: options.transcribe,
       queue: options.queue ?? new FairQueue(2),
+      accountId: 'a',
       signal: options.signal ?? new AbortController().signal,
     });
 
@@ -91,6 +92,7 @@ describe('transcribeChunks', () => {
       chunks,
       transcribe,
       queue: new FairQueue(1),
+      accountId: 'a',
       signal: new AbortController().signal,
     });
     await expect(running).rejects.toThrow('not decodable');

@@ -8,44 +8,52 @@ export interface ChunkSource {
   chunks: (signal: AbortSignal) => AsyncIterable<AudioChunk>;
   transcribe: (chunk: AudioChunk, signal: AbortSignal) => Promise<ChunkTranscript>;
   queue: FairQueue;
+  /** Whose share of the queue they use. */
+  accountId: string;
   signal: AbortSignal;
 }
 
 /**
- * Transcribes the chunks of one recording in parallel while they are being decoded. Holds at most one chunk more than
- * the queue has slots; then the source waits. The first failure ends the source and drops the waiting chunks.
+ * Transcribes the chunks of one recording in parallel while they are being decoded. Holds at most one chunk that has no
+ * slot yet; then the source waits. The first failure ends the source and drops the waiting chunk.
  * @returns the transcripts in the order of the chunks
  */
 export async function transcribeChunks({
   chunks,
   transcribe,
   queue,
+  accountId,
   signal: outer,
 }: ChunkSource): Promise<TranscribedChunk[]> {
   const failure = new AbortController();
   const signal = AbortSignal.any([outer, failure.signal]);
   const aborted = rejectionOf(signal);
-  const entry = queue.join();
+  const entry = queue.join(accountId);
   const results: Promise<TranscribedChunk>[] = [];
-  const running = new Set<Promise<unknown>>();
-  const begin = (chunk: AudioChunk): void => {
+  /** Resolves when the chunk has a slot. */
+  const begin = async (chunk: AudioChunk): Promise<void> => {
+    const seconds = chunk.pcm.length / BYTES_PER_SECOND;
+    let started = (): void => undefined;
+    const start = new Promise<void>((resolve) => {
+      started = resolve;
+    });
     const result = entry.run(async () => {
+      started();
       signal.throwIfAborted();
       // Aborts before the slot is free again, so that no other chunk of this recording takes it.
       const transcript = await transcribe(chunk, signal).catch((error: unknown) => {
         failure.abort(error);
         throw error;
       });
-      return { start: chunk.start, seconds: chunk.pcm.length / BYTES_PER_SECOND, transcript };
-    });
+      return { start: chunk.start, seconds, transcript };
+    }, seconds);
+    result.catch(() => undefined);
     results.push(result);
-    const settled: Promise<unknown> = result.catch(() => undefined).then(() => running.delete(settled));
-    running.add(settled);
+    await start;
   };
   try {
     for await (const chunk of chunks(signal)) {
-      begin(chunk);
-      if (running.size > queue.slots) await Promise.race([...running, aborted]);
+      await Promise.race([begin(chunk), aborted]);
       signal.throwIfAborted();
     }
     return await Promise.race([Promise.all(results), aborted]);

@@ -14,7 +14,14 @@ import {
   type TranscriptWord,
 } from '../engines/transcription-engine.js';
 
+/** Longer chunks would make other accounts wait longer for their turn, and take more memory. */
+const MAX_CHUNK_SECONDS = 120;
+/** By each recording, beside those that are being transcribed: one being cut, one waiting for a slot. */
+const CHUNKS_HELD = 2;
+
 export interface AudioInput extends AudioSource {
+  /** Whose share of the engine it uses (D33). */
+  accountId: string;
   /** Lower-case English name, or null when the client gave none. */
   language: string | null;
   /** Length according to the file's header or last block; null or absent when unknown. Only a hint. */
@@ -38,13 +45,21 @@ export interface TranscriptionResult {
 /** Turns an audio file into its transcript: decodes it, cuts it at pauses, transcribes the chunks and joins the results. */
 @Injectable()
 export class TranscriberService implements OnApplicationShutdown {
+  /** Recordings that may be transcribed at the same time within TRANSCRIPTION_MEMORY_MB. */
+  readonly maxRecordings: number;
   private readonly queue: FairQueue;
+  private readonly maxChunkSeconds: number;
 
   constructor(
     @Inject(TRANSCRIPTION_ENGINE) readonly engine: TranscriptionEngine,
     private readonly env: Env,
   ) {
-    this.queue = new FairQueue(engine.concurrency);
+    this.maxChunkSeconds = Math.min(engine.maxChunkSeconds, MAX_CHUNK_SECONDS);
+    const memory = env.transcriptionMemoryMb << 20;
+    const chunk = this.maxChunkSeconds * BYTES_PER_SECOND;
+    const slots = Math.max(1, Math.min(engine.concurrency, Math.floor(memory / 2 / chunk)));
+    this.queue = new FairQueue(slots);
+    this.maxRecordings = Math.max(1, Math.floor((memory - slots * chunk) / (CHUNKS_HELD * chunk)));
   }
 
   /**
@@ -52,14 +67,15 @@ export class TranscriberService implements OnApplicationShutdown {
    *   retry may succeed. The signal's reason when it is aborted.
    */
   async transcribe(audio: AudioInput): Promise<TranscriptionResult> {
-    const { language, signal } = audio;
+    const { accountId, language, signal } = audio;
     this.refuseUnsupported(language);
     if ((audio.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(audio);
-    const cutter = new ChunkCutter(this.engine.maxChunkSeconds);
+    const cutter = new ChunkCutter(this.maxChunkSeconds);
     const transcripts = await transcribeChunks({
       chunks: (stop) => this.cut(audio, cutter, stop),
       transcribe: (chunk, stop) => this.engine.transcribe(chunk, { language, signal: stop }),
       queue: this.queue,
+      accountId,
       signal,
     });
     const joined = joinTranscripts(transcripts);

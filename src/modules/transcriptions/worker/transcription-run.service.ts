@@ -56,11 +56,11 @@ export class TranscriptionRunService {
 
   private async transcribe(lease: Lease, signal: AbortSignal): Promise<Outcome> {
     const started = performance.now();
-    const { audioFormat: format, sampleRate, channels, language } = lease;
+    const { accountId, audioFormat: format, sampleRate, channels, language } = lease;
     const probedSeconds = lease.durationMs / 1000;
     const result = await this.store.withFile(
       lease.objectKey,
-      (file) => this.transcriber.transcribe({ file, format, sampleRate, channels, language, probedSeconds, signal }),
+      (file) => this.transcriber.transcribe({ accountId, file, format, sampleRate, channels, language, probedSeconds, signal }),
       signal,
     );
     return {
@@ -110,10 +110,6 @@ export class TranscriptionRunService {
   private async retryLater(lease: Lease, faults: 0 | 1): Promise<void> {
     const seconds = Math.min(FIRST_DELAY_SECONDS * 2 ** (lease.attempt - 1), MAX_DELAY_SECONDS);
     await this.leases.release(lease, seconds, 1, faults);
-    await this.jobs.enqueue(
-      { recordingId: lease.id },
-      { deduplicationKey: `attempt-${lease.attempt}`, delayMs: seconds * 1000 + 100 },
-    );
   }
 
   /** Ends the work when the lease is lost, or must have expired while the database could not be reached. */

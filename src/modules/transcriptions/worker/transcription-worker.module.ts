@@ -9,7 +9,8 @@ import { isolationLevels } from '../processes/isolation.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService } from './transcriber.service.js';
 import { TranscriptionRunService } from './transcription-run.service.js';
-import { transcriptionsProcessor } from './transcriptions.processor.js';
+import { TranscriptionWorkerService } from './transcription-worker.service.js';
+import { TranscriptionsProcessor } from './transcriptions.processor.js';
 
 /** Loaded only in processes with the role `transcriber`: it owns the engine. */
 @Module({})
@@ -22,7 +23,8 @@ export class TranscriptionWorkerModule {
         { provide: TRANSCRIPTION_ENGINE, useFactory: () => engine.create(env) },
         TranscriberService,
         TranscriptionRunService,
-        transcriptionsProcessor(env),
+        TranscriptionWorkerService,
+        TranscriptionsProcessor,
       ],
     };
   }

@@ -1,95 +1,60 @@
-import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
-import { Logger, type OnApplicationBootstrap, type OnModuleDestroy, type Type } from '@nestjs/common';
+import type { OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bull';
-import { Env } from '../../../platform/config/env.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { QueueWatchdogService } from '../../../platform/queue/queue-watchdog.service.js';
-import { RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import { TranscriberService } from './transcriber.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
-import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
+import { TranscriptionWorkerService } from './transcription-worker.service.js';
 
-/**
- * Recordings in progress per core. The engine transcribes their chunks in turn, so that more recordings than cores cost
- * little and short ones do not wait behind long ones.
- */
-const RECORDINGS_PER_CORE = 4;
+/** Between two looks at an engine that cannot work. */
+const PROBLEM_MS = 1000;
 
-const concurrencyOf = (env: Env): number =>
-  env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
-
-/** Claims the recording of each job and transcribes it. Register it with {@link transcriptionsProcessor}. */
+/** A job says that a recording is due, and ends when the worker has looked for one. */
 @Processor(TRANSCRIPTION_QUEUE)
-export class TranscriptionsProcessor implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger(TranscriptionsProcessor.name);
+export class TranscriptionsProcessor implements OnModuleDestroy {
   private readonly stopping = new AbortController();
-  private readonly running = new Set<Promise<void>>();
-  private lastProblem: string | null = null;
-  private markStarted!: () => void;
-  private readonly started = new Promise<void>((resolve) => {
-    this.markStarted = resolve;
-  });
+  private isWaiting = false;
 
   constructor(
     @InjectQueue(TRANSCRIPTION_QUEUE) private readonly queue: JobQueue<TranscriptionJob>,
-    private readonly leases: RecordingLeasesService,
-    private readonly transcriber: TranscriberService,
-    private readonly runs: TranscriptionRunService,
+    private readonly worker: TranscriptionWorkerService,
     watchdog: QueueWatchdogService,
-    env: Env,
   ) {
-    watchdog.watch(queue, () => this.running.size >= concurrencyOf(env));
+    watchdog.watch(queue, () => this.isWaiting || worker.isFull);
   }
 
-  /** Bull starts its consumers before every listener of a recording's events is registered. */
-  onApplicationBootstrap(): void {
-    this.markStarted();
-  }
-
-  async process(job: Job<TranscriptionJob>): Promise<void> {
-    await this.started;
-    const work = this.transcribe(job.data.recordingId);
-    this.running.add(work);
-    await work.finally(() => this.running.delete(work));
+  @Process()
+  async process({ data }: Job<TranscriptionJob>): Promise<void> {
+    await this.engineReady();
+    if (this.stopping.signal.aborted) return await this.passOn(data);
+    await this.worker.wake();
   }
 
   /** RedisService logs it when Redis becomes unavailable. */
   @OnQueueError()
   ignore(): void {}
 
-  /** The first shutdown hook: running recordings are released while Postgres and Redis are still connected. */
-  async onModuleDestroy(): Promise<void> {
-    this.stopping.abort(new WorkerStoppingError());
+  onModuleDestroy(): void {
+    this.stopping.abort();
     // Not awaited: Redis may not answer.
     void this.queue.pause(true, true).catch(() => undefined);
-    await Promise.allSettled(this.running);
   }
 
-  private async transcribe(recordingId: string): Promise<void> {
-    // A claim without a working engine would only use up the recording's attempts.
-    if (this.stopping.signal.aborted || !(await this.isEngineReady())) return;
-    const lease = await this.leases.claim(recordingId);
-    if (lease) await this.runs.perform(lease, this.stopping.signal);
+  /** Bull may still hand out a job while it pauses. */
+  private async passOn(data: TranscriptionJob): Promise<void> {
+    await this.queue.enqueue(data, { deduplicationKey: `passed-on-${Date.now()}` });
   }
 
-  private async isEngineReady(): Promise<boolean> {
-    const problem = await this.transcriber.problem();
-    if (problem !== this.lastProblem && problem !== null)
-      this.logger.error({ problem }, 'transcription engine unavailable');
-    if (problem === null && this.lastProblem !== null) this.logger.log('transcription engine available again');
-    this.lastProblem = problem;
-    return problem === null;
-  }
-}
-
-/** `@Process` takes its concurrency when the class is defined, and here the environment gives it. */
-export function transcriptionsProcessor(env: Env): Type<TranscriptionsProcessor> {
-  class ConfiguredTranscriptionsProcessor extends TranscriptionsProcessor {
-    @Process({ concurrency: concurrencyOf(env) })
-    override async process(job: Job<TranscriptionJob>): Promise<void> {
-      await super.process(job);
+  /** Takes no more jobs until the engine works, so that they wake workers that can do something. */
+  private async engineReady(): Promise<void> {
+    this.isWaiting = true;
+    try {
+      while (!this.stopping.signal.aborted && (await this.worker.problem()) !== null) {
+        await delay(PROBLEM_MS, null, { signal: this.stopping.signal }).catch(() => undefined);
+      }
+    } finally {
+      this.isWaiting = false;
     }
   }
-  return ConfiguredTranscriptionsProcessor;
 }

@@ -1,0 +1,81 @@
+import { queueMovesOn } from '../../../access/accounts-on-hold.js';
+import type { SqlRunner } from '../../../platform/database/database.service.js';
+import { selectList } from '../../../platform/database/entity-columns.js';
+import { Recording } from '../recording.entity.js';
+import { type Lease, MAX_ATTEMPTS } from './recording-leases.queries.js';
+
+/** Accounts whose recordings are considered, those with the least service first. */
+const ACCOUNTS = 16;
+/** Recordings considered of each: more than one, because another worker may be claiming the first. */
+const HEADS = 8;
+/** What a claim costs at least, in milliseconds of audio. */
+const MIN_COST_MS = 1000;
+
+/** Unclaimed, and with the fields of `recordings_waiting_idx`. */
+const WAITING = `status = 'processing' AND lease_until IS NULL`;
+/** Claimed before, and with the fields of `recordings_leased_idx`. */
+const LEASED = `status = 'processing' AND lease_until IS NOT NULL`;
+/** The lease has expired or the delay is over. */
+const EXPIRED = `${LEASED} AND lease_until < now() AND attempt < ${MAX_ATTEMPTS}`;
+
+/** The accounts of an index, one probe for each, however many recordings an account has in it. */
+const accountsIn = (name: string, condition: string): string => `
+  ${name} AS (
+    (SELECT account_id FROM recordings WHERE ${condition} ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT r.account_id FROM recordings r WHERE ${condition} AND r.account_id > a.account_id
+            ORDER BY r.account_id LIMIT 1)
+    FROM ${name} a WHERE a.account_id IS NOT NULL)`;
+
+/**
+ * Start-time fair queueing (Goyal, Vin, Cheng 1996). `virtual_end` is the audio that an account was given. An account
+ * that had nothing to do starts at the latest `virtual_start`, so that it has no credit for that time.
+ */
+const CLAIM = `
+  WITH RECURSIVE ${accountsIn('waiting', WAITING)}, ${accountsIn('leased', LEASED)},
+  turns AS MATERIALIZED (
+    SELECT a.account_id, greatest(s.virtual_end, (SELECT max(virtual_start) FROM transcription_shares), 0) AS starts
+    FROM (
+      SELECT account_id FROM waiting
+      UNION SELECT l.account_id FROM leased l
+        WHERE EXISTS (SELECT 1 FROM recordings r WHERE r.account_id = l.account_id AND ${EXPIRED})
+    ) a LEFT JOIN transcription_shares s ON s.account_id = a.account_id
+    WHERE a.account_id <> ALL($3::uuid[]) AND ${queueMovesOn('a.account_id')}
+    ORDER BY starts LIMIT ${ACCOUNTS}),
+  picked AS MATERIALIZED (
+    SELECT r.id, turns.starts
+    FROM turns
+    CROSS JOIN LATERAL (
+      (SELECT id, created_at FROM recordings
+       WHERE account_id = turns.account_id AND ${WAITING} AND attempt < ${MAX_ATTEMPTS}
+       ORDER BY created_at, id LIMIT ${HEADS})
+      UNION ALL
+      (SELECT id, created_at FROM recordings WHERE account_id = turns.account_id AND ${EXPIRED}
+       ORDER BY lease_until LIMIT ${HEADS})) head
+    JOIN recordings r ON r.id = head.id
+      AND r.status = 'processing' AND (r.lease_until IS NULL OR r.lease_until < now())
+    ORDER BY turns.starts, head.created_at, head.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED),
+  claimed AS (
+    UPDATE recordings r SET lease_token = $1, attempt = attempt + 1,
+      lease_until = clock_timestamp() + make_interval(secs => $2)
+    FROM picked WHERE r.id = picked.id
+    RETURNING r.*, picked.starts),
+  charged AS (
+    INSERT INTO transcription_shares AS s (account_id, virtual_start, virtual_end)
+    SELECT account_id, starts, starts + greatest(duration_ms, ${MIN_COST_MS}) FROM claimed
+    ON CONFLICT ON CONSTRAINT transcription_shares_pkey DO UPDATE SET virtual_start = excluded.virtual_start,
+      virtual_end = greatest(s.virtual_end, excluded.virtual_start) + excluded.virtual_end - excluded.virtual_start)
+  SELECT ${selectList(Recording, 'r')} FROM claimed r`;
+
+/**
+ * Claims the oldest due recording of the account that has had the least audio transcribed, and charges the account for
+ * it. One statement, so that no lock is held between two. Its cost grows with the number of accounts that wait, not
+ * with their recordings. SQL, because of all that.
+ */
+export async function claimFairest(
+  runner: SqlRunner,
+  claim: { leaseToken: string; leaseSeconds: number; exceptAccounts: readonly string[] },
+): Promise<Lease | null> {
+  const [lease] = await runner.prepared<Lease>(CLAIM, [claim.leaseToken, claim.leaseSeconds, claim.exceptAccounts]);
+  return lease ?? null;
+}

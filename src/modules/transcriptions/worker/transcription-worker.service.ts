@@ -1,0 +1,141 @@
+import { availableParallelism } from 'node:os';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { Env } from '../../../platform/config/env.js';
+import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
+import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
+import { type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
+import { TranscriberService } from './transcriber.service.js';
+import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
+
+/**
+ * Recordings in progress per core. The engine transcribes their chunks in turn, so that more recordings than cores cost
+ * little and short ones do not wait behind long ones.
+ */
+const RECORDINGS_PER_CORE = 4;
+/** With that many in progress an account without any still gets one more, up to this number of recordings (D33). */
+const MAX_RECORDINGS = 64;
+/** Looks for due recordings this often, whatever Redis says. */
+const POLL_MS = 1000;
+
+/**
+ * Claims due recordings and transcribes them. Which one is next is decided by Postgres: a job of the queue, the end of a
+ * recording and a clock only start the search. So nothing is lost with a job, and a worker also works without Redis.
+ */
+@Injectable()
+export class TranscriptionWorkerService implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger(TranscriptionWorkerService.name);
+  private readonly stopping = new AbortController();
+  /** With the account of each. */
+  private readonly running = new Map<Promise<void>, string>();
+  private readonly limits: { shared: number; maximum: number };
+  private search: Promise<void> | null = null;
+  private searchAgain = false;
+  private started = false;
+  private poll: NodeJS.Timeout | undefined;
+  private lastProblem: string | null = null;
+
+  constructor(
+    private readonly leases: RecordingLeasesService,
+    private readonly transcriber: TranscriberService,
+    private readonly runs: TranscriptionRunService,
+    private readonly env: Env,
+    { registry }: MetricsMiddleware,
+  ) {
+    registry.registerMetric(gaugeOf(this.running));
+    const shared = env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
+    const maximum = Math.min(Math.max(shared, MAX_RECORDINGS), transcriber.maxRecordings);
+    this.limits = { shared: Math.min(shared, maximum), maximum };
+  }
+
+  /** Recordings in progress. */
+  get recordings(): number {
+    return this.running.size;
+  }
+
+  /** Whether it takes recordings of any account. */
+  get isFull(): boolean {
+    return this.running.size >= this.limits.shared;
+  }
+
+  /** Now every listener of a recording's events is registered. */
+  onApplicationBootstrap(): void {
+    this.started = true;
+    if (this.env.reconcileSeconds > 0) this.poll = setInterval(() => void this.wake(), POLL_MS);
+  }
+
+  /** The first shutdown hook: running recordings are released while Postgres and Redis are still connected. */
+  async onModuleDestroy(): Promise<void> {
+    clearInterval(this.poll);
+    this.stopping.abort(new WorkerStoppingError());
+    await this.search;
+    await Promise.allSettled(this.running.keys());
+  }
+
+  /** Starts what is due, as far as there is room. Calls during a search lead to one more. Never throws. */
+  async wake(): Promise<void> {
+    this.searchAgain = true;
+    this.search ??= this.searchAll().finally(() => {
+      this.search = null;
+    });
+    await this.search;
+  }
+
+  /** Null when the engine can work. */
+  async problem(): Promise<string | null> {
+    const problem = await this.transcriber.problem();
+    if (problem !== this.lastProblem && problem !== null)
+      this.logger.error({ problem }, 'transcription engine unavailable');
+    if (problem === null && this.lastProblem !== null) this.logger.log('transcription engine available again');
+    this.lastProblem = problem;
+    return problem;
+  }
+
+  private async searchAll(): Promise<void> {
+    try {
+      while (this.searchAgain && this.canStart) {
+        this.searchAgain = false;
+        // A claim without a working engine would only use up the recording's attempts.
+        if ((await this.problem()) !== null) return;
+        const lease = await this.claim();
+        if (!lease) continue;
+        this.start(lease);
+        this.searchAgain = true;
+      }
+    } catch (error) {
+      // The poll repeats it every second, and the log says elsewhere that Postgres is unavailable.
+      if (!isDatabaseUnavailable(error)) this.logger.warn({ err: error }, 'due recordings not claimed');
+    }
+  }
+
+  private get canStart(): boolean {
+    return this.started && !this.stopping.signal.aborted && this.running.size < this.limits.maximum;
+  }
+
+  /** A full worker considers only accounts of which it transcribes nothing. */
+  private async claim(): Promise<Lease | null> {
+    return await this.leases.claimNext(this.isFull ? [...new Set(this.running.values())] : []);
+  }
+
+  private start(lease: Lease): void {
+    const run = this.runs
+      .perform(lease, this.stopping.signal)
+      .catch((error: unknown) => this.logger.warn({ err: error, recording_id: lease.id }, 'recording not released'))
+      .finally(() => {
+        this.running.delete(run);
+        void this.wake();
+      });
+    this.running.set(run, lease.accountId);
+  }
+}
+
+function gaugeOf(running: ReadonlyMap<unknown, unknown>): Gauge {
+  return new Gauge({
+    name: 'transcription_recordings',
+    help: 'Recordings that this process transcribes.',
+    registers: [],
+    collect() {
+      this.set(running.size);
+    },
+  });
+}

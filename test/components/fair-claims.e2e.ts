@@ -1,0 +1,121 @@
+import { RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { useService } from '../../src/testing/test-service.js';
+import { reportMeasurement } from '../support/service/measurements.js';
+
+const api = useService({ ROLES: 'api' });
+let leases: RecordingLeasesService;
+
+beforeAll(() => {
+  leases = api.app.get(RecordingLeasesService);
+});
+
+beforeEach(async () => {
+  await api.database.query('DELETE FROM recordings');
+});
+
+/** Recordings that wait, the first one the oldest. */
+async function waiting({ accountId }: ApiClient, count: number, seconds = 10): Promise<string[]> {
+  const rows = await api.database.query<{ id: string }>(
+    `INSERT INTO recordings (id, account_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
+       audio_format, upload_source, status, created_at, updated_at)
+     SELECT gen_random_uuid(), $1, 'a.wav', gen_random_uuid(), 'b', $3, 1, 'wav', 'api', 'processing',
+       now() - make_interval(secs => $2 - i), now() FROM generate_series(1, $2::int) i RETURNING id`,
+    [accountId, count, seconds * 1000],
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function claimAll(count: number) {
+  const claimed = [];
+  for (let i = 0; i < count; i++) claimed.push(await leases.claimNext());
+  return claimed.map((lease) => lease as NonNullable<typeof lease>);
+}
+
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+
+describe('D33: claims', () => {
+  it('take the oldest recording of an account first, and a released one at its old place', async () => {
+    const ids = await waiting(await api.account(), 4);
+    const [first, second] = await claimAll(2);
+    expect([first?.id, second?.id]).toEqual(ids.slice(0, 2));
+    await leases.release(second as NonNullable<typeof second>, 0, 0, 0);
+    expect((await leases.claimNext())?.id).toBe(ids[1]);
+    await api.database.query(`UPDATE recordings SET lease_until = now() - interval '1 s' WHERE id = $1`, [ids[0]]);
+    expect((await leases.claimNext())?.id).toBe(ids[0]);
+  });
+
+  it('share the engines by seconds of audio, whoever came first and however long the recordings are', async () => {
+    const accounts = await Promise.all([api.account(), api.account(), api.account()]);
+    for (const [i, seconds] of [160, 40, 10].entries()) await waiting(accounts[i] as ApiClient, 200, seconds);
+    const given = new Map(accounts.map(({ accountId }) => [accountId, 0]));
+    for (const { accountId, durationMs } of await claimAll(210)) {
+      given.set(accountId, (given.get(accountId) as number) + durationMs / 1000);
+    }
+    const seconds = [...given.values()];
+    expect(Math.max(...seconds) - Math.min(...seconds)).toBeLessThanOrEqual(160);
+    expect(Math.min(...seconds)).toBeGreaterThan(1500);
+  });
+
+  it('take an account that had nothing to do next, without credit for that time', async () => {
+    const [busy, idle] = await Promise.all([api.account(), api.account()]);
+    await waiting(busy, 50, 100);
+    await claimAll(20);
+    await waiting(idle, 20, 100);
+    const owners = (await claimAll(10)).map(({ accountId }) => accountId);
+    expect(owners[0]).toBe(idle.accountId);
+    expect(owners.filter((owner) => owner === busy.accountId).length).toBeGreaterThanOrEqual(4);
+  });
+
+  it('leave out the given accounts', async () => {
+    const [busy, other] = await Promise.all([api.account(), api.account()]);
+    await waiting(busy, 3);
+    expect(await leases.claimNext([busy.accountId])).toBeNull();
+    const [id] = await waiting(other, 1);
+    expect((await leases.claimNext([busy.accountId]))?.id).toBe(id);
+  });
+
+  it('of many workers at the same time each get a recording of their own', async () => {
+    await waiting(await api.account(), 8);
+    const claims = await Promise.all(Array.from({ length: 8 }, () => leases.claimNext()));
+    const left = await claimAll(claims.filter((claim) => !claim).length);
+    expect(new Set([...claims.filter(Boolean), ...left].map((lease) => lease?.id)).size).toBe(8);
+  });
+
+  it('charge what was decoded, not what the header said', async () => {
+    const [liar, honest] = await Promise.all([api.account(), api.account()]);
+    await waiting(liar, 10, 1);
+    await waiting(honest, 10, 60);
+    const transcript = { text: '', confidence: 1, language: 'english', provider: 'p', model: 'm', words: [] };
+    const features = { speech_seconds: 0, no_speech: true };
+    const owners = [];
+    for (let i = 0; i < 8; i++) {
+      const lease = (await leases.claimNext()) as NonNullable<Awaited<ReturnType<typeof leases.claimNext>>>;
+      owners.push(lease.accountId);
+      const outcome = { status: 'transcribed', features, durationMs: 60_000 } as const;
+      await leases.finish(lease, { ...outcome, transcript: { ...transcript, processingDurationMs: 1 } });
+    }
+    expect(owners.filter((owner) => owner === liar.accountId)).toHaveLength(4);
+  });
+
+  it('cost no more with 100,000 recordings in the queue of an account', async () => {
+    const [flooding, other] = await Promise.all([api.account(), api.account()]);
+    const timed = async (): Promise<number> => {
+      const times = [];
+      for (let i = 0; i < 15; i++) {
+        const started = performance.now();
+        expect(await leases.claimNext()).not.toBeNull();
+        times.push(performance.now() - started);
+      }
+      return median(times);
+    };
+    await waiting(flooding, 100);
+    await waiting(other, 100);
+    const short = await timed();
+    await waiting(flooding, 100_000);
+    await api.database.query('ANALYZE recordings');
+    const long = await timed();
+    reportMeasurement(`a claim: ${short.toFixed(1)} ms with 100 waiting, ${long.toFixed(1)} ms with 100,000`);
+    expect(long).toBeLessThan(20 + 3 * short);
+  });
+});

@@ -1,0 +1,105 @@
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { useEnvironment } from '../../src/testing/test-environment.js';
+import { startService, type TestService } from '../../src/testing/test-service.js';
+import { longRecording } from '../support/audio/long-recording.js';
+import { TcpProxy } from '../support/servers/tcp-proxy.js';
+import { reportMeasurement } from '../support/service/measurements.js';
+import { timedEngine } from '../support/service/timed-engine.js';
+
+/** Two workers with one slot each: together they transcribe 2 × 50 seconds of audio in a second. */
+const MS_PER_SECOND = 20;
+const ENGINE = { TRANSCRIPTION_ENGINE: 'timed', TRANSCRIPTION_CONCURRENCY: '4' };
+
+const engine = timedEngine({ msPerSecond: MS_PER_SECOND, concurrency: 1 });
+
+describe('D33: two workers', () => {
+  const environment = useEnvironment([engine.extension]);
+  let api: TestService;
+
+  beforeAll(async () => {
+    api = await startService(environment, { ...ENGINE, ROLES: 'api' });
+  });
+
+  beforeEach(() => {
+    engine.chunks.length = 0;
+  });
+
+  /** @param times eleven seconds each. The language tells the engine whose it is. */
+  async function uploads(client: ApiClient, count: number, times: number, language: string): Promise<string[]> {
+    const audio = await longRecording(times);
+    const ids: string[] = [];
+    for (let i = 0; i < count; i++) ids.push((await client.upload(audio, { language }).expect(201)).body.id as string);
+    return ids;
+  }
+
+  const chunksOf = (language: string) => engine.chunks.filter((chunk) => chunk.language === language);
+
+  it('give three accounts the same seconds, and a fourth its turn at once', async () => {
+    const accounts = await Promise.all(Array.from({ length: 4 }, () => api.account()));
+    const [first, second, third, late] = accounts as [ApiClient, ApiClient, ApiClient, ApiClient];
+    await uploads(first, 8, 8, 'english');
+    await uploads(second, 28, 2, 'german');
+    await uploads(third, 56, 1, 'french');
+    const workers = await Promise.all([1, 2].map(() => startService(environment, { ...ENGINE, ROLES: 'worker' })));
+    await eventually(() => chunksOf('english').length > 3);
+
+    const waits: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      await uploads(late, 1, 1, 'dutch');
+      const asked = Date.now();
+      const chunk = await eventually(() => chunksOf('dutch')[i]);
+      waits.push(chunk.startedAt - asked);
+    }
+    const languages = ['english', 'german', 'french'];
+    // Until the first of the three has nothing left.
+    await eventually(() => languages.some((l) => chunksOf(l).reduce((sum, { seconds }) => sum + seconds, 0) > 400));
+    const seconds = languages.map((l) => Math.round(chunksOf(l).reduce((sum, chunk) => sum + chunk.seconds, 0)));
+    reportMeasurement(`D33: three accounts were given ${seconds.join(', ')} s; a fourth waited ${waits.join(', ')} ms`);
+    expect(Math.max(...waits)).toBeLessThan(5000);
+    expect(Math.min(...seconds) / Math.max(...seconds)).toBeGreaterThan(0.8);
+    await Promise.all(workers.map((worker) => worker.close()));
+    await api.database.query('DELETE FROM recordings');
+  }, 120_000);
+
+  it('transcribe without Redis', async () => {
+    const proxy = await TcpProxy.to(environment.variables.REDIS_URL as string);
+    await proxy.cut();
+    const both = await startService(environment, { ...ENGINE, REDIS_URL: proxy.url });
+    const client = await both.account();
+    const [id] = await uploads(client, 1, 1, 'english');
+    expect(await client.finished(id as string)).toMatchObject({ status: 'transcribed' });
+    await both.close();
+    await proxy.close();
+  });
+
+  it('take no wake-ups while the engine cannot work, and go on when it can', async () => {
+    engine.state.problem = 'no engine';
+    const worker = await startService(environment, { ...ENGINE, ROLES: 'worker', RECONCILE_SECONDS: '0' });
+    const client = await api.account();
+    const ids = await uploads(client, 3, 1, 'english');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    engine.state.problem = null;
+    for (const id of ids) expect(await client.finished(id)).toMatchObject({ status: 'transcribed' });
+    await worker.close();
+  });
+
+  it('wake another worker when they hand a recording back at shutdown', async () => {
+    const client = await api.account();
+    const polling = { ...ENGINE, ROLES: 'worker', RECONCILE_SECONDS: '0' };
+    const leaving = await startService(environment, polling);
+    const [id] = await uploads(client, 1, 8, 'english');
+    await eventually(async () => {
+      const [row] = await api.database.query<{ held: boolean }>(
+        'SELECT lease_token IS NOT NULL AS held FROM recordings WHERE id = $1',
+        [id],
+      );
+      return row?.held;
+    });
+    // It does not look for work by itself: only a job can tell it.
+    const staying = await startService(environment, polling);
+    await leaving.close();
+    expect(await client.finished(id as string)).toMatchObject({ status: 'transcribed' });
+    await staying.close();
+  });
+});
