@@ -5,6 +5,7 @@ import { AccountEpoch1763769600000 } from './0002-account-epoch.js';
 import { UsageCountersAndOpenKinds1763856000000 } from './0003-usage-counters-and-open-kinds.js';
 import { Quotas1764028800000 } from './0005-quotas.js';
 import { FairQueues1764201600000 } from './0007-fair-queues.js';
+import { RemovedWebhooks1764288000000 } from './0008-removed-webhooks.js';
 import { ObjectRemovalAttempts1764374400000 } from './0009-object-removal-attempts.js';
 
 const CORE: Migration[] = [
@@ -13,6 +14,7 @@ const CORE: Migration[] = [
   UsageCountersAndOpenKinds1763856000000,
   Quotas1764028800000,
   FairQueues1764201600000,
+  RemovedWebhooks1764288000000,
   ObjectRemovalAttempts1764374400000,
 ];
 

@@ -9,6 +9,7 @@ import { UsageCounterDelta } from '../../src/modules/recordings/usage-counters/u
 import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-counter.entity.js';
 import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
 import { Delivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
+import { RemovedWebhook } from '../../src/modules/webhooks/deliveries/removed-webhook.entity.js';
 import { EventSequence } from '../../src/modules/webhooks/events/event-sequence.entity.js';
 import { WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
 import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
@@ -27,6 +28,7 @@ const ENTITIES = [
   IdempotencyKey,
   ObjectRemoval,
   Recording,
+  RemovedWebhook,
   Transcription,
   TranscriptionShare,
   UsageCounter,

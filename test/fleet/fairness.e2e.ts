@@ -7,8 +7,8 @@ import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { timedEngine } from '../support/service/timed-engine.js';
 
-/** Two workers with one slot each: together they transcribe 2 × 50 seconds of audio in a second. */
-const MS_PER_SECOND = 20;
+/** Two workers with one slot each: together they transcribe 2 × 20 seconds of audio in a second. */
+const MS_PER_SECOND = 50;
 const ENGINE = { TRANSCRIPTION_ENGINE: 'timed', TRANSCRIPTION_CONCURRENCY: '4' };
 
 const engine = timedEngine({ msPerSecond: MS_PER_SECOND, concurrency: 1 });
@@ -38,9 +38,9 @@ describe('D33: two workers', () => {
   it('give three accounts the same seconds, and a fourth its turn at once', async () => {
     const accounts = await Promise.all(Array.from({ length: 4 }, () => api.account()));
     const [first, second, third, late] = accounts as [ApiClient, ApiClient, ApiClient, ApiClient];
-    await uploads(first, 8, 8, 'english');
-    await uploads(second, 28, 2, 'german');
-    await uploads(third, 56, 1, 'french');
+    await uploads(first, 10, 4, 'english');
+    await uploads(second, 20, 2, 'german');
+    await uploads(third, 40, 1, 'french');
     const workers = await Promise.all([1, 2].map(() => startService(environment, { ...ENGINE, ROLES: 'worker' })));
     await eventually(() => chunksOf('english').length > 3);
 
@@ -53,7 +53,7 @@ describe('D33: two workers', () => {
     }
     const languages = ['english', 'german', 'french'];
     // Until the first of the three has nothing left.
-    await eventually(() => languages.some((l) => chunksOf(l).reduce((sum, { seconds }) => sum + seconds, 0) > 400));
+    await eventually(() => languages.some((l) => chunksOf(l).reduce((sum, { seconds }) => sum + seconds, 0) > 300));
     const seconds = languages.map((l) => Math.round(chunksOf(l).reduce((sum, chunk) => sum + chunk.seconds, 0)));
     reportMeasurement(`D33: three accounts were given ${seconds.join(', ')} s; a fourth waited ${waits.join(', ')} ms`);
     expect(Math.max(...waits)).toBeLessThan(5000);

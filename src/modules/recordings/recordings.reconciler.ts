@@ -1,10 +1,14 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
+import { repeatWhileFull } from '../../platform/queue/repeat-while-full.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { Spool } from '../../platform/storage/spool.js';
 import { deleteExpiredIdempotencyKeys } from './upload/idempotency.queries.js';
 import { compactUsageCounters } from './usage-counters/usage-counters.queries.js';
+
+/** Rows deleted by one statement. */
+const BATCH = 1000;
 
 /** Compacts the usage counters, and deletes expired idempotency keys and abandoned spool files. */
 @Injectable()
@@ -18,8 +22,12 @@ export class RecordingsReconciler implements OnModuleInit {
 
   onModuleInit(): void {
     this.reconciler.register('compact usage counters', () => compactUsageCounters(this.database));
-    this.reconciler.register('delete expired idempotency keys', () => deleteExpiredIdempotencyKeys(this.database));
+    this.reconciler.register('delete expired idempotency keys', () => this.deleteKeys());
     this.reconciler.register('sweep the spool', () => this.sweepSpool(), { everyProcess: true });
+  }
+
+  private async deleteKeys(): Promise<void> {
+    await repeatWhileFull(BATCH, () => deleteExpiredIdempotencyKeys(this.database, BATCH));
   }
 
   /** The spool also holds local copies of remote objects, which a transcription uses until it ends. */

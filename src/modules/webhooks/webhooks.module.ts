@@ -5,6 +5,7 @@ import { DeliveriesProcessor } from './deliveries/deliveries.processor.js';
 import { DeliveriesReconciler } from './deliveries/deliveries.reconciler.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
+import { RemovedWebhook } from './deliveries/removed-webhook.entity.js';
 import { SendLoopsService } from './deliveries/send-loops.service.js';
 import { Delivery } from './deliveries/delivery.entity.js';
 import { WebhookSenderService } from './sending/webhook-sender.service.js';
@@ -18,7 +19,7 @@ import { WebhooksService } from './webhooks.service.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Webhook, WebhookEvent, EventSequence, Delivery]),
+    TypeOrmModule.forFeature([Webhook, WebhookEvent, EventSequence, Delivery, RemovedWebhook]),
     JobQueueModule.register(DELIVERY_QUEUE),
   ],
   controllers: [WebhooksController],

@@ -98,8 +98,12 @@ export class WebhooksService {
 
   /** Deletes its deliveries, too. @throws NotFoundError */
   async delete(accountId: string, id: string): Promise<void> {
-    const { affected } = isResourceId(id) ? await this.webhooks.delete({ id, accountId }) : { affected: 0 };
-    if (!affected) throw new NotFoundError('webhook');
+    if (!isResourceId(id)) throw new NotFoundError('webhook');
+    await this.database.transact(async (tx) => {
+      const { affected } = await tx.manager.delete(Webhook, { id, accountId });
+      if (!affected) throw new NotFoundError('webhook');
+      await this.deliveries.deleteAll(tx, id);
+    });
   }
 
   /** The rule that a URL breaks, if any. The unchanged URL of the webhook `id` breaks none. */

@@ -57,6 +57,9 @@ export class Env {
   readonly webhookAllowedCidrs: readonly string[];
   /** Gaps between delivery attempts in seconds: n gaps make n + 1 attempts. */
   readonly webhookRetrySchedule: readonly number[];
+  /** Of a worker process, to all receivers together. */
+  readonly webhookConnections: number;
+  readonly webhookConnectionsPerHost: number;
   readonly eventRetentionDays: number;
   readonly corsOrigins: readonly string[];
   readonly metricsToken: string | null;
@@ -142,6 +145,8 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     addressRateLimit: read.rateLimit('ADDRESS_RATE_LIMIT', { rate: 60, burst: 120 }),
     webhookAllowedCidrs: read.list('WEBHOOK_ALLOWED_CIDRS', (item) => CIDR.test(item), 'CIDRs such as 10.0.0.0/8'),
     webhookRetrySchedule: read.schedule('WEBHOOK_RETRY_SCHEDULE'),
+    webhookConnections: read.integer('WEBHOOK_CONNECTIONS', 2000, 1, 50_000),
+    webhookConnectionsPerHost: read.integer('WEBHOOK_CONNECTIONS_PER_HOST', 256, 1, 50_000),
     eventRetentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
     metricsToken: read.text('METRICS_TOKEN'),

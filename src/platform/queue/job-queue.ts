@@ -10,6 +10,8 @@ export type JobData = Record<string, string>;
 interface EnqueueOptions {
   /** A job with the same data and key is dropped while the first one still waits. */
   deduplicationKey: string | number;
+  /** The job is taken before those that wait. */
+  first?: boolean;
   /** The job becomes available after this many milliseconds. */
   delayMs?: number;
 }
@@ -46,11 +48,11 @@ export class JobQueue<Data extends JobData = JobData> extends Bull<Data> impleme
     this.redisService = redisService;
   }
 
-  /** Adds a job. Resolves without one when Redis is unavailable. */
-  async enqueue(data: Data, { deduplicationKey, delayMs = 0 }: EnqueueOptions): Promise<void> {
+  /** Adds a job. @returns false when Redis is unavailable. */
+  async enqueue(data: Data, { deduplicationKey, first = false, delayMs = 0 }: EnqueueOptions): Promise<boolean> {
     const window = Math.floor(Date.now() / DEDUPLICATION_WINDOW_MS);
     const jobId = [...Object.values(data), deduplicationKey, window].join('-');
-    await this.redisService.tryCommand(() => this.add(data, { jobId, delay: delayMs }));
+    return (await this.redisService.tryCommand(() => this.add(data, { jobId, lifo: first, delay: delayMs }))) !== null;
   }
 
   /** Bull waits for Redis, and its promise rejects when the process stops first. @nestjs/bull does not catch that. */

@@ -39,7 +39,14 @@ export async function claimIdempotencyKey(tx: Tx, row: Omit<IdempotencyKey, 'cre
   return claimed.length > 0;
 }
 
-/** SQL, because the clock of the database decides. */
-export async function deleteExpiredIdempotencyKeys(runner: SqlRunner): Promise<void> {
-  await runner.query(`DELETE FROM idempotency_keys WHERE created_at < now() - make_interval(hours => ${KEPT_HOURS})`);
+/** SQL, because the clock of the database decides, and because of LIMIT. @returns how many, at most `count`. */
+export async function deleteExpiredIdempotencyKeys(runner: SqlRunner, count: number): Promise<number> {
+  const rows = await runner.query(
+    `DELETE FROM idempotency_keys WHERE (account_id, identity, key) IN (
+       SELECT account_id, identity, key FROM idempotency_keys
+       WHERE created_at < now() - make_interval(hours => ${KEPT_HOURS}) LIMIT $1)
+     RETURNING 1`,
+    [count],
+  );
+  return rows.length;
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { queueMovesOn } from '../../../access/accounts-on-hold.js';
-import type { DatabaseService } from '../../../platform/database/database.service.js';
+import type { DatabaseService, SqlRunner, Tx } from '../../../platform/database/database.service.js';
 
 /** A delivery leased to this process, with all that is needed to send it. */
 export interface ClaimedDelivery {
   id: string;
   leaseToken: string;
   webhookId: string;
+  accountId: string;
   url: string;
   encryptedSecret: string;
   eventId: string;
@@ -48,7 +49,7 @@ export async function claimDueDeliveries(
        lease_until = now() + make_interval(secs => ${LEASE_SECONDS})
      FROM due, webhooks w, events e
      WHERE d.id = due.id AND w.id = d.webhook_id AND e.id = d.event_id
-     RETURNING d.id, d.lease_token AS "leaseToken", d.webhook_id AS "webhookId", w.url,
+     RETURNING d.id, d.lease_token AS "leaseToken", d.webhook_id AS "webhookId", w.account_id AS "accountId", w.url,
        w.encrypted_secret AS "encryptedSecret", d.event_id AS "eventId", e.body, d.attempts AS attempt,
        w.failing_since IS NOT NULL AS "webhookIsFailing"`,
     [webhookId, count, randomUUID()],
@@ -84,21 +85,81 @@ export async function markDelivered(
   return rows.map(({ id }) => id);
 }
 
-/** Active webhooks with due deliveries that no process holds. SQL because of EXISTS and the server's clock. */
+/** A webhook whose row the transaction has locked. */
+export interface LockedWebhook {
+  id: string;
+  status: string;
+  consecutiveFailures: number;
+  /** Since the first failure after the last success; null when it is not failing. */
+  failingSeconds: number | null;
+}
+
+/** SQL because the clock of the database tells how long it has been failing. */
+export async function lockWebhook(tx: Tx, id: string): Promise<LockedWebhook | null> {
+  const [webhook] = await tx.query<LockedWebhook>(
+    `SELECT id, status, consecutive_failures AS "consecutiveFailures",
+       extract(epoch FROM now() - failing_since)::float8 AS "failingSeconds"
+     FROM webhooks WHERE id = $1 FOR NO KEY UPDATE`,
+    [id],
+  );
+  return webhook ?? null;
+}
+
+/** Fails pending deliveries of a disabled webhook. SQL because of LIMIT. @returns how many, at most `count`. */
+export async function failPendingDeliveries(runner: SqlRunner, webhookId: string, count: number): Promise<number> {
+  const rows = await runner.query(
+    `UPDATE deliveries d SET status = 'failed', next_attempt_at = NULL, last_error = 'webhook disabled',
+       lease_token = NULL, lease_until = NULL, updated_at = now()
+     FROM (SELECT p.id FROM deliveries p JOIN webhooks w ON w.id = p.webhook_id AND w.status = 'disabled'
+           WHERE p.webhook_id = $1 AND p.status = 'pending' LIMIT $2 FOR UPDATE OF p) pending
+     WHERE d.id = pending.id RETURNING d.id`,
+    [webhookId, count],
+  );
+  return rows.length;
+}
+
+/** SQL because of LIMIT. @returns how many were deleted, at most `count`. */
+export async function deleteDeliveries(runner: SqlRunner, webhookId: string, count: number): Promise<number> {
+  const rows = await runner.query(
+    `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE webhook_id = $1 LIMIT $2) RETURNING id`,
+    [webhookId, count],
+  );
+  return rows.length;
+}
+
+/** The webhooks with pending deliveries: one probe of `deliveries_due_idx` for each, however many it has. */
+const PENDING = `
+  WITH RECURSIVE pending AS (
+    (SELECT webhook_id FROM deliveries WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.webhook_id FROM deliveries d WHERE d.status = 'pending' AND d.webhook_id > p.webhook_id
+            ORDER BY d.webhook_id LIMIT 1)
+    FROM pending p WHERE p.webhook_id IS NOT NULL)`;
+/** Webhooks that one round of the reconciler works on. */
+const MAX_WEBHOOKS = 1000;
+
+/**
+ * Active webhooks with due deliveries that no process holds, those that do not fail first. SQL because of the recursion
+ * and the server's clock.
+ */
 export async function webhooksWithDueDeliveries(database: DatabaseService): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
-    `SELECT w.id FROM webhooks w WHERE w.status = 'active' AND ${queueMovesOn('w.account_id')} AND EXISTS (
+    `${PENDING}
+     SELECT w.id FROM pending p JOIN webhooks w ON w.id = p.webhook_id
+     WHERE w.status = 'active' AND ${queueMovesOn('w.account_id')} AND EXISTS (
        SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_attempt_at <= now()
-         AND (d.lease_until IS NULL OR d.lease_until < now()))`,
+         AND (d.lease_until IS NULL OR d.lease_until < now()))
+     ORDER BY w.failing_since IS NOT NULL, random() LIMIT ${MAX_WEBHOOKS}`,
   );
   return rows.map(({ id }) => id);
 }
 
-/** Disabled webhooks that still have pending deliveries. SQL because of EXISTS over an entity without a relation. */
+/** Disabled webhooks that still have pending deliveries. SQL because of the recursion. */
 export async function disabledWebhooksWithPending(database: DatabaseService): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
-    `SELECT w.id FROM webhooks w WHERE w.status = 'disabled'
-       AND EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending')`,
+    `${PENDING}
+     SELECT w.id FROM pending p JOIN webhooks w ON w.id = p.webhook_id WHERE w.status = 'disabled'
+     LIMIT ${MAX_WEBHOOKS}`,
   );
   return rows.map(({ id }) => id);
 }

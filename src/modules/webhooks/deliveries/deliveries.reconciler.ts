@@ -4,6 +4,7 @@ import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { WebhookEventsService } from '../events/webhook-events.service.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
+import { SendLoopsService } from './send-loops.service.js';
 import { DeliveriesService } from './deliveries.service.js';
 
 /** Enqueues webhooks with due deliveries again, and deletes events past their retention. */
@@ -13,18 +14,22 @@ export class DeliveriesReconciler implements OnModuleInit {
     private readonly reconciler: ReconcilerService,
     private readonly deliveries: DeliveriesService,
     private readonly events: WebhookEventsService,
+    private readonly loops: SendLoopsService,
     @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
   ) {}
 
   onModuleInit(): void {
     this.reconciler.register('enqueue due deliveries', () => this.enqueueDue());
-    this.reconciler.register('fail deliveries of disabled webhooks', () => this.deliveries.failOrphaned());
+    this.reconciler.register('fail deliveries of disabled webhooks', () => this.deliveries.failRemaining());
+    this.reconciler.register('delete deliveries of deleted webhooks', () => this.deliveries.deleteRemaining());
     this.reconciler.register('delete old events', () => this.events.deleteOld());
   }
 
   private async enqueueDue(): Promise<void> {
     for (const webhookId of await this.deliveries.webhooksWithDue()) {
-      await this.jobs.enqueue({ webhookId }, { deduplicationKey: 'due' });
+      const enqueued = await this.jobs.enqueue({ webhookId }, { deduplicationKey: 'due' });
+      // Without Redis this process sends them itself.
+      if (!enqueued) this.loops.wake(webhookId);
     }
   }
 }

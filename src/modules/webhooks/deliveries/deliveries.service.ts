@@ -5,6 +5,8 @@ import { ArrayContains, IsNull, Not, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
+import { ConcurrencyLimit } from '../../../platform/queue/concurrency-limit.js';
+import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import type { WebhookEvent } from '../events/webhook-event.entity.js';
 import { type DeliveryOutcome, isSuccess } from '../sending/webhook-sender.service.js';
@@ -12,30 +14,44 @@ import { Webhook } from '../webhook.entity.js';
 import {
   claimDueDeliveries,
   type ClaimedDelivery,
+  deleteDeliveries,
   disabledWebhooksWithPending,
+  failPendingDeliveries,
+  type LockedWebhook,
+  lockWebhook,
   webhooksWithDueDeliveries,
 } from './deliveries.queries.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { Delivery } from './delivery.entity.js';
+import { RemovedWebhook } from './removed-webhook.entity.js';
 import { DeliverySuccessBatch } from './delivery-success-batch.js';
-import { nextAttempt } from './retry-schedule.js';
+import { delayOfNextAttempt } from './retry-schedule.js';
 
 /** A webhook that failed at least this often, and for this long without a success, is disabled (D29). */
 const MAX_CONSECUTIVE_FAILURES = 10;
-const MAX_FAILING_MS = 5 * 86_400_000;
+const MAX_FAILING_SECONDS = 5 * 86_400;
 /** The receiver asks for no more deliveries. */
 const GONE = 410;
 /** A delayed job is enqueued for attempts this near. The reconciler enqueues the later ones. */
 const MAX_JOB_DELAY_MS = 600_000;
 
+/** Many endpoints time out at the same moment. Their failures must leave connections to Postgres for the others. */
+const MAX_FAILURES = 8;
+/** Deliveries changed by one statement, which takes well under a second. */
+const BATCH = 1000;
+/** Deleted webhooks that one round of the reconciler works on. */
+const MAX_REMOVED = 100;
+
 /** The life cycle of a delivery: pending, then delivered or failed. Every step is a conditional update. */
 @Injectable()
 export class DeliveriesService {
   private readonly successes: DeliverySuccessBatch;
+  private readonly failures = new ConcurrencyLimit(MAX_FAILURES);
 
   constructor(
     @InjectRepository(Delivery) private readonly deliveries: Repository<Delivery>,
     @InjectRepository(Webhook) private readonly webhooks: Repository<Webhook>,
+    @InjectRepository(RemovedWebhook) private readonly removed: Repository<RemovedWebhook>,
     private readonly database: DatabaseService,
     @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
     private readonly env: Env,
@@ -61,13 +77,14 @@ export class DeliveriesService {
         eventId,
         webhookId,
         status: 'pending' as const,
-        nextAttemptAt: createdAt,
+        nextAttemptAt: () => 'now()',
         createdAt,
         updatedAt: createdAt,
       })),
     );
     tx.afterCommit(() => {
-      for (const { id: webhookId } of webhooks) void this.jobs.enqueue({ webhookId }, { deduplicationKey: eventId });
+      for (const { id: webhookId } of webhooks)
+        void this.jobs.enqueue({ webhookId }, { deduplicationKey: eventId, first: true });
     });
   }
 
@@ -93,20 +110,29 @@ export class DeliveriesService {
     );
   }
 
-  /** Fails the pending deliveries of a webhook that is disabled. They can be redelivered later. */
+  /**
+   * Fails the pending deliveries of a webhook that is disabled. They can be redelivered later. Fails only so many that
+   * the transaction stays short: the reconciler fails the rest.
+   */
   async failPending(tx: Tx, webhookId: string): Promise<void> {
-    await tx.manager.update(
-      Delivery,
-      { webhookId, status: 'pending' },
-      {
-        status: 'failed',
-        nextAttemptAt: null,
-        lastError: 'webhook disabled',
-        leaseToken: null,
-        leaseUntil: null,
-        updatedAt: () => 'now()',
-      },
-    );
+    await failPendingDeliveries(tx, webhookId, BATCH);
+  }
+
+  /**
+   * Deletes the deliveries of a webhook that `tx` deletes. Only so many that the transaction stays short: the
+   * reconciler deletes the rest.
+   */
+  async deleteAll(tx: Tx, webhookId: string): Promise<void> {
+    const deleted = await deleteDeliveries(tx, webhookId, BATCH);
+    if (deleted === BATCH) await tx.manager.insert(RemovedWebhook, { webhookId });
+  }
+
+  /** Deletes the remaining deliveries of deleted webhooks. */
+  async deleteRemaining(): Promise<void> {
+    for (const { webhookId } of await this.removed.find({ take: MAX_REMOVED })) {
+      const isEmpty = await repeatWhileFull(BATCH, () => deleteDeliveries(this.database, webhookId, BATCH));
+      if (isEmpty) await this.removed.delete({ webhookId });
+    }
   }
 
   /** Active webhooks with due deliveries that no process is sending. */
@@ -114,10 +140,10 @@ export class DeliveriesService {
     return await webhooksWithDueDeliveries(this.database);
   }
 
-  /** Fails deliveries that were inserted while their webhook was being disabled. */
-  async failOrphaned(): Promise<void> {
+  /** Fails the remaining deliveries of disabled webhooks, and those inserted while one was being disabled. */
+  async failRemaining(): Promise<void> {
     for (const id of await disabledWebhooksWithPending(this.database)) {
-      await this.database.transact((tx) => this.failPending(tx, id));
+      await repeatWhileFull(BATCH, () => failPendingDeliveries(this.database, id, BATCH));
     }
   }
 
@@ -134,22 +160,23 @@ export class DeliveriesService {
   }
 
   private async fail(delivery: ClaimedDelivery, outcome: DeliveryOutcome): Promise<void> {
+    await this.failures.run(() => this.writeFailure(delivery, outcome));
+  }
+
+  private async writeFailure(delivery: ClaimedDelivery, outcome: DeliveryOutcome): Promise<void> {
     const { id, leaseToken, webhookId, attempt } = delivery;
     const { status, error, retryAfter, durationMs } = outcome;
     const schedule = this.env.webhookRetrySchedule;
-    const nextAt = nextAttempt({ attempt, schedule, now: new Date(), retryAfter });
+    const delayMs = delayOfNextAttempt({ attempt, schedule, now: new Date(), retryAfter });
     await this.database.transact(async (tx) => {
       // Update and delete of a webhook lock it before its deliveries, too. Any other order could deadlock.
-      const webhook = await tx.manager.findOne(Webhook, {
-        where: { id: webhookId },
-        lock: { mode: 'for_no_key_update' },
-      });
+      const webhook = await lockWebhook(tx, webhookId);
       const { affected } = await tx.manager.update(
         Delivery,
         { id, leaseToken, status: 'pending' },
         {
-          status: nextAt ? 'pending' : 'failed',
-          nextAttemptAt: nextAt,
+          status: delayMs === null ? 'failed' : 'pending',
+          nextAttemptAt: delayMs === null ? null : () => `now() + interval '${delayMs} milliseconds'`,
           leaseToken: null,
           leaseUntil: null,
           lastStatus: status,
@@ -161,32 +188,31 @@ export class DeliveriesService {
       if (!webhook || !affected) return;
       const disabled = await this.countFailure(tx, webhook, status);
       if (disabled) await this.failPending(tx, webhookId);
-      else if (nextAt) tx.afterCommit(() => this.enqueueAt(webhookId, nextAt));
+      else if (delayMs !== null) tx.afterCommit(() => this.enqueueIn(webhookId, delayMs));
     });
   }
 
   /** @param webhook locked by `tx`. @returns whether this failure disabled the webhook. */
-  private async countFailure(tx: Tx, webhook: Webhook, status: number | null): Promise<boolean> {
+  private async countFailure(tx: Tx, webhook: LockedWebhook, status: number | null): Promise<boolean> {
     const consecutiveFailures = webhook.consecutiveFailures + 1;
-    const failingMs = webhook.failingSince ? Date.now() - webhook.failingSince.getTime() : 0;
-    const isHopeless = consecutiveFailures >= MAX_CONSECUTIVE_FAILURES && failingMs > MAX_FAILING_MS;
+    const isHopeless =
+      consecutiveFailures >= MAX_CONSECUTIVE_FAILURES && (webhook.failingSeconds ?? 0) > MAX_FAILING_SECONDS;
     const disabled = webhook.status === 'active' && (status === GONE || isHopeless);
     await tx.manager.update(
       Webhook,
       { id: webhook.id },
       {
         consecutiveFailures,
-        ...(!webhook.failingSince && { failingSince: () => 'now()' }),
+        ...(webhook.failingSeconds === null && { failingSince: () => 'now()' }),
         ...(disabled && { status: 'disabled' as const, updatedAt: () => 'now()' }),
       },
     );
     return disabled;
   }
 
-  private enqueueAt(webhookId: string, time: Date): void {
-    const delayMs = time.getTime() - Date.now();
+  private enqueueIn(webhookId: string, delayMs: number): void {
     if (delayMs < MAX_JOB_DELAY_MS) {
-      void this.jobs.enqueue({ webhookId }, { deduplicationKey: time.getTime(), delayMs });
+      void this.jobs.enqueue({ webhookId }, { deduplicationKey: Date.now() + delayMs, delayMs });
     }
   }
 }

@@ -1,10 +1,10 @@
-import { nextAttempt } from './retry-schedule.js';
+import { delayOfNextAttempt } from './retry-schedule.js';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
 const SCHEDULE = [5, 300, 7200];
 
-function delayMs(failed: Partial<Parameters<typeof nextAttempt>[0]>): number | null {
-  const next = nextAttempt({
+function delayMs(failed: Partial<Parameters<typeof delayOfNextAttempt>[0]>): number | null {
+  return delayOfNextAttempt({
     attempt: 1,
     schedule: SCHEDULE,
     now: NOW,
@@ -12,10 +12,9 @@ function delayMs(failed: Partial<Parameters<typeof nextAttempt>[0]>): number | n
     random: () => 0.5,
     ...failed,
   });
-  return next && next.getTime() - NOW.getTime();
 }
 
-describe('nextAttempt', () => {
+describe('delayOfNextAttempt', () => {
   it('uses each gap once: n gaps make n + 1 attempts', () => {
     expect([1, 2, 3, 4, 5].map((attempt) => delayMs({ attempt }))).toEqual([5000, 300_000, 7_200_000, null, null]);
     expect(delayMs({ schedule: [] })).toBeNull();

@@ -18,14 +18,14 @@ const JITTER = 0.2;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * The time of the next attempt: after the next gap of the schedule, with jitter, or when the receiver asked for it,
- * whichever is later. Null when no attempts are left.
+ * Milliseconds until the next attempt: the next gap of the schedule, with jitter, or what the receiver asked for,
+ * whichever is longer. Null when no attempts are left. A delay, because only Postgres tells the time.
  */
-export function nextAttempt(failed: FailedAttempt): Date | null {
+export function delayOfNextAttempt(failed: FailedAttempt): number | null {
   const { attempt, schedule, now, retryAfter, random = Math.random } = failed;
   const gapSeconds = schedule[attempt - 1];
   if (gapSeconds === undefined) return null;
   const gapMs = gapSeconds * 1000 * (1 - JITTER + 2 * JITTER * random());
   const askedMs = Math.min(parseRetryAfter(retryAfter, now) ?? 0, MAX_RETRY_AFTER_MS);
-  return new Date(now.getTime() + Math.max(gapMs, askedMs));
+  return Math.round(Math.max(gapMs, askedMs));
 }

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import type { Env } from '../../../platform/config/env.js';
+import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import type { SecretsService } from '../../../platform/secrets/secrets.service.js';
 import type { ClaimedDelivery } from './deliveries.queries.js';
 import type { DeliveriesService } from './deliveries.service.js';
@@ -41,6 +43,7 @@ describe('SendLoopsService (D29)', () => {
     id: `delivery-${++made}`,
     leaseToken: 'lease',
     webhookId,
+    accountId: `account of ${webhookId}`,
     url: 'https://example.com',
     encryptedSecret: 'encrypted',
     eventId: 'event',
@@ -81,6 +84,8 @@ describe('SendLoopsService (D29)', () => {
       service as DeliveriesService,
       sender as WebhookSenderService,
       secrets as SecretsService,
+      { webhookConnections: 100, webhookConnectionsPerHost: 100 } as Env,
+      { registry: { registerMetric: () => undefined } } as unknown as MetricsMiddleware,
     );
   });
 

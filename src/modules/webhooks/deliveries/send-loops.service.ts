@@ -1,15 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { Env } from '../../../platform/config/env.js';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
+import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
+import { ConcurrencyLimit } from '../../../platform/queue/concurrency-limit.js';
 import { SecretsService } from '../../../platform/secrets/secrets.service.js';
 import { signDelivery } from '../sending/signature.js';
-import { type DeliveryOutcome, WebhookSenderService } from '../sending/webhook-sender.service.js';
+import { type DeliveryOutcome, isSuccess, WebhookSenderService } from '../sending/webhook-sender.service.js';
 import type { ClaimedDelivery } from './deliveries.queries.js';
 import { DeliveriesService } from './deliveries.service.js';
+import { DeliverySlots } from './delivery-slots.js';
 import { WebhookSendLoop } from './webhook-send-loop.js';
 
-/** Webhooks served at the same time; bounds the sockets of the process. */
-const MAX_SEND_LOOPS = 250;
+/** Webhooks served at the same time. Most of so many would wait for a slot, which bounds the sockets of the process. */
+const MAX_SEND_LOOPS = 10_000;
+/** Claims at the same time: less than half of the connections to Postgres. */
+const MAX_CLAIMS = 8;
 /** An outcome is kept this long while Postgres is unavailable: the lease minus the longest attempt. */
 const RECORD_MS = 10_000;
 /** On shutdown deliveries in progress have this long to finish. */
@@ -31,13 +38,23 @@ export class SendLoopsService implements OnModuleDestroy {
   private readonly logger = new Logger(SendLoopsService.name);
   private readonly loops = new Map<string, { loop: WebhookSendLoop; ended: Promise<void> }>();
   private readonly stopping = new AbortController();
+  private readonly slots: DeliverySlots;
+  private readonly claims = new ConcurrencyLimit(MAX_CLAIMS);
   private accepting = true;
 
   constructor(
     private readonly deliveries: DeliveriesService,
     private readonly sender: WebhookSenderService,
     private readonly secrets: SecretsService,
-  ) {}
+    env: Env,
+    metrics: MetricsMiddleware,
+  ) {
+    this.slots = new DeliverySlots({
+      connections: env.webhookConnections,
+      connectionsPerHost: env.webhookConnectionsPerHost,
+    });
+    for (const gauge of gaugesOf(this.slots)) metrics.registry.registerMetric(gauge);
+  }
 
   /** Starts or signals the webhook's loop. Above the limit it does nothing, and the reconciler enqueues again. */
   wake(webhookId: string): void {
@@ -57,11 +74,12 @@ export class SendLoopsService implements OnModuleDestroy {
   }
 
   private start(webhookId: string): void {
-    const loop = new WebhookSendLoop({
-      claim: (count) => this.deliveries.claim(webhookId, count),
-      deliver: (delivery) => this.deliver(delivery),
-      release: (delivery) => this.save(delivery, () => this.deliveries.release(delivery)),
-    });
+    const callbacks = {
+      claim: (count: number) => this.claims.run(() => this.deliveries.claim(webhookId, count)),
+      deliver: (delivery: ClaimedDelivery) => this.deliver(delivery),
+      release: (delivery: ClaimedDelivery) => this.save(delivery, () => this.deliveries.release(delivery)),
+    };
+    const loop = new WebhookSendLoop(callbacks, this.slots);
     const ended = loop
       .run()
       .catch((error: unknown) => this.logger.warn({ err: error, webhook_id: webhookId }, 'webhook send loop crashed'))
@@ -69,13 +87,15 @@ export class SendLoopsService implements OnModuleDestroy {
     this.loops.set(webhookId, { loop, ended });
   }
 
-  private async deliver(delivery: ClaimedDelivery): Promise<void> {
+  /** @returns whether the receiver accepted it. */
+  private async deliver(delivery: ClaimedDelivery): Promise<boolean> {
     const secret = this.decryptSecret(delivery);
     const outcome = secret === null ? UNREADABLE_SECRET : await this.send(delivery, secret);
     const wasCancelled = this.stopping.signal.aborted && outcome.status === null;
     await this.save(delivery, () =>
       wasCancelled ? this.deliveries.release(delivery) : this.deliveries.record(delivery, outcome),
     );
+    return outcome.status !== null && isSuccess(outcome.status);
   }
 
   private async save({ id }: ClaimedDelivery, write: () => Promise<void>): Promise<void> {
@@ -107,4 +127,25 @@ export class SendLoopsService implements OnModuleDestroy {
     };
     return await this.sender.send({ url, headers, body, signal: this.stopping.signal });
   }
+}
+
+function gaugesOf(slots: DeliverySlots): Gauge[] {
+  return [
+    new Gauge({
+      name: 'webhook_connections',
+      help: 'Deliveries that this process is sending.',
+      registers: [],
+      collect() {
+        this.set(slots.used);
+      },
+    }),
+    new Gauge({
+      name: 'webhooks_waiting',
+      help: 'Webhooks with due deliveries that wait for a free connection (D34).',
+      registers: [],
+      collect() {
+        this.set(slots.waiting);
+      },
+    }),
+  ];
 }

@@ -15,12 +15,13 @@ export async function nextEventSequence(tx: Tx, accountId: string): Promise<stri
 }
 
 /** Deletes events past their retention that have no pending delivery. SQL because TypeORM's DELETE has no LIMIT. */
-export async function deleteEventsOlderThan(database: DatabaseService, days: number): Promise<void> {
-  await database.query(
+export async function deleteEventsOlderThan(database: DatabaseService, days: number, count: number): Promise<number> {
+  const rows = await database.query(
     `DELETE FROM events WHERE id IN (
        SELECT e.id FROM events e WHERE e.created_at < now() - make_interval(days => $1)
          AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event_id = e.id AND d.status = 'pending')
-       LIMIT 10000)`,
-    [days],
+       LIMIT $2) RETURNING 1`,
+    [days, count],
   );
+  return rows.length;
 }

@@ -2,10 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
+import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { EVENT_KINDS } from './event-kinds.js';
 import { WebhookEvent } from './webhook-event.entity.js';
 import { deleteEventsOlderThan, nextEventSequence } from './webhook-events.queries.js';
+
+/** Events deleted by one statement, with up to 50 deliveries each. */
+const BATCH = 200;
 
 export interface NewWebhookEvent {
   accountId: string;
@@ -46,6 +50,7 @@ export class WebhookEventsService {
 
   /** Deletes events past EVENT_RETENTION_DAYS, with their deliveries. */
   async deleteOld(): Promise<void> {
-    await deleteEventsOlderThan(this.database, this.env.eventRetentionDays);
+    const { database, env } = this;
+    await repeatWhileFull(BATCH, () => deleteEventsOlderThan(database, env.eventRetentionDays, BATCH));
   }
 }

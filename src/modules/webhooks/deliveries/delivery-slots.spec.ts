@@ -1,0 +1,67 @@
+import { DeliverySlots, type Slot } from './delivery-slots.js';
+
+const to = (accountId: string, host = accountId, isFailing = false) => ({ accountId, host, isFailing });
+const passed = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
+
+function takeAll(slots: DeliverySlots, destination: ReturnType<typeof to>, count = Infinity): Slot[] {
+  const taken: Slot[] = [];
+  for (let slot = slots.take(destination); slot; slot = taken.length < count ? slots.take(destination) : null)
+    taken.push(slot);
+  return taken;
+}
+
+describe('DeliverySlots (D34)', () => {
+  it('leaves connections for the next account, in all and to one host, whatever 20 others take', () => {
+    const slots = new DeliverySlots({ connections: 2000, connectionsPerHost: 256 });
+    expect(takeAll(slots, to('a0', 'one.example'))).toHaveLength(29);
+    for (let i = 1; i < 20; i++) takeAll(slots, to(`a${i}`, 'one.example'));
+    expect(slots.take(to('b', 'one.example'))).not.toBeNull();
+    for (let i = 0; i < 20; i++) for (let j = 0; j < 20; j++) takeAll(slots, to(`a${i}`, `${i}-${j}.example`));
+    expect(slots.used).toBeLessThan(1500);
+    expect(slots.take(to('c'))).not.toBeNull();
+  });
+
+  it('limits the connections to a host across accounts', () => {
+    const slots = new DeliverySlots({ connections: 1000, connectionsPerHost: 10 });
+    let taken = 0;
+    for (let i = 0; i < 50; i++) taken += takeAll(slots, to(`a${i}`, 'one.example')).length;
+    expect(taken).toBe(10);
+    expect(slots.take(to('b', 'two.example'))).not.toBeNull();
+  });
+
+  it('keeps three quarters for webhooks that do not fail, in all and for each host', () => {
+    const slots = new DeliverySlots({ connections: 100, connectionsPerHost: 20 });
+    let taken = 0;
+    for (let i = 0; i < 100; i++) taken += takeAll(slots, to(`a${i}`, 'one.example', true)).length;
+    expect(taken).toBe(5);
+    for (let i = 0; i < 100; i++) taken += takeAll(slots, to(`a${i}`, `b${i}.example`, true)).length;
+    expect(taken).toBe(25);
+    expect(slots.take(to('c', 'one.example'))).not.toBeNull();
+  });
+
+  it('gives a freed slot to the waiting account that has the fewest', async () => {
+    const slots = new DeliverySlots({ connections: 4, connectionsPerHost: 4 });
+    const first = slots.take(to('a'));
+    for (const account of ['b', 'c', 'e']) slots.take(to(account));
+    const granted: string[] = [];
+    const { signal } = new AbortController();
+    for (const account of ['b', 'd']) void slots.wait(to(account), signal).then(() => granted.push(account));
+    expect(slots.waiting).toBe(2);
+    first?.release();
+    first?.release();
+    await passed();
+    expect(granted).toEqual(['d']);
+    expect(slots.used).toBe(4);
+  });
+
+  it('forgets a wait that is cancelled', async () => {
+    const slots = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
+    const slot = slots.take(to('a'));
+    const stop = new AbortController();
+    const wait = slots.wait(to('b'), stop.signal);
+    stop.abort();
+    expect(await wait).toBeNull();
+    slot?.release();
+    expect([slots.waiting, slots.used]).toEqual([0, 0]);
+  });
+});
