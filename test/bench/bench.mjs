@@ -20,8 +20,17 @@ const FULL = {
   uploads: 400,
   deliveries: 10_000,
   longSeconds: 600,
+  hangingSeconds: 600,
 };
-const QUICK = { pairs: 3, seconds: 2, recordings: 100_000, uploads: 100, deliveries: 2000, longSeconds: 120 };
+const QUICK = {
+  pairs: 3,
+  seconds: 2,
+  recordings: 100_000,
+  uploads: 100,
+  deliveries: 2000,
+  longSeconds: 120,
+  hangingSeconds: 60,
+};
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, recordings: { type: 'string' } },

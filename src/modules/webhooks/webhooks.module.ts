@@ -5,6 +5,7 @@ import { DeliveriesProcessor } from './deliveries/deliveries.processor.js';
 import { DeliveriesReconciler } from './deliveries/deliveries.reconciler.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
+import { DueDeliveriesReconciler } from './deliveries/due-deliveries.reconciler.js';
 import { RemovedWebhook } from './deliveries/removed-webhook.entity.js';
 import { SendLoopsService } from './deliveries/send-loops.service.js';
 import { Delivery } from './deliveries/delivery.entity.js';
@@ -31,6 +32,6 @@ export class WebhooksModule {}
 /** What only a process with the role `deliverer` runs. */
 @Module({
   imports: [WebhooksModule],
-  providers: [WebhookSenderService, SendLoopsService, DeliveriesProcessor],
+  providers: [WebhookSenderService, SendLoopsService, DeliveriesProcessor, DueDeliveriesReconciler],
 })
 export class DeliveryWorkerModule {}

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../lib/load.mjs';
+import { receiveEvents } from '../lib/receivers.mjs';
 import { bareEngine, SHORT_RECORDING, upload, warmUp } from '../lib/transcriptions.mjs';
 
 const POLL_MS = 2;
@@ -39,23 +38,4 @@ export async function measureLatency(stage, { pairs }) {
     },
     { what: 'its event: ms until the first attempt', value: median(eventAfter), target: 50, atMost: true, figures: '' },
   ];
-}
-
-async function receiveEvents() {
-  const arrivals = new Map();
-  const server = createServer((request, response) => {
-    let text = '';
-    request.setEncoding('utf8').on('data', (chunk) => (text += chunk));
-    request.on('end', () => {
-      arrivals.set(JSON.parse(text).recording.id, Date.now());
-      response.end();
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const close = () => {
-    server.close();
-    server.closeAllConnections();
-  };
-  return { url: `http://127.0.0.1:${server.address().port}/`, arrivals, close };
 }

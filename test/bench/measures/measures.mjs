@@ -1,6 +1,7 @@
 import { measureDeliveries } from './deliveries.mjs';
 import { measureGet } from './get.mjs';
 import { measureGrowth, measureOneDay } from './growth.mjs';
+import { measureHangingWebhooks } from './hanging-webhooks.mjs';
 import { measureLatency } from './latency.mjs';
 import { measureList } from './list.mjs';
 import { measureLongRecording } from './long-recording.mjs';
@@ -20,5 +21,6 @@ export const MEASURES = {
   latency: measureLatency,
   'long recording': measureLongRecording,
   deliveries: measureDeliveries,
+  'hanging webhooks': measureHangingWebhooks,
   start: measureStart,
 };

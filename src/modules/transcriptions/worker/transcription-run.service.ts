@@ -60,7 +60,8 @@ export class TranscriptionRunService {
     const probedSeconds = lease.durationMs / 1000;
     const result = await this.store.withFile(
       lease.objectKey,
-      (file) => this.transcriber.transcribe({ accountId, file, format, sampleRate, channels, language, probedSeconds, signal }),
+      (file) =>
+        this.transcriber.transcribe({ accountId, file, format, sampleRate, channels, language, probedSeconds, signal }),
       signal,
     );
     return {

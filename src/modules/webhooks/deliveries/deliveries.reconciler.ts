@@ -4,7 +4,6 @@ import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { WebhookEventsService } from '../events/webhook-events.service.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
-import { SendLoopsService } from './send-loops.service.js';
 import { DeliveriesService } from './deliveries.service.js';
 
 /** Enqueues webhooks with due deliveries again, and deletes events past their retention. */
@@ -14,7 +13,6 @@ export class DeliveriesReconciler implements OnModuleInit {
     private readonly reconciler: ReconcilerService,
     private readonly deliveries: DeliveriesService,
     private readonly events: WebhookEventsService,
-    private readonly loops: SendLoopsService,
     @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
   ) {}
 
@@ -27,9 +25,8 @@ export class DeliveriesReconciler implements OnModuleInit {
 
   private async enqueueDue(): Promise<void> {
     for (const webhookId of await this.deliveries.webhooksWithDue()) {
-      const enqueued = await this.jobs.enqueue({ webhookId }, { deduplicationKey: 'due' });
-      // Without Redis this process sends them itself.
-      if (!enqueued) this.loops.wake(webhookId);
+      // Without Redis, DueDeliveriesReconciler finds them.
+      if (!(await this.jobs.enqueue({ webhookId }, { deduplicationKey: 'due' }))) return;
     }
   }
 }

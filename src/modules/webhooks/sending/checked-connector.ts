@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { DeliveryAttemptError } from './delivery-attempt.js';
 import { type AllowedNetworks, loopbackAddresses, mayConnect } from './address-rules.js';
@@ -12,6 +12,8 @@ export interface CheckedConnectorOptions {
 }
 
 const FORBIDDEN = 'the host leads to a private or special address';
+/** Of one name (D34). */
+const MAX_ADDRESSES = 8;
 /** Node's default of 250 ms is too short for an address on another continent. */
 const NEXT_ADDRESS_AFTER_MS = 1000;
 
@@ -38,6 +40,14 @@ export function checkedConnector({ allowed, resolve, signal }: CheckedConnectorO
   };
 }
 
+/** The first addresses of both families in turn, so that a name with many cannot keep a connection busy. */
+export function triedAddresses(ips: readonly string[]): string[] {
+  const [v4, v6] = [ips.filter(isIPv4), ips.filter(isIPv6)];
+  const count = Math.max(v4.length, v6.length);
+  const inTurn = Array.from({ length: count }, (_, i) => [v4[i] ?? [], v6[i] ?? []].flat());
+  return inTurn.flat().slice(0, MAX_ADDRESSES);
+}
+
 /** Returns a list, as Node expects with `autoSelectFamily`. */
 function checkedLookup(allowed: AllowedNetworks, resolve: CheckedConnectorOptions['resolve']): LookupFunction {
   const addressesOf = async (name: string): Promise<LookupAddress[]> => {
@@ -46,7 +56,7 @@ function checkedLookup(allowed: AllowedNetworks, resolve: CheckedConnectorOption
     if (ips.length === 0) throw new DeliveryAttemptError('the host name could not be resolved');
     // One forbidden address refuses all: mixed answers are typical of DNS rebinding.
     if (!ips.every((ip) => mayConnect(ip, allowed))) throw new DeliveryAttemptError(FORBIDDEN);
-    return ips.map((address) => ({ address, family: isIP(address) }));
+    return triedAddresses(ips).map((address) => ({ address, family: isIP(address) }));
   };
   return (name, _options, callback) => {
     addressesOf(name).then(

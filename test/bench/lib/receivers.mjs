@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+
+/** Answers at once. `arrivals` holds the time at which the first event of each recording came. */
+export async function receiveEvents() {
+  const arrivals = new Map();
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+    request.on('end', () => {
+      const { id } = JSON.parse(text).recording;
+      if (!arrivals.has(id)) arrivals.set(id, Date.now());
+      response.end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${server.address().port}/`, arrivals, close };
+}
+
+/** Takes connections and never answers. */
+export async function hang() {
+  const sockets = new Set();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+    socket.resume();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { url: `http://127.0.0.1:${server.address().port}/`, connections: () => sockets.size, close };
+}
