@@ -1,0 +1,81 @@
+import { Module } from '@nestjs/common';
+import type { Extension } from '../../src/extension.js';
+import { SENDER_OPTIONS } from '../../src/modules/webhooks/sending/webhook-sender.service.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { startService, useService } from '../../src/testing/test-service.js';
+import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
+import { HostileReceiver } from '../support/servers/hostile-receiver.js';
+import { TcpProxy } from '../support/servers/tcp-proxy.js';
+import { reportMeasurement } from '../support/service/measurements.js';
+import { failRecordings } from '../support/state/recording-events.js';
+
+const ACCOUNTS = 8;
+const WEBHOOKS = 50;
+const HOST_LIMIT = 128;
+const EVENTS = ['recording.failed'];
+
+@Module({
+  providers: [{ provide: SENDER_OPTIONS, useValue: { headersMs: 6000 } }],
+  exports: [SENDER_OPTIONS],
+})
+class ShortTimeoutSenderModule {}
+
+const shortTimeouts: Extension = { module: { module: ShortTimeoutSenderModule, global: true } };
+const service = useService(
+  { WEBHOOK_CONNECTIONS_PER_HOST: `${HOST_LIMIT}`, WEBHOOK_RETRY_SCHEDULE: '1,1,1,1,1,1,1,1,1' },
+  { extensions: [shortTimeouts] },
+);
+
+const hook = (client: ApiClient, url: string) => client.post('/v1/webhooks', { url, events: EVENTS }).expect(201);
+
+describe('D34: endpoints that hang', () => {
+  it('delay no webhook of another account, and their host has its own limit', async () => {
+    let most = 0;
+    const hanging = await HostileReceiver.listen(() => {
+      most = Math.max(most, hanging.openConnections);
+    });
+    const receiver = await WebhookReceiver.listen();
+    const healthy = await service.account();
+    await hook(healthy, receiver.url());
+    const attackers = await Promise.all(Array.from({ length: ACCOUNTS }, () => service.account()));
+    await Promise.all(
+      attackers.map(async (client) => {
+        for (let i = 0; i < WEBHOOKS; i++) await hook(client, `http://127.0.0.1:${hanging.port}/${i}`);
+      }),
+    );
+    await Promise.all(attackers.map(({ accountId }) => failRecordings(service, accountId, 5)));
+    await eventually(() => most > 20);
+
+    const waits: number[] = [];
+    const endsAt = Date.now() + 12_000;
+    while (Date.now() < endsAt) {
+      const [id] = await failRecordings(service, healthy.accountId, 1);
+      const emitted = Date.now();
+      const arrived = (await receiver.waitFor(({ length }) => length > waits.length, 20_000)).at(-1);
+      expect(arrived?.body.toString()).toContain(id);
+      waits.push((arrived?.at.getTime() ?? Infinity) - emitted);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    reportMeasurement(
+      `D34: beside ${ACCOUNTS * WEBHOOKS} webhooks that hang the longest of ${waits.length} waits was ` +
+        `${Math.max(...waits)} ms; at most ${most} connections to their host`,
+    );
+    expect(Math.max(...waits)).toBeLessThan(1000);
+    expect(most).toBeLessThanOrEqual(HOST_LIMIT);
+    await Promise.all([hanging.close(), receiver.close()]);
+  }, 120_000);
+
+  it('deliveries go on without Redis', async () => {
+    const proxy = await TcpProxy.to(service.environment.variables.REDIS_URL as string);
+    const worker = await startService(service.environment, { REDIS_URL: proxy.url });
+    await service.close();
+    await proxy.cut();
+    const receiver = await WebhookReceiver.listen();
+    const client = await worker.account();
+    await hook(client, receiver.url());
+    await failRecordings(worker, client.accountId, 1);
+    await receiver.waitFor(({ length }) => length === 1, 15_000);
+    await Promise.all([worker.close(), receiver.close(), proxy.close()]);
+  });
+});
