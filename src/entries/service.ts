@@ -84,6 +84,7 @@ export {
   type ChunkTranscript,
   type EngineDefinition,
   EngineError,
+  EngineUnavailableError,
   type TranscribeOptions,
   type TranscriptionEngine,
   type TranscriptWord,

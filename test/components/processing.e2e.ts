@@ -6,7 +6,12 @@ import {
   type Outcome,
   RecordingLeasesService,
 } from '../../src/modules/recordings/leases/recording-leases.service.js';
-import { AudioRejectedError, EngineError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
+import {
+  AudioRejectedError,
+  EngineError,
+  EngineUnavailableError,
+} from '../../src/modules/transcriptions/engines/transcription-engine.js';
+import { Outage } from '../../src/modules/transcriptions/worker/outage.js';
 import { TranscriptionWorkerService } from '../../src/modules/transcriptions/worker/transcription-worker.service.js';
 import type { TranscriberService } from '../../src/modules/transcriptions/worker/transcriber.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../../src/modules/transcriptions/transcriptions.queue.js';
@@ -250,8 +255,13 @@ describe('the table itself refuses invalid changes', () => {
 
 describe('an attempt that fails', () => {
   /** The run of a worker whose transcriber does as it is told. */
-  function runWith(transcribe: () => Promise<never>): TranscriptionRunService {
-    const transcriber = { transcribe, engine: { name: 'fake', model: 'fake' } } as unknown as TranscriberService;
+  function runWith(transcribe: () => Promise<never>, problem: string | null = null): TranscriptionRunService {
+    const transcriber = {
+      transcribe,
+      engine: { name: 'fake', model: 'fake' },
+      outage: new Outage(),
+      problem: () => Promise.resolve(problem),
+    } as unknown as TranscriberService;
     const { app } = api;
     return new TranscriptionRunService(
       processing,
@@ -262,7 +272,7 @@ describe('an attempt that fails', () => {
     );
   }
 
-  const throwing = (error: Error) => runWith(() => Promise.reject(error));
+  const throwing = (error: Error, problem: string | null = null) => runWith(() => Promise.reject(error), problem);
   const going = new AbortController().signal;
 
   it('by a crash is repeated after 2, 4, 8 and 16 s; the 5th crash fails the recording, with one event', async () => {
@@ -286,12 +296,9 @@ describe('an attempt that fails', () => {
     expect(await count('events', id)).toBe(1);
   });
 
-  it.each([
-    ['an engine that is out of reach', new EngineError('no answer', false)],
-    ['a store that is out of reach', new StorageUnavailableError('no disk')],
-  ])('by %s is not the recording’s fault: repeated, up to 20 attempts', async (_, error) => {
+  it('by an engine whose answer clears the audio is repeated, up to 20 attempts', async () => {
     const id = await uploaded();
-    const run = throwing(error);
+    const run = throwing(new EngineError('no transcript', false));
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       await run.perform(await claimed(id), going);
       expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt, faults: 0 });
@@ -302,6 +309,24 @@ describe('an attempt that fails', () => {
     await processing.failExhausted();
     expect(await rowOf(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/20 attempts/) });
     expect(await count('events', id)).toBe(1);
+  });
+
+  it.each([
+    ['a store that is out of reach', new StorageUnavailableError('no disk'), null],
+    ['an engine that refuses all work', new EngineUnavailableError('the quota is used up'), null],
+    ['an engine that does not work by its own account', new EngineError('no answer', false), 'it is down'],
+  ])('by %s never counts, however often it is repeated', async (_, error, problem) => {
+    const id = await uploaded();
+    const run = throwing(error, problem);
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS + 5; attempt++) {
+      await run.perform(await claimed(id), going);
+      const row = await rowOf(id);
+      expect(row).toMatchObject({ status: 'processing', attempt: 0, faults: 0, leaseToken: null });
+      expect(row.lease).toBeLessThanOrEqual(5);
+      await expire(id);
+      await processing.failExhausted();
+    }
+    expect(await rowOf(id)).toMatchObject({ status: 'processing' });
   });
 
   it('by audio that is refused fails the recording at once, with the reason', async () => {

@@ -3,8 +3,11 @@ import { isNativeError } from 'node:util/types';
 
 /** Errors of the socket to Postgres. */
 const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
-/** SQLSTATE 08 connection exception, 53 insufficient resources, 57P shutdown or crash, 25006 read-only after a fail-over. */
-const SQLSTATES = /^(08...|53...|57P0.|25006)$/;
+/**
+ * SQLSTATE 08 connection exception, 53 insufficient resources, 57P shutdown or crash, 57014 statement_timeout, 55P03
+ * lock_timeout, 25P03 idle_in_transaction_session_timeout, 25006 read-only after a fail-over.
+ */
+const SQLSTATES = /^(08...|53...|57P0.|57014|55P03|25P03|25006)$/;
 /** Messages of `pg` that come without a code. */
 const MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|client was closed|driver not connected|connection is not established/i;

@@ -82,7 +82,7 @@ export class AudioRejectedError extends Error {
 
 /** The engine or the decoder crashed, hung or could not be reached. A retry may succeed. */
 export class EngineError extends Error {
-  override readonly name = 'EngineError';
+  override readonly name: string = 'EngineError';
 
   constructor(
     message: string,
@@ -91,5 +91,18 @@ export class EngineError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
+  }
+}
+
+/**
+ * The engine does no work for anybody now: it cannot be reached, or refuses the key, the quota, the model or the number
+ * of requests. Recordings wait for it, however long that takes, and no attempt is counted.
+ */
+export class EngineUnavailableError extends EngineError {
+  override readonly name = 'EngineUnavailableError';
+
+  /** @param message for an operator: what is wrong and how to fix it. */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, false, options);
   }
 }

@@ -8,11 +8,16 @@ import { type AudioSource, decode, decoderProblem } from '../decoding/decoder.js
 import { BYTES_PER_SECOND } from '../decoding/pcm.js';
 import {
   AudioRejectedError,
+  EngineUnavailableError,
   TRANSCRIPTION_ENGINE,
   type AudioChunk,
+  type ChunkTranscript,
+  type TranscribeOptions,
   type TranscriptionEngine,
   type TranscriptWord,
 } from '../engines/transcription-engine.js';
+import { Outage } from './outage.js';
+import { storable } from './storable-transcript.js';
 
 /** Longer chunks would make other accounts wait longer for their turn, and take more memory. */
 const MAX_CHUNK_SECONDS = 120;
@@ -47,6 +52,8 @@ export interface TranscriptionResult {
 export class TranscriberService implements OnApplicationShutdown {
   /** Recordings that may be transcribed at the same time within TRANSCRIPTION_MEMORY_MB. */
   readonly maxRecordings: number;
+  /** Of the engine. */
+  readonly outage = new Outage();
   private readonly queue: FairQueue;
   private readonly maxChunkSeconds: number;
 
@@ -73,7 +80,7 @@ export class TranscriberService implements OnApplicationShutdown {
     const cutter = new ChunkCutter(this.maxChunkSeconds);
     const transcripts = await transcribeChunks({
       chunks: (stop) => this.cut(audio, cutter, stop),
-      transcribe: (chunk, stop) => this.engine.transcribe(chunk, { language, signal: stop }),
+      transcribe: (chunk, stop) => this.recognise(chunk, { language, signal: stop }),
       queue: this.queue,
       accountId,
       signal,
@@ -88,13 +95,29 @@ export class TranscriberService implements OnApplicationShutdown {
     };
   }
 
-  /** Null when audio can be transcribed; otherwise what is missing and how to fix it, for an operator. */
+  /** Null when a recording may be claimed; otherwise what is missing and how to fix it, for an operator. */
   async problem(): Promise<string | null> {
-    return (await decoderProblem(this.env.sandbox)) ?? (await this.engine.problem());
+    return (await decoderProblem(this.env.sandbox)) ?? this.outage.waitsFor ?? (await this.engine.problem());
+  }
+
+  /** The same, until a chunk was transcribed again. For the readiness check. */
+  async readinessProblem(): Promise<string | null> {
+    return this.outage.problem ?? (await this.problem());
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.engine.close();
+  }
+
+  private async recognise(chunk: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript> {
+    try {
+      const transcript = await this.engine.transcribe(chunk, options);
+      this.outage.end();
+      return storable(transcript);
+    } catch (error) {
+      if (error instanceof EngineUnavailableError) this.outage.fail(error.message);
+      throw error;
+    }
   }
 
   private refuseUnsupported(language: string | null): void {

@@ -6,8 +6,9 @@ import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
 import { type Lease, type Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
+import { AudioRejectedError, EngineError, EngineUnavailableError } from '../engines/transcription-engine.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
+import { Outage } from './outage.js';
 import { TranscriberService } from './transcriber.service.js';
 
 /** After this many crashes of the engine or decoder, the recording itself counts as the cause. */
@@ -31,6 +32,8 @@ class LeaseLostError extends Error {
 @Injectable()
 export class TranscriptionRunService {
   private readonly logger = new Logger(TranscriptionRunService.name);
+  private readonly storageOutage = new Outage();
+  private readonly doubtful = new Set<Lease>();
 
   constructor(
     private readonly leases: RecordingLeasesService,
@@ -39,6 +42,14 @@ export class TranscriptionRunService {
     @InjectQueue(TRANSCRIPTION_QUEUE) private readonly jobs: JobQueue<TranscriptionJob>,
     private readonly env: Env,
   ) {}
+
+  /**
+   * Whether a lease may have expired because Postgres does not answer. A worker that claims then would take its own
+   * recording away from itself.
+   */
+  get hasDoubtfulLease(): boolean {
+    return this.doubtful.size > 0;
+  }
 
   /** @param stopping aborted with {@link WorkerStoppingError}. Throws only when the database cannot be reached. */
   async perform(lease: Lease, stopping: AbortSignal): Promise<void> {
@@ -51,6 +62,7 @@ export class TranscriptionRunService {
       await this.handleFailure(lease, signal.aborted ? signal.reason : error);
     } finally {
       clearInterval(renewal);
+      this.doubtful.delete(lease);
     }
   }
 
@@ -60,8 +72,19 @@ export class TranscriptionRunService {
     const probedSeconds = lease.durationMs / 1000;
     const result = await this.store.withFile(
       lease.objectKey,
-      (file) =>
-        this.transcriber.transcribe({ accountId, file, format, sampleRate, channels, language, probedSeconds, signal }),
+      (file) => {
+        this.storageOutage.end();
+        return this.transcriber.transcribe({
+          accountId,
+          file,
+          format,
+          sampleRate,
+          channels,
+          language,
+          probedSeconds,
+          signal,
+        });
+      },
       signal,
     );
     return {
@@ -96,12 +119,23 @@ export class TranscriptionRunService {
     }
     const context = { err: error, recording_id: lease.id, attempt: lease.attempt };
     this.logger.warn(context, 'transcription attempt failed');
-    const audioCleared =
-      error instanceof StorageUnavailableError || (error instanceof EngineError && !error.audioSuspected);
+    const wait = await this.outageAfter(error);
+    // The attempt does not count, so that no outage, however long, fails a recording.
+    if (wait !== null) return await this.leases.release(lease, wait, 0, 0);
+    const audioCleared = error instanceof EngineError && !error.audioSuspected;
     if (!audioCleared && lease.faults + 1 >= MAX_CRASHES) {
       return this.fail(lease, `The engine crashed ${MAX_CRASHES} times on this recording.`);
     }
     await this.retryLater(lease, audioCleared ? 0 : 1);
+  }
+
+  /** Seconds to wait when the cause is something that all recordings need; null when it may be this recording. */
+  private async outageAfter(error: unknown): Promise<number | null> {
+    if (error instanceof StorageUnavailableError) return this.storageOutage.fail(error.message);
+    if (!(error instanceof EngineError) || error.audioSuspected) return null;
+    const { outage } = this.transcriber;
+    if (error instanceof EngineUnavailableError) return outage.fail(error.message);
+    return (await this.transcriber.problem()) === null ? null : outage.fail(error.message);
   }
 
   private async fail(lease: Lease, reason: string): Promise<void> {
@@ -113,15 +147,20 @@ export class TranscriptionRunService {
     await this.leases.release(lease, seconds, 1, faults);
   }
 
-  /** Ends the work when the lease is lost, or must have expired while the database could not be reached. */
+  /**
+   * Ends the work when the lease is lost. While Postgres does not answer the work goes on: as long as nobody else has
+   * claimed the recording, the same token renews a lease that has expired, and finishes the recording.
+   */
   private keepRenewing(lease: Lease, lost: AbortController): NodeJS.Timeout {
     const leaseMs = this.env.leaseSeconds * 1000;
     let heldUntil = Date.now() + leaseMs;
     const renew = async (): Promise<void> => {
       const renewedAt = Date.now();
       const held = await this.leases.renew(lease).catch(() => null);
+      if (held === false) lost.abort(new LeaseLostError());
       if (held) heldUntil = renewedAt + leaseMs;
-      if (held === false || Date.now() > heldUntil) lost.abort(new LeaseLostError());
+      if (held !== null) this.doubtful.delete(lease);
+      else if (Date.now() + leaseMs / RENEWALS_PER_LEASE > heldUntil) this.doubtful.add(lease);
     };
     return setInterval(() => void renew(), leaseMs / RENEWALS_PER_LEASE);
   }

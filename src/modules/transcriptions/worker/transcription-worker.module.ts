@@ -31,7 +31,7 @@ export class TranscriptionWorkerModule {
 
   /** A worker without a working engine is not ready; its readiness check says what to install. */
   constructor(health: HealthService, transcriber: TranscriberService, metrics: MetricsMiddleware) {
-    health.require('engine', () => transcriber.problem());
+    health.require('engine', () => transcriber.readinessProblem());
     metrics.registry.registerMetric(sandboxGauge());
   }
 }

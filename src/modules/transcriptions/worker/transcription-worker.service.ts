@@ -95,8 +95,8 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     try {
       while (this.searchAgain && this.canStart) {
         this.searchAgain = false;
-        // A claim without a working engine would only use up the recording's attempts.
-        if ((await this.problem()) !== null) return;
+        // A claim without a working engine would only delay the recording.
+        if (this.runs.hasDoubtfulLease || (await this.problem()) !== null) return;
         const lease = await this.claim();
         if (!lease) continue;
         this.start(lease);

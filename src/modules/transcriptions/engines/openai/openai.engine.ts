@@ -8,6 +8,7 @@ import {
   type ChunkTranscript,
   type EngineDefinition,
   EngineError,
+  EngineUnavailableError,
   type TranscribeOptions,
   type TranscriptionEngine,
 } from '../transcription-engine.js';
@@ -172,7 +173,12 @@ export class OpenAiEngine implements TranscriptionEngine {
   }
 
   private unreachable(error: NoResponseError): EngineError {
-    return new EngineError(describeNoResponse(error, this.client.address), false, { cause: error });
+    const message = describeNoResponse(error, this.client.address);
+    // A server that is too slow, or sends too much, may be so for this audio only.
+    const aboutAudio = error.timedOut || error.code === 'RESPONSE_TOO_LONG';
+    return aboutAudio
+      ? new EngineError(message, false, { cause: error })
+      : new EngineUnavailableError(message, { cause: error });
   }
 
   private async findProblem(): Promise<string | null> {

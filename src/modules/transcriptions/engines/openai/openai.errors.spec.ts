@@ -1,4 +1,4 @@
-import { AudioRejectedError, EngineError } from '../transcription-engine.js';
+import { AudioRejectedError, EngineError, EngineUnavailableError } from '../transcription-engine.js';
 import type { OpenAiResponse } from './openai.client.js';
 import { isTooDetailed, isTransient, toEngineError } from './openai.errors.js';
 
@@ -34,10 +34,18 @@ describe('toEngineError', () => {
     [404, undefined],
   ])('%d about the model or address names the variables and does not suspect the audio', (status, json) => {
     const refusal = error(response(status, json));
-    expect(refusal).toBeInstanceOf(EngineError);
+    expect(refusal).toBeInstanceOf(EngineUnavailableError);
     expect(refusal).toMatchObject({ audioSuspected: false });
     expect(refusal.message).toContain('OPENAI_MODEL');
     expect(refusal.message).toContain(ADDRESS);
+  });
+
+  it.each([401, 402, 403, 404, 429, 502, 503, 504])('%d is about every recording, not about this one', (status) => {
+    expect(error(response(status))).toBeInstanceOf(EngineUnavailableError);
+  });
+
+  it.each([405, 409, 418, 500])('%d may be about this recording', (status) => {
+    expect(error(response(status))).not.toBeInstanceOf(EngineUnavailableError);
   });
 
   it.each([402, 403, 405, 409, 418, 429, 500, 503])('%d is an EngineError', (status) => {

@@ -1,4 +1,4 @@
-import { AudioRejectedError, EngineError } from '../transcription-engine.js';
+import { AudioRejectedError, EngineError, EngineUnavailableError } from '../transcription-engine.js';
 import type { NoResponseError, OpenAiResponse } from './openai.client.js';
 
 /** Maximum length of a server's message in an error of ours. */
@@ -15,6 +15,9 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'response not complete in time',
   RESPONSE_TOO_LONG: 'response too long',
 };
+
+/** Payment, permission, address, too many requests, and proxies without a server behind them. */
+const REFUSALS_OF_ALL = new Set([402, 403, 404, 429, 502, 503, 504]);
 
 const UNKNOWN_MODEL = /\b(?:invalid|unknown) model\b|\bmodel\b.*\b(?:not found|does not exist|invalid|unknown)\b/i;
 
@@ -55,14 +58,16 @@ export function toEngineError(
   const { code, param, message } = errorOf(response);
   const detail = message && `: ${redacted(message, apiKey)}`;
   const aboutModel = code === 'model_not_found' || param === 'model' || UNKNOWN_MODEL.test(message);
-  if (response.status === 401) return new EngineError(keyRefused(address, apiKey !== null), false);
+  if (response.status === 401) return new EngineUnavailableError(keyRefused(address, apiKey !== null));
   if (response.status === 413)
     return new AudioRejectedError('The transcription server refused the audio as too large.');
   if ([400, 415, 422].includes(response.status) && !aboutModel) {
     return new AudioRejectedError(`The transcription server refused the audio${detail}`);
   }
   const hint = aboutModel || response.status === 404 ? ' (check OPENAI_BASE_URL and OPENAI_MODEL)' : '';
-  return new EngineError(`The transcription server ${address} answered ${response.status}${hint}${detail}`, false);
+  const text = `The transcription server ${address} answered ${response.status}${hint}${detail}`;
+  const forAll = aboutModel || REFUSALS_OF_ALL.has(response.status);
+  return forAll ? new EngineUnavailableError(text) : new EngineError(text, false);
 }
 
 interface ServerError {
