@@ -1,5 +1,6 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Response } from 'supertest';
+import { selectDifferences } from '../../src/modules/recordings/usage-counters/counter-audit.queries.js';
 import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.queries.js';
 import { garbage, pipedWav, silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
@@ -125,6 +126,7 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
     async function keepReading(): Promise<void> {
       for (let round = 0; acting; round++) {
         expect(await disagreements()).toEqual([]);
+        expect(await selectDifferences(service.database, client.accountId)).toEqual([]);
         const status = ['', '&status=processing', '&status=failed', '&status=transcribed'][round % 4];
         const { body } = await client.get(`/v1/recordings?limit=100${status}`).expect(200);
         expect(body.total).toBe(body.page_size);
