@@ -10,6 +10,8 @@ export interface Principal {
   quotas: Quotas;
   /** `access_token` credentials hold no scope and can only upload (D15). */
   credential: 'api_key' | 'access_token';
+  /** The API key of the request, or the one that issued its access token; null for a token that names none. */
+  keyId: string | null;
   scopes: readonly Scope[];
   /** The end user named by an access token. */
   identity: string | null;

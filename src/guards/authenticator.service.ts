@@ -86,6 +86,7 @@ export class AuthenticatorService {
         limit,
         quotas,
         credential: apiKey ? 'api_key' : 'access_token',
+        keyId: apiKey?.id ?? null,
         scopes: apiKey?.scopes ?? [],
         identity: endUser?.identity ?? null,
       },

@@ -7,6 +7,7 @@ import { Quotas1764028800000 } from './0005-quotas.js';
 import { FairQueues1764201600000 } from './0007-fair-queues.js';
 import { RemovedWebhooks1764288000000 } from './0008-removed-webhooks.js';
 import { ObjectRemovalAttempts1764374400000 } from './0009-object-removal-attempts.js';
+import { CredentialLineage1764547200000 } from './0011-credential-lineage.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,
@@ -16,6 +17,7 @@ const CORE: Migration[] = [
   FairQueues1764201600000,
   RemovedWebhooks1764288000000,
   ObjectRemovalAttempts1764374400000,
+  CredentialLineage1764547200000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

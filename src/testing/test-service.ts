@@ -75,7 +75,9 @@ export class TestService {
 
   private async createKey(accountId: string, scopes: Scope[]): Promise<ApiClient> {
     const fields = { name: 'Test key', scopes };
-    const { key, secret } = await this.app.get(ApiKeysService).create(accountId, SCOPES, fields);
+    const { key, secret } = await this.app
+      .get(ApiKeysService)
+      .create(accountId, { keyId: null, scopes: SCOPES }, fields);
     return new ApiClient(this.url, accountId, { id: key.id, key: key.key, secret });
   }
 }

@@ -244,6 +244,27 @@ describe('the command line (D30)', () => {
     expectFailure(await runCli(environment, 'key:revoke', '--key', client.credentials.id, '--json'), /No such API key/);
   });
 
+  it('key:revoke --descendants takes the keys along that the key made, and lists them (D36)', async () => {
+    const client = await service.account();
+    const make = async (by: ApiClient) => {
+      const { body } = await by.post('/v1/account/api-keys', { name: 'A key' }).expect(201);
+      return new ApiClient(service.url, client.accountId, {
+        id: body.id,
+        key: body.api_key,
+        secret: body.api_secret,
+      });
+    };
+    const child = await make(client);
+    const grandchild = await make(child);
+    const shown = await json('key:revoke', '--key', child.credentials.id, '--descendants');
+
+    const { revoked_descendants: descendants, ...single } = shown;
+    expect(single).toStrictEqual({ ...SINGLE_API_KEY, id: child.credentials.id, status: 'revoked' });
+    expect(descendants).toEqual([grandchild.credentials.id]);
+    expectError(await grandchild.get('/v1/account'), 'AuthenticationError');
+    await client.get('/v1/account').expect(200);
+  });
+
   describe('help and usage errors need no database', () => {
     const ofAccounts = ['account:create', 'account:update', 'account:suspend', 'account:purge', 'account:list'];
     const ofCounters = ['counters:verify', 'counters:rebuild'];

@@ -1,5 +1,6 @@
 import { type DataSource, getMetadataArgsStorage } from 'typeorm';
 import { migrationsOf } from '../../src/migrations/migrations.js';
+import { AccessTokenVoid } from '../../src/modules/access-tokens/access-token-void.entity.js';
 import { Account } from '../../src/modules/account/account.entity.js';
 import { ApiKey } from '../../src/modules/api-keys/api-key.entity.js';
 import { Recording } from '../../src/modules/recordings/recording.entity.js';
@@ -21,6 +22,7 @@ import { migrate } from '../../src/platform/database/schema.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 
 const ENTITIES = [
+  AccessTokenVoid,
   Account,
   ApiKey,
   Delivery,

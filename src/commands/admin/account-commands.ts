@@ -1,11 +1,11 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { QUOTA_NAMES, type Quotas } from '../../access/quotas.js';
-import { SCOPES } from '../../access/scopes.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { presentAccount } from '../../modules/account/account.presenter.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../modules/account/plans.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
+import { OPERATOR } from './key-commands.js';
 import type { UsagePeriod } from '../../modules/recordings/usage-counters/usage.service.js';
 
 interface LimitOptions {
@@ -34,7 +34,7 @@ export async function createAccount(app: INestApplicationContext, options: Creat
   const { name, email, plan = 'free', rateLimit = null, burstLimit = null, allowDuplicateEmail } = options;
   refuseUnusedLimits(plan, options);
   const account = await accounts.create({ name, email, plan, rateLimit, burstLimit }, { allowDuplicateEmail });
-  const { key, secret } = await app.get(ApiKeysService).create(account.id, SCOPES, { name: 'First key' });
+  const { key, secret } = await app.get(ApiKeysService).create(account.id, OPERATOR, { name: 'First key' });
   return { account: await showAccount(app, account), key_id: key.id, api_key: key.key, api_secret: secret };
 }
 

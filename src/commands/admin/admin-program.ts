@@ -124,6 +124,7 @@ function addKeyCommands(program: Command, run: Run): void {
 
   command(program, 'key:revoke', 'revoke an API key')
     .requiredOption('--key <id>', 'id of the key', text(64))
+    .option('--descendants', 'also revoke the keys that it created, those that they created, and so on')
     .action(run(async () => (await import('./key-commands.js')).revokeKey));
 }
 

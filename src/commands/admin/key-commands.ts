@@ -3,7 +3,7 @@ import { type Scope, SCOPES } from '../../access/scopes.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
 import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/api-key.presenter.js';
-import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
+import { ApiKeysService, type KeyMaker } from '../../modules/api-keys/api-keys.service.js';
 
 interface CreateOptions {
   account: string;
@@ -12,11 +12,14 @@ interface CreateOptions {
   expiresAt?: string;
 }
 
+/** Keys of the operator's making have no maker among the keys, and any scope. */
+export const OPERATOR: KeyMaker = { keyId: null, scopes: SCOPES };
+
 const LIST_PAGE = 1000;
 
 export async function createKey(app: INestApplicationContext, options: CreateOptions): Promise<object> {
   const account = await app.get(AccountService).get(options.account);
-  const { key, secret } = await app.get(ApiKeysService).create(account.id, SCOPES, {
+  const { key, secret } = await app.get(ApiKeysService).create(account.id, OPERATOR, {
     name: options.name ?? 'Created by the operator',
     scopes: options.scopes,
     expires_at: options.expiresAt,
@@ -35,9 +38,17 @@ export async function listKeys(app: INestApplicationContext, options: { account:
   return { api_keys: keys.map(presentSingleApiKey) };
 }
 
-export async function revokeKey(app: INestApplicationContext, options: { key: string }): Promise<object> {
+interface RevokeOptions {
+  key: string;
+  descendants?: true;
+}
+
+/** With `descendants`, also lists the ids of the keys below it that were revoked. */
+export async function revokeKey(app: INestApplicationContext, options: RevokeOptions): Promise<object> {
   const keys = app.get(ApiKeysService);
   const accountId = await keys.ownerOf(options.key);
-  await keys.revoke(accountId, options.key);
-  return presentSingleApiKey(await keys.get(accountId, options.key));
+  const revoked = await keys.revoke(accountId, options.key, { descendants: options.descendants });
+  const shown = presentSingleApiKey(await keys.get(accountId, options.key));
+  if (!options.descendants) return shown;
+  return { ...shown, revoked_descendants: revoked.filter((id) => id !== options.key) };
 }

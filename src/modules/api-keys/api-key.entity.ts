@@ -43,6 +43,10 @@ export class ApiKey {
   @Column('timestamptz', { nullable: true })
   revokedAt: Date | null;
 
+  /** The key that made this one; null when the operator did. */
+  @Column('uuid', { nullable: true })
+  createdBy: string | null;
+
   @Column('timestamptz')
   createdAt: Date;
 

@@ -48,6 +48,10 @@ export class ApiKeyView {
 export class SingleApiKeyView extends ApiKeyView {
   @ApiProperty({ type: String, nullable: true, example: 'Uploads from the phone app' })
   description: string | null;
+
+  /** Id of the key that created this one; null if the operator did. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  created_by: string | null;
 }
 
 /** The only answer that ever holds the pair. */
@@ -107,7 +111,7 @@ function presentApiKey(key: ApiKey): ApiKeyView {
 }
 
 export function presentSingleApiKey(key: ApiKey): SingleApiKeyView {
-  return { ...presentApiKey(key), description: key.description };
+  return { ...presentApiKey(key), description: key.description, created_by: key.createdBy };
 }
 
 export function presentCreatedApiKey(key: ApiKey, secret: string): CreatedApiKeyView {

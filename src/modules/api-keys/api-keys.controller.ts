@@ -19,7 +19,7 @@ import {
   presentSingleApiKey,
   SingleApiKeyView,
 } from './api-key.presenter.js';
-import { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
+import { CreateApiKeyDto, ListApiKeysQuery, RevokeApiKeyQuery } from './api-keys.dto.js';
 import { ApiKeysService } from './api-keys.service.js';
 
 @ApiTags('API keys')
@@ -44,7 +44,7 @@ export class ApiKeysController {
    *
    * @remarks
    * The response is the only one that shows `api_key` and `api_secret`. A new key can hold only scopes that the creating
-   * key holds. An account can have 100 active keys.
+   * key holds, and expires no later than that. An account can have 100 active keys.
    */
   @Post()
   @ApiErrors(
@@ -54,11 +54,11 @@ export class ApiKeysController {
   )
   @RequireScope('account:write')
   async create(
-    @CurrentPrincipal() { accountId, scopes }: Principal,
+    @CurrentPrincipal() { accountId, keyId, scopes }: Principal,
     @Body() dto: CreateApiKeyDto,
     @Query() _query: NoQuery,
   ): Promise<CreatedApiKeyView> {
-    const { key, secret } = await this.keys.create(accountId, scopes, dto);
+    const { key, secret } = await this.keys.create(accountId, { keyId, scopes }, dto);
     return presentCreatedApiKey(key, secret);
   }
 
@@ -84,7 +84,8 @@ export class ApiKeysController {
    * Revoke an API key
    *
    * @remarks
-   * Revokes the key at once and permanently: the next request with it is refused. A key can revoke itself.
+   * Revokes the key at once and permanently: the next request with it is refused. A key can revoke itself. With
+   * `descendants=true` the keys that it created are revoked too, and so on; 404 only if all of them are revoked already.
    * @param id Identifier of the API key.
    */
   @Delete(':key_id')
@@ -94,8 +95,8 @@ export class ApiKeysController {
   async revoke(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('key_id') id: string,
-    @Query() _query: NoQuery,
+    @Query() { descendants }: RevokeApiKeyQuery,
   ): Promise<void> {
-    await this.keys.revoke(accountId, id);
+    await this.keys.revoke(accountId, id, { descendants: descendants === 'true' });
   }
 }

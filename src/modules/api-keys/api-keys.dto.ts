@@ -28,7 +28,8 @@ export class CreateApiKeyDto {
   scopes?: Scope[];
 
   /**
-   * Time at which the key expires, as ISO 8601 with a zone. A key without it does not expire.
+   * Time at which the key expires, as ISO 8601 with a zone. A key expires no later than the one that creates it: a later
+   * time, or none, gives the time of the creating key.
    * @example 2030-01-31T12:00:00Z
    */
   @IsOptional()
@@ -41,4 +42,11 @@ export class ListApiKeysQuery extends PageQuery {
   @IsOmittable()
   @IsFilter(API_KEY_STATUSES)
   status?: ApiKeyStatus;
+}
+
+export class RevokeApiKeyQuery {
+  /** `true` also revokes the keys that the key created, those that they created, and so on. */
+  @IsOmittable()
+  @IsFilter(['true', 'false'])
+  descendants?: 'true' | 'false';
 }

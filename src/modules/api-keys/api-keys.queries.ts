@@ -1,4 +1,4 @@
-import type { DatabaseService } from '../../platform/database/database.service.js';
+import type { DatabaseService, Tx } from '../../platform/database/database.service.js';
 import type { ApiKey } from './api-key.entity.js';
 
 /** What the guards need to know of a key that is not revoked. */
@@ -44,4 +44,28 @@ export async function addKeyUses(database: DatabaseService, uses: ReadonlyMap<st
       [...uses.values()].map(({ lastUsedAt }) => lastUsedAt),
     ],
   );
+}
+
+/** Which keys to revoke: one, or one with all that it made, directly or through others. */
+export interface RevokedKeys {
+  accountId: string;
+  id: string;
+  descendants: boolean;
+}
+
+/**
+ * Revokes keys and returns the ids of those that were not revoked before. SQL because of the recursion. The rows are
+ * locked in the order of their ids, as by `addKeyUses`, so that the two cannot deadlock.
+ */
+export async function revokeKeys(tx: Tx, { accountId, id, descendants }: RevokedKeys): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `WITH RECURSIVE tree AS (
+       SELECT id FROM api_keys WHERE id = $1 AND account_id = $2
+       UNION SELECT k.id FROM api_keys k JOIN tree t ON k.created_by = t.id WHERE $3 AND k.account_id = $2),
+     active AS (SELECT k.id FROM api_keys k JOIN tree USING (id) WHERE k.revoked_at IS NULL
+       ORDER BY k.id FOR UPDATE OF k)
+     UPDATE api_keys k SET revoked_at = now(), updated_at = now() FROM active WHERE k.id = active.id RETURNING k.id`,
+    [id, accountId, descendants],
+  );
+  return rows.map((row) => row.id);
 }

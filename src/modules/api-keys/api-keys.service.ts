@@ -4,16 +4,16 @@ import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Scope } from '../../access/scopes.js';
-import { DatabaseService } from '../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
-import { insertWithinLimit } from '../../platform/database/insert-within-limit.js';
-import { NotFoundError, PermissionError } from '../../platform/errors/errors.js';
+import { insertWithinLimit, lockInserts } from '../../platform/database/insert-within-limit.js';
+import { AuthenticationError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
 import { ApiKey } from './api-key.entity.js';
 import { whereStatus } from './api-key-status.js';
-import { type ApiKeyCredential, findCredential } from './api-keys.queries.js';
+import { type ApiKeyCredential, findCredential, revokeKeys } from './api-keys.queries.js';
 import { isWellFormed, makeKeyPair } from './api-key-secret.js';
 import type { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
 import { SecretRehashService } from './secret-rehash.service.js';
@@ -23,6 +23,13 @@ import { ApiKeyUsageService } from './api-key-usage.service.js';
 const MAX_ACTIVE_KEYS = 100;
 
 export type { ApiKeyCredential };
+
+/** Who makes a key. The new key never gets more than its maker has (D11, D36). */
+export interface KeyMaker {
+  /** Null for the operator. */
+  keyId: string | null;
+  scopes: readonly Scope[];
+}
 
 @Injectable()
 export class ApiKeysService {
@@ -64,13 +71,12 @@ export class ApiKeysService {
   }
 
   /**
-   * @param creatorScopes those of the creating key; the new key never gets more (D11).
    * @returns the key and its secret, which is not stored.
    * @throws PermissionError, LimitExceededError
    */
-  async create(accountId: string, creatorScopes: readonly Scope[], dto: CreateApiKeyDto) {
-    const scopes = dto.scopes ?? [...creatorScopes];
-    const exceeding = scopes.find((scope) => !creatorScopes.includes(scope));
+  async create(accountId: string, maker: KeyMaker, dto: CreateApiKeyDto) {
+    const scopes = dto.scopes ?? [...maker.scopes];
+    const exceeding = scopes.find((scope) => !maker.scopes.includes(scope));
     if (exceeding)
       throw new PermissionError(exceeding, `A key without the scope ${exceeding} cannot give it to another key.`);
     const { key, secret } = makeKeyPair();
@@ -87,6 +93,7 @@ export class ApiKeysService {
       lastUsedAt: null,
       expiresAt: dto.expires_at ? new Date(dto.expires_at) : null,
       revokedAt: null,
+      createdBy: maker.keyId,
       createdAt: now,
       updatedAt: now,
     });
@@ -94,6 +101,7 @@ export class ApiKeysService {
       maximum: MAX_ACTIVE_KEYS,
       what: 'active API keys',
       counted: whereStatus(accountId, 'active'),
+      prepare: (tx) => this.capExpiry(tx, created),
     });
     return { key: created, secret };
   }
@@ -113,20 +121,23 @@ export class ApiKeysService {
     return { items, total };
   }
 
-  /** The next request with the key is refused. @throws NotFoundError also when it is revoked already. */
-  async revoke(accountId: string, id: string): Promise<void> {
+  /**
+   * The next request with the key is refused, also with those that it made, if they are asked for: children of a key that
+   * was revoked earlier, too.
+   * @returns the ids of the keys that were revoked by this call.
+   * @throws NotFoundError when all of them are revoked already.
+   */
+  async revoke(accountId: string, id: string, { descendants = false } = {}): Promise<string[]> {
     if (!isResourceId(id)) throw new NotFoundError('API key');
-    const version = await this.database.transact(async (tx) => {
-      const now = new Date();
-      const { affected } = await tx.manager.update(
-        ApiKey,
-        { id, accountId, revokedAt: IsNull() },
-        { revokedAt: now, updatedAt: now },
-      );
-      if (!affected) throw new NotFoundError('API key');
-      return await this.versions.after(tx, accountId);
+    const { revoked, version } = await this.database.transact(async (tx) => {
+      // A key that is being made at this moment is revoked, too, or refused.
+      if (descendants) await lockInserts(tx, ApiKey, accountId);
+      const ids = await revokeKeys(tx, { accountId, id, descendants });
+      if (ids.length === 0) throw new NotFoundError('API key');
+      return { revoked: ids, version: await this.versions.after(tx, accountId) };
     });
     await this.versions.announce(accountId, version);
+    return revoked;
   }
 
   /** The account of a key, for operators. @throws NotFoundError */
@@ -149,5 +160,18 @@ export class ApiKeysService {
       .getMany();
     const isWaiting = (key: ApiKey): boolean => this.secrets.madeUnder(key.secretHash) === 'previous';
     return { waiting: keys.filter(isWaiting), unreadable: keys.filter((key) => !isWaiting(key)) };
+  }
+
+  /**
+   * The key expires no later than the one that makes it (D36).
+   * @throws AuthenticationError when the maker was revoked since it was authenticated.
+   */
+  private async capExpiry(tx: Tx, created: ApiKey): Promise<void> {
+    const { createdBy: id, accountId, expiresAt } = created;
+    if (id === null) return;
+    const maker = await tx.manager.findOneBy(ApiKey, { id, accountId, revokedAt: IsNull() });
+    if (!maker) throw new AuthenticationError();
+    if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt))
+      created.expiresAt = maker.expiresAt;
   }
 }

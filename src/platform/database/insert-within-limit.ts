@@ -1,6 +1,6 @@
 import type { FindOptionsWhere } from 'typeorm';
 import { LimitExceededError } from '../errors/errors.js';
-import type { DatabaseService } from './database.service.js';
+import type { DatabaseService, Tx } from './database.service.js';
 import { lockByName } from './locks.queries.js';
 
 export interface Limit<Entity> {
@@ -10,6 +10,8 @@ export interface Limit<Entity> {
   what: string;
   /** The rows that count. */
   counted: FindOptionsWhere<Entity> | FindOptionsWhere<Entity>[];
+  /** Runs under the lock, right before the insert; may still change the row. */
+  prepare?: (tx: Tx) => Promise<void>;
 }
 
 /**
@@ -21,14 +23,20 @@ export async function insertWithinLimit<Entity extends { accountId: string }>(
   database: DatabaseService,
   entity: new () => Entity,
   row: Entity,
-  { maximum, what, counted }: Limit<Entity>,
+  { maximum, what, counted, prepare }: Limit<Entity>,
 ): Promise<void> {
   await database.transact(async (tx) => {
-    const { tableName } = tx.manager.getRepository(entity).metadata;
-    await lockByName(tx, `${tableName}:${row.accountId}`);
+    await lockInserts(tx, entity, row.accountId);
     if ((await tx.manager.countBy(entity, counted)) >= maximum) throw new LimitExceededError(what, maximum);
+    await prepare?.(tx);
     await tx.manager
       .getRepository(entity)
       .insert(row as Parameters<ReturnType<typeof tx.manager.getRepository<Entity>>['insert']>[0]);
   });
+}
+
+/** Until the transaction ends, `insertWithinLimit` inserts no row of this account. */
+export async function lockInserts<Entity>(tx: Tx, entity: new () => Entity, accountId: string): Promise<void> {
+  const { tableName } = tx.manager.getRepository(entity as new () => object).metadata;
+  await lockByName(tx, `${tableName}:${accountId}`);
 }

@@ -87,6 +87,46 @@ describe('API keys', () => {
       expect((await client.get(KEYS)).body.total).toBe(2);
     });
 
+    describe('by a key that expires (D36)', () => {
+      let maker: ApiClient;
+      let end: string;
+
+      beforeEach(async () => {
+        end = new Date(Date.now() + 3_600_000).toISOString();
+        maker = callerWith(await create({ expires_at: end }));
+      });
+
+      it.each<[string, object]>([
+        ['none', {}],
+        ['null', { expires_at: null }],
+        ['a later one', { expires_at: IN_A_YEAR }],
+      ])('gives its expiry when the body has %s', async (_, body) => {
+        const { id } = await create(body, maker);
+        const { body: shown } = await client.get(`${KEYS}/${id}`).expect(200);
+        expect(shown).toMatchObject({ expires_at: end.slice(0, 19), created_by: maker.credentials.id });
+      });
+
+      it('keeps an earlier one', async () => {
+        const earlier = new Date(Date.now() + 600_000).toISOString();
+        const { id } = await create({ expires_at: earlier }, maker);
+        expect((await client.get(`${KEYS}/${id}`)).body.expires_at).toBe(earlier.slice(0, 19));
+      });
+
+      it('gives it to grandchildren, too', async () => {
+        const child = callerWith(await create({}, maker));
+        const { id } = await create({}, child);
+        expect((await client.get(`${KEYS}/${id}`)).body.expires_at).toBe(end.slice(0, 19));
+      });
+    });
+
+    it('tells which key made a key, and null for those of the operator (D36)', async () => {
+      const { id } = await create();
+      const makerOf = async (key: string) => (await client.get(`${KEYS}/${key}`).expect(200)).body.created_by;
+
+      expect(await makerOf(id)).toBe(client.credentials.id);
+      expect(await makerOf(client.credentials.id)).toBeNull();
+    });
+
     it('takes an expiry with a zone, and shows it in UTC (D2, D11)', async () => {
       const { id } = await create({ expires_at: '2090-06-30T23:30:00.500+02:00' });
 
@@ -106,7 +146,8 @@ describe('API keys', () => {
       const { id } = await create(body);
 
       const { body: single } = await client.get(`${KEYS}/${id}`).expect(200);
-      expect(single).toStrictEqual({ ...SINGLE_API_KEY, description: null, expires_at: null, ...body });
+      const made = { created_by: client.credentials.id, description: null, expires_at: null };
+      expect(single).toStrictEqual({ ...SINGLE_API_KEY, ...made, ...body });
     });
 
     it.each<[string, object, string]>([
@@ -308,9 +349,58 @@ describe('API keys', () => {
       expect((await client.get(`${KEYS}/${id}`).expect(200)).body.status).toBe('revoked');
     });
 
-    it('takes no query parameter (D16)', async () => {
+    it('takes the keys that the key made along with descendants=true, and only then (D36)', async () => {
+      const parent = await create();
+      const child = await create({}, callerWith(parent));
+      const grandchild = await create({}, callerWith(child));
+      const other = await create();
+      const statuses = () =>
+        Promise.all(
+          [parent, child, grandchild, other].map((key) =>
+            callerWith(key)
+              .get(KEYS)
+              .then(({ status }) => status),
+          ),
+        );
+      expect(await statuses()).toEqual([200, 200, 200, 200]);
+
+      await client.delete(`${KEYS}/${parent.id}?descendants=false`).expect(204);
+      expect(await statuses()).toEqual([401, 200, 200, 200]);
+      // Also after the key itself was revoked without them.
+      await client.delete(`${KEYS}/${parent.id}?descendants=true`).expect(204);
+      expect(await statuses()).toEqual([401, 401, 401, 200]);
+      expectError(await client.delete(`${KEYS}/${parent.id}?descendants=true`), 'NotFoundError');
+      const { body } = await client.get(`${KEYS}?status=revoked`).expect(200);
+      expect(body.total).toBe(3);
+    });
+
+    it('with descendants=true leaves no child alive that is made at the same moment (D36)', async () => {
+      for (let round = 0; round < 5; round++) {
+        const parent = callerWith(await create());
+        const making = Array.from({ length: 6 }, () => parent.post(KEYS, { name: 'A key' }));
+        const [answers] = await Promise.all([
+          Promise.all(making),
+          client.delete(`${KEYS}/${parent.credentials.id}?descendants=true`).expect(204),
+        ]);
+        expect(new Set(statusesOf(answers))).toEqual(
+          new Set(statusesOf(answers).filter((s) => s === 201 || s === 401)),
+        );
+        for (const { status, body } of answers) if (status === 201) await callerWith(body).get(KEYS).expect(401);
+      }
+    });
+
+    it('does not reach keys of another account with descendants=true', async () => {
+      const stranger = await service.account();
+      const { id } = await create();
+      expectError(await stranger.delete(`${KEYS}/${id}?descendants=true`), 'NotFoundError');
+      expect((await client.get(`${KEYS}/${id}`)).body.status).toBe('active');
+    });
+
+    it('takes no other query parameter (D16)', async () => {
       const { id } = await create();
       expectInvalid(await client.delete(`${KEYS}/${id}?force=1`), 'force');
+      expectInvalid(await client.delete(`${KEYS}/${id}?descendants=1`), 'descendants');
+      expectInvalid(await client.delete(`${KEYS}/${id}?descendants=true&descendants=true`), 'descendants');
 
       expect((await client.get(`${KEYS}/${id}`)).body.status).toBe('active');
     });

@@ -90,8 +90,12 @@ export const API_KEY = shapeOf<ApiKeyView>('ApiKeyView', {
   uri: pathOf('/v1/account/api-keys/'),
 });
 
-/** The addition of D11. */
-export const SINGLE_API_KEY = shapeOf<SingleApiKeyView>('SingleApiKeyView', { ...API_KEY, description: orNull(text) });
+/** The additions of D11 and D36. */
+export const SINGLE_API_KEY = shapeOf<SingleApiKeyView>('SingleApiKeyView', {
+  ...API_KEY,
+  description: orNull(text),
+  created_by: orNull(id),
+});
 
 export const CREATED_API_KEY = shapeOf<CreatedApiKeyView>('CreatedApiKeyView', {
   id,
