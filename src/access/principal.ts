@@ -12,6 +12,11 @@ export interface Principal {
   credential: 'api_key' | 'access_token';
   /** The API key of the request, or the one that issued its access token; null for a token that names none. */
   keyId: string | null;
+  keyExpiresAt: Date | null;
+  /** The access token of the request; null without one, and for one that has no id. */
+  tokenId: string | null;
+  /** The account's credential version: it grows with every change of its credentials. */
+  version: number;
   scopes: readonly Scope[];
   /** The end user named by an access token. */
   identity: string | null;

@@ -2,7 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { CredentialVersionsService } from '../access/credential-versions.service.js';
 import type { Principal } from '../access/principal.js';
-import { AccessTokensService, type EndUser } from '../modules/access-tokens/access-tokens.service.js';
+import {
+  type AccessTokenGrant,
+  AccessTokensService,
+  type EndUser,
+} from '../modules/access-tokens/access-tokens.service.js';
 import { AccountService } from '../modules/account/account.service.js';
 import { ApiKeysService, type ApiKeyCredential } from '../modules/api-keys/api-keys.service.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
@@ -18,10 +22,9 @@ interface SentCredentials {
   endUser: EndUser | null;
 }
 
-/** What the credentials stand for, and the account's credential version at which that was read. */
+/** What the credentials stand for. `principal.version` is the credential version at which that was read. */
 interface Identity {
   principal: Principal;
-  version: number;
   apiKey: ApiKeyCredential | null;
 }
 
@@ -29,6 +32,7 @@ interface Identity {
 @Injectable()
 export class AuthenticatorService {
   private readonly keys = new CredentialCache((key) => this.apiKeys.findCredential(key));
+  private readonly grants = new CredentialCache((grantId) => this.accessTokens.findGrant(grantId));
   private readonly accounts = new CredentialCache((accountId) => this.account.findAccess(accountId));
 
   constructor(
@@ -50,8 +54,8 @@ export class AuthenticatorService {
       const asOf = fresh ? await this.versions.readTime() : null;
       const identity = await this.identify(sent, fresh);
       if (!identity) return null;
-      const { principal, version, apiKey } = identity;
-      const { accountId } = principal;
+      const { principal, apiKey } = identity;
+      const { accountId, version } = principal;
       const current = fresh
         ? await this.versions.confirm(accountId, version, asOf)
         : await this.versions.isCurrent(accountId, version);
@@ -76,9 +80,10 @@ export class AuthenticatorService {
     const apiKey = keyPair && (await this.findKey(keyPair.key, keyPair.secret, fresh));
     const accountId = keyPair ? apiKey?.accountId : endUser?.accountId;
     if (accountId === undefined || (endUser && endUser.accountId !== accountId)) return null;
-    const access = await this.accounts.get(accountId, fresh);
+    const grant = endUser && (await this.findGrant(endUser, fresh));
+    const access = endUser && !grant ? null : await this.accounts.get(accountId, fresh);
     if (!access) return null;
-    const { suspended, limit, quotas, version } = access;
+    const { suspended, limit, quotas } = access;
     return {
       principal: {
         accountId,
@@ -86,14 +91,22 @@ export class AuthenticatorService {
         limit,
         quotas,
         credential: apiKey ? 'api_key' : 'access_token',
-        keyId: apiKey?.id ?? null,
+        keyId: apiKey ? apiKey.id : (endUser?.keyId ?? null),
+        keyExpiresAt: (apiKey ?? grant)?.expiresAt ?? null,
+        tokenId: endUser?.tokenId ?? null,
+        // Several reads at different versions count as made at the oldest one.
+        version: Math.min(...[access, apiKey, grant].map((read) => read?.version ?? Infinity)),
         scopes: apiKey?.scopes ?? [],
         identity: endUser?.identity ?? null,
       },
-      // Two reads at different versions count as made at the older one.
-      version: apiKey ? Math.min(apiKey.version, version) : version,
       apiKey,
     };
+  }
+
+  /** Null for a token that was voided, or whose key is revoked: that is final, so it needs no fresh read. */
+  private async findGrant(endUser: EndUser, fresh: boolean): Promise<AccessTokenGrant | null> {
+    const grant = await this.grants.get(this.accessTokens.grantIdOf(endUser), fresh);
+    return grant && this.accessTokens.isGranted(endUser, grant) ? grant : null;
   }
 
   private async findKey(key: string, secret: string, fresh: boolean): Promise<ApiKeyCredential | null> {

@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { ExecutionContext } from '@nestjs/common';
 import { normalizeIp, type ThrottlerOptions } from '@nestjs/throttler';
 import type { Request, Response } from 'express';
 import type { IdentifiedRequest } from '../access/current-principal.decorator.js';
+import type { Principal } from '../access/principal.js';
 import type { RateLimit } from '../platform/config/env.js';
 import type { TokenBucketRecord } from '../platform/rate-limit/token-bucket.storage.js';
 
@@ -24,6 +26,12 @@ export function planLimitOf(request: IdentifiedRequest, addressLimit: RateLimit)
   return request.principal?.limit ?? addressLimit;
 }
 
+/** What one end user may use of the plan, so that none takes the share of the others (D35). */
+export const endUserLimit = ({ rate, burst }: RateLimit): RateLimit => ({
+  rate: rate / 4,
+  burst: Math.max(1, Math.floor(burst / 4)),
+});
+
 /** The throttler that applies to every route without one of its own; `@Throttle({ default: … })` replaces it. */
 export function planThrottler(addressLimit: RateLimit): ThrottlerOptions {
   const sizeOf = (context: ExecutionContext): BucketSize =>
@@ -31,21 +39,43 @@ export function planThrottler(addressLimit: RateLimit): ThrottlerOptions {
   return { name: 'default', limit: (context) => sizeOf(context).limit, ttl: (context) => sizeOf(context).ttl };
 }
 
+/**
+ * One bucket for the key pairs of an account, and another for its access tokens: an app that is used by many must not
+ * keep the account's own server out (D35).
+ */
+export function principalTracker({ accountId, credential }: Principal): string {
+  return credential === 'access_token' ? `access-tokens:{${accountId}}` : `account:${accountId}`;
+}
+
+/** The bucket of one end user of an account, beside the one that the account's access tokens share. */
+export function endUserTracker(principal: Principal): string {
+  const identity = createHash('sha256')
+    .update(principal.identity ?? '')
+    .digest('base64url');
+  return `${principalTracker(principal)}:${identity}`;
+}
+
 /** One bucket for an IPv4 address and for an IPv6 /64, since one customer owns all of the latter. */
 export function addressTracker({ ip }: Request): string {
   return `address:${normalizeIp(ip ?? 'unknown')}`;
 }
 
-/**
- * The three headers of every response under `/v1` (D6).
- * @param limit requests a minute, for `X-RateLimit-Limit`.
- * @param headroom tokens that are not shown as remaining: the burst above the rate.
- */
-export function setLimitHeaders(
-  response: Response,
-  { limit, headroom, record }: { limit: number; headroom: number; record: TokenBucketRecord },
-): void {
-  response.setHeader('X-RateLimit-Limit', limit);
-  response.setHeader('X-RateLimit-Remaining', Math.max(0, record.tokensLeft - headroom));
+/** A bucket after a request, as the headers show it. */
+export interface ShownLimit {
+  /** Requests a minute. An end user's may have a fraction, which is not shown. */
+  limit: number;
+  /** Tokens that are not shown as remaining: the burst above the rate. */
+  headroom: number;
+  record: TokenBucketRecord;
+}
+
+/** The three headers of every response under `/v1` (D6). */
+export function setLimitHeaders(response: Response, { limit, headroom, record }: ShownLimit): void {
+  response.setHeader('X-RateLimit-Limit', Math.max(1, Math.floor(limit)));
+  response.setHeader('X-RateLimit-Remaining', remaining({ headroom, record }));
   response.setHeader('X-RateLimit-Reset', record.fullAt);
 }
+
+/** Requests left before the burst is used. */
+export const remaining = ({ headroom, record }: Omit<ShownLimit, 'limit'>): number =>
+  Math.max(0, Math.floor(record.tokensLeft - headroom));

@@ -10,14 +10,26 @@ import {
 } from '@nestjs/throttler';
 import type { Response } from 'express';
 import type { IdentifiedRequest } from '../access/current-principal.decorator.js';
-import { Env } from '../platform/config/env.js';
+import type { Principal } from '../access/principal.js';
+import { Env, type RateLimit } from '../platform/config/env.js';
 import { RateLimitError } from '../platform/errors/errors.js';
 import { TokenBucketStorage } from '../platform/rate-limit/token-bucket.storage.js';
-import { addressTracker, bucketSize, planLimitOf, setLimitHeaders } from './plan-limits.js';
+import {
+  addressTracker,
+  bucketSize,
+  endUserLimit,
+  endUserTracker,
+  planLimitOf,
+  principalTracker,
+  remaining,
+  setLimitHeaders,
+  type ShownLimit,
+} from './plan-limits.js';
 
 /**
  * Takes one token from the bucket of the account, or of the client's address where the credentials are not valid, and
- * refuses the request when the bucket is empty (D6). A route with its own `@Throttle({ default: { limit, ttl } })` has a
+ * refuses the request when the bucket is empty (D6). An access token takes from two buckets, that of its end user and the
+ * one that all tokens of the account share (D35). A route with its own `@Throttle({ default: { limit, ttl } })` has a
  * bucket of its own for each account instead; `@SkipThrottle()` takes no token and sets no headers.
  */
 @Injectable()
@@ -38,24 +50,47 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     const plan = planLimitOf(caller, this.env.addressRateLimit);
     const size = bucketSize(plan);
     const isPlan = limit === size.limit && ttl === size.ttl;
-
     const tracker = await getTracker(caller, context);
     const key = isPlan ? tracker : generateKey(context, tracker, throttler.name ?? 'default');
-    const record = await this.buckets.increment(key, ttl, limit);
-    const shown = isPlan ? { limit: plan.rate, headroom: plan.burst - plan.rate } : { limit, headroom: 0 };
-    setLimitHeaders(http.getResponse<Response>(), { ...shown, record });
-    if (record.isBlocked) {
-      await this.throwThrottlingException(context, { ...record, limit, ttl, key, tracker });
+    const shown =
+      isPlan && caller.principal?.credential === 'access_token'
+        ? await this.takeAsEndUser(caller.principal, plan)
+        : {
+            ...(isPlan ? shownAs(plan) : { limit, headroom: 0 }),
+            record: await this.buckets.increment(key, ttl, limit),
+          };
+    setLimitHeaders(http.getResponse<Response>(), shown);
+    if (shown.record.isBlocked) {
+      await this.throwThrottlingException(context, { ...shown.record, limit, ttl, key, tracker });
     }
     return true;
   }
 
+  /** @returns the bucket that is empty, else the one with fewer requests left. */
+  private async takeAsEndUser(principal: Principal, plan: RateLimit): Promise<ShownLimit> {
+    const own = endUserLimit(plan);
+    const [ownRecord, sharedRecord] = await this.buckets.incrementBoth(
+      { key: endUserTracker(principal), ...bucketSize(own) },
+      { key: principalTracker(principal), ...bucketSize(plan) },
+    );
+    const both = [
+      { ...shownAs(own), record: ownRecord },
+      { ...shownAs(plan), record: sharedRecord },
+    ] as const;
+    const [first, second] = both;
+    if (ownRecord.isBlocked !== sharedRecord.isBlocked) return ownRecord.isBlocked ? first : second;
+    if (ownRecord.isBlocked) return ownRecord.timeToBlockExpire >= sharedRecord.timeToBlockExpire ? first : second;
+    return remaining(first) <= remaining(second) ? first : second;
+  }
+
   protected override async getTracker(request: IdentifiedRequest): Promise<string> {
     const { principal } = request;
-    return principal ? `account:${principal.accountId}` : addressTracker(request);
+    return principal ? principalTracker(principal) : addressTracker(request);
   }
 
   protected override throwThrottlingException(_: ExecutionContext, detail: ThrottlerLimitDetail): Promise<void> {
     throw new RateLimitError(detail.timeToBlockExpire);
   }
 }
+
+const shownAs = ({ rate, burst }: RateLimit) => ({ limit: rate, headroom: burst - rate });

@@ -1,4 +1,4 @@
-import { Body, Controller, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
@@ -7,7 +7,7 @@ import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { CreatedAccessTokenView, presentCreatedAccessToken } from './access-token.presenter.js';
-import { CreateAccessTokenDto, DEFAULT_LIFETIME } from './access-tokens.dto.js';
+import { CreateAccessTokenDto, DEFAULT_LIFETIME, VoidAccessTokensQuery } from './access-tokens.dto.js';
 import { AccessTokensService } from './access-tokens.service.js';
 
 @ApiTags('Access tokens')
@@ -20,17 +20,34 @@ export class AccessTokensController {
    *
    * @remarks
    * Creates a token with which the app of one end user uploads recordings and can do nothing else. The response is the
-   * only one that shows the token.
+   * only one that shows the token. The token is valid no longer than the API key that creates it.
    */
   @Post()
   @ApiErrors(new InvalidRequestError({ field: 'identity', reason: 'is required' }))
   @RequireScope('recordings:write')
   async create(
-    @CurrentPrincipal() { accountId }: Principal,
+    @CurrentPrincipal() principal: Principal,
     @Body() { identity, expires_in = DEFAULT_LIFETIME }: CreateAccessTokenDto,
     @Query() _query: NoQuery,
   ): Promise<CreatedAccessTokenView> {
-    const { token, expiresAt } = await this.tokens.create(accountId, identity, expires_in);
+    const { token, expiresAt } = await this.tokens.create(principal, identity, expires_in);
     return presentCreatedAccessToken(identity, token, expiresAt);
+  }
+
+  /**
+   * Void access tokens
+   *
+   * @remarks
+   * Every access token of the account, or of one end user, that was created before is refused from the next request on.
+   * Tokens that are created afterwards are valid.
+   */
+  @Delete()
+  @HttpCode(204)
+  @RequireScope('account:write')
+  async void(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Query() { identity }: VoidAccessTokensQuery,
+  ): Promise<void> {
+    await this.tokens.void(accountId, identity);
   }
 }

@@ -21,3 +21,10 @@ export class CreateAccessTokenDto {
   @IsInteger(60, 86_400, '(seconds)')
   expires_in?: number;
 }
+
+export class VoidAccessTokensQuery {
+  /** Voids only the tokens of this end user. By default, those of all. */
+  @IsOmittable()
+  @IsText(1, 255)
+  identity?: string;
+}

@@ -36,7 +36,7 @@ export async function insertWithinLimit<Entity extends { accountId: string }>(
 }
 
 /** Until the transaction ends, `insertWithinLimit` inserts no row of this account. */
-export async function lockInserts<Entity>(tx: Tx, entity: new () => Entity, accountId: string): Promise<void> {
-  const { tableName } = tx.manager.getRepository(entity as new () => object).metadata;
+export async function lockInserts(tx: Tx, entity: new () => object, accountId: string): Promise<void> {
+  const { tableName } = tx.manager.getRepository(entity).metadata;
   await lockByName(tx, `${tableName}:${accountId}`);
 }

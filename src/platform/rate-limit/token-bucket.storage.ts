@@ -3,15 +3,31 @@ import { fileURLToPath } from 'node:url';
 import { Injectable } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { RedisService } from '../queue/redis.service.js';
-import { type BucketState, bucketState, LocalBuckets, tokenBucket } from './token-bucket.js';
+import {
+  type BucketState,
+  bucketState,
+  hasToken,
+  LocalBuckets,
+  type NamedBucket,
+  tokenBucket,
+} from './token-bucket.js';
 
 const SCRIPT = readFileSync(fileURLToPath(new URL('./token-bucket.lua', import.meta.url)), 'utf8');
 
 interface TakesTokens {
-  takeToken(key: string, capacity: number, refill: number, cost: 0 | 1): Promise<Answer>;
+  takeTokens(numberOfKeys: number, ...keysAndArguments: (string | number)[]): Promise<Answer>;
 }
 
-type Answer = [taken: 0 | 1, backlog: number, now: number];
+type Answer = [taken: 0 | 1, backlog: number, now: number, secondBacklog?: number];
+
+/** A bucket as Nest's throttler describes it. */
+export interface ThrottlerBucket {
+  key: string;
+  /** Milliseconds in which an empty bucket is full again. */
+  ttl: number;
+  /** Capacity in tokens. */
+  limit: number;
+}
 
 /** What Nest's throttler asks of a storage, and two figures that the limit headers need. */
 export interface TokenBucketRecord extends Awaited<ReturnType<ThrottlerStorage['increment']>> {
@@ -31,28 +47,49 @@ export class TokenBucketStorage implements ThrottlerStorage {
   private readonly local = new LocalBuckets();
 
   constructor(private readonly redis: RedisService) {
-    redis.client.defineCommand('takeToken', { numberOfKeys: 1, lua: SCRIPT });
+    redis.client.defineCommand('takeTokens', { lua: SCRIPT });
   }
 
   /** Takes a token. @param ttl milliseconds in which an empty bucket is full again. @param limit its capacity. */
-  increment(key: string, ttl: number, limit: number): Promise<TokenBucketRecord> {
-    return this.move(key, ttl, limit, 1);
+  async increment(key: string, ttl: number, limit: number): Promise<TokenBucketRecord> {
+    const [record] = await this.move([{ key, ttl, limit }], 1);
+    return record as TokenBucketRecord;
+  }
+
+  /**
+   * Takes a token from both buckets, or from neither; then `isBlocked` tells which of them are empty. On Redis Cluster
+   * their keys need the same hash tag.
+   */
+  async incrementBoth(
+    first: ThrottlerBucket,
+    second: ThrottlerBucket,
+  ): Promise<[TokenBucketRecord, TokenBucketRecord]> {
+    return (await this.move([first, second], 1)) as [TokenBucketRecord, TokenBucketRecord];
   }
 
   /** As `increment`, without taking a token. */
-  peek(key: string, ttl: number, limit: number): Promise<TokenBucketRecord> {
-    return this.move(key, ttl, limit, 0);
+  async peek(key: string, ttl: number, limit: number): Promise<TokenBucketRecord> {
+    const [record] = await this.move([{ key, ttl, limit }], 0);
+    return record as TokenBucketRecord;
   }
 
-  private async move(key: string, ttl: number, limit: number, cost: 0 | 1): Promise<TokenBucketRecord> {
-    const bucket = tokenBucket(limit, ttl);
+  private async move(buckets: readonly ThrottlerBucket[], cost: 0 | 1): Promise<TokenBucketRecord[]> {
+    const named = buckets.map(({ key, limit, ttl }) => ({ name: key, bucket: tokenBucket(limit, ttl) }));
+    const keys = named.map(({ name }) => `rate-limit:${name}`);
+    const sizes = named.flatMap(({ bucket: { capacity, refill } }) => [capacity, refill, cost]);
     const answer = await this.redis.tryCommand((client) =>
-      (client as unknown as TakesTokens).takeToken(`rate-limit:${key}`, limit, bucket.refill, cost),
+      (client as unknown as TakesTokens).takeTokens(keys.length, ...keys, ...sizes),
     );
-    if (!answer) return toRecord(limit, this.local.take(key, bucket, cost));
-    const [taken, backlog, now] = answer;
-    return toRecord(limit, bucketState(bucket, taken === 1, backlog, now));
+    const states = answer ? statesOf(named, answer, cost) : this.local.takeFromAll(named, cost);
+    return states.map((state, i) => toRecord((named[i] as NamedBucket).bucket.capacity, state));
   }
+}
+
+function statesOf(named: readonly NamedBucket[], [taken, backlog, now, second]: Answer, cost: 0 | 1): BucketState[] {
+  return named.map(({ bucket }, i) => {
+    const left = i === 0 ? backlog : (second as number);
+    return bucketState(bucket, taken === 1 || (cost === 1 && hasToken(bucket, left)), left, now);
+  });
 }
 
 function toRecord(limit: number, { taken, tokensLeft, fullAt, retryAfter }: BucketState): TokenBucketRecord {

@@ -44,7 +44,17 @@ export function bucketState(
   };
 }
 
+/** Whether a bucket has a whole token. @param backlog microseconds until it is full. */
+export const hasToken = ({ capacity, refill }: TokenBucket, backlog: number): boolean =>
+  backlog <= refill * (capacity - 1);
+
 const MAX_LOCAL_BUCKETS = 100_000;
+
+/** A bucket and the name under which it is kept. */
+export interface NamedBucket {
+  name: string;
+  bucket: TokenBucket;
+}
 
 /** The same buckets in the memory of this process, used while Redis is unavailable. */
 export class LocalBuckets {
@@ -54,10 +64,23 @@ export class LocalBuckets {
 
   /** @param cost tokens to take: 1, or 0 to look. */
   take(name: string, bucket: TokenBucket, cost: 0 | 1): BucketState {
+    const [state] = this.takeFromAll([{ name, bucket }], cost);
+    return state as BucketState;
+  }
+
+  /** Takes a token from each bucket, or from none. `taken` is false for the buckets that have none. */
+  takeFromAll(named: readonly NamedBucket[], cost: 0 | 1): BucketState[] {
     const now = this.clock();
-    const fullAt = Math.max(this.fullAt.get(name) ?? 0, now);
-    const taken = cost === 1 && fullAt - now <= bucket.refill * (bucket.capacity - 1);
-    if (!taken) return bucketState(bucket, false, fullAt - now, now);
+    const backlogs = named.map(({ name }) => Math.max(this.fullAt.get(name) ?? 0, now) - now);
+    const isTaken = cost === 1 && named.every(({ bucket }, i) => hasToken(bucket, backlogs[i] as number));
+    return named.map(({ name, bucket }, i) => {
+      const backlog = backlogs[i] as number;
+      if (isTaken) return this.add(name, bucket, now + backlog, now);
+      return bucketState(bucket, cost === 1 && hasToken(bucket, backlog), backlog, now);
+    });
+  }
+
+  private add(name: string, bucket: TokenBucket, fullAt: number, now: number): BucketState {
     const next = fullAt + bucket.refill;
     this.fullAt.delete(name);
     this.fullAt.set(name, next);

@@ -1,5 +1,6 @@
 import { createSecretKey, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
+import { Redis } from 'ioredis';
 import request, { type Test } from 'supertest';
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
@@ -7,7 +8,7 @@ import { silenceWav } from '../../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { call, type Ids, NAMED_OPERATIONS, type Operation } from '../../support/http/operations.js';
 import { expectHeaders, expectInvalid, expectError } from '../../support/http/expect-errors.js';
-import { useService } from '../../../src/testing/test-service.js';
+import { startService, useService } from '../../../src/testing/test-service.js';
 import { CREATED_ACCESS_TOKEN, CREATED_RECORDING } from '../../support/http/response-shapes.js';
 
 const TOKENS = '/v1/account/access-tokens';
@@ -18,6 +19,12 @@ describe('access tokens (D15)', () => {
 
   const service = useService({ ROLES: 'api' });
   const { environment } = service;
+  let redis: Redis;
+
+  beforeAll(() => {
+    redis = new Redis(environment.variables.REDIS_URL as string);
+    environment.defer(() => redis.disconnect());
+  });
 
   beforeEach(async () => {
     client = await service.account();
@@ -146,12 +153,14 @@ describe('access tokens (D15)', () => {
       expectError(await uploadWith({ ...client.headers, Authorization: 'Bearer' }), 'AuthenticationError');
     });
 
-    it('draws on the account’s bucket (D6)', async () => {
+    it('draws on the bucket of its end user, not on that of the account’s keys (D35)', async () => {
       const free = await service.account('free');
       const token = await tokenFor('user-42', free);
       const answer = await uploadWith(bearer(token)).expect(201);
 
-      expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '8' });
+      expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '1' });
+      const { headers } = await free.get('/v1/account').expect(200);
+      expect(headers).toMatchObject({ 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '8' });
     });
 
     it('is 403 for the token of a suspended account (D4)', async () => {
@@ -159,6 +168,121 @@ describe('access tokens (D15)', () => {
       await service.app.get(AccountService).update(client.accountId, { status: 'suspended' });
 
       expectError(await uploadWith(bearer(token)), 'AccountSuspendedError');
+    });
+  });
+
+  describe('the key that issued it (D35)', () => {
+    const expireKey = (id: string, interval: string) =>
+      service.database.query(`UPDATE api_keys SET expires_at = now() + $2::interval WHERE id = $1`, [id, interval]);
+
+    it('takes it along when it is revoked, at once', async () => {
+      const issuer = await service.key(client, ['recordings:write']);
+      const [token, other] = [await tokenFor('user-42', issuer), await tokenFor('user-42')];
+      await uploadWith(bearer(token)).expect(201);
+      await client.delete(`/v1/account/api-keys/${issuer.credentials.id}`).expect(204);
+
+      expectError(await uploadWith(bearer(token)), 'AuthenticationError');
+      expectError(await uploadWith({ ...client.headers, ...bearer(token) }), 'AuthenticationError');
+      await uploadWith(bearer(other)).expect(201);
+    });
+
+    it('takes it along when it expires', async () => {
+      const issuer = await service.key(client, ['recordings:write']);
+      const token = await tokenFor('user-42', issuer);
+      await uploadWith(bearer(token)).expect(201);
+      await expireKey(issuer.credentials.id, '-1 second');
+      await redis.flushdb();
+
+      expectError(await uploadWith(bearer(token)), 'AuthenticationError');
+    });
+
+    it('ends it: expires_at of the token is no later than that of the key', async () => {
+      const issuer = await service.key(client, ['recordings:write']);
+      await expireKey(issuer.credentials.id, '10 minutes');
+      const { body } = await issuer.post(TOKENS, { identity: 'user-42', expires_in: 3600 }).expect(201);
+
+      expect((Date.parse(body.expires_at) - Date.now()) / 1000).toBeLessThanOrEqual(600);
+    });
+  });
+
+  describe('void (D35)', () => {
+    const uploadStatus = async (token: string) => (await uploadWith(bearer(token))).status;
+
+    it('refuses what was issued before from the very next request on, in every process, and nothing issued after', async () => {
+      const elsewhere = await startService(environment, { ROLES: 'api' });
+      const statusAt = async (url: string, token: string) =>
+        (await request(url).get('/v1/webhooks').set(bearer(token))).status;
+      for (let round = 0; round < 10; round++) {
+        const before = await tokenFor('user-42');
+        expect(await statusAt(elsewhere.url, before)).toBe(403);
+        expect(await statusAt(service.url, before)).toBe(403);
+        await client.delete(TOKENS).expect(204);
+        expect(await statusAt(elsewhere.url, before)).toBe(401);
+        expect(await statusAt(service.url, before)).toBe(401);
+        // In the same second, and from another process.
+        const after = await tokenFor('user-42', client.at(elsewhere.url));
+        expect(await statusAt(service.url, after)).toBe(403);
+        expect(await statusAt(elsewhere.url, after)).toBe(403);
+      }
+    });
+
+    it('leaves other end users alone when it names one', async () => {
+      const [one, other] = [await tokenFor('user-42'), await tokenFor('user-43')];
+      const answer = await client.delete(`${TOKENS}?identity=user-42`).expect(204);
+      expectHeaders(answer);
+
+      expect([await uploadStatus(one), await uploadStatus(other)]).toEqual([401, 201]);
+      expect(await uploadStatus(await tokenFor('user-42'))).toBe(201);
+    });
+
+    it('also takes a token that an earlier release issued', async () => {
+      const old = await new SignJWT({ identity: 'user-42' })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .setIssuer('voice-note-transcription')
+        .setAudience('upload')
+        .setSubject(client.accountId)
+        .setExpirationTime('10m')
+        .sign(service.app.get(SecretsService).tokenKey);
+      expect(await uploadStatus(old)).toBe(201);
+      await client.delete(`${TOKENS}?identity=user-42`).expect(204);
+      expect(await uploadStatus(old)).toBe(401);
+    });
+
+    it('reaches no other account', async () => {
+      const stranger = await service.account();
+      const token = await tokenFor('user-42', stranger);
+      await client.delete(TOKENS).expect(204);
+
+      expect(await uploadStatus(token)).toBe(201);
+    });
+
+    it('keeps no more than living tokens need, and no identity', async () => {
+      const rows = () =>
+        service.database.query<{ identity_hash: string }>(
+          'SELECT identity_hash FROM access_token_voids WHERE account_id = $1',
+          [client.accountId],
+        );
+      for (const identity of ['user-1', 'user-2']) await client.delete(`${TOKENS}?identity=${identity}`).expect(204);
+      expect(JSON.stringify(await rows())).not.toContain('user-');
+      await service.database.query(`UPDATE access_token_voids SET voided_at = now() - interval '26 hours'`);
+      await client.delete(`${TOKENS}?identity=user-3`).expect(204);
+      expect(await rows()).toHaveLength(1);
+    });
+
+    it('needs account:write', async () => {
+      const weak = await service.key(client, ['recordings:write', 'account:read']);
+      expectError(await weak.delete(TOKENS), 'PermissionError', { required_scope: 'account:write' });
+    });
+
+    it.each([
+      ['identity=', 'identity'],
+      [`identity=${'x'.repeat(256)}`, 'identity'],
+      ['identity=a&identity=b', 'identity'],
+      ['identiy=a', 'identiy'],
+    ])('refuses ?%s, naming %s, and voids nothing', async (query, field) => {
+      const token = await tokenFor('a');
+      expectInvalid(await client.delete(`${TOKENS}?${query}`), field);
+      expect(await uploadStatus(token)).toBe(201);
     });
   });
 

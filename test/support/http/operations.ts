@@ -45,6 +45,7 @@ export const OPERATIONS: Operation[] = [
   define('POST /v1/account/access-tokens', 'recordings:write', 201, shapes.CREATED_ACCESS_TOKEN, {
     body: { identity: 'user-1' },
   }),
+  define('DELETE /v1/account/access-tokens', 'account:write', 204, {}),
   define('GET /v1/webhooks', 'webhooks:read', 200, shapes.pageOf('webhooks')),
   define('POST /v1/webhooks', 'webhooks:write', 201, shapes.CREATED_WEBHOOK, { body: WEBHOOK_BODY }),
   define('GET /v1/webhooks/:webhook_id', 'webhooks:read', 200, shapes.WEBHOOK),
