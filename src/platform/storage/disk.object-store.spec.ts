@@ -1,6 +1,7 @@
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import promises, { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DiskObjectStore } from './disk.object-store.js';
 import { ObjectNotFoundError, StorageUnavailableError } from './storage-errors.js';
 import { Spool, type SpoolFile } from './spool.js';
@@ -23,6 +24,7 @@ describe('DiskObjectStore', () => {
   });
 
   afterEach(async () => {
+    jest.restoreAllMocks();
     for (const file of files) await file.discard();
     await rm(folder, { recursive: true, force: true });
   });
@@ -39,6 +41,61 @@ describe('DiskObjectStore', () => {
     await store.put(KEY, file);
     await expect(stat(file.path)).rejects.toMatchObject({ code: 'ENOENT' });
     expect(await store.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('sound');
+  });
+
+  it('moves a file only when its bytes are on the disk and its key is reserved, and then syncs its folder', async () => {
+    // Then only what the test holds back is waited for.
+    await store.put('tenant-1/2026/11/recording-0.webm', await spoolFile());
+    const file = await spoolFile();
+    const steps: string[] = [];
+    const log = (step: string) => steps.push(step);
+    const move = file.moveTo.bind(file);
+    jest.spyOn(file.handle, 'datasync').mockImplementation(async () => {
+      await delay(60);
+      log('synced');
+    });
+    jest.spyOn(file, 'moveTo').mockImplementation(async (target) => {
+      log('moved');
+      await move(target);
+    });
+    const open = promises.open;
+    jest.spyOn(promises, 'open').mockImplementation(async (...args) => {
+      log(`opened ${String(args[0])}`);
+      return await open(...args);
+    });
+    await store.put(
+      KEY,
+      file,
+      delay(30).then(() => void log('reserved')),
+    );
+    expect(steps).toEqual(['reserved', 'synced', 'moved', `opened ${join(folder, 'objects/tenant-1/2026/11')}`]);
+  });
+
+  it('keeps nothing of a file whose key could not be reserved, or whose bytes could not be synced', async () => {
+    await expect(store.put(KEY, await spoolFile(), Promise.reject(new Error('no database')))).rejects.toThrow(
+      'no database',
+    );
+    const file = await spoolFile();
+    const broken = Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'fdatasync' });
+    jest.spyOn(file.handle, 'datasync').mockRejectedValue(broken);
+    await expect(store.put(KEY, file)).rejects.toThrow('EIO');
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
+  });
+
+  it('syncs the folder that an object was removed from, so that no power cut brings it back', async () => {
+    await store.put(KEY, await spoolFile());
+    const opened = jest.spyOn(promises, 'open');
+    await store.remove(KEY);
+    expect(opened.mock.calls.map(([path]) => path)).toEqual([join(folder, 'objects/tenant-1/2026/11')]);
+  });
+
+  it('syncs every new folder, from its parent up to the root', async () => {
+    const opened = jest.spyOn(promises, 'open');
+    await store.put(KEY, await spoolFile());
+    const synced = opened.mock.calls.map(([path]) => path);
+    for (const parent of ['objects', 'objects/tenant-1', 'objects/tenant-1/2026']) {
+      expect(synced).toContain(join(folder, parent));
+    }
   });
 
   it('lets no other user read objects or folders', async () => {
