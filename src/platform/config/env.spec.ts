@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { readEnv } from './env.js';
@@ -27,6 +27,68 @@ describe('SECRET_KEY and SECRET_KEY_PREVIOUS', () => {
     [{ SECRET_KEY: KEY, SECRET_KEY_PREVIOUS: ` ${KEY}\n` }, 'SECRET_KEY_PREVIOUS must differ from SECRET_KEY'],
   ])('%j: %s', (keys, problem) => {
     expect(() => read(keys)).toThrow(`Invalid environment variables:\n  ${problem}`);
+  });
+});
+
+/** NAME and value of every line of .env.example. */
+const EXAMPLE = new Map(
+  [...readFileSync('.env.example', 'utf8').matchAll(/^# ([A-Z][A-Z0-9_]+)=(.*)$/gm)].map(
+    ([, name = '', value = '']) => [name, value],
+  ),
+);
+
+/** NAME and default of every variable in the table of docs/operations.md; null where no value is named. */
+function operationsTable(): Map<string, string | null> {
+  const rows = readFileSync('docs/operations.md', 'utf8').matchAll(/^\| (`[A-Z][A-Z0-9_`, ]+`) \| ([^|]+) \|/gm);
+  return new Map(
+    [...rows].flatMap(([, names = '', defaults = '']) => {
+      const values = [...defaults.matchAll(/`([^`]+)`|–/g)].map(([, value]) => value ?? null);
+      const isRequired = defaults.startsWith('required');
+      return names
+        .split(', ')
+        .map((name, i) => [name.replaceAll('`', ''), isRequired ? null : (values[i] ?? null)] as const);
+    }),
+  );
+}
+
+describe('the defaults of the environment', () => {
+  /** Examples rather than defaults: these are required. */
+  const REQUIRED = ['DATABASE_URL', 'REDIS_URL'];
+  /** The engine knows its server's address. */
+  const HOSTED = ['OPENAI_BASE_URL'];
+  const defaults = read({ NODE_ENV: undefined, SECRET_KEY: RANDOM });
+  const propertyOf = (name: string) =>
+    name.toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+  it('are all in .env.example', () => {
+    expect([...EXAMPLE.keys()].map(propertyOf).toSorted()).toEqual(Object.keys(defaults).toSorted());
+  });
+
+  it.each([...EXAMPLE].filter(([name]) => !REQUIRED.includes(name) && name !== 'SECRET_KEY'))(
+    '%s=%s in .env.example is what happens without it',
+    (name, value) => {
+      expect(read({ NODE_ENV: undefined, SECRET_KEY: RANDOM, [name]: value })).toEqual(defaults);
+      const stated = defaults[propertyOf(name) as keyof typeof defaults];
+      if (value === '') expect([null, []]).toContainEqual(stated);
+      else expect(stated).not.toBeNull();
+    },
+  );
+
+  it('are the same in docs/operations.md', () => {
+    const expected = [...EXAMPLE].map(([name, value]) => [name, REQUIRED.includes(name) ? null : value || null]);
+    const table = operationsTable();
+    for (const name of HOSTED) table.set(name, null);
+    expect(Object.fromEntries(table)).toEqual(Object.fromEntries(expected));
+  });
+
+  it('of what receivers and owners of data rely on are these (D29)', () => {
+    expect(defaults).toMatchObject({
+      webhookRetrySchedule: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
+      eventRetentionDays: 30,
+      maxAudioSeconds: 7200,
+      addressRateLimit: { rate: 60, burst: 120 },
+      webhookAllowedCidrs: [],
+    });
   });
 });
 
