@@ -367,6 +367,30 @@ describe('deliveries that follow each other', () => {
     await until(() => state.open === 0);
   });
 
+  it('share it for ten seconds at most: then the address of the host is checked again', async () => {
+    const { state, url } = await countingReceiver();
+    const { port } = new URL(url);
+    const resolve = jest.fn(async () => ['127.0.0.1']);
+    const sender = makeSender({ resolve });
+    const send = () => post(`http://hooks.example.com:${port}/`, sender);
+    const started = Date.now();
+    const clock = jest.spyOn(Date, 'now');
+    for (const [ms, connections] of [
+      [0, 1],
+      [9_000, 1],
+      [10_500, 2],
+    ] as const) {
+      clock.mockReturnValue(started + ms);
+      expect(await send()).toMatchObject({ status: 200 });
+      expect([state.connections, resolve.mock.calls.length]).toEqual([connections, connections]);
+    }
+    // The name leads somewhere else by now: the old connection is not used any longer.
+    resolve.mockResolvedValue(['10.0.0.1']);
+    clock.mockReturnValue(started + 21_000);
+    expect(await send()).toMatchObject({ status: null, error: 'the host leads to a private or special address' });
+    expect(state.requests).toBe(3);
+  });
+
   it('arrive also when the receiver has just closed the connection', async () => {
     const { state, url } = await countingReceiver();
     const sender = makeSender();

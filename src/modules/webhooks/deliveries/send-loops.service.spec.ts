@@ -46,7 +46,6 @@ describe('SendLoopsService (D29)', () => {
     accountId: `account of ${webhookId}`,
     url: 'https://example.com',
     encryptedSecret: 'encrypted',
-    previousEncryptedSecret: null,
     eventId: 'event',
     body: '{}',
     attempt: 1,

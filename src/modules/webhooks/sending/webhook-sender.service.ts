@@ -54,17 +54,14 @@ export class WebhookSenderService implements OnApplicationShutdown {
   private readonly inProgress = new Set<DeliveryAttempt>();
   private readonly idle = new IdleConnections();
 
-  constructor(
-    private readonly env: Env,
-    @Optional() @Inject(SENDER_OPTIONS) options?: Partial<SenderOptions>,
-  ) {
+  constructor(env: Env, @Optional() @Inject(SENDER_OPTIONS) options?: Partial<SenderOptions>) {
     this.options = { ...DEFAULTS, ...options };
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
   }
 
   /** Never throws: failures are reported in the outcome's `error`. */
   async send(delivery: OutgoingDelivery): Promise<DeliveryOutcome> {
-    const refusal = checkWebhookUrl(delivery.url, this.allowed, { httpsOnly: this.env.webhookHttpsOnly });
+    const refusal = checkWebhookUrl(delivery.url, this.allowed);
     if (refusal !== null) return { ...failure(`the URL ${refusal}`), durationMs: 0 };
 
     const attempt = new DeliveryAttempt(this.options, delivery.signal);
