@@ -103,14 +103,15 @@ export function silentMp3(seconds: number): Buffer {
 /**
  * Silence in WebM, laid out as a browser records it, without a duration. A packet of 8 bytes holds 120 ms, the most
  * that Opus allows: an hour takes 0.24 MB.
+ * @param startMs time of the first block: that of a part of a longer recording is not 0.
  */
-export function silentWebm(seconds: number): Buffer {
+export function silentWebm(seconds: number, startMs = 0): Buffer {
   // CELT, full band, mono, six frames of 20 ms, none of them sent.
   const packet = hex('fb 06');
   const parts = [webmHead(OPUS_TRACK)];
   for (let ms = 0; ms < seconds * 1000; ms += 120) {
     const inCluster = ms % 30_000;
-    if (inCluster === 0) parts.push(hex(`1f43b675 01ffffffffffffff e7 84 ${hexOf(ms, 4)}`));
+    if (inCluster === 0) parts.push(hex(`1f43b675 01ffffffffffffff e7 84 ${hexOf(startMs + ms, 4)}`));
     parts.push(hex(`a3 86 81 ${hexOf(inCluster, 2)} 80`), packet);
   }
   return Buffer.concat(parts);

@@ -68,9 +68,25 @@ describe('probeAudio of Ogg', () => {
     expect(facts).toMatchObject({ durationSeconds: 2, sampleRate: 44_100, channels: 2, codec: 'flac' });
   });
 
-  it('ignores a granule position that the packets cannot fill', async () => {
+  it.each([2 ** 31, 2 ** 32 + 50_000, Number.MAX_SAFE_INTEGER])(
+    'gives no more than the packets can hold when the last granule position is %i',
+    async (granule) => {
+      const packets = Array<Buffer>(15).fill(Buffer.alloc(9));
+      // The first page ends at its own capacity: the stream begins at 0, and only the second page lies.
+      const lying = Buffer.concat([stream(vorbis, 3, 40 * 1024), page(4, granule, 7, packets)]);
+      expect(await probe(lying)).toMatchObject({ durationSeconds: Number(((55 * 1024) / 44_100).toFixed(3)) });
+    },
+  );
+
+  it('does not take a granule position of the first page for its length', async () => {
     const { durationSeconds } = await probe(stream(vorbis, 3, Number.MAX_SAFE_INTEGER));
-    expect(durationSeconds).toBeLessThan(2);
+    expect(durationSeconds).toBe(Number(((40 * 1024) / 44_100).toFixed(3)));
+  });
+
+  it.each([-1, -2, -(2 ** 62)])('takes no position from a page on which no packet ends, %i', async (granule) => {
+    const packets = Array<Buffer>(15).fill(Buffer.alloc(9));
+    const open = Buffer.concat([stream(vorbis, 3, 22_050), page(0, granule, 7, packets)]);
+    expect(await probe(open)).toMatchObject({ durationSeconds: 0.5 });
   });
 
   it('starts at the first granule position of a stream that was cut out of a longer one', async () => {

@@ -38,6 +38,13 @@ describe('probeAudio of WebM', () => {
     expect(await probe(bytes)).toMatchObject({ durationSeconds: 3, codec: null });
   });
 
+  it('measures from the first block, also when that is not at 0', async () => {
+    const bytes = silentWebm(3, 5000);
+    expect(await probe(bytes)).toMatchObject({ durationSeconds: 3, codec: 'opus' });
+    bytes.write('A_SOME', bytes.indexOf('A_OPUS'));
+    expect(await probe(bytes)).toMatchObject({ durationSeconds: 3, codec: null });
+  });
+
   it('ignores times that the blocks cannot fill', async () => {
     const bytes = silentWebm(3);
     bytes.write('A_SOME', bytes.indexOf('A_OPUS'));
