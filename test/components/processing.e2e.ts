@@ -28,7 +28,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { cpuTime, engineProcesses } from '../support/service/engine-processes.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
-import { expectUploadState, uploadState } from '../support/state/upload-state.js';
+import { expectUploadState, settledUploadState } from '../support/state/upload-state.js';
 
 /** Claims of one run, after which nobody is to blame and nobody tries again. */
 const MAX_ATTEMPTS = 20;
@@ -196,7 +196,7 @@ describe('the end of a run', () => {
   });
 
   it('concurrent with a delete: one event or none, and nothing else stays behind (D24)', async () => {
-    const before = await uploadState(api, environment);
+    const before = await settledUploadState(api, environment);
     const outcomes: number[] = [];
     for (let round = 0; round < 12; round++) {
       const id = await uploaded();
@@ -443,7 +443,7 @@ describe('with a worker and the real engine', () => {
 
   it('a recording that is deleted while it is transcribed leaves nothing and says nothing (D24)', async () => {
     const { child, idle } = await warmEngine();
-    const before = await uploadState(api, environment);
+    const before = await settledUploadState(api, environment);
     const id = await uploaded('jfk.wav');
     await eventually(() => cpuTime(child) > idle + 10);
     await client.delete(`/v1/recordings/${id}`).expect(204);

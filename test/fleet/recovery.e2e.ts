@@ -239,7 +239,7 @@ describe('a process that holds the reconciler’s lock', () => {
   it('and freezes, loses it: another one takes over', async () => {
     const desk = await start({ ROLES: 'api' });
     const client = await desk.account();
-    const admin = await postgres();
+    const [admin, keeper] = [await postgres(), await postgres()];
     const held = async (): Promise<number | null> => {
       const { rows } = await admin.query(
         `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND granted AND database =
@@ -248,20 +248,40 @@ describe('a process that holds the reconciler’s lock', () => {
       );
       return rows[0]?.pid ?? null;
     };
+    // Both are up before either can have the lock, so that nothing depends on how long a start takes.
+    await keeper.query('SELECT pg_advisory_lock($1)', [RECONCILER_LOCK]);
+    const kept = await held();
+    const [frozen, spare] = await Promise.all([startProcess('worker'), startProcess('worker')]);
+    spare.signal('SIGSTOP');
     // A task that cannot get on keeps the lock for as long as is needed to freeze its process.
     await admin.query('BEGIN; LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE');
-    const frozen = await startProcess('worker');
-    const session = await eventually(held);
+    await keeper.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]);
+    const session = await eventually(async () => {
+      const pid = await held();
+      return pid !== kept && pid;
+    });
     frozen.signal('SIGSTOP');
+    spare.signal('SIGCONT');
     expect(await held()).toBe(session);
     await admin.query('ROLLBACK');
-    await startProcess('worker');
+    // Only the holder of the lock deletes it.
+    await admin.query(
+      `INSERT INTO idempotency_keys (account_id, identity, key, fingerprint, recording_id, created_at)
+       VALUES ($1, '', 'expired', '', gen_random_uuid(), now() - interval '2 days')`,
+      [client.accountId],
+    );
+    expect(await held()).toBe(session);
 
-    const [, ms] = await timed(eventually(async () => (await held()) !== session));
-    reportMeasurement(`the lock of a frozen reconciler was free again after ${Math.round(ms)} ms`);
-    const { body } = await client.upload(silenceWav(0.1)).expect(201);
-    await desk.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [body.id]);
-    expect(await client.finished(body.id)).toMatchObject({ status: 'transcribed' });
+    const [, ms] = await timed(
+      eventually(async () => {
+        const { rowCount } = await admin.query('SELECT FROM idempotency_keys WHERE account_id = $1', [
+          client.accountId,
+        ]);
+        return rowCount === 0;
+      }),
+    );
+    reportMeasurement(`another process worked ${Math.round(ms)} ms after the reconciler froze`);
+    expect(await held()).not.toBe(session);
   });
 });
 
@@ -283,17 +303,24 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
     await file.discard();
   }
 
+  async function reserve(key: string): Promise<void> {
+    await service.app.get(ObjectRemovalsService).reserve(key);
+    // Otherwise the tests below would pass without a reservation.
+    expect((await uploadState(service, environment)).removals).toContain(key);
+  }
+
   const setDue = (key: string) =>
     service.database.query('UPDATE object_removals SET remove_after = now() WHERE object_key = $1', [key]);
   const objects = async () => (await uploadState(service, environment)).objects;
 
   it('an object whose upload was never committed is removed when its reservation has expired, and not before', async () => {
     const key = keyOf('01900000-0000-7000-8000-000000000001');
-    await service.app.get(ObjectRemovalsService).reserve(key);
+    await reserve(key);
     await store(key);
     const { body } = await client.upload(silenceWav(0.1)).expect(201);
     await client.finished(body.id);
     expect(await objects()).toContain(key);
+    expect((await uploadState(service, environment)).removals).toContain(key);
     await setDue(key);
     await eventually(async () => !(await objects()).includes(key));
     await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
@@ -301,7 +328,7 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
 
   it('a reservation whose object was never written is removed too', async () => {
     const key = keyOf('01900000-0000-7000-8000-000000000002');
-    await service.app.get(ObjectRemovalsService).reserve(key);
+    await reserve(key);
     await setDue(key);
     await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
   });

@@ -33,6 +33,17 @@ export async function uploadState(
   };
 }
 
+/** The state once nothing of earlier tests is being removed in the background any more. */
+export async function settledUploadState(
+  service: Pick<TestService, 'database'>,
+  environment: TestEnvironment,
+): Promise<UploadState> {
+  return await eventually(async () => {
+    const state = await uploadState(service, environment);
+    return state.removals.length === 0 && state.spooled.length === 0 && state;
+  });
+}
+
 /** Waits until exactly this is kept: objects are removed, and their removals committed, in the background. */
 export async function expectUploadState(
   service: Pick<TestService, 'database'>,
