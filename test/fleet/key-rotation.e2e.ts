@@ -179,6 +179,29 @@ describe('rotating SECRET_KEY', () => {
       expect((await rotate(BOTH)).webhook_secrets).toEqual({ reencrypted: 0, left: 0, unreadable: 1 });
     });
 
+    it('secrets:rotate also encrypts previous secrets anew that are still valid, and removes the others (D37)', async () => {
+      const [old, current] = [
+        new SecretsService(readEnv({ ...environment.variables, ...OLD })),
+        service.app.get(SecretsService),
+      ];
+      const [valid, expired] = [await createHook(used, '/valid'), await createHook(used, '/expired')];
+      const setPrevious = (id: string, hours: number) =>
+        service.database.query(
+          `UPDATE webhooks SET previous_encrypted_secret = $2, previous_secret_until = now() + make_interval(hours => $3)
+           WHERE id = $1`,
+          [id, old.encrypt('the secret before', id), hours],
+        );
+      await setPrevious(valid.id, 1);
+      await setPrevious(expired.id, -1);
+      const previousOf = async (id: string) =>
+        (await rowOf<{ previous_encrypted_secret: string }>('webhooks', id)).previous_encrypted_secret;
+
+      expect((await rotate(BOTH)).webhook_secrets).toEqual({ reencrypted: 1, left: 0, unreadable: 1 });
+      expect(await previousOf(valid.id)).toMatch(`${keyId()}.`);
+      expect(current.decrypt(await previousOf(valid.id), valid.id)).toBe('the secret before');
+      expect(await previousOf(expired.id)).toBeNull();
+    });
+
     it('secrets:rotate does not overwrite a secret that is changed while it runs', async () => {
       const [old, current] = [
         new SecretsService(readEnv({ ...environment.variables, ...OLD })),

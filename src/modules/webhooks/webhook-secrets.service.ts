@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { LessThanOrEqual, Repository } from 'typeorm';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
 import { Webhook } from './webhook.entity.js';
-import { secretsUnderOtherKeys, type StoredSecret } from './webhook-secrets.queries.js';
+import { type SecretPosition, secretsUnderOtherKeys, type StoredSecret } from './webhook-secrets.queries.js';
 
 export interface Reencryption {
   reencrypted: number;
@@ -16,7 +16,7 @@ export interface Reencryption {
 
 /** Rows read at once, to bound memory. */
 const BATCH = 500;
-const NO_ID = '00000000-0000-0000-0000-000000000000';
+const START: SecretPosition = { id: '00000000-0000-0000-0000-000000000000', isPrevious: false };
 
 /** Re-encrypts the webhooks' secrets under the current SECRET_KEY. */
 @Injectable()
@@ -29,15 +29,16 @@ export class WebhookSecretsService {
 
   /** May be interrupted and started again at any time: secrets under the current key are skipped. */
   async reencrypt(): Promise<Reencryption> {
+    await this.removeOld();
     const unreadable = new Map<string, StoredSecret>();
     let reencrypted = 0;
     for await (const stored of this.underOtherKeys()) {
       const secret = this.decrypt(stored);
-      if (secret === null) unreadable.set(stored.id, stored);
+      if (secret === null) unreadable.set(nameOf(stored), stored);
       else if (await this.replace(stored, secret)) reencrypted++;
     }
     let left = 0;
-    for await (const { id } of this.underOtherKeys()) if (!unreadable.has(id)) left++;
+    for await (const stored of this.underOtherKeys()) if (!unreadable.has(nameOf(stored))) left++;
     const named = [...unreadable.values()].map(({ id, accountId }) => ({ id, account_id: accountId }));
     return { reencrypted, left, unreadable: named };
   }
@@ -45,8 +46,8 @@ export class WebhookSecretsService {
   private async *underOtherKeys(): AsyncGenerator<StoredSecret> {
     let batch: StoredSecret[] = [];
     do {
-      const afterId = batch.at(-1)?.id ?? NO_ID;
-      batch = await secretsUnderOtherKeys(this.database, { keyId: this.secrets.keyId, afterId, limit: BATCH });
+      const after = batch.at(-1) ?? START;
+      batch = await secretsUnderOtherKeys(this.database, { keyId: this.secrets.keyId, after, limit: BATCH });
       yield* batch;
     } while (batch.length === BATCH);
   }
@@ -63,9 +64,22 @@ export class WebhookSecretsService {
    * One statement for each row, so that no lock is held while another is awaited. A secret that its owner has changed
    * meanwhile is not overwritten, and `updated_at` stays, because nothing changes for the owner.
    */
-  private async replace({ id, encryptedSecret }: StoredSecret, secret: string): Promise<boolean> {
+  private async replace({ id, encryptedSecret, isPrevious }: StoredSecret, secret: string): Promise<boolean> {
     const reencrypted = this.secrets.encrypt(secret, id);
-    const { affected } = await this.webhooks.update({ id, encryptedSecret }, { encryptedSecret: reencrypted });
+    const { affected } = isPrevious
+      ? await this.webhooks.update(
+          { id, previousEncryptedSecret: encryptedSecret },
+          { previousEncryptedSecret: reencrypted },
+        )
+      : await this.webhooks.update({ id, encryptedSecret }, { encryptedSecret: reencrypted });
     return affected === 1;
   }
+
+  /** Previous secrets that sign nothing any more need no key. */
+  private async removeOld(): Promise<void> {
+    const isOld = { previousSecretUntil: LessThanOrEqual(new Date()) };
+    await this.webhooks.update(isOld, { previousEncryptedSecret: null, previousSecretUntil: null });
+  }
 }
+
+const nameOf = ({ id, isPrevious }: StoredSecret): string => `${id}/${isPrevious}`;

@@ -21,6 +21,13 @@ export class Webhook {
   @Column('text')
   encryptedSecret: string;
 
+  /** The secret before this one, which still signs until `previousSecretUntil` (D37). */
+  @Column('text', { nullable: true })
+  previousEncryptedSecret: string | null;
+
+  @Column('timestamptz', { nullable: true })
+  previousSecretUntil: Date | null;
+
   @Column('text')
   status: WebhookStatus;
 

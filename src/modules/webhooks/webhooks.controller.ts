@@ -80,7 +80,9 @@ export class WebhooksController {
    * Update a webhook
    *
    * @remarks
-   * Replaces the URL and the event types. The secret and the status are kept when omitted. Disabling a webhook fails its
+   * Replaces the URL and the event types. The secret and the status are kept when omitted. After another secret was set,
+   * `webhook-signature` also holds a signature with the previous one for a day, or for `previous_secret_valid_hours`;
+   * `X-Service-Signature` is made with the new one at once. Disabling a webhook fails its
    * pending deliveries.
    * @param id Identifier of the webhook.
    */

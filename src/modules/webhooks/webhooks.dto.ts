@@ -1,10 +1,21 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { PageQuery } from '../../platform/http/page.js';
-import { IsFilter, IsListOf, IsOmittable, IsOneOf, IsText, IsValid } from '../../platform/http/input/rules.js';
+import {
+  IsFilter,
+  IsInteger,
+  IsListOf,
+  IsOmittable,
+  IsOneOf,
+  IsText,
+  IsValid,
+} from '../../platform/http/input/rules.js';
 import { MAX_URL_CHARACTERS, malformedUrl, WEBHOOK_URL_PATTERN } from './sending/address-rules.js';
 import { EVENT_KINDS } from './events/event-kinds.js';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
+
+/** Time in which a receiver can be given the new secret (D37). */
+export const DEFAULT_OVERLAP_HOURS = 24;
 
 /** The URL's own text. Where it may point to depends on the operator's settings, and is the service's to check. */
 function IsWebhookUrl(): PropertyDecorator {
@@ -45,6 +56,16 @@ export class UpdateWebhookDto extends CreateWebhookDto {
   @IsOmittable()
   @IsOneOf(WEBHOOK_STATUSES)
   status?: WebhookStatus;
+
+  /**
+   * Hours during which `webhook-signature` also holds a signature with the previous secret. Has an effect only together
+   * with another `secret`.
+   * @example 24
+   */
+  @ApiPropertyOptional({ default: DEFAULT_OVERLAP_HOURS })
+  @IsOmittable()
+  @IsInteger(0, 24, '(hours)')
+  previous_secret_valid_hours?: number;
 }
 
 export class ListWebhooksQuery extends PageQuery {

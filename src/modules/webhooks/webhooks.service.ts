@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { type QueryDeepPartialEntity, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../platform/config/env.js';
-import { DatabaseService } from '../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { insertWithinLimit } from '../../platform/database/insert-within-limit.js';
 import { type BrokenRule, InvalidRequestError, NotFoundError } from '../../platform/errors/errors.js';
@@ -14,11 +14,24 @@ import { SecretsService } from '../../platform/secrets/secrets.service.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { AllowedNetworks, checkWebhookUrl } from './sending/address-rules.js';
 import { Webhook } from './webhook.entity.js';
-import type { CreateWebhookDto, ListWebhooksQuery, UpdateWebhookDto } from './webhooks.dto.js';
+import {
+  type CreateWebhookDto,
+  DEFAULT_OVERLAP_HOURS,
+  type ListWebhooksQuery,
+  type UpdateWebhookDto,
+} from './webhooks.dto.js';
 
 /** Per account (D7). */
 const MAX_WEBHOOKS = 50;
 const SECRET_BYTES = 32;
+
+interface SecretChange {
+  accountId: string;
+  id: string;
+  secret: string;
+  /** How long the present secret goes on signing. */
+  hours: number | undefined;
+}
 
 @Injectable()
 export class WebhooksService {
@@ -29,7 +42,7 @@ export class WebhooksService {
     private readonly database: DatabaseService,
     private readonly deliveries: DeliveriesService,
     private readonly secrets: SecretsService,
-    env: Env,
+    private readonly env: Env,
   ) {
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
   }
@@ -46,6 +59,8 @@ export class WebhooksService {
       url,
       events,
       encryptedSecret: this.secrets.encrypt(secret, id),
+      previousEncryptedSecret: null,
+      previousSecretUntil: null,
       status: 'active',
       failingSince: null,
       consecutiveFailures: 0,
@@ -73,11 +88,13 @@ export class WebhooksService {
   }
 
   /** Secret and status stay unchanged when omitted. @throws NotFoundError, InvalidRequestError */
-  async update(accountId: string, id: string, { url, events, secret, status }: UpdateWebhookDto): Promise<Webhook> {
+  async update(accountId: string, id: string, dto: UpdateWebhookDto): Promise<Webhook> {
+    const { url, events, secret, status, previous_secret_valid_hours: hours } = dto;
     const before = await this.get(accountId, id);
     // An unchanged URL stays valid even if the rules have become stricter since.
     if (url !== before.url) this.checkUrl(url);
     return await this.database.transact(async (tx) => {
+      const newSecret = secret === undefined ? {} : await this.secretChange(tx, { accountId, id, secret, hours });
       const { affected } = await tx.manager.update(
         Webhook,
         { id, accountId },
@@ -85,7 +102,7 @@ export class WebhooksService {
           url,
           events,
           updatedAt: new Date(),
-          ...(secret !== undefined && { encryptedSecret: this.secrets.encrypt(secret, id) }),
+          ...newSecret,
           ...(status && { status }),
           ...(status === 'active' && { failingSince: null, consecutiveFailures: 0 }),
         },
@@ -112,13 +129,43 @@ export class WebhooksService {
     return isUnchanged ? null : this.ruleBrokenBy(url);
   }
 
+  /**
+   * The present secret becomes the previous one, unless it is given again (D37). The row is locked, so that of two
+   * changes at the same time none is lost.
+   */
+  private async secretChange(
+    tx: Tx,
+    { accountId, id, secret, hours = DEFAULT_OVERLAP_HOURS }: SecretChange,
+  ): Promise<QueryDeepPartialEntity<Webhook>> {
+    const lock = { mode: 'for_no_key_update' } as const;
+    const webhook = await tx.manager.findOne(Webhook, { where: { id, accountId }, lock });
+    if (!webhook) throw new NotFoundError('webhook');
+    const present = this.decryptSecret(webhook);
+    if (present === secret) return {};
+    const isKept = present !== null && hours > 0;
+    return {
+      encryptedSecret: this.secrets.encrypt(secret, id),
+      previousEncryptedSecret: isKept ? webhook.encryptedSecret : null,
+      previousSecretUntil: isKept ? () => `now() + make_interval(hours => ${hours})` : null,
+    };
+  }
+
+  /** Null when its SECRET_KEY is lost: such a secret signs nothing any more. */
+  private decryptSecret({ id, encryptedSecret }: Webhook): string | null {
+    try {
+      return this.secrets.decrypt(encryptedSecret, id);
+    } catch {
+      return null;
+    }
+  }
+
   private checkUrl(url: string): void {
     const rule = this.ruleBrokenBy(url);
     if (rule) throw new InvalidRequestError(rule);
   }
 
   private ruleBrokenBy(url: string): BrokenRule | null {
-    const reason = checkWebhookUrl(url, this.allowed);
+    const reason = checkWebhookUrl(url, this.allowed, { httpsOnly: this.env.webhookHttpsOnly });
     return reason === null ? null : { field: 'url', reason };
   }
 }

@@ -55,6 +55,8 @@ export class Env {
   readonly reconcileSeconds: number;
   readonly addressRateLimit: RateLimit;
   readonly webhookAllowedCidrs: readonly string[];
+  /** Refuses `http:` URLs of webhooks outside `webhookAllowedCidrs`. */
+  readonly webhookHttpsOnly: boolean;
   /** Gaps between delivery attempts in seconds: n gaps make n + 1 attempts. */
   readonly webhookRetrySchedule: readonly number[];
   /** Of a worker process, to all receivers together. */
@@ -143,10 +145,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     uploadTimeoutSeconds: read.integer('UPLOAD_TIMEOUT_SECONDS', 300, 1, 3600),
     reconcileSeconds: read.integer('RECONCILE_SECONDS', 5, 0, 3600),
     addressRateLimit: read.rateLimit('ADDRESS_RATE_LIMIT', { rate: 60, burst: 120 }),
-    webhookAllowedCidrs: read.list('WEBHOOK_ALLOWED_CIDRS', (item) => CIDR.test(item), 'CIDRs such as 10.0.0.0/8'),
-    webhookRetrySchedule: read.schedule('WEBHOOK_RETRY_SCHEDULE'),
-    webhookConnections: read.integer('WEBHOOK_CONNECTIONS', 2000, 1, 50_000),
-    webhookConnectionsPerHost: read.integer('WEBHOOK_CONNECTIONS_PER_HOST', 256, 1, 50_000),
+    ...readWebhookSettings(read),
     eventRetentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
     metricsToken: read.text('METRICS_TOKEN'),
@@ -155,6 +154,16 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
   });
   read.throwIfBroken();
   return env;
+}
+
+function readWebhookSettings(read: Reader) {
+  return {
+    webhookAllowedCidrs: read.list('WEBHOOK_ALLOWED_CIDRS', (item) => CIDR.test(item), 'CIDRs such as 10.0.0.0/8'),
+    webhookHttpsOnly: read.oneOf('WEBHOOK_HTTPS_ONLY', ['true', 'false'], 'false') === 'true',
+    webhookRetrySchedule: read.schedule('WEBHOOK_RETRY_SCHEDULE'),
+    webhookConnections: read.integer('WEBHOOK_CONNECTIONS', 2000, 1, 50_000),
+    webhookConnectionsPerHost: read.integer('WEBHOOK_CONNECTIONS_PER_HOST', 256, 1, 50_000),
+  };
 }
 
 const CIDR = /^[0-9a-f:.]+\/\d{1,3}$/i;

@@ -58,6 +58,8 @@ export class Stage {
   async account() {
     const limits = ['--plan', 'enterprise', '--rate-limit', '1000000', '--burst-limit', '1000000'];
     const made = await runCli(['account:create', '--name', 'Bench', '--email', 'b@example.com', ...limits], this.env);
+    const quotas = ['--concurrent-uploads', '1000000', '--queued-audio-seconds', '1000000000'];
+    await runCli(['account:update', '--account', made.account.id, ...quotas], this.env);
     return {
       id: made.account.id,
       headers: { 'X-Service-API-Key': made.api_key, 'X-Service-API-Secret': made.api_secret },

@@ -102,6 +102,58 @@ async function deadlocks(): Promise<number> {
   return Number(row?.deadlocks);
 }
 
+describe('D37: a new secret', () => {
+  const OLD = 'the secret that the receiver knows';
+  const NEW = 'the secret that it gets to know';
+  const X_MISMATCH = 'X-Service-Signature does not match';
+  const STANDARD_MISMATCH = 'webhook-signature does not match';
+
+  /** What the receiver finds wrong in the next delivery with either secret. */
+  async function problems(client: ApiClient, receiver: WebhookReceiver): Promise<{ old: string[]; new: string[] }> {
+    const before = receiver.requests.length;
+    await failRecordings(service, client.accountId, 1);
+    await receiver.waitFor(({ length }) => length > before);
+    const request = receiver.requests.at(-1) as ReceivedRequest;
+    return { old: signatureProblems(request, OLD), new: signatureProblems(request, NEW) };
+  }
+
+  async function hooked() {
+    const [client, receiver] = [await service.account(), await newReceiver()];
+    const { id } = await hook(client, receiver.url(), { secret: OLD });
+    const put = (fields: object) =>
+      client.put(`/v1/webhooks/${id}`, { url: receiver.url(), events: ALL, ...fields }).expect(200);
+    return { client, receiver, id, put };
+  }
+
+  it('signs beside the previous one for a day, which later updates without another secret leave as it is', async () => {
+    const { client, receiver, id, put } = await hooked();
+    const { body } = await put({ secret: NEW });
+    expect(Object.keys(body)).not.toContain('previous_secret_valid_hours');
+    expect(await problems(client, receiver)).toEqual({ old: [X_MISMATCH], new: [] });
+    await put({});
+    await put({ secret: NEW, previous_secret_valid_hours: 0 });
+    await put({ previous_secret_valid_hours: 0 });
+    expect(await problems(client, receiver)).toEqual({ old: [X_MISMATCH], new: [] });
+    const [row] = await service.database.query<{ hours: number }>(
+      `SELECT extract(epoch FROM previous_secret_until - now())::float / 3600 AS hours FROM webhooks WHERE id = $1`,
+      [id],
+    );
+    expect(row?.hours).toBeCloseTo(24, 0);
+  });
+
+  it('signs alone once the hours are over, and at once with 0 of them', async () => {
+    const { client, receiver, id, put } = await hooked();
+    await put({ secret: NEW, previous_secret_valid_hours: 3 });
+    await service.database.query(
+      `UPDATE webhooks SET previous_secret_until = previous_secret_until - interval '3 hours' WHERE id = $1`,
+      [id],
+    );
+    expect(await problems(client, receiver)).toEqual({ old: [X_MISMATCH, STANDARD_MISMATCH], new: [] });
+    await put({ secret: OLD, previous_secret_valid_hours: 0 });
+    expect(await problems(client, receiver)).toEqual({ old: [], new: [X_MISMATCH, STANDARD_MISMATCH] });
+  });
+});
+
 describe('D29: what is sent', () => {
   it('recording.transcribed: POST with exactly the documented headers and body, custom_tags last and in order', async () => {
     const [client, receiver] = [await service.account(), await newReceiver()];

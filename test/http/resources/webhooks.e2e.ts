@@ -322,6 +322,40 @@ describe('webhooks', () => {
       expect((await storedSecret(id)).plain).toBe('another secret of mine');
     });
 
+    it.each([-1, 25, 1.5, '24', null])(
+      'refuses %j hours for the previous secret, naming the field (D37)',
+      async (hours) => {
+        const { id } = await create();
+        const body = {
+          url: URL_,
+          events: BOTH,
+          secret: 'a secret of another kind',
+          previous_secret_valid_hours: hours,
+        };
+        expectInvalid(await client.put(`/v1/webhooks/${id}`, body), 'previous_secret_valid_hours', /0 to 24/);
+      },
+    );
+
+    it('takes previous_secret_valid_hours only in an update (D37)', async () => {
+      const body = { url: URL_, events: BOTH, previous_secret_valid_hours: 1 };
+      expectInvalid(await client.post('/v1/webhooks', body), 'previous_secret_valid_hours');
+    });
+
+    it('keeps two previous secrets from two changes at the same time from each other: one of them is the present one', async () => {
+      const { id } = await create();
+      const secrets = Array.from({ length: 6 }, (_, i) => `a secret of its own, number ${i}`);
+      const put = (secret: string) => client.put(`/v1/webhooks/${id}`, { url: URL_, events: BOTH, secret });
+      await Promise.all(secrets.map((secret) => put(secret).expect(200)));
+      const [row] = await service.database.query<{ now: string; before: string }>(
+        'SELECT encrypted_secret AS now, previous_encrypted_secret AS before FROM webhooks WHERE id = $1',
+        [id],
+      );
+      const sealing = service.app.get(SecretsService);
+      const [present, previous] = [sealing.decrypt(row?.now as string, id), sealing.decrypt(row?.before as string, id)];
+      expect(secrets).toEqual(expect.arrayContaining([present, previous]));
+      expect(present).not.toBe(previous);
+    });
+
     it('switches off and on, and keeps the status when none is sent (D29)', async () => {
       const { id } = await create();
       const put = async (body: object) => (await client.put(`${HOOKS}/${id}`, { ...GOOD, ...body }).expect(200)).body;

@@ -10,6 +10,8 @@ export interface ClaimedDelivery {
   accountId: string;
   url: string;
   encryptedSecret: string;
+  /** The secret before, while it still signs (D37). */
+  previousEncryptedSecret: string | null;
   eventId: string;
   body: string;
   /** Number of this attempt, from 1. */
@@ -50,7 +52,8 @@ export async function claimDueDeliveries(
      FROM due, webhooks w, events e
      WHERE d.id = due.id AND w.id = d.webhook_id AND e.id = d.event_id
      RETURNING d.id, d.lease_token AS "leaseToken", d.webhook_id AS "webhookId", w.account_id AS "accountId", w.url,
-       w.encrypted_secret AS "encryptedSecret", d.event_id AS "eventId", e.body, d.attempts AS attempt,
+       w.encrypted_secret AS "encryptedSecret",
+       CASE WHEN w.previous_secret_until > now() THEN w.previous_encrypted_secret END AS "previousEncryptedSecret", d.event_id AS "eventId", e.body, d.attempts AS attempt,
        w.failing_since IS NOT NULL AS "webhookIsFailing"`,
     [webhookId, count, randomUUID()],
   );

@@ -46,6 +46,7 @@ describe('SendLoopsService (D29)', () => {
     accountId: `account of ${webhookId}`,
     url: 'https://example.com',
     encryptedSecret: 'encrypted',
+    previousEncryptedSecret: null,
     eventId: 'event',
     body: '{}',
     attempt: 1,

@@ -89,7 +89,7 @@ export class SendLoopsService implements OnModuleDestroy {
 
   /** @returns whether the receiver accepted it. */
   private async deliver(delivery: ClaimedDelivery): Promise<boolean> {
-    const secret = this.decryptSecret(delivery);
+    const secret = this.decryptSecret(delivery.webhookId, delivery.encryptedSecret);
     const outcome = secret === null ? UNREADABLE_SECRET : await this.send(delivery, secret);
     const wasCancelled = this.stopping.signal.aborted && outcome.status === null;
     await this.save(delivery, () =>
@@ -108,7 +108,7 @@ export class SendLoopsService implements OnModuleDestroy {
   }
 
   /** Null when the key of the secret is lost. That counts as a failed attempt, so that the retries end. */
-  private decryptSecret({ webhookId, encryptedSecret }: ClaimedDelivery): string | null {
+  private decryptSecret(webhookId: string, encryptedSecret: string): string | null {
     try {
       return this.secrets.decrypt(encryptedSecret, webhookId);
     } catch (error) {
@@ -119,11 +119,13 @@ export class SendLoopsService implements OnModuleDestroy {
 
   private async send({ url, eventId, attempt, ...delivery }: ClaimedDelivery, secret: string) {
     const body = Buffer.from(delivery.body);
+    const { webhookId, previousEncryptedSecret: previous } = delivery;
+    const previousSecret = previous === null ? null : this.decryptSecret(webhookId, previous);
     const headers = {
       'Content-Type': 'application/json',
       'X-Service-Event-Id': eventId,
       'X-Service-Delivery-Attempt': `${attempt}`,
-      ...signDelivery({ secret, eventId, timestampSeconds: Math.floor(Date.now() / 1000), body }),
+      ...signDelivery({ secret, previousSecret, eventId, timestampSeconds: Math.floor(Date.now() / 1000), body }),
     };
     return await this.sender.send({ url, headers, body, signal: this.stopping.signal });
   }

@@ -118,6 +118,19 @@ describe('checkWebhookUrl', () => {
     },
   );
 
+  it.each(['http://hooks.example.com/', 'HTTP://hooks.example.com:8080/', 'http://93.184.216.34/'])(
+    'with WEBHOOK_HTTPS_ONLY refuses %s, and takes it over https (D37)',
+    (url) => {
+      expect(checkWebhookUrl(url, loopback)).toBeNull();
+      expect(checkWebhookUrl(url, loopback, { httpsOnly: true })).toMatch(/^must be an https URL/);
+      expect(checkWebhookUrl(url.replace(/^http/i, 'https'), loopback, { httpsOnly: true })).toBeNull();
+    },
+  );
+
+  it.each(['http://127.0.0.1:25/', 'http://localhost/'])('with WEBHOOK_HTTPS_ONLY takes %s if allowed', (url) => {
+    expect(checkWebhookUrl(url, loopback, { httpsOnly: true })).toBeNull();
+  });
+
   it('accepts localhost when one of its addresses is allowed', () => {
     expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['::1/128']))).toBeNull();
     expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['127.0.0.1/32']))).toBeNull();

@@ -44,9 +44,9 @@ export class AllowedNetworks {
  * Checks a webhook's URL without DNS (D29). WebhookSenderService checks the resolved addresses on every delivery.
  * @returns null, or the broken rule as a text that follows the field's name.
  */
-export function checkWebhookUrl(url: string, allowed: AllowedNetworks): string | null {
+export function checkWebhookUrl(url: string, allowed: AllowedNetworks, { httpsOnly = false } = {}): string | null {
   const malformed = malformedUrl(url) ?? (URL.canParse(url) ? null : 'must be an absolute http or https URL');
-  return malformed ?? brokenTarget(new URL(url), allowed);
+  return malformed ?? brokenTarget(new URL(url), allowed, httpsOnly);
 }
 
 /** Whether an address is not on the public internet. Any other text counts as forbidden. */
@@ -86,14 +86,14 @@ export function malformedUrl(url: string): string | null {
 }
 
 /** Checks the parsed URL, in which every spelling of an address is normalised. */
-function brokenTarget(url: URL, allowed: AllowedNetworks): string | null {
+function brokenTarget(url: URL, allowed: AllowedNetworks, httpsOnly: boolean): string | null {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0) {
     if (allowed.includes(host)) return null;
-    return isForbiddenAddress(host) ? 'must not point to a private or special address' : brokenPort(url);
+    return isForbiddenAddress(host) ? 'must not point to a private or special address' : brokenWay(url, httpsOnly);
   }
   const loopback = loopbackAddresses(host, allowed);
-  return loopback !== null && loopback.length > 0 ? null : (brokenName(host) ?? brokenPort(url));
+  return loopback !== null && loopback.length > 0 ? null : (brokenName(host) ?? brokenWay(url, httpsOnly));
 }
 
 function brokenName(name: string): string | null {
@@ -104,6 +104,12 @@ function brokenName(name: string): string | null {
   if (labels.length === 1 || PRIVATE_NAME.test(name))
     return 'must not point to a private name; give a public host name';
   return null;
+}
+
+/** @param httpsOnly `WEBHOOK_HTTPS_ONLY` (D37). */
+function brokenWay(url: URL, httpsOnly: boolean): string | null {
+  if (httpsOnly && url.protocol === 'http:') return 'must be an https URL: this service sends nothing over http';
+  return brokenPort(url);
 }
 
 function brokenPort(url: URL): string | null {

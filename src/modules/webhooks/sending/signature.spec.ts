@@ -39,6 +39,19 @@ describe('signDelivery', () => {
     });
   });
 
+  it('signs the Standard Webhooks message with the previous secret, too, and the body with the new one alone (D37)', () => {
+    const parts = { eventId: 'e', timestampSeconds: 1, body: Buffer.from('b') };
+    const [fresh, old] = ['the new secret of it', 'the old secret of it'].map((secret) =>
+      signDelivery({ ...parts, secret }),
+    );
+    const both = signDelivery({ ...parts, secret: 'the new secret of it', previousSecret: 'the old secret of it' });
+
+    expect(both).toEqual({
+      ...fresh,
+      'webhook-signature': `${fresh?.['webhook-signature']} ${old?.['webhook-signature']}`,
+    });
+  });
+
   it.each(['whsec_', 'whsec_AAAA=', 'whsec_AAA', 'whsec_A-_A', 'whsec_=AAA'])('takes %s as text', (secret) => {
     const parts = { eventId: 'e', timestampSeconds: 1, body: Buffer.from('b') };
     const signatureOf = (given: string) => signDelivery({ ...parts, secret: given })['webhook-signature'];

@@ -3,6 +3,8 @@ import { createHmac } from 'node:crypto';
 interface SignedDelivery {
   /** The webhook's secret in plain text. */
   secret: string;
+  /** The one before, while receivers may not have the new one yet (D37). */
+  previousSecret?: string | null;
   /** The event's id, the same on every attempt. */
   eventId: string;
   /** Unix time in seconds of this attempt. */
@@ -19,17 +21,22 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Z
  * The signature headers: `X-Service-Signature` over the body, and those of Standard Webhooks
  * (https://www.standardwebhooks.com), whose signature also covers the id and the time against replays.
  */
-export function signDelivery({ secret, eventId, timestampSeconds, body }: SignedDelivery): Record<string, string> {
+export function signDelivery({
+  secret,
+  previousSecret,
+  eventId,
+  timestampSeconds,
+  body,
+}: SignedDelivery): Record<string, string> {
   const bodyDigest = createHmac('sha256', Buffer.from(secret, 'utf8')).update(body).digest('hex');
-  const messageDigest = createHmac('sha256', standardKey(secret))
-    .update(`${eventId}.${timestampSeconds}.`)
-    .update(body)
-    .digest('base64');
+  const messageDigest = (key: Buffer): string =>
+    createHmac('sha256', key).update(`${eventId}.${timestampSeconds}.`).update(body).digest('base64');
+  const secrets = typeof previousSecret === 'string' ? [secret, previousSecret] : [secret];
   return {
     'X-Service-Signature': `sha256=${bodyDigest}`,
     'webhook-id': eventId,
     'webhook-timestamp': String(timestampSeconds),
-    'webhook-signature': `v1,${messageDigest}`,
+    'webhook-signature': secrets.map((one) => `v1,${messageDigest(standardKey(one))}`).join(' '),
   };
 }
 

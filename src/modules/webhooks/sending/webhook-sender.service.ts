@@ -54,14 +54,17 @@ export class WebhookSenderService implements OnApplicationShutdown {
   private readonly inProgress = new Set<DeliveryAttempt>();
   private readonly idle = new IdleConnections();
 
-  constructor(env: Env, @Optional() @Inject(SENDER_OPTIONS) options?: Partial<SenderOptions>) {
+  constructor(
+    private readonly env: Env,
+    @Optional() @Inject(SENDER_OPTIONS) options?: Partial<SenderOptions>,
+  ) {
     this.options = { ...DEFAULTS, ...options };
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
   }
 
   /** Never throws: failures are reported in the outcome's `error`. */
   async send(delivery: OutgoingDelivery): Promise<DeliveryOutcome> {
-    const refusal = checkWebhookUrl(delivery.url, this.allowed);
+    const refusal = checkWebhookUrl(delivery.url, this.allowed, { httpsOnly: this.env.webhookHttpsOnly });
     if (refusal !== null) return { ...failure(`the URL ${refusal}`), durationMs: 0 };
 
     const attempt = new DeliveryAttempt(this.options, delivery.signal);
