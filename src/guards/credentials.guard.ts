@@ -1,10 +1,13 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import type { IdentifiedRequest } from '../access/current-principal.decorator.js';
+import type { Principal } from '../access/principal.js';
+import { setCaller } from '../platform/observability/request-caller.js';
 import { AccessRulesService } from './access-rules.service.js';
 import { AddressLimitService } from './address-limit.service.js';
 import { isApiRequest } from './api-path.js';
 import { AuthenticatorService } from './authenticator.service.js';
+import { RefusedCredentialsService } from './refused-credentials.service.js';
 
 /**
  * Authenticates: sets `request.principal` where the credentials are valid. It lets other requests pass, because they too
@@ -16,6 +19,7 @@ export class CredentialsGuard implements CanActivate {
     private readonly authenticator: AuthenticatorService,
     private readonly addressLimit: AddressLimitService,
     private readonly rules: AccessRulesService,
+    private readonly refused: RefusedCredentialsService,
   ) {}
 
   /** @throws ServiceUnavailableError when the credentials cannot be checked. */
@@ -23,7 +27,9 @@ export class CredentialsGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<IdentifiedRequest>();
     if (!isApiRequest(request)) return true;
     try {
-      request.principal = (await this.authenticator.authenticate(request.headers)) ?? undefined;
+      const principal = await this.authenticator.authenticate(request.headers);
+      if (principal) identify(request, principal);
+      else this.refused.count(request.headers, request.ip);
     } catch (error) {
       if (this.rules.of(context).scope === null) return true;
       await this.addressLimit.showHeaders(request, context.switchToHttp().getResponse<Response>());
@@ -31,4 +37,10 @@ export class CredentialsGuard implements CanActivate {
     }
     return true;
   }
+}
+
+function identify(request: IdentifiedRequest, principal: Principal): void {
+  request.principal = principal;
+  const { accountId, keyId, tokenId } = principal;
+  setCaller(request, { account_id: accountId, key_id: keyId ?? undefined, token_id: tokenId ?? undefined });
 }

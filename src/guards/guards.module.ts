@@ -15,6 +15,7 @@ import { CredentialsGuard } from './credentials.guard.js';
 import { OptionsMiddleware } from './options.middleware.js';
 import { planThrottler } from './plan-limits.js';
 import { PlanThrottlerGuard } from './plan-throttler.guard.js';
+import { RefusedCredentialsService } from './refused-credentials.service.js';
 import { ScopeGuard } from './scope.guard.js';
 
 /** The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14). */
@@ -38,6 +39,7 @@ import { ScopeGuard } from './scope.guard.js';
     AddressLimitService,
     AuthenticatorService,
     OptionsMiddleware,
+    RefusedCredentialsService,
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: PlanThrottlerGuard },
     { provide: APP_GUARD, useClass: ScopeGuard },

@@ -6,6 +6,7 @@ import { AccountService } from '../../modules/account/account.service.js';
 import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../modules/account/plans.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { OPERATOR } from './key-commands.js';
+import { recordByOperator } from './security-events.js';
 import type { UsagePeriod } from '../../modules/recordings/usage-counters/usage.service.js';
 
 interface LimitOptions {
@@ -35,6 +36,8 @@ export async function createAccount(app: INestApplicationContext, options: Creat
   refuseUnusedLimits(plan, options);
   const account = await accounts.create({ name, email, plan, rateLimit, burstLimit }, { allowDuplicateEmail });
   const { key, secret } = await app.get(ApiKeysService).create(account.id, OPERATOR, { name: 'First key' });
+  recordByOperator(app, 'account created', { account_id: account.id });
+  recordByOperator(app, 'api key created', { account_id: account.id, key_id: key.id, scopes: key.scopes });
   return { account: await showAccount(app, account), key_id: key.id, api_key: key.key, api_secret: secret };
 }
 
@@ -43,7 +46,10 @@ export async function updateAccount(app: INestApplicationContext, options: Updat
   const { account: id, name, email, plan, status, rateLimit, burstLimit } = options;
   refuseUnusedLimits(plan ?? (await accounts.get(id)).plan, options);
   const changes = { name, email, plan, status, rateLimit, burstLimit };
-  const account = await accounts.update(id, { ...changes, quotas: quotaChanges(options) });
+  const quotas = quotaChanges(options);
+  const account = await accounts.update(id, { ...changes, quotas });
+  const changed = Object.entries({ ...changes, ...quotas }).filter(([, value]) => value !== undefined);
+  recordByOperator(app, 'account changed', { account_id: id, fields: changed.map(([field]) => field) });
   return { account: await showAccount(app, account) };
 }
 
@@ -53,6 +59,7 @@ export async function suspendAccount(
   { account: id, finishQueue = false }: { account: string; finishQueue?: boolean },
 ): Promise<object> {
   const account = await app.get(AccountService).update(id, { status: 'suspended', finishQueue });
+  recordByOperator(app, 'account changed', { account_id: id, fields: ['status'] });
   return { account: await showAccount(app, account) };
 }
 

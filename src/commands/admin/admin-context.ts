@@ -19,6 +19,8 @@ import { type Env, readEnv } from '../../platform/config/env.js';
 import { protectProcess } from '../../platform/config/process-protection.js';
 import { connectionErrorMessage } from '../../platform/database/connection-error.js';
 import { DatabaseModule } from '../../platform/database/database.module.js';
+import { createLogger, standardError } from '../../platform/observability/logger.js';
+import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { RedisService } from '../../platform/queue/redis.service.js';
 import { SecretsModule } from '../../platform/secrets/secrets.module.js';
 
@@ -28,7 +30,7 @@ import { SecretsModule } from '../../platform/secrets/secrets.module.js';
  */
 @Module({})
 class AdminModule {
-  static for(env: Env, extensions: Extension[]): DynamicModule {
+  static for(env: Env, extensions: Extension[], securityLog: SecurityLogService): DynamicModule {
     return {
       module: AdminModule,
       imports: [
@@ -47,6 +49,7 @@ class AdminModule {
         SecretRehashService,
         ApiKeysService,
         WebhookSecretsService,
+        { provide: SecurityLogService, useValue: securityLog },
       ],
     };
   }
@@ -58,11 +61,14 @@ export async function withApp<T>(
   work: (app: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
   Logger.overrideLogger(false);
-  const env = { ...readEnv({ ...process.env, ROLES: undefined }), roles: [], logLevel: 'silent' };
+  const given = readEnv({ ...process.env, ROLES: undefined });
+  const env = { ...given, roles: [], logLevel: 'silent' };
+  // Standard output is for the result of the command.
+  const securityLog = new SecurityLogService(createLogger(given, standardError()));
   protectProcess(env);
   try {
     const options = { logger: false, abortOnError: false } as const;
-    const app = await NestFactory.createApplicationContext(AdminModule.for(env, extensions), options);
+    const app = await NestFactory.createApplicationContext(AdminModule.for(env, extensions, securityLog), options);
     try {
       return await work(app);
     } finally {

@@ -4,6 +4,7 @@ import { AccountService } from '../../modules/account/account.service.js';
 import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
 import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/api-key.presenter.js';
 import { ApiKeysService, type KeyMaker } from '../../modules/api-keys/api-keys.service.js';
+import { recordByOperator } from './security-events.js';
 
 interface CreateOptions {
   account: string;
@@ -24,6 +25,7 @@ export async function createKey(app: INestApplicationContext, options: CreateOpt
     scopes: options.scopes,
     expires_at: options.expiresAt,
   });
+  recordByOperator(app, 'api key created', { account_id: account.id, key_id: key.id, scopes: key.scopes });
   return presentCreatedApiKey(key, secret);
 }
 
@@ -48,6 +50,7 @@ export async function revokeKey(app: INestApplicationContext, options: RevokeOpt
   const keys = app.get(ApiKeysService);
   const accountId = await keys.ownerOf(options.key);
   const revoked = await keys.revoke(accountId, options.key, { descendants: options.descendants });
+  for (const id of revoked) recordByOperator(app, 'api key revoked', { account_id: accountId, key_id: id });
   const shown = presentSingleApiKey(await keys.get(accountId, options.key));
   if (!options.descendants) return shown;
   return { ...shown, revoked_descendants: revoked.filter((id) => id !== options.key) };

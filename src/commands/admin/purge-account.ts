@@ -11,6 +11,7 @@ import { isResourceId } from '../../platform/http/input/resource-id.js';
 import type { ObjectStore } from '../../platform/storage/object-store.js';
 import { selectObjectStore } from '../../platform/storage/object-store-registry.js';
 import { Spool } from '../../platform/storage/spool.js';
+import { recordByOperator } from './security-events.js';
 
 interface PurgeOptions {
   account: string;
@@ -36,6 +37,7 @@ export const purgeAccount =
       refuseWrongStore(env, before, options);
       if (account) await suspend(app, account, options);
       const removed = await purge.run();
+      recordByOperator(app, 'account removed', { account_id: options.account });
       const left = await purge.remains();
       const isClean = left.objects === 0 && Object.values(left.rows).every((count) => count === 0);
       if (!isClean) process.exitCode = 1;

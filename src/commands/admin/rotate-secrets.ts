@@ -4,6 +4,7 @@ import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
+import { recordByOperator } from './security-events.js';
 
 /** What is not encrypted or hashed with SECRET_KEY yet. */
 export interface Leftovers {
@@ -17,6 +18,7 @@ export interface Leftovers {
 /** Encrypts webhook secrets with the current SECRET_KEY, and says what still needs SECRET_KEY_PREVIOUS. */
 export async function rotateSecrets(app: INestApplicationContext): Promise<object> {
   const { reencrypted, left, unreadable: webhooks } = await app.get(WebhookSecretsService).reencrypt();
+  recordByOperator(app, 'webhook secrets encrypted anew', {});
   const { waiting, unreadable: keys } = await app.get(ApiKeysService).underOtherKeys();
   return {
     webhook_secrets: { reencrypted, left, unreadable: webhooks.length },

@@ -1,9 +1,11 @@
 import { Body, Controller, Delete, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { CreatedAccessTokenView, presentCreatedAccessToken } from './access-token.presenter.js';
@@ -13,7 +15,10 @@ import { AccessTokensService } from './access-tokens.service.js';
 @ApiTags('Access tokens')
 @Controller('v1/account/access-tokens')
 export class AccessTokensController {
-  constructor(private readonly tokens: AccessTokensService) {}
+  constructor(
+    private readonly tokens: AccessTokensService,
+    private readonly securityLog: SecurityLogService,
+  ) {}
 
   /**
    * Create an access token
@@ -27,10 +32,12 @@ export class AccessTokensController {
   @RequireScope('recordings:write')
   async create(
     @CurrentPrincipal() principal: Principal,
+    @CurrentActor() actor: Actor,
     @Body() { identity, expires_in = DEFAULT_LIFETIME }: CreateAccessTokenDto,
     @Query() _query: NoQuery,
   ): Promise<CreatedAccessTokenView> {
-    const { token, expiresAt } = await this.tokens.create(principal, identity, expires_in);
+    const { id, token, expiresAt } = await this.tokens.create(principal, identity, expires_in);
+    this.securityLog.record('access token created', { ...actor, token_id: id });
     return presentCreatedAccessToken(identity, token, expiresAt);
   }
 
@@ -46,8 +53,10 @@ export class AccessTokensController {
   @RequireScope('account:write')
   async void(
     @CurrentPrincipal() { accountId }: Principal,
+    @CurrentActor() actor: Actor,
     @Query() { identity }: VoidAccessTokensQuery,
   ): Promise<void> {
     await this.tokens.void(accountId, identity);
+    this.securityLog.record('access tokens voided', { ...actor, of_all_end_users: identity === undefined });
   }
 }

@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
@@ -10,6 +11,7 @@ import {
   NotFoundError,
   PermissionError,
 } from '../../platform/errors/errors.js';
+import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import {
   ApiKeyPage,
@@ -25,7 +27,10 @@ import { ApiKeysService } from './api-keys.service.js';
 @ApiTags('API keys')
 @Controller('v1/account/api-keys')
 export class ApiKeysController {
-  constructor(private readonly keys: ApiKeysService) {}
+  constructor(
+    private readonly keys: ApiKeysService,
+    private readonly securityLog: SecurityLogService,
+  ) {}
 
   /**
    * List API keys
@@ -55,10 +60,12 @@ export class ApiKeysController {
   @RequireScope('account:write')
   async create(
     @CurrentPrincipal() { accountId, keyId, scopes }: Principal,
+    @CurrentActor() actor: Actor,
     @Body() dto: CreateApiKeyDto,
     @Query() _query: NoQuery,
   ): Promise<CreatedApiKeyView> {
     const { key, secret } = await this.keys.create(accountId, { keyId, scopes }, dto);
+    this.securityLog.record('api key created', { ...actor, key_id: key.id, scopes: key.scopes });
     return presentCreatedApiKey(key, secret);
   }
 
@@ -94,9 +101,11 @@ export class ApiKeysController {
   @RequireScope('account:write')
   async revoke(
     @CurrentPrincipal() { accountId }: Principal,
+    @CurrentActor() actor: Actor,
     @Param('key_id') id: string,
     @Query() { descendants }: RevokeApiKeyQuery,
   ): Promise<void> {
-    await this.keys.revoke(accountId, id, { descendants: descendants === 'true' });
+    const revoked = await this.keys.revoke(accountId, id, { descendants: descendants === 'true' });
+    for (const keyId of revoked) this.securityLog.record('api key revoked', { ...actor, key_id: keyId });
   }
 }

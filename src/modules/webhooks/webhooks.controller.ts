@@ -1,9 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import { InvalidRequestError, LimitExceededError, NotFoundError } from '../../platform/errors/errors.js';
+import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import {
@@ -24,7 +26,10 @@ const INVALID_URL = new InvalidRequestError({ field: 'url', reason: 'must be an 
 @ApiTags('Webhooks')
 @Controller('v1/webhooks')
 export class WebhooksController {
-  constructor(private readonly webhooks: WebhooksService) {}
+  constructor(
+    private readonly webhooks: WebhooksService,
+    private readonly securityLog: SecurityLogService,
+  ) {}
 
   /**
    * List webhooks
@@ -51,10 +56,12 @@ export class WebhooksController {
   @RequireScope('webhooks:write')
   async create(
     @CurrentPrincipal() { accountId }: Principal,
+    @CurrentActor() actor: Actor,
     @Body() dto: CreateWebhookDto,
     @Query() _query: NoQuery,
   ): Promise<CreatedWebhookView> {
     const { webhook, secret } = await this.webhooks.create(accountId, dto);
+    this.securityLog.record('webhook created', { ...actor, webhook_id: webhook.id });
     return presentCreatedWebhook(webhook, secret);
   }
 
@@ -92,11 +99,20 @@ export class WebhooksController {
   @RequireScope('webhooks:write')
   async update(
     @CurrentPrincipal() { accountId }: Principal,
+    @CurrentActor() actor: Actor,
     @Param('webhook_id') id: string,
     @Body() dto: UpdateWebhookDto,
     @Query() _query: NoQuery,
   ): Promise<WebhookView> {
-    return presentWebhook(await this.webhooks.update(accountId, id, dto));
+    const webhook = await this.webhooks.update(accountId, id, dto);
+    const { status } = webhook;
+    this.securityLog.record('webhook changed', {
+      ...actor,
+      webhook_id: id,
+      status,
+      secret_sent: dto.secret !== undefined,
+    });
+    return presentWebhook(webhook);
   }
 
   /**
@@ -112,9 +128,11 @@ export class WebhooksController {
   @RequireScope('webhooks:write')
   async delete(
     @CurrentPrincipal() { accountId }: Principal,
+    @CurrentActor() actor: Actor,
     @Param('webhook_id') id: string,
     @Query() _query: NoQuery,
   ): Promise<void> {
     await this.webhooks.delete(accountId, id);
+    this.securityLog.record('webhook deleted', { ...actor, webhook_id: id });
   }
 }

@@ -20,6 +20,9 @@ export function createLogger(env: Env, destination: DestinationStream): Logger {
 /** Standard output, written asynchronously and flushed at exit. */
 export const standardOutput = (): DestinationStream => pino.destination({ dest: 1, sync: false, ...BATCH });
 
+/** Standard error, written at once: for commands, which end soon. */
+export const standardError = (): DestinationStream => pino.destination({ dest: 2, sync: true });
+
 /** Without the query and parameters of database errors, which may hold secrets or transcripts. */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };

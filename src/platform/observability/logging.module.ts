@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import type { Env } from '../config/env.js';
 import { createLogger, standardOutput } from './logger.js';
 import { RequestLogMiddleware } from './request-log.middleware.js';
+import { SecurityLogService } from './security-log.service.js';
 import { StructuredLoggerService } from './structured-logger.service.js';
 
 @Module({})
@@ -15,12 +16,13 @@ export class LoggingModule {
       global: true,
       providers: [
         { provide: StructuredLoggerService, useValue: new StructuredLoggerService(logger) },
+        { provide: SecurityLogService, useValue: new SecurityLogService(logger) },
         {
           provide: RequestLogMiddleware,
           useValue: new RequestLogMiddleware({ destination, logsAnswers, logsFailures }),
         },
       ],
-      exports: [RequestLogMiddleware],
+      exports: [RequestLogMiddleware, SecurityLogService],
     };
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import type { DestinationStream } from 'pino';
+import { callerOf } from './request-caller.js';
 import { assignRequestId, requestIdOf } from '../http/server/request-id.js';
 
 /** Where lines are written, and which statuses are logged. */
@@ -42,6 +43,7 @@ export class RequestLogMiddleware implements NestMiddleware {
       time: Date.now(),
       pid: process.pid,
       request_id: requestIdOf(request),
+      ...callerOf(request),
       method,
       path: path.replace(MISPLACED_SECRET, '$1…'),
       address: ip,

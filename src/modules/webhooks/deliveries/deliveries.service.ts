@@ -1,5 +1,5 @@
 import { InjectQueue } from '@nestjs/bull';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { ArrayContains, IsNull, Not, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
@@ -45,6 +45,7 @@ const MAX_REMOVED = 100;
 /** The life cycle of a delivery: pending, then delivered or failed. Every step is a conditional update. */
 @Injectable()
 export class DeliveriesService {
+  private readonly logger = new Logger(DeliveriesService.name);
   private readonly successes: DeliverySuccessBatch;
   private readonly failures = new ConcurrencyLimit(MAX_FAILURES);
 
@@ -187,8 +188,10 @@ export class DeliveriesService {
       );
       if (!webhook || !affected) return;
       const disabled = await this.countFailure(tx, webhook, status);
-      if (disabled) await this.failPending(tx, webhookId);
-      else if (delayMs !== null) tx.afterCommit(() => this.enqueueIn(webhookId, delayMs));
+      if (disabled) {
+        tx.afterCommit(() => this.logDisabled(delivery));
+        await this.failPending(tx, webhookId);
+      } else if (delayMs !== null) tx.afterCommit(() => this.enqueueIn(webhookId, delayMs));
     });
   }
 
@@ -208,6 +211,11 @@ export class DeliveriesService {
       },
     );
     return disabled;
+  }
+
+  private logDisabled({ accountId, webhookId }: ClaimedDelivery): void {
+    const fields = { log: 'security', by: 'service', account_id: accountId, webhook_id: webhookId };
+    this.logger.warn(fields, 'webhook disabled');
   }
 
   private enqueueIn(webhookId: string, delayMs: number): void {
