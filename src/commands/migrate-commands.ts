@@ -10,7 +10,7 @@ import { formatOutput } from './admin/format-output.js';
 
 export function runMigrations(extensions: Extension[]): Promise<string> {
   return withDataSource(extensions, async (dataSource) => {
-    const ran = await migrate(dataSource);
+    const ran = await migrate(dataSource, { onWait: (message) => process.stderr.write(`${message}\n`) });
     return ran.length > 0 ? `migrated: ${ran.join(', ')}` : 'the schema is up to date';
   });
 }

@@ -1,4 +1,5 @@
-import { type DataSource, getMetadataArgsStorage } from 'typeorm';
+import { Client } from 'pg';
+import { type DataSource, getMetadataArgsStorage, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { migrationsOf } from '../../src/migrations/migrations.js';
 import { AccessTokenVoid } from '../../src/modules/access-tokens/access-token-void.entity.js';
 import { Account } from '../../src/modules/account/account.entity.js';
@@ -19,6 +20,7 @@ import { readEnv } from '../../src/platform/config/env.js';
 import { migrationDataSource } from '../../src/platform/database/data-source.js';
 import { snakeCase } from '../../src/platform/database/snake-case.js';
 import { migrate } from '../../src/platform/database/schema.js';
+import { eventually } from '../../src/testing/eventually.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 
 const ENTITIES = [
@@ -38,6 +40,18 @@ const ENTITIES = [
   Webhook,
   WebhookEvent,
 ];
+
+class ChangesRecordings implements MigrationInterface {
+  name = 'ChangesRecordings1999999999999';
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE recordings ADD COLUMN changed integer');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE recordings DROP COLUMN changed');
+  }
+}
 
 /** Columns, constraints, indexes, triggers and functions, as Postgres describes them. */
 async function schemaOf(dataSource: DataSource): Promise<unknown[]> {
@@ -72,6 +86,31 @@ describe('migrations', () => {
     expect(await schemaOf(dataSource)).not.toEqual(latest);
     await expect(migrate(dataSource)).resolves.toHaveLength(1);
     expect(await schemaOf(dataSource)).toEqual(latest);
+  });
+
+  it('that wait for a table, as behind pg_dump, let the requests for it pass, and tell the operator', async () => {
+    const env = readEnv(environment.variables);
+    const waiting = migrationDataSource(env, [...migrationsOf([]), ChangesRecordings], { lockTimeoutMs: 300 });
+    await waiting.initialize();
+    const dump = new Client({ connectionString: env.databaseUrl });
+    await dump.connect();
+    try {
+      await dump.query('BEGIN; LOCK TABLE recordings IN ACCESS SHARE MODE');
+      const messages: string[] = [];
+      const migrated = migrate(waiting, { onWait: (message) => messages.push(message) });
+      await eventually(() => messages.length > 0);
+      await dataSource.query(`SET statement_timeout = 1000; SELECT count(*) FROM recordings; RESET statement_timeout`);
+      await dump.query('COMMIT');
+      await expect(migrated).resolves.toEqual(['ChangesRecordings1999999999999']);
+      expect(messages[0]).toMatch(/Another session holds a table/);
+
+      await waiting.undoLastMigration();
+      await dump.query('BEGIN; LOCK TABLE recordings IN ACCESS SHARE MODE');
+      await expect(migrate(waiting, { lockWaitMs: 0 })).rejects.toThrow(/pg_dump.*Run the command again/);
+    } finally {
+      await dump.end();
+      await waiting.destroy();
+    }
   });
 
   it('leave no name of the first release behind', async () => {

@@ -1,28 +1,29 @@
-import { readFileSync } from 'node:fs';
-import { estimateBits, MIN_KEY_BITS } from './key-strength.js';
+import { EnvReader, type RateLimit, type Role, SECRET_KEY_LENGTH } from './env-reader.js';
 
-/**
- * The only reader of `process.env`. Everything is read and checked once, at boot, and every broken variable is
- * named in one error, so that a misconfigured process never starts half-way.
- */
-export type Role = 'api' | 'transcriber' | 'deliverer';
+export { InvalidEnvironmentError, type RateLimit, type Role } from './env-reader.js';
 
 /** How strictly processes that read strangers' audio are isolated: SANDBOX in docs/operations.md. */
 export type SandboxMode = 'required' | 'auto' | 'off';
 
-/** A token bucket: `rate` tokens a minute, at most `burst` at once. */
-export interface RateLimit {
-  rate: number;
-  burst: number;
-}
-
+/**
+ * What `readEnv` found in `process.env`, which nothing else reads. Everything is read and checked once, at boot, and every
+ * broken variable is named in one error, so that a misconfigured process never starts half-way.
+ */
 export class Env {
   readonly nodeEnv: 'development' | 'test' | 'production';
   readonly port: number;
   readonly host: string;
   readonly roles: readonly Role[];
   readonly databaseUrl: string;
+  /** Behind a pooler, which refuses settings and may change the session with every transaction. */
+  readonly databasePooler: boolean;
+  readonly databasePreparedStatements: boolean;
+  /** With sentinels its host and port are not used. */
   readonly redisUrl: string;
+  /** As host:port; empty without Sentinel. */
+  readonly redisSentinels: readonly string[];
+  readonly redisSentinelName: string;
+  readonly redisSentinelPassword: string | null;
   /** Null in a process that only transcribes, which needs none and does not read it (D38). */
   readonly secretKey: string | null;
   /** A second SECRET_KEY, whose hashes, texts and tokens are still read but no longer made. */
@@ -74,34 +75,6 @@ export class Env {
   }
 }
 
-/** One line for each broken variable. */
-export class InvalidEnvironmentError extends Error {
-  override readonly name = 'InvalidEnvironmentError';
-
-  constructor(problems: readonly string[]) {
-    super(`Invalid environment variables:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
-  }
-}
-
-const SECRET_KEY_LENGTH = 32;
-/** Values of ROLES; `worker` is the name for both kinds of background work. */
-const ROLES: Record<string, readonly Role[]> = {
-  api: ['api'],
-  transcriber: ['transcriber'],
-  deliverer: ['deliverer'],
-  worker: ['transcriber', 'deliverer'],
-};
-/** NAME_FILE names a file with the value of each, as container engines and systemd provide them. */
-const SECRETS = new Set([
-  'DATABASE_URL',
-  'REDIS_URL',
-  'SECRET_KEY',
-  'SECRET_KEY_PREVIOUS',
-  'S3_ACCESS_KEY_ID',
-  'S3_SECRET_ACCESS_KEY',
-  'OPENAI_API_KEY',
-  'METRICS_TOKEN',
-]);
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /**
@@ -109,7 +82,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  * @throws InvalidEnvironmentError
  */
 export function readEnv(source: NodeJS.ProcessEnv): Env {
-  const read = new Reader(source);
+  const read = new EnvReader(source);
   const storageDriver = read.text('STORAGE_DRIVER') ?? 'disk';
   const nodeEnv = read.oneOf('NODE_ENV', ['development', 'test', 'production'], 'production');
   const roles = read.roles();
@@ -119,8 +92,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     port: read.integer('PORT', 3000, 0, 65535),
     host: read.text('HOST') ?? '0.0.0.0',
     roles,
-    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']) ?? read.missing('DATABASE_URL'),
-    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']) ?? read.missing('REDIS_URL'),
+    ...readServers(read),
     secretKey: needsKey ? read.secretKey('SECRET_KEY', nodeEnv) : null,
     secretKeyPrevious: needsKey ? read.otherSecret('SECRET_KEY_PREVIOUS', SECRET_KEY_LENGTH, 'SECRET_KEY') : null,
     storageDriver,
@@ -156,7 +128,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
   return env;
 }
 
-function readWebhookSettings(read: Reader) {
+function readWebhookSettings(read: EnvReader) {
   return {
     webhookAllowedCidrs: read.list('WEBHOOK_ALLOWED_CIDRS', (item) => CIDR.test(item), 'CIDRs such as 10.0.0.0/8'),
     webhookHttpsOnly: read.oneOf('WEBHOOK_HTTPS_ONLY', ['true', 'false'], 'false') === 'true',
@@ -166,121 +138,17 @@ function readWebhookSettings(read: Reader) {
   };
 }
 
-const CIDR = /^[0-9a-f:.]+\/\d{1,3}$/i;
-const WEBHOOK_RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
-
-class Reader {
-  private readonly problems = new Set<string>();
-
-  constructor(private readonly source: NodeJS.ProcessEnv) {}
-
-  /** An empty value counts as absent: compose files pass unset variables on as empty strings. */
-  text(name: string): string | null {
-    const value = this.source[name]?.trim() || null;
-    const file = SECRETS.has(name) ? this.source[`${name}_FILE`]?.trim() : null;
-    if (!file) return value;
-    return value === null
-      ? this.contentOf(name, file)
-      : this.refuse(name, `and ${name}_FILE must not both be set`, value);
-  }
-
-  missing(name: string): string {
-    return this.refuse(name, 'is required', '');
-  }
-
-  integer(name: string, fallback: number, min: number, max: number): number {
-    const text = this.text(name);
-    if (text === null) return fallback;
-    const value = Number(text);
-    const valid = /^\d+$/.test(text) && value >= min && value <= max;
-    return valid ? value : this.refuse(name, `must be an integer from ${min} to ${max}`, fallback);
-  }
-
-  oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
-    const text = this.text(name);
-    if (text === null) return fallback;
-    return allowed.find((item) => item === text) ?? this.refuse(name, `must be one of ${allowed.join(', ')}`, fallback);
-  }
-
-  url(name: string, protocols: readonly string[]): string | null {
-    const text = this.text(name);
-    if (text === null) return null;
-    const valid = URL.canParse(text) && protocols.includes(new URL(text).protocol);
-    return valid ? text : this.refuse(name, `must be a URL that starts with ${protocols[0]}//`, text);
-  }
-
-  list(name: string, valid: (item: string) => boolean, what: string): string[] {
-    const items = (this.text(name) ?? '').split(',').flatMap((item) => item.trim() || []);
-    return items.every(valid) ? items : this.refuse(name, `must be ${what}, separated by commas`, []);
-  }
-
-  secret(name: string, minLength: number): string | null {
-    const text = this.text(name);
-    if (text === null || text.length >= minLength) return text;
-    return this.refuse(name, `must be at least ${minLength} characters long`, text);
-  }
-
-  secretKey(name: string, nodeEnv: Env['nodeEnv']): string {
-    const key = this.secret(name, SECRET_KEY_LENGTH) ?? this.missing(name);
-    const isWeak = nodeEnv === 'production' && key.length >= SECRET_KEY_LENGTH && estimateBits(key) < MIN_KEY_BITS;
-    return isWeak ? this.refuse(name, 'is easy to guess; make one with: openssl rand -base64 48', key) : key;
-  }
-
-  /** A secret that would be of no use if it were the same as the one called `first`. */
-  otherSecret(name: string, minLength: number, first: string): string | null {
-    const text = this.secret(name, minLength);
-    return text !== null && text === this.text(first) ? this.refuse(name, `must differ from ${first}`, text) : text;
-  }
-
-  roles(): Role[] {
-    const names = this.list(
-      'ROLES',
-      (item) => Object.hasOwn(ROLES, item),
-      `one or more of ${Object.keys(ROLES).join(', ')}`,
-    );
-    const roles = names.flatMap((name) => ROLES[name] ?? []);
-    return roles.length > 0 ? [...new Set(roles)] : ['api', 'transcriber', 'deliverer'];
-  }
-
-  rateLimit(name: string, fallback: RateLimit): RateLimit {
-    const text = this.text(name);
-    if (text === null) return fallback;
-    const [, rate, burst] = /^(\d{1,7})\/(\d{1,7})$/.exec(text)?.map(Number) ?? [];
-    if (rate && burst && burst >= rate) return { rate, burst };
-    return this.refuse(name, 'must be rate/burst in requests a minute, such as 60/120, burst not below rate', fallback);
-  }
-
-  schedule(name: string): number[] {
-    const items = this.list(name, (item) => /^\d{1,7}$/.test(item), 'seconds between attempts');
-    return items.length > 0 ? items.map(Number) : WEBHOOK_RETRY_SECONDS;
-  }
-
-  trustProxy(): false | number | string[] {
-    const text = this.text('TRUST_PROXY');
-    if (text === null || text === 'false') return false;
-    if (/^\d{1,2}$/.test(text)) return Number(text);
-    return this.list(
-      'TRUST_PROXY',
-      (item) => /^[0-9a-f:.]+(\/\d{1,3})?$/i.test(item),
-      'false, a number of hops, or CIDRs',
-    );
-  }
-
-  throwIfBroken(): void {
-    if (this.problems.size > 0) throw new InvalidEnvironmentError([...this.problems]);
-  }
-
-  private refuse<T>(name: string, rule: string, stand: T): T {
-    this.problems.add(`${name} ${rule}`);
-    return stand;
-  }
-
-  /** Without the newline that editors and `echo` append. */
-  private contentOf(name: string, file: string): string | null {
-    try {
-      return readFileSync(file, 'utf8').trim() || null;
-    } catch (error) {
-      return this.refuse(`${name}_FILE`, `cannot be read: ${(error as NodeJS.ErrnoException).code}`, null);
-    }
-  }
+function readServers(read: EnvReader) {
+  return {
+    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']) ?? read.missing('DATABASE_URL'),
+    databasePooler: read.oneOf('DATABASE_POOLER', ['true', 'false'], 'false') === 'true',
+    databasePreparedStatements: read.oneOf('DATABASE_PREPARED_STATEMENTS', ['true', 'false'], 'true') === 'true',
+    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']) ?? read.missing('REDIS_URL'),
+    redisSentinels: read.list('REDIS_SENTINELS', isHostAndPort, 'addresses such as 10.0.0.5:26379'),
+    redisSentinelName: read.text('REDIS_SENTINEL_NAME') ?? 'mymaster',
+    redisSentinelPassword: read.text('REDIS_SENTINEL_PASSWORD'),
+  };
 }
+
+const isHostAndPort = (text: string): boolean => /^(?:[\w.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i.test(text);
+const CIDR = /^[0-9a-f:.]+\/\d{1,3}$/i;

@@ -1,28 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
 
 /** The same number in all releases: two processes that migrate wait for each other on it. */
 const MIGRATION_LOCK = 7_305_118;
 
+class TableLocked extends Error {
+  override readonly name = 'TableLocked';
+
+  constructor() {
+    super(
+      'Another session, such as pg_dump, still holds a table that has to change; pg_stat_activity shows it. ' +
+        'The migrations before it are done. Run the command again when that session has ended.',
+    );
+  }
+}
+
 class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch';
 }
 
+/** Between two attempts of a migration that waits for a table, so that the requests behind it get their turn. */
+const LOCK_RETRY_MS = 2000;
+/** Longer than most dumps hold a table. */
+const LOCK_WAIT_MS = 600_000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+interface MigrateOptions {
+  /** How long to wait for tables that other sessions hold. */
+  lockWaitMs?: number;
+  /** Called before each further attempt, with a sentence for an operator. */
+  onWait?: (message: string) => void;
+}
+
 /**
- * Brings the schema up to date, one process at a time.
+ * Brings the schema up to date, one process at a time. A table that another session holds, such as pg_dump, is waited
+ * for in short attempts, because every request for it waits behind a statement that wants to change it.
  * @returns the names of the migrations that ran.
  * @throws SchemaMismatch when the schema is newer than this code.
  */
-export async function migrate(dataSource: DataSource): Promise<string[]> {
+export async function migrate(dataSource: DataSource, options: MigrateOptions = {}): Promise<string[]> {
   const lock = dataSource.createQueryRunner();
   try {
-    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const { unknown } = await compareSchema(dataSource, lock);
+    // A lock of the transaction, because behind a pooler the session changes with each.
+    await lock.startTransaction();
+    await lock.query(`SELECT set_config('lock_timeout', '0', true),
+      set_config('idle_in_transaction_session_timeout', '0', true)`);
+    await lock.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    const { unknown, pending } = await compareSchema(dataSource, lock);
     refuseNewer(unknown);
-    const ran = await dataSource.runMigrations();
-    return ran.map((migration) => migration.name);
+    await runPending(dataSource, options);
+    return pending;
   } finally {
-    await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
+    await lock.rollbackTransaction().catch(() => undefined);
     await lock.release();
+  }
+}
+
+async function runPending(
+  dataSource: DataSource,
+  { lockWaitMs = LOCK_WAIT_MS, onWait }: MigrateOptions,
+): Promise<void> {
+  const deadline = Date.now() + lockWaitMs;
+  for (;;) {
+    try {
+      await dataSource.runMigrations();
+      return;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+      if (Date.now() > deadline) throw new TableLocked();
+      onWait?.('Another session holds a table that has to change. Trying again.');
+      await delay(LOCK_RETRY_MS);
+    }
   }
 }
 

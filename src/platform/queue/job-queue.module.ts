@@ -16,7 +16,7 @@ export class JobQueueModule {
         {
           provide: getQueueToken(name),
           inject: [Env, RedisService],
-          useFactory: (env: Env, redis: RedisService) => new JobQueue(name, env.redisUrl, redis),
+          useFactory: (env: Env, redis: RedisService) => new JobQueue(name, env, redis),
         },
       ],
       exports: [getQueueToken(name)],

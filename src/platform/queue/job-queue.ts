@@ -2,7 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import Bull from 'bull';
 import { Redis } from 'ioredis';
-import { redisOptions, type RedisService } from './redis.service.js';
+import type { Env } from '../config/env.js';
+import { redisOptions } from './redis-options.js';
+import type { RedisService } from './redis.service.js';
 
 /** Job data: the id of a row. Its values make up the job id. */
 export type JobData = Record<string, string>;
@@ -18,6 +20,8 @@ interface EnqueueOptions {
 
 /** A waiting job blocks duplicates for this long; after that the same row may be enqueued again. */
 const DEDUPLICATION_WINDOW_MS = 300_000;
+/** With a hash tag, so that all keys of a queue lie in one slot of Redis Cluster. */
+const PREFIX = '{bull}';
 /** Closing a queue sends commands to Redis. On shutdown their answers are awaited for this long. */
 const CLOSE_MS = 1000;
 /** Jobs of a frozen or dead process are noticed after at most twice this long; until then they block duplicates. */
@@ -33,11 +37,12 @@ export class JobQueue<Data extends JobData = JobData> extends Bull<Data> impleme
   private readonly connections: Redis[];
   private readonly redisService: RedisService;
 
-  constructor(name: string, redisUrl: string, redisService: RedisService) {
+  constructor(name: string, env: Env, redisService: RedisService) {
     const connections: Redis[] = [];
     super(name, {
+      prefix: PREFIX,
       createClient: (type) => {
-        const connection = openConnection(redisUrl, type);
+        const connection = openConnection(env, type);
         connections.push(connection);
         return connection;
       },
@@ -80,9 +85,10 @@ class QueueConnection extends Redis {
 }
 
 /** The connections that wait for jobs and events also wait for Redis; the one that adds jobs fails at once. */
-function openConnection(redisUrl: string, type: 'client' | 'subscriber' | 'bclient'): Redis {
+function openConnection(env: Env, type: 'client' | 'subscriber' | 'bclient'): Redis {
   const waiting = { maxRetriesPerRequest: null, enableReadyCheck: false, enableOfflineQueue: true };
-  const connection = new QueueConnection(redisUrl, type === 'client' ? redisOptions : { ...redisOptions, ...waiting });
+  const options = redisOptions(env);
+  const connection = new QueueConnection(env.redisUrl, type === 'client' ? options : { ...options, ...waiting });
   // RedisService logs it when Redis becomes unavailable.
   connection.on('error', () => undefined);
   return connection;

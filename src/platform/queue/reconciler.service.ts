@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Env } from '../config/env.js';
 import { DatabaseService } from '../database/database.service.js';
-import { releaseReconcilerLock, setIdleSessionTimeout, tryReconcilerLock } from './reconciler.queries.js';
+import { setIdleTimeout, tryReconcilerLock } from './reconciler.queries.js';
 
 interface ReconcilerTask {
   name: string;
@@ -10,8 +10,8 @@ interface ReconcilerTask {
 }
 
 /**
- * A process that freezes or loses its network keeps its session and with it the lock. Postgres ends the session after
- * this many rounds without a statement.
+ * A process that freezes or loses its network keeps its transaction and with it the lock. Postgres ends it after this
+ * many rounds without a statement.
  */
 const IDLE_ROUNDS = 6;
 
@@ -78,13 +78,15 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
   private async underLock(work: () => Promise<void>): Promise<void> {
     const holder = this.database.dataSource.createQueryRunner();
     try {
-      if (!(await tryReconcilerLock(holder))) return;
-      try {
-        await setIdleSessionTimeout(holder, IDLE_ROUNDS * this.env.reconcileSeconds);
+      await holder.startTransaction();
+      if (await tryReconcilerLock(holder)) {
+        await setIdleTimeout(holder, IDLE_ROUNDS * this.env.reconcileSeconds);
         await work();
-      } finally {
-        await releaseReconcilerLock(holder);
       }
+      await holder.commitTransaction();
+    } catch (error) {
+      await holder.rollbackTransaction().catch(() => undefined);
+      throw error;
     } finally {
       await holder.release();
     }

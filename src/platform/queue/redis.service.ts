@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis } from 'ioredis';
 import { Env } from '../config/env.js';
+import { redisOptions } from './redis-options.js';
 import { Timeout } from './timeout.js';
 
 /** Longest wait for an answer. Every caller has a fallback without Redis. */
@@ -10,14 +11,6 @@ const TIMEOUT_MS = 250;
 const BREAK_MS = 1000;
 /** Longest wait for the connection at startup. */
 const START_MS = 500;
-
-/** Reconnects for ever, and rejects commands at once while disconnected. */
-export const redisOptions: RedisOptions = {
-  maxRetriesPerRequest: 1,
-  enableOfflineQueue: false,
-  connectTimeout: 2000,
-  retryStrategy: (tries) => Math.min(tries * 100, 1000),
-};
 
 /** The connection for short commands, with a timeout and a circuit breaker. Queues have their own connections. */
 @Injectable()
@@ -29,7 +22,7 @@ export class RedisService implements OnModuleInit, OnApplicationShutdown {
   private reachable = true;
 
   constructor(env: Env) {
-    this.client = new Redis(env.redisUrl, { ...redisOptions, enableAutoPipelining: true });
+    this.client = new Redis(env.redisUrl, { ...redisOptions(env), enableAutoPipelining: true });
     this.client.on('error', (error) => this.setReachable(false, error));
     this.client.on('ready', () => this.setReachable(true));
   }

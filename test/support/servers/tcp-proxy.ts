@@ -7,7 +7,7 @@ export class TcpProxy {
   private server: Server = createServer();
   private frozen = false;
 
-  private constructor(private readonly target: URL) {}
+  private constructor(private target: URL) {}
 
   /** @param url of the server, as in `DATABASE_URL` or `REDIS_URL`. */
   static async to(url: string): Promise<TcpProxy> {
@@ -22,6 +22,11 @@ export class TcpProxy {
     url.hostname = '127.0.0.1';
     url.port = String(this.port);
     return url.href;
+  }
+
+  /** From now on new connections lead to another server. Those that are open stay. */
+  redirect(url: string): void {
+    this.target = new URL(url);
   }
 
   /** Connections break, and new ones are refused. */

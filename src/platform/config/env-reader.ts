@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import { estimateBits, MIN_KEY_BITS } from './key-strength.js';
+
+export type Role = 'api' | 'transcriber' | 'deliverer';
+
+/** A token bucket: `rate` tokens a minute, at most `burst` at once. */
+export interface RateLimit {
+  rate: number;
+  burst: number;
+}
+
+/** One line for each broken variable. */
+export class InvalidEnvironmentError extends Error {
+  override readonly name = 'InvalidEnvironmentError';
+
+  constructor(problems: readonly string[]) {
+    super(`Invalid environment variables:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+  }
+}
+
+export const SECRET_KEY_LENGTH = 32;
+/** Values of ROLES; `worker` is the name for both kinds of background work. */
+const ROLES: Record<string, readonly Role[]> = {
+  api: ['api'],
+  transcriber: ['transcriber'],
+  deliverer: ['deliverer'],
+  worker: ['transcriber', 'deliverer'],
+};
+/** NAME_FILE names a file with the value of each, as container engines and systemd provide them. */
+const SECRETS = new Set([
+  'DATABASE_URL',
+  'REDIS_URL',
+  'REDIS_SENTINEL_PASSWORD',
+  'SECRET_KEY',
+  'SECRET_KEY_PREVIOUS',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+  'OPENAI_API_KEY',
+  'METRICS_TOKEN',
+]);
+const WEBHOOK_RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+
+/** Reads variables of one source, and collects what is wrong with them. */
+export class EnvReader {
+  private readonly problems = new Set<string>();
+
+  constructor(private readonly source: NodeJS.ProcessEnv) {}
+
+  /** An empty value counts as absent: compose files pass unset variables on as empty strings. */
+  text(name: string): string | null {
+    const value = this.source[name]?.trim() || null;
+    const file = SECRETS.has(name) ? this.source[`${name}_FILE`]?.trim() : null;
+    if (!file) return value;
+    return value === null
+      ? this.contentOf(name, file)
+      : this.refuse(name, `and ${name}_FILE must not both be set`, value);
+  }
+
+  missing(name: string): string {
+    return this.refuse(name, 'is required', '');
+  }
+
+  integer(name: string, fallback: number, min: number, max: number): number {
+    const text = this.text(name);
+    if (text === null) return fallback;
+    const value = Number(text);
+    const valid = /^\d+$/.test(text) && value >= min && value <= max;
+    return valid ? value : this.refuse(name, `must be an integer from ${min} to ${max}`, fallback);
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
+    const text = this.text(name);
+    if (text === null) return fallback;
+    return allowed.find((item) => item === text) ?? this.refuse(name, `must be one of ${allowed.join(', ')}`, fallback);
+  }
+
+  url(name: string, protocols: readonly string[]): string | null {
+    const text = this.text(name);
+    if (text === null) return null;
+    const valid = URL.canParse(text) && protocols.includes(new URL(text).protocol);
+    return valid ? text : this.refuse(name, `must be a URL that starts with ${protocols[0]}//`, text);
+  }
+
+  list(name: string, valid: (item: string) => boolean, what: string): string[] {
+    const items = (this.text(name) ?? '').split(',').flatMap((item) => item.trim() || []);
+    return items.every(valid) ? items : this.refuse(name, `must be ${what}, separated by commas`, []);
+  }
+
+  secret(name: string, minLength: number): string | null {
+    const text = this.text(name);
+    if (text === null || text.length >= minLength) return text;
+    return this.refuse(name, `must be at least ${minLength} characters long`, text);
+  }
+
+  secretKey(name: string, nodeEnv: string): string {
+    const key = this.secret(name, SECRET_KEY_LENGTH) ?? this.missing(name);
+    const isWeak = nodeEnv === 'production' && key.length >= SECRET_KEY_LENGTH && estimateBits(key) < MIN_KEY_BITS;
+    return isWeak ? this.refuse(name, 'is easy to guess; make one with: openssl rand -base64 48', key) : key;
+  }
+
+  /** A secret that would be of no use if it were the same as the one called `first`. */
+  otherSecret(name: string, minLength: number, first: string): string | null {
+    const text = this.secret(name, minLength);
+    return text !== null && text === this.text(first) ? this.refuse(name, `must differ from ${first}`, text) : text;
+  }
+
+  roles(): Role[] {
+    const names = this.list(
+      'ROLES',
+      (item) => Object.hasOwn(ROLES, item),
+      `one or more of ${Object.keys(ROLES).join(', ')}`,
+    );
+    const roles = names.flatMap((name) => ROLES[name] ?? []);
+    return roles.length > 0 ? [...new Set(roles)] : ['api', 'transcriber', 'deliverer'];
+  }
+
+  rateLimit(name: string, fallback: RateLimit): RateLimit {
+    const text = this.text(name);
+    if (text === null) return fallback;
+    const [, rate, burst] = /^(\d{1,7})\/(\d{1,7})$/.exec(text)?.map(Number) ?? [];
+    if (rate && burst && burst >= rate) return { rate, burst };
+    return this.refuse(name, 'must be rate/burst in requests a minute, such as 60/120, burst not below rate', fallback);
+  }
+
+  schedule(name: string): number[] {
+    const items = this.list(name, (item) => /^\d{1,7}$/.test(item), 'seconds between attempts');
+    return items.length > 0 ? items.map(Number) : WEBHOOK_RETRY_SECONDS;
+  }
+
+  trustProxy(): false | number | string[] {
+    const text = this.text('TRUST_PROXY');
+    if (text === null || text === 'false') return false;
+    if (/^\d{1,2}$/.test(text)) return Number(text);
+    return this.list(
+      'TRUST_PROXY',
+      (item) => /^[0-9a-f:.]+(\/\d{1,3})?$/i.test(item),
+      'false, a number of hops, or CIDRs',
+    );
+  }
+
+  throwIfBroken(): void {
+    if (this.problems.size > 0) throw new InvalidEnvironmentError([...this.problems]);
+  }
+
+  private refuse<T>(name: string, rule: string, stand: T): T {
+    this.problems.add(`${name} ${rule}`);
+    return stand;
+  }
+
+  /** Without the newline that editors and `echo` append. */
+  private contentOf(name: string, file: string): string | null {
+    try {
+      return readFileSync(file, 'utf8').trim() || null;
+    } catch (error) {
+      return this.refuse(`${name}_FILE`, `cannot be read: ${(error as NodeJS.ErrnoException).code}`, null);
+    }
+  }
+}
