@@ -31,7 +31,7 @@ interface Identity {
 /** Finds the principal of a request from its key pair, its access token, or both (D14, D15). */
 @Injectable()
 export class AuthenticatorService {
-  private readonly keys = new CredentialCache((key) => this.apiKeys.findCredential(key));
+  private readonly keys = new CredentialCache((key, options) => this.apiKeys.findCredential(key, options));
   private readonly grants = new CredentialCache((grantId) => this.accessTokens.findGrant(grantId));
   private readonly accounts = new CredentialCache((accountId) => this.account.findAccess(accountId));
 

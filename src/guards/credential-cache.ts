@@ -24,8 +24,8 @@ export class CredentialCache<Value extends Versioned> {
   private readonly values = new LRUCache<string, Value>({ max: MAX_ENTRIES });
   private readonly reads = new Map<string, { startedAt: number; value: Promise<Value | null> }>();
 
-  /** @param read returns null for an unknown id; that is not cached. */
-  constructor(private readonly read: (id: string) => Promise<Value | null>) {}
+  /** @param read returns null for an unknown id; that is not cached. `isKnown`: it was valid when last read. */
+  constructor(private readonly read: (id: string, options: { isKnown: boolean }) => Promise<Value | null>) {}
 
   /** The cached value, or the one in Postgres. @param fresh skips the cache. */
   async get(id: string, fresh: boolean): Promise<Value | null> {
@@ -36,7 +36,7 @@ export class CredentialCache<Value extends Versioned> {
   private async refresh(id: string): Promise<Value | null> {
     const current = this.reads.get(id);
     if (current && Date.now() - current.startedAt < SHARED_READ_MS) return await current.value;
-    const read = { startedAt: Date.now(), value: this.read(id) };
+    const read = { startedAt: Date.now(), value: this.read(id, { isKnown: this.values.has(id) }) };
     this.reads.set(id, read);
     try {
       const value = await read.value;

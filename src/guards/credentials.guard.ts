@@ -7,7 +7,7 @@ import { AccessRulesService } from './access-rules.service.js';
 import { AddressLimitService } from './address-limit.service.js';
 import { isApiRequest } from './api-path.js';
 import { AuthenticatorService } from './authenticator.service.js';
-import { RefusedCredentialsService } from './refused-credentials.service.js';
+import { RefusedCredentialsService } from './refusals/refused-credentials.service.js';
 
 /**
  * Authenticates: sets `request.principal` where the credentials are valid. It lets other requests pass, because they too

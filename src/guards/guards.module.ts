@@ -15,7 +15,7 @@ import { CredentialsGuard } from './credentials.guard.js';
 import { OptionsMiddleware } from './options.middleware.js';
 import { planThrottler } from './plan-limits.js';
 import { PlanThrottlerGuard } from './plan-throttler.guard.js';
-import { RefusedCredentialsService } from './refused-credentials.service.js';
+import { RefusedCredentialsService } from './refusals/refused-credentials.service.js';
 import { ScopeGuard } from './scope.guard.js';
 
 /** The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14). */

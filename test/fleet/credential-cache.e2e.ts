@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';
+import { makeKeyPair } from '../../src/modules/api-keys/api-key-secret.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { startService, type TestService, useService } from '../../src/testing/test-service.js';
@@ -68,6 +69,30 @@ describe('what a process remembers of credentials', () => {
     }
   });
 
+  it('spares Postgres from guesses: a hundred unknown pairs at once are a few statements, and one connection (D14)', async () => {
+    const client = await near.account();
+    const pairs = Array.from({ length: 100 }, () => makeKeyPair());
+    const guess = async ({ key, secret }: { key: string; secret: string }) => {
+      const headers = { 'X-Service-API-Key': key, 'X-Service-API-Secret': secret };
+      return (await fetch(`${near.url}/v1/account`, { headers })).status;
+    };
+    let statuses: number[] = [];
+    const started = performance.now();
+    const statements = await statementsOf(async () => {
+      statuses = await Promise.all(pairs.map(guess));
+    });
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    // One each 10 ms, and the first at once.
+    expect(statements).toBeLessThanOrEqual(2 + (performance.now() - started) / 10);
+
+    // A wrong secret of a known key, and a pair whose checksum is wrong, need none.
+    await client.get('/v1/account').expect(200);
+    const wrong = { key: client.credentials.key, secret: makeKeyPair().secret };
+    expect(await statementsOf(async () => expect(await guess(wrong)).toBe(401))).toBe(0);
+    const broken = { ...makeKeyPair(), secret: `vns_${'a'.repeat(49)}` };
+    expect(await statementsOf(async () => expect(await guess(broken)).toBe(401))).toBe(0);
+  });
+
   it('is worth nothing at the very next request after the key was revoked elsewhere', async () => {
     for (let i = 0; i < 20; i++) {
       const { owner, guest, there } = await knownKey();
@@ -100,8 +125,8 @@ describe('what a process remembers of credentials', () => {
     const find = keys.findCredential.bind(keys);
     const read = gate();
     const late = gate();
-    const slow = jest.spyOn(keys, 'findCredential').mockImplementationOnce(async (key) => {
-      const credential = await find(key);
+    const slow = jest.spyOn(keys, 'findCredential').mockImplementationOnce(async (...asked) => {
+      const credential = await find(...asked);
       read.resolve();
       await late.promise;
       return credential;

@@ -9,16 +9,31 @@ export interface ApiKeyCredential extends Pick<ApiKey, 'id' | 'accountId' | 'sco
   secretDigest?: Buffer;
 }
 
+const CREDENTIAL = `k.id, k.account_id AS "accountId", k.scopes, k.secret_hash AS "secretHash",
+       k.expires_at AS "expiresAt", a.credential_version AS version`;
+
 /** SQL, because it is prepared and reads the account's version in the same snapshot: it runs for each key not cached. */
 export async function findCredential(database: DatabaseService, key: string): Promise<ApiKeyCredential | null> {
   const [found] = await database.prepared<ApiKeyCredential>(
-    `SELECT k.id, k.account_id AS "accountId", k.scopes, k.secret_hash AS "secretHash", k.expires_at AS "expiresAt",
-       a.credential_version AS version
-     FROM api_keys k JOIN accounts a ON a.id = k.account_id
+    `SELECT ${CREDENTIAL} FROM api_keys k JOIN accounts a ON a.id = k.account_id
      WHERE k.key = $1 AND k.revoked_at IS NULL`,
     [key],
   );
   return found ?? null;
+}
+
+/** The same for many keys. @returns null for each that is unknown or revoked. */
+export async function findCredentials(
+  database: DatabaseService,
+  keys: readonly string[],
+): Promise<(ApiKeyCredential | null)[]> {
+  const found = await database.prepared<ApiKeyCredential & { key: string }>(
+    `SELECT k.key, ${CREDENTIAL} FROM api_keys k JOIN accounts a ON a.id = k.account_id
+     WHERE k.key = ANY($1::text[]) AND k.revoked_at IS NULL`,
+    [keys],
+  );
+  const byKey = new Map(found.map(({ key, ...credential }) => [key, credential]));
+  return keys.map((key) => byKey.get(key) ?? null);
 }
 
 /** Uses of one key since the last write. */

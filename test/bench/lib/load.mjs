@@ -7,8 +7,9 @@ const CONNECTIONS = 32;
  * GETs one path from another process for a while.
  * @returns {Promise<{ perSecond: number, p50: number, p99: number }>} milliseconds
  */
-export async function load(url, { headers = {}, seconds, connections = CONNECTIONS }) {
+export async function load(url, { headers = {}, seconds, connections = CONNECTIONS, rate }) {
   const flags = ['--json', '-c', `${connections}`, '-d', `${seconds}`];
+  if (rate) flags.push('-R', `${rate}`);
   for (const [name, value] of Object.entries(headers)) flags.push('-H', `${name}=${value}`);
   const { code, stdout, output } = await run('node_modules/.bin/autocannon', [...flags, url], { cwd: ROOT });
   if (code !== 0) throw new Error(output);

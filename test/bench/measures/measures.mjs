@@ -1,5 +1,6 @@
 import { measureDeliveries } from './deliveries.mjs';
 import { measureGet } from './get.mjs';
+import { measureGuessedKeys } from './guessed-keys.mjs';
 import { measureGrowth, measureOneDay } from './growth.mjs';
 import { measureHangingWebhooks } from './hanging-webhooks.mjs';
 import { measureLatency } from './latency.mjs';
@@ -22,5 +23,6 @@ export const MEASURES = {
   'long recording': measureLongRecording,
   deliveries: measureDeliveries,
   'hanging webhooks': measureHangingWebhooks,
+  'guessed keys': measureGuessedKeys,
   start: measureStart,
 };

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
-import type { MetricsMiddleware } from '../platform/observability/metrics.middleware.js';
-import type { SecurityLogService } from '../platform/observability/security-log.service.js';
+import type { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
+import type { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { RefusedCredentialsService } from './refused-credentials.service.js';
 
 const PAIR = { 'x-service-api-key': 'vnk_wrong', 'x-service-api-secret': 'vns_wrong' };

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Counter } from 'prom-client';
-import { MetricsMiddleware } from '../platform/observability/metrics.middleware.js';
-import { SecurityLogService } from '../platform/observability/security-log.service.js';
+import { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
+import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 
 const INTERVAL_MS = 60_000;
 /** Addresses that are told apart in an interval, to bound memory. */

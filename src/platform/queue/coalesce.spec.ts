@@ -1,0 +1,63 @@
+import { coalesce } from './coalesce.js';
+
+describe('coalesce with a pause', () => {
+  function recorder() {
+    const calls: { items: readonly number[]; answer: () => void; fail: () => void }[] = [];
+    const load = coalesce(
+      (items: readonly number[]) =>
+        new Promise<number[]>((resolve, reject) => {
+          calls.push({
+            items,
+            answer: () => resolve(items.map((item) => item * 2)),
+            fail: () => reject(new Error('no answer')),
+          });
+        }),
+      { maxItems: 3, pauseMs: 20 },
+    );
+    return { calls, load };
+  }
+  const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 40));
+
+  it('performs the batches of a rush one after another, each as large as permitted', async () => {
+    const { calls, load } = recorder();
+    const first = load(0);
+    await settled();
+    const rest = Promise.all([1, 2, 3, 4, 5, 6, 7].map((item) => load(item)));
+    for (const expected of [[0], [1, 2, 3], [4, 5, 6], [7]]) {
+      await settled();
+      expect(calls.at(-1)?.items).toEqual(expected);
+      calls.at(-1)?.answer();
+    }
+    expect(await first).toBe(0);
+    expect(await rest).toEqual([2, 4, 6, 8, 10, 12, 14]);
+    expect(calls).toHaveLength(4);
+  });
+
+  it('begins at once after a rest, and then waits for the pause', async () => {
+    const { calls, load } = recorder();
+    const first = load(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(calls).toHaveLength(1);
+    calls[0]?.answer();
+    await first;
+    const second = Promise.all([load(2), load(3)]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(calls).toHaveLength(1);
+    await settled();
+    expect(calls[1]?.items).toEqual([2, 3]);
+    calls[1]?.answer();
+    await second;
+  });
+
+  it('goes on after a batch that failed', async () => {
+    const { calls, load } = recorder();
+    const failing = expect(load(1)).rejects.toThrow('no answer');
+    await settled();
+    const next = load(2);
+    calls[0]?.fail();
+    await failing;
+    await settled();
+    calls[1]?.answer();
+    expect(await next).toBe(4);
+  });
+});
