@@ -7,7 +7,7 @@ import { ROOT } from './lib/paths.mjs';
 import { runVisibly, stopTools } from './lib/processes.mjs';
 import { checkPlatform, prepareProject } from './lib/setup.mjs';
 import { lastStep, printError, seconds, step } from './lib/steps.mjs';
-import { ensureSystemPackages } from './lib/system-packages.mjs';
+import { ensureSystemPackages, installTestPackages } from './lib/system-packages.mjs';
 import { Teardown } from './lib/teardown.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
 
@@ -39,7 +39,11 @@ try {
 async function main() {
   checkPlatform();
   const clean = cleanEnvironment();
-  await step('System', () => ensureSystemPackages(clean));
+  await step('System', async () => {
+    const done = await ensureSystemPackages(clean);
+    await installTestPackages();
+    return done;
+  });
   await prepareProject();
   const services = await step('Services', startServices);
   const env = { ...clean, ...services.env };

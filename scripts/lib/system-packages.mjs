@@ -68,6 +68,14 @@ async function installOptional(env) {
     console.log(`  bubblewrap is not installed: weaker isolation.${problem ? ` ${problem}` : ''}`);
 }
 
+/** PgBouncer, where apt can install it: without it `test/fleet/pgbouncer.e2e.ts` is skipped. */
+export async function installTestPackages() {
+  const isThere = () => findCommand('pgbouncer') !== null || existsSync('/usr/sbin/pgbouncer');
+  if (isThere()) return;
+  const problem = await installWithApt(['pgbouncer']);
+  if (!isThere()) console.log(`  pgbouncer is not installed: its test is skipped.${problem ? ` ${problem}` : ''}`);
+}
+
 const isTranscriber = (env) => !env.ROLES || /worker|transcriber/.test(env.ROLES);
 
 export function neededPackages(env) {
