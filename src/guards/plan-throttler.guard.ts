@@ -68,19 +68,16 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
 
   /** @returns the bucket that is empty, else the one with fewer requests left. */
   private async takeAsEndUser(principal: Principal, plan: RateLimit): Promise<ShownLimit> {
-    const own = endUserLimit(plan);
+    const ownLimit = endUserLimit(plan);
     const [ownRecord, sharedRecord] = await this.buckets.incrementBoth(
-      { key: endUserTracker(principal), ...bucketSize(own) },
+      { key: endUserTracker(principal), ...bucketSize(ownLimit) },
       { key: principalTracker(principal), ...bucketSize(plan) },
     );
-    const both = [
-      { ...shownAs(own), record: ownRecord },
-      { ...shownAs(plan), record: sharedRecord },
-    ] as const;
-    const [first, second] = both;
-    if (ownRecord.isBlocked !== sharedRecord.isBlocked) return ownRecord.isBlocked ? first : second;
-    if (ownRecord.isBlocked) return ownRecord.timeToBlockExpire >= sharedRecord.timeToBlockExpire ? first : second;
-    return remaining(first) <= remaining(second) ? first : second;
+    const own = { ...shownAs(ownLimit), record: ownRecord };
+    const shared = { ...shownAs(plan), record: sharedRecord };
+    if (ownRecord.isBlocked !== sharedRecord.isBlocked) return ownRecord.isBlocked ? own : shared;
+    if (ownRecord.isBlocked) return ownRecord.timeToBlockExpire >= sharedRecord.timeToBlockExpire ? own : shared;
+    return remaining(own) <= remaining(shared) ? own : shared;
   }
 
   protected override async getTracker(request: IdentifiedRequest): Promise<string> {
