@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { documentCommon } from './platform/http/output/openapi-common.js';
+import { fixedResponse } from './platform/http/server/fixed-response.js';
 
 const TITLE = 'Voice Note Transcription Service';
 
@@ -59,9 +60,12 @@ function operationId(controller: string, method: string): string {
 
 /** `/docs` for people, `/openapi.json` for programs. */
 export function serveOpenApi(app: INestApplication): void {
-  SwaggerModule.setup('docs', app, () => describeApi(app), {
-    jsonDocumentUrl: 'openapi.json',
-    raw: ['json'],
+  let built: OpenAPIObject | undefined;
+  const document = (): OpenAPIObject => (built ??= describeApi(app));
+  const json = fixedResponse('application/json; charset=utf-8', () => JSON.stringify(document()));
+  app.getHttpAdapter().get('/openapi.json', json);
+  SwaggerModule.setup('docs', app, document, {
+    raw: false,
     customSiteTitle: TITLE,
     // Swagger UI, because it comes with @nestjs/swagger: no CDN, no inline script, and uploads work from its forms.
     swaggerOptions: { persistAuthorization: true, docExpansion: 'list', defaultModelsExpandDepth: 0, filter: true },

@@ -16,6 +16,7 @@ import { validateRequestLine } from './platform/http/server/request-line.js';
 import { BoundedExpressAdapter } from './platform/http/server/express.adapter.js';
 import { securityHeaders } from './platform/http/server/security-headers.js';
 import { RequestValidationPipe } from './platform/http/input/request-validation.pipe.js';
+import { addConnectionMetrics } from './platform/observability/connection-metrics.js';
 import { MetricsMiddleware } from './platform/observability/metrics.middleware.js';
 import { RequestLogMiddleware } from './platform/observability/request-log.middleware.js';
 import { StructuredLoggerService } from './platform/observability/structured-logger.service.js';
@@ -48,6 +49,8 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
     app.get(MetricsMiddleware),
     app.get(OptionsMiddleware),
   ];
+  const adapter = app.getHttpAdapter();
+  if (adapter instanceof BoundedExpressAdapter) addConnectionMetrics(metrics.registry, adapter.limiter);
   app.use(log.use.bind(log));
   app.use(metrics.use.bind(metrics));
   app.use(securityHeaders());

@@ -41,7 +41,7 @@ describe('errors', () => {
     environment.defer(() => postgres.close());
   });
   // Behind a proxy, so that tests can come from addresses of their own.
-  const behindProxy = { TRUST_PROXY: '1', ADDRESS_RATE_LIMIT: '60/120' };
+  const behindProxy = { TRUST_PROXY: '1', ADDRESS_RATE_LIMIT: '60/120', METRICS_TOKEN: 'a-token' };
   const service = useService(() => ({ ROLES: 'api', DATABASE_URL: postgres.url, ...behindProxy }), {
     environment,
     extensions: [{ module: DefectModule }],
@@ -366,7 +366,10 @@ describe('errors', () => {
     expectError(await call(stranger(), GET_ACCOUNT, NOBODY), 'AuthenticationError');
     expectError(await client.get('/v1/nowhere'), 'NotFoundError');
     await request(service.url).get('/health/live').expect(200);
-    const { body } = await request(service.url).get('/health/ready').expect(503);
+    const { body } = await request(service.url)
+      .get('/health/ready')
+      .set('Authorization', `Bearer ${behindProxy.METRICS_TOKEN}`)
+      .expect(503);
     expect(body).toMatchObject({ status: 'unavailable', checks: { storage: 'ok', redis: 'ok' } });
     expect(body.checks.postgres).not.toBe('ok');
 

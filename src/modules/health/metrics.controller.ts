@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
@@ -6,42 +5,27 @@ import { Public } from '../../access/access.decorators.js';
 import { Env } from '../../platform/config/env.js';
 import { AuthenticationError } from '../../platform/errors/errors.js';
 import { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
-
-/** Headers that proxies add. */
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
-const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+import { sharedRun } from '../../platform/observability/shared-run.js';
+import { OperatorAccessService } from './operator-access.service.js';
 
 @ApiExcludeController()
 @Controller('metrics')
 export class MetricsController {
+  private readonly build = sharedRun(() => this.metrics.registry.metrics());
+
   constructor(
     private readonly metrics: MetricsMiddleware,
     private readonly env: Env,
+    private readonly access: OperatorAccessService,
   ) {}
 
   @Get()
   @Public()
   async scrape(@Req() request: Request, @Res() response: Response): Promise<void> {
-    if (!this.isAllowed(request))
-      throw new AuthenticationError('Send the METRICS_TOKEN of this service as a Bearer token.');
+    // By token where there is one, else only to the machine itself (D31).
+    const isAllowed = this.env.metricsToken === null ? this.access.isLocal(request) : this.access.hasToken(request);
+    if (!isAllowed) throw new AuthenticationError('Send the METRICS_TOKEN of this service as a Bearer token.');
     response.setHeader('Content-Type', this.metrics.registry.contentType);
-    response.end(await this.metrics.registry.metrics());
+    response.end(await this.build());
   }
-
-  /**
-   * By token where there is one; without one only to the machine itself in production (D31). A proxy on the same machine
-   * also connects from there, for anybody.
-   */
-  private isAllowed(request: Request): boolean {
-    const { metricsToken, nodeEnv } = this.env;
-    if (metricsToken !== null) return sameText(request.get('authorization') ?? '', `Bearer ${metricsToken}`);
-    if (this.env.trustProxy !== false || FORWARDED.some((name) => request.headers[name] !== undefined)) return false;
-    // The socket's address, which no header can change.
-    return nodeEnv !== 'production' || LOOPBACK.test(request.socket.remoteAddress ?? '');
-  }
-}
-
-function sameText(a: string, b: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }

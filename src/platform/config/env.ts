@@ -52,6 +52,15 @@ export class Env {
   readonly maxAudioSeconds: number;
   readonly leaseSeconds: number;
   readonly uploadTimeoutSeconds: number;
+  readonly maxConnections: number;
+  /** For an IPv4 address or an IPv6 /64; proxies that TRUST_PROXY names are exempt. */
+  readonly maxConnectionsPerAddress: number;
+  readonly maxPipelinedRequests: number;
+  /** Bytes a second that a body and a response must move at, on average, after the grace. 0: any rate. */
+  readonly minTransferRate: number;
+  readonly transferGraceSeconds: number;
+  readonly writeTimeoutSeconds: number;
+  readonly keepAliveSeconds: number;
   /** 0: never, which only a trial of what happens then should ask for. */
   readonly reconcileSeconds: number;
   readonly addressRateLimit: RateLimit;
@@ -115,6 +124,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     maxAudioSeconds: read.integer('MAX_AUDIO_SECONDS', 7200, 1, 86_400),
     leaseSeconds: read.integer('LEASE_SECONDS', 60, 1, 3600),
     uploadTimeoutSeconds: read.integer('UPLOAD_TIMEOUT_SECONDS', 300, 1, 3600),
+    ...readConnectionSettings(read),
     reconcileSeconds: read.integer('RECONCILE_SECONDS', 5, 0, 3600),
     addressRateLimit: read.rateLimit('ADDRESS_RATE_LIMIT', { rate: 60, burst: 120 }),
     ...readWebhookSettings(read),
@@ -126,6 +136,18 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
   });
   read.throwIfBroken();
   return env;
+}
+
+function readConnectionSettings(read: EnvReader) {
+  return {
+    maxConnections: read.integer('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
+    maxConnectionsPerAddress: read.integer('MAX_CONNECTIONS_PER_ADDRESS', 1000, 1, 1_000_000),
+    maxPipelinedRequests: read.integer('MAX_PIPELINED_REQUESTS', 32, 0, 1000),
+    minTransferRate: read.integer('MIN_TRANSFER_RATE', 1000, 0, 1_000_000),
+    transferGraceSeconds: read.integer('TRANSFER_GRACE_SECONDS', 30, 1, 3600),
+    writeTimeoutSeconds: read.integer('WRITE_TIMEOUT_SECONDS', 20, 1, 3600),
+    keepAliveSeconds: read.integer('KEEP_ALIVE_SECONDS', 65, 1, 3600),
+  };
 }
 
 function readWebhookSettings(read: EnvReader) {

@@ -107,9 +107,14 @@ function alsoWrong(others: BrokenRule[]): string[] {
 }
 
 export class MalformedRequestError extends ApiError {
-  readonly status = 400;
+  readonly status: number = 400;
   readonly code = 2002;
   readonly type = 'MalformedRequestError';
+}
+
+/** The request did not arrive in time, or too slowly. */
+export class RequestTimeoutError extends MalformedRequestError {
+  override readonly status = 408;
 }
 
 export class LimitExceededError extends ApiError {
@@ -206,6 +211,14 @@ export class ConcurrentUploadsError extends RateLimitError {
     super(1);
     this.message = `This account may have ${limit} uploads at a time. Retry when one has ended.`;
     this.details = { retry_after: this.retryAfter, quota: 'concurrent_uploads', limit, used };
+  }
+}
+
+/** Sent before a request was read. */
+export class TooManyConnectionsError extends RateLimitError {
+  constructor(limit: number) {
+    super(1);
+    this.message = `An address may have ${limit} connections at a time. Close one, or use it again.`;
   }
 }
 

@@ -4,6 +4,7 @@ import { DatabaseService } from '../database/database.service.js';
 import { RedisService } from '../queue/redis.service.js';
 import { ObjectStore } from '../storage/object-store.js';
 import { pingDatabase } from './health.queries.js';
+import { sharedRun } from './shared-run.js';
 
 /** `degraded`: the process serves requests without Redis. `checks` holds `ok`, or the problem and its remedy. */
 export interface HealthReport {
@@ -15,10 +16,15 @@ export interface HealthReport {
 type Check = () => Promise<string | null>;
 
 const TIMEOUT_MS = 2000;
+const STATUS_KEPT_MS = 1000;
 
 /** Readiness of this process (D31). Modules add what they need. */
 @Injectable()
 export class HealthService {
+  /** For the operator: as it is now. */
+  readonly report = sharedRun(() => this.build());
+  /** For everybody: the status, at most a second old, however many ask. */
+  readonly status = sharedRun(async () => (await this.report()).status, STATUS_KEPT_MS);
   private readonly checks = new Map<string, Check>();
 
   constructor(
@@ -35,7 +41,7 @@ export class HealthService {
     this.checks.set(name, check);
   }
 
-  async report(): Promise<HealthReport> {
+  private async build(): Promise<HealthReport> {
     const names = [...this.checks.keys()];
     const problems = await Promise.all([...this.checks.values()].map(ask));
     const redis = await this.redis.ping();

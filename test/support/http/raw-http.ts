@@ -99,6 +99,11 @@ export class RawConnection {
     return { times, brokenAfterMs: this.age };
   }
 
+  /** From now on nothing is read: the buffers of both sides fill up. */
+  stopReading(): void {
+    this.socket.pause();
+  }
+
   /** Ends our half: nothing more will be sent. */
   end(): void {
     this.socket.end();

@@ -9,6 +9,7 @@ import {
   PayloadTooLargeError,
   PermissionError,
   RateLimitError,
+  RequestTimeoutError,
   ServiceUnavailableError,
 } from '../../errors/errors.js';
 import { JSON_BODY_BYTES } from '../input/json-body.js';
@@ -52,6 +53,8 @@ const EVERYWHERE: Record<string, Header> = {
   'X-RateLimit-Reset': always('integer', 'Unix time in seconds at which the full limit is available again.'),
   'X-Request-Id': always('string', 'Identifies the request in the logs of the service.'),
 };
+/** Sent beside the handlers, without the limit headers (D6). */
+const UNPARSED = { 'X-Request-Id': EVERYWHERE['X-Request-Id'] as Header };
 const RETRY_AFTER = always('integer', 'Seconds to wait before the next attempt.');
 
 const STATUS_TEXT: Record<string, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No content' };
@@ -67,7 +70,8 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
       for (const error of commonErrors(path, operation)) addError(operation, error);
       for (const [status, response] of Object.entries(operation.responses) as [string, Response][]) {
         response.description ||= STATUS_TEXT[status] ?? errorNames(response);
-        response.headers = { ...EVERYWHERE, ...retryHeader(status), ...response.headers };
+        const common = status === '408' ? UNPARSED : EVERYWHERE;
+        response.headers = { ...common, ...retryHeader(status), ...response.headers };
       }
     }
   }
@@ -102,6 +106,7 @@ function commonErrors(path: string, operation: Operation): ApiError[] {
     ...(path.includes('{') ? [new MalformedRequestError('The URL has a malformed percent-encoding.')] : []),
     ...(takesJson ? [new MalformedRequestError('The body is not valid JSON in UTF-8.')] : []),
     ...(takesJson ? [new PayloadTooLargeError('The body', JSON_BODY_BYTES)] : []),
+    ...(requestBody ? [new RequestTimeoutError('The request did not arrive in time.')] : []),
     new AuthenticationError(),
     new PermissionError(scope),
     new AccountSuspendedError(),

@@ -1,13 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Env } from '../../config/env.js';
-import { errorBody } from '../../errors/error-body.js';
-import { MalformedRequestError } from '../../errors/errors.js';
-import { GRACE_MS } from './drop-body.js';
+import { ConnectionLimiter } from './connection-limiter.js';
 import { preparedClasses } from './prepared-express.js';
+import { answerUnparsable } from './raw-answer.js';
 import { originForm } from './request-line.js';
 
 const SWEEP_MS = 50;
@@ -16,21 +13,29 @@ const CLOSE_MS = 4000;
 
 /** Nest's Express adapter with explicit limits instead of Node's defaults. */
 export class BoundedExpressAdapter extends ExpressAdapter {
+  readonly limiter: ConnectionLimiter;
+
   constructor(private readonly env: Env) {
-    super(strictExpress(env));
+    const app = strictExpress(env);
+    super(app);
+    this.limiter = new ConnectionLimiter({
+      limits: env,
+      isProxy: (address) => isTrustedProxy(app, address),
+      handle: (request, response) => {
+        request.url = originForm(request.url ?? '/');
+        app(request as Request, response as Response);
+      },
+    });
   }
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    const handle = (request: IncomingMessage, response: ServerResponse): void => {
-      request.url = originForm(request.url ?? '/');
-      app(request as Request, response as Response);
-    };
+    const handle = (request: IncomingMessage, response: ServerResponse): void => this.limiter.serve(request, response);
     const server = createServer({ ...this.limits(), ...preparedClasses(app) }, handle);
     // An unknown expectation may be ignored (RFC 9110 §10.1.1). Node's own 417 has neither body nor headers.
     server.on('checkExpectation', handle);
-    server.maxConnections = 10_000;
     server.on('clientError', answerUnparsable);
+    this.limiter.attach(server);
     this.httpServer = server;
   }
 
@@ -66,7 +71,7 @@ export class BoundedExpressAdapter extends ExpressAdapter {
       // Node does not accept a longer time for the headers than for the whole request.
       headersTimeout: Math.min(10_000, requestTimeout),
       requestTimeout,
-      keepAliveTimeout: 65_000,
+      keepAliveTimeout: this.env.keepAliveSeconds * 1000,
       // Node's own 400 has no body; `validateRequestLine` answers instead.
       requireHostHeader: false,
       connectionsCheckingInterval: 1000,
@@ -76,6 +81,12 @@ export class BoundedExpressAdapter extends ExpressAdapter {
 
 function isPlain(body: unknown): body is object {
   return typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
+}
+
+/** The compiled `trust proxy`, as Express asks it for the peer of a connection. */
+function isTrustedProxy(app: Express, address: string): boolean {
+  const trusts = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  return trusts(address, 0);
 }
 
 /** Set before Nest adds its first layer: that creates Express's router, which reads its settings only once. */
@@ -88,30 +99,4 @@ function strictExpress(env: Env): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   return app;
-}
-
-const PARSER_ERRORS: Record<string, [status: number, reason: string, message: string]> = {
-  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'The URL and the headers are larger than 8 KB.'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request did not arrive in time.'],
-};
-const NOT_HTTP: [number, string, string] = [400, 'Bad Request', 'The request is not valid HTTP/1.1.'];
-
-/**
- * Answers what Node's parser refuses with the error envelope and closes the connection (D6): after a second also where
- * the client keeps its own half open.
- */
-function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Already answered. To destroy the socket now could lose the response.
-  if (socket.writableEnded) return;
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, reason, message] = PARSER_ERRORS[error.code ?? ''] ?? NOT_HTTP;
-  const body = JSON.stringify(errorBody(new MalformedRequestError(message)));
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nX-Request-Id: ${randomUUID()}\r\n` +
-      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
-  setTimeout(() => socket.destroy(), GRACE_MS).unref();
 }
