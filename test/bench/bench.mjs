@@ -1,5 +1,5 @@
 // How fast, as ratios against baselines of the same run: docs/performance.md.
-//   npm run bench -- [--quick] [--only get,list] [--recordings 10000000]
+//   npm run bench -- [--quick] [--only get,list] [--recordings 10000000] [--attack-seconds 600]
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +21,7 @@ const FULL = {
   deliveries: 10_000,
   longSeconds: 600,
   hangingSeconds: 600,
+  attackSeconds: 120,
 };
 const QUICK = {
   pairs: 3,
@@ -30,14 +31,21 @@ const QUICK = {
   deliveries: 2000,
   longSeconds: 120,
   hangingSeconds: 60,
+  attackSeconds: 20,
 };
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, recordings: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    recordings: { type: 'string' },
+    'attack-seconds': { type: 'string' },
+  },
 });
 const extent = {
   ...(values.quick ? QUICK : FULL),
   ...(values.recordings && { recordings: Number(values.recordings) }),
+  ...(values['attack-seconds'] && { attackSeconds: Number(values['attack-seconds']) }),
 };
 const names = values.only?.split(',') ?? Object.keys(MEASURES);
 const unknown = names.filter((name) => !Object.hasOwn(MEASURES, name));

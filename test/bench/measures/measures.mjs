@@ -1,3 +1,4 @@
+import { measureAttacks } from './attacks.mjs';
 import { measureDeliveries } from './deliveries.mjs';
 import { measureGet } from './get.mjs';
 import { measureGuessedKeys } from './guessed-keys.mjs';
@@ -24,5 +25,6 @@ export const MEASURES = {
   deliveries: measureDeliveries,
   'hanging webhooks': measureHangingWebhooks,
   'guessed keys': measureGuessedKeys,
+  attacks: measureAttacks,
   start: measureStart,
 };
