@@ -73,6 +73,37 @@ describe('the outcome of an attempt', () => {
   });
 });
 
+describe('a delivery that is released', () => {
+  it('is due again and has used up no attempt', async () => {
+    await deliveries.release(await claimed());
+    expect(await count(`status = 'pending' AND attempts = 0 AND lease_token IS NULL AND lease_until IS NULL`)).toBe(1);
+    expect(await deliveries.claim(webhookId, 4)).toMatchObject([{ attempt: 1 }]);
+  });
+
+  it('is not released by a process that has lost the lease', async () => {
+    const delivery = await claimed();
+    await api.database.query('UPDATE deliveries SET lease_token = $2, attempts = 2 WHERE id = $1', [
+      delivery.id,
+      OTHER,
+    ]);
+    await deliveries.release(delivery);
+    expect(await count(`lease_token = '${OTHER}' AND attempts = 2`)).toBe(1);
+  });
+
+  it('is not claimed while another holds it, nor before it is due', async () => {
+    const { id } = await claimed();
+    expect(await deliveries.claim(webhookId, 4)).toEqual([]);
+    await api.database.query(`UPDATE deliveries SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
+    expect(await deliveries.claim(webhookId, 4)).toMatchObject([{ id, attempt: 2 }]);
+    await api.database.query(
+      `UPDATE deliveries SET lease_until = NULL, lease_token = NULL, next_attempt_at = now() + interval '1 minute'
+       WHERE id = $1`,
+      [id],
+    );
+    expect(await deliveries.claim(webhookId, 4)).toEqual([]);
+  });
+});
+
 describe('a webhook that is disabled', () => {
   it('has no delivery claimed', async () => {
     await failRecordings(api, client.accountId, 1);

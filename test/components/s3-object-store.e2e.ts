@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
 import { S3ObjectStore } from '../../src/platform/storage/s3.object-store.js';
 import { Spool, type SpoolFile } from '../../src/platform/storage/spool.js';
@@ -62,6 +63,20 @@ describe('objects in S3', () => {
     expect(headers?.['content-encoding']).toBeUndefined();
     expect(headers?.['x-amz-trailer']).toBeUndefined();
     expect(headers?.authorization).toContain('AWS4-HMAC-SHA256 Credential=test-key-id/');
+  });
+
+  it('sends nothing before the key is reserved, and nothing when it cannot be', async () => {
+    let reserve = (): void => undefined;
+    const put = store.put(KEY, await upload(), new Promise((resolve) => (reserve = resolve)));
+    await delay(200);
+    expect(s3.requests).toEqual([]);
+    reserve();
+    await put;
+    expect(s3.objects.size).toBe(1);
+    await expect(store.put(KEY, await upload(), Promise.reject(new Error('no database')))).rejects.toThrow(
+      'no database',
+    );
+    expect(s3.requests).toHaveLength(1);
   });
 
   it('hands out a private local copy and clears it away', async () => {

@@ -155,6 +155,22 @@ describe('LocalBuckets (D6)', () => {
     expect(buckets.take('b', single, 1).taken).toBe(true);
   });
 
+  it('takes from all of several buckets or from none, and tells which of them are empty', () => {
+    const { buckets } = bucketsAt(START);
+    const small = { name: 'small', bucket: tokenBucket(1, 60_000) };
+    const large = { name: 'large', bucket: tokenBucket(5, 60_000) };
+    const left = () => buckets.takeFromAll([large], 0)[0]?.tokensLeft;
+    expect(buckets.takeFromAll([small, large], 1).map(({ taken }) => taken)).toEqual([true, true]);
+    for (const both of [
+      [small, large],
+      [large, small],
+    ]) {
+      const taken = buckets.takeFromAll(both, 1).map((state) => state.taken);
+      expect(taken).toEqual(both.map(({ name }) => name === 'large'));
+      expect(left()).toBe(4);
+    }
+  });
+
   it('removes full buckets, and others only above the maximum', () => {
     const { clock, buckets } = bucketsAt(START);
     const kept = buckets as unknown as { fullAt: Map<string, number> };
@@ -164,5 +180,26 @@ describe('LocalBuckets (D6)', () => {
     clock.now += 1_000_000;
     buckets.take('new', second, 1);
     expect([...kept.fullAt.keys()]).toEqual(['new']);
+  });
+
+  it('removes full buckets also when an older one was used again', () => {
+    const { clock, buckets } = bucketsAt(START);
+    const kept = buckets as unknown as { fullAt: Map<string, number> };
+    const bucket = tokenBucket(60, 60_000);
+    for (const name of ['used again', 'old-1', 'old-2']) buckets.take(name, bucket, 1);
+    clock.now += 900_000;
+    buckets.take('used again', bucket, 1);
+    clock.now += 200_000;
+    buckets.take('new', bucket, 1);
+    expect([...kept.fullAt.keys()]).toEqual(['used again', 'new']);
+  });
+
+  it('keeps 100,000 buckets at most, the latest', () => {
+    const { buckets } = bucketsAt(START);
+    const kept = buckets as unknown as { fullAt: Map<string, number> };
+    const hour = tokenBucket(1, 3_600_000);
+    for (let i = 0; i <= 100_000; i++) buckets.take(`${i}`, hour, 1);
+    expect(kept.fullAt.size).toBe(100_000);
+    expect([kept.fullAt.has('0'), kept.fullAt.has('1'), kept.fullAt.has('100000')]).toEqual([false, true, true]);
   });
 });

@@ -55,6 +55,7 @@ describe('Spool', () => {
     expect(buffer.toString()).toBe('world');
     await file.write(Buffer.from('!'));
     expect(await readFile(file.path, 'utf8')).toBe('hello world!');
+    expect(file.sizeBytes).toBe(12);
     await file.discard();
   });
 

@@ -151,6 +151,10 @@ describe('access tokens (D15)', () => {
       expectError(await uploadWith({ ...wrongPair, ...bearer(token) }), 'AuthenticationError');
       expectError(await uploadWith({ ...client.headers, ...bearer('nonsense') }), 'AuthenticationError');
       expectError(await uploadWith({ ...client.headers, Authorization: 'Bearer' }), 'AuthenticationError');
+      for (const half of Object.keys(client.headers)) {
+        const { [half]: _, ...rest } = client.headers;
+        expectError(await uploadWith({ ...rest, ...bearer(token) }), 'AuthenticationError');
+      }
     });
 
     it('draws on the bucket of its end user, not on that of the account’s keys (D35)', async () => {

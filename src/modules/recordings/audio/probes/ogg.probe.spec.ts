@@ -97,6 +97,12 @@ describe('probeAudio of Ogg', () => {
     expect(await probe(later)).toMatchObject({ durationSeconds: 2.2 });
   });
 
+  it('counts from the first granule position where the packets could hold more', async () => {
+    const later = [stream(vorbis, 3, 1_000_000), page(4, 1_005_000, 7, Array<Buffer>(15).fill(Buffer.alloc(9)))];
+    const samples = 40 * 1024 + 5000;
+    expect(await probe(Buffer.concat(later))).toMatchObject({ durationSeconds: Number((samples / 44_100).toFixed(3)) });
+  });
+
   it('adds up chained streams, also more than fit in the window', async () => {
     const note = speech('go-forward-ten-meters.ogg');
     const { durationSeconds } = await probe(times(40, note));

@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { ROOT } from '../lib/paths.mjs';
+import { FAULTS, PART_NAMES, projectOf, withFault } from './catalogue.mjs';
+
+describe('the faults of npm run mutate', () => {
+  test('are at least 60, some in every part', () => {
+    expect(FAULTS.length).toBeGreaterThanOrEqual(60);
+    expect([...new Set(FAULTS.map(({ part }) => part))]).toEqual(PART_NAMES);
+  });
+
+  test.each(FAULTS)('$part: $what', (fault) => {
+    expect(withFault(ROOT, fault)).not.toContain('undefined undefined');
+    expect(fault.from).not.toBe(fault.to);
+    expect(fault.tests.filter((test) => !existsSync(join(ROOT, test)))).toEqual([]);
+    expect(fault.tests.every((test) => test.endsWith(projectOf(fault.tests) === 'e2e' ? '.e2e.ts' : '.spec.ts'))).toBe(
+      true,
+    );
+  });
+});

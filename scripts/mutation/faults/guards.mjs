@@ -1,0 +1,84 @@
+/** @type {import('../catalogue.mjs').FaultGroup[]} */
+export const guards = [
+  {
+    file: 'src/guards/credential-cache.ts',
+    tests: 'src/guards/credential-cache.spec.ts',
+    faults: [
+      ['a read is shared for ever', 'if (current && Date.now() - current.startedAt < SHARED_READ_MS)', 'if (current)'],
+      ['a read that failed stays shared', 'if (this.reads.get(id) === read) this.reads.delete(id);', ''],
+      ['a slow read replaces a later one', 'if (cached && cached.version > value.version) return;', ''],
+      ['an expired key is still remembered', 'this.values.set(id, value, { ttl })', 'this.values.set(id, value)'],
+      ['a key that has expired is stored', 'if (ttl === undefined || ttl > 0)', 'if (id)'],
+      ['what is gone is kept', 'this.values.delete(id);\n      return;', 'return;'],
+      ['a fresh read is answered from the cache', 'fresh ? undefined : this.values.get(id)', 'this.values.get(id)'],
+      ['it grows without bound', '{ max: MAX_ENTRIES }', '{ max: MAX_ENTRIES * 10 }'],
+    ],
+  },
+  {
+    file: 'src/guards/authenticator.service.ts',
+    tests: 'test/http/resources/access-tokens.e2e.ts',
+    faults: [
+      [
+        'token and key pair may belong to different accounts',
+        '(endUser && endUser.accountId !== accountId)',
+        '(endUser === undefined)',
+      ],
+      [
+        'half a key pair is ignored beside a token',
+        'endUser && key === undefined && secret === undefined ?',
+        'endUser ?',
+      ],
+      ['a voided token is accepted', 'grant && this.accessTokens.isGranted(endUser, grant) ? grant : null', 'grant'],
+    ],
+  },
+  {
+    file: 'src/guards/authenticator.service.ts',
+    tests: 'test/http/rate-limit.e2e.ts',
+    name: 'every failed authentication takes one',
+    faults: [
+      [
+        'any secret opens a key',
+        'credential && this.apiKeys.verifySecret(credential, secret) ? credential : null',
+        'credential',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/authenticator.service.ts',
+    tests: 'test/fleet/credential-cache.e2e.ts',
+    name: 'very next request|suspension and limits',
+    faults: [
+      [
+        'a cached credential is used without a look at its version',
+        ': await this.versions.isCurrent(accountId, version);',
+        ': true;',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/scope.guard.ts',
+    tests: 'test/http/resources/access-tokens.e2e.ts',
+    faults: [
+      ['an access token may do anything', 'if (allowAccessToken) return true;', 'if (scope) return true;'],
+      ['a suspended account is served', 'if (principal.suspended) throw new AccountSuspendedError();', ''],
+    ],
+  },
+  {
+    file: 'src/guards/scope.guard.ts',
+    tests: 'test/http/scopes.e2e.ts',
+    faults: [
+      ['the scope is not compared', 'if (!principal.scopes.includes(scope)) throw new PermissionError(scope);', ''],
+      [
+        'the scope is asked for before the status of the account and the credentials',
+        'if (!principal) throw new AuthenticationError();',
+        'if (!principal) throw new PermissionError(scope);',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/access-rules.service.ts',
+    tests: 'test/http/scopes.e2e.ts',
+    name: 'must be declared',
+    faults: [['a handler without a rule is open to all', 'if (undeclared.length > 0)', 'if (undeclared.length > 99)']],
+  },
+];

@@ -1,0 +1,77 @@
+const ENV = 'src/platform/config/env.ts';
+const STATES = 'test/components/delivery-states.e2e.ts';
+
+/** @type {import('../catalogue.mjs').FaultGroup[]} */
+export const retention = [
+  {
+    file: 'src/platform/config/env-reader.ts',
+    tests: 'src/platform/config/env.spec.ts',
+    faults: [['the retry schedule is shorter', '50_400, 72_000, 86_400]', '50_400, 72_000]']],
+  },
+  {
+    file: ENV,
+    tests: 'src/platform/config/env.spec.ts',
+    faults: [
+      ['events are kept for a day', "'EVENT_RETENTION_DAYS', 30", "'EVENT_RETENTION_DAYS', 1"],
+      ['a lease lasts ten minutes', "'LEASE_SECONDS', 60", "'LEASE_SECONDS', 600"],
+      ['uploads may fill the disk', "'STORAGE_MIN_FREE_BYTES', 2 ** 30", "'STORAGE_MIN_FREE_BYTES', 0"],
+      ['strangers have ten times the rate', '{ rate: 60, burst: 120 }', '{ rate: 600, burst: 1200 }'],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/events/webhook-events.queries.ts',
+    tests: STATES,
+    name: 'past their retention',
+    faults: [
+      [
+        'old events are never deleted',
+        'e.created_at < now() - make_interval(days => $1)',
+        'e.created_at < now() - 99 * make_interval(days => $1)',
+      ],
+      [
+        'recent events are deleted',
+        'e.created_at < now() - make_interval(days => $1)',
+        'e.created_at < now() - 0.5 * make_interval(days => $1)',
+      ],
+      [
+        'events with pending deliveries are deleted',
+        "d.event_id = e.id AND d.status = 'pending'",
+        "d.event_id = e.id AND d.status = 'none'",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/upload/idempotency.queries.ts',
+    tests: STATES,
+    name: 'past their retention',
+    faults: [
+      ['idempotency keys are kept for two days', 'KEPT_HOURS = 24', 'KEPT_HOURS = 48'],
+      ['idempotency keys are kept for twelve hours', 'KEPT_HOURS = 24', 'KEPT_HOURS = 12'],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/upload/idempotency.queries.ts',
+    tests: 'test/http/resources/recordings.e2e.ts',
+    name: 'is forgotten after 24 h',
+    faults: [
+      ['an expired idempotency key is found', 'AND created_at >= now() - make_interval(hours => ${KEPT_HOURS})', ''],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/recordings.reconciler.ts',
+    tests: 'src/modules/recordings/recordings.reconciler.spec.ts',
+    faults: [
+      ['spool files in use are swept', '2 * (this.env.uploadTimeoutSeconds', '0 * (this.env.uploadTimeoutSeconds'],
+      [
+        'the spool is swept by one process of the fleet',
+        '() => this.sweepSpool(), { everyProcess: true }',
+        '() => this.sweepSpool()',
+      ],
+      [
+        'one batch of expired keys is deleted',
+        'await repeatWhileFull(BATCH, () => deleteExpiredIdempotencyKeys(this.database, BATCH));',
+        'await deleteExpiredIdempotencyKeys(this.database, BATCH);',
+      ],
+    ],
+  },
+];

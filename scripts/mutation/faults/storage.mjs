@@ -1,0 +1,114 @@
+const STORAGE = 'src/platform/storage';
+const UPLOAD = 'src/modules/recordings/upload';
+
+/** @type {import('../catalogue.mjs').FaultGroup[]} */
+export const storage = [
+  {
+    file: `${STORAGE}/disk.object-store.ts`,
+    tests: `${STORAGE}/disk.object-store.spec.ts`,
+    faults: [
+      [
+        'the audio is not synced before it is moved',
+        '[file.sync(), this.makeDurable(folder), reserved]',
+        '[this.makeDurable(folder), reserved]',
+      ],
+      [
+        'the audio is moved before its key is reserved',
+        '[file.sync(), this.makeDurable(folder), reserved]',
+        '[file.sync(), this.makeDurable(folder)]',
+      ],
+      ['the folder is not synced after the move', 'await syncFolder(folder);\n      } catch', '} catch'],
+      ['the folder is not synced after a removal', 'await syncFolder(dirname(path));', ''],
+      ['a disk that is not mounted has lost its objects', 'return await this.requireRoot();', 'return;'],
+      ['a folder that was lost is never made again', 'this.durableFolders.delete(folder);', ''],
+      ['keys may lead out of the folder', 'assertObjectKey(key);', ''],
+    ],
+  },
+  {
+    file: `${STORAGE}/spool.ts`,
+    tests: [`${STORAGE}/disk.object-store.spec.ts`, `${STORAGE}/spool.spec.ts`],
+    faults: [
+      ['sync does nothing', 'this.handle.datasync()', 'Promise.resolve()'],
+      ['files in use are swept', ' || inUse.has(path)) continue;', ') continue;'],
+      [
+        'files of living processes are swept',
+        'owner.host === HOST && isGone(Number(owner.pid))',
+        'owner.host === HOST',
+      ],
+      ['files that are being written are swept', 'IDLE_SECONDS = 15', 'IDLE_SECONDS = 0'],
+      ['what was written is not counted', 'this.sizeBytes += chunk.length;', 'this.sizeBytes = chunk.length;'],
+    ],
+  },
+  {
+    file: `${STORAGE}/file-system.ts`,
+    tests: [`${STORAGE}/disk.object-store.spec.ts`, `${STORAGE}/spool.spec.ts`],
+    faults: [
+      ['other users can read files', 'FILE_MODE = 0o600', 'FILE_MODE = 0o644'],
+      ['other users can read folders', 'FOLDER_MODE = 0o700', 'FOLDER_MODE = 0o755'],
+      ['new folders are not synced', 'await syncFolder(parent);', ''],
+      ['a folder is never synced', 'await handle.sync();', ''],
+    ],
+  },
+  {
+    file: `${STORAGE}/removals/object-reservation-batch.ts`,
+    tests: `${STORAGE}/removals/object-reservation-batch.spec.ts`,
+    faults: [
+      [
+        'a reservation resolves before it is committed',
+        'await insertReservations(runner',
+        'void insertReservations(runner',
+      ],
+      ['a reservation ends before an upload may', 'RESERVATION_SECONDS = 3600', 'RESERVATION_SECONDS = 36'],
+    ],
+  },
+  {
+    file: `${STORAGE}/removals/object-removals.queries.ts`,
+    tests: 'test/components/object-removals.e2e.ts',
+    faults: [
+      ['an object whose removal has begun is kept', ' AND attempts = 0 RETURNING object_key', ' RETURNING object_key'],
+      [
+        'an object is removed before its time',
+        'WHERE object_key = $1 AND remove_after <= now() RETURNING 1',
+        'WHERE object_key = $1 RETURNING 1',
+      ],
+      [
+        'objects that are not due are removed',
+        'SELECT object_key FROM object_removals WHERE remove_after <= now()\n',
+        'SELECT object_key FROM object_removals\n',
+      ],
+      ['a removal that failed is tried again at once', 'least(3600, 2 ^ least(attempts + 1, 12))', '0'],
+    ],
+  },
+  {
+    file: `${UPLOAD}/upload.service.ts`,
+    tests: `${UPLOAD}/upload.service.spec.ts`,
+    faults: [
+      ['the store is not told of the reservation', 'checked.then(() => undefined)', 'Promise.resolve()'],
+      [
+        'what may arrive late is removed once',
+        '{ mayArriveLate }),\n        () => undefined',
+        '{ mayArriveLate: false }),\n        () => undefined',
+      ],
+      [
+        'an upload that failed leaves its object',
+        '() => this.objects.cancel(recording.objectKey, { mayArriveLate })',
+        '() => ({ mayArriveLate })',
+      ],
+      [
+        'a recording without its object is accepted',
+        'if (!(await insertAccepted(tx, recording))) throw',
+        'if (!(await insertAccepted(tx, recording)) && !recording.id) throw',
+      ],
+      ['a recording is accepted without its event', 'await this.bus.emit(new RecordingAccepted(recording), tx);', ''],
+    ],
+  },
+  {
+    file: `${STORAGE}/s3.object-store.ts`,
+    tests: 'test/components/s3-object-store.e2e.ts',
+    faults: [
+      ['the object is sent before its key is reserved', 'await reserved;', ''],
+      ['half an object is handed out', 'if (received !== expected)', 'if (received > (expected ?? 0))'],
+      ['what the server may still write is taken for lost', 'mayArriveLate ||= !isRefusal(error);', ''],
+    ],
+  },
+];

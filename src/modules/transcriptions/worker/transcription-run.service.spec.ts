@@ -1,0 +1,120 @@
+import type { Env } from '../../../platform/config/env.js';
+import type { JobQueue } from '../../../platform/queue/job-queue.js';
+import type { ObjectStore } from '../../../platform/storage/object-store.js';
+import { ObjectNotFoundError } from '../../../platform/storage/storage-errors.js';
+import type { Lease, Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
+import type { TranscriptionJob } from '../transcriptions.queue.js';
+import type { TranscriberService } from './transcriber.service.js';
+import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
+
+const LEASE = { id: 'recording', leaseToken: 'token', durationMs: 1000, attempt: 1, faults: 0 } as Lease;
+const RESULT = { text: '', confidence: 0, language: 'english', words: [], speechSeconds: 0, noSpeech: true };
+
+/** What the store and the engine do with one recording, until the test lets them end. */
+interface Work {
+  signal: AbortSignal;
+  finish: () => void;
+  fail: (error: Error) => void;
+}
+
+describe('TranscriptionRunService', () => {
+  let written: string[];
+  let renewals: () => Promise<boolean>;
+  let renewed: number;
+  let work: Work | undefined;
+  let service: TranscriptionRunService;
+  let stopping: AbortController;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    written = [];
+    renewals = () => Promise.resolve(true);
+    renewed = 0;
+    work = undefined;
+    stopping = new AbortController();
+    const leases = {
+      renew: () => {
+        renewed++;
+        return renewals();
+      },
+      finish: async (_: Lease, { status, ...rest }: Outcome) =>
+        void written.push(`${status}${'reason' in rest ? `: ${rest.reason}` : ''}`),
+      release: async (_: Lease, ...figures: number[]) => void written.push(`released ${figures.join(' ')}`),
+    };
+    const store = {
+      withFile: (_key: string, use: (file: string) => Promise<unknown>, signal: AbortSignal) =>
+        new Promise((resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('aborted')));
+          work = { signal, finish: () => void use('file').then(resolve, reject), fail: reject };
+        }),
+    };
+    const transcriber = { transcribe: async () => RESULT, engine: { name: 'fake', model: 'fake' } };
+    const jobs = { enqueue: async ({ recordingId }: TranscriptionJob) => void written.push(`enqueued ${recordingId}`) };
+    service = new TranscriptionRunService(
+      leases as unknown as RecordingLeasesService,
+      transcriber as unknown as TranscriberService,
+      store as unknown as ObjectStore,
+      jobs as unknown as JobQueue<TranscriptionJob>,
+      { leaseSeconds: 60 } as Env,
+    );
+  });
+
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1000);
+  const perform = () => service.perform(LEASE, stopping.signal);
+
+  it('renews the lease four times in its length while it works, and no more when it has ended', async () => {
+    const run = perform();
+    await pass(60);
+    expect(renewed).toBe(4);
+    work?.finish();
+    await run;
+    expect(written).toEqual(['transcribed']);
+    await pass(120);
+    expect(renewed).toBe(4);
+  });
+
+  it('ends the work at the first renewal that finds the lease lost, and writes nothing', async () => {
+    renewals = () => Promise.resolve(false);
+    const run = perform();
+    await pass(14);
+    expect(work?.signal.aborted).toBe(false);
+    await pass(1);
+    expect(work?.signal.aborted).toBe(true);
+    await run;
+    expect(written).toEqual([]);
+  });
+
+  it('goes on while Postgres does not answer, and says that the lease may have expired', async () => {
+    renewals = () => Promise.reject(new Error('no connection'));
+    const run = perform();
+    await pass(44);
+    expect(service.hasDoubtfulLease).toBe(false);
+    await pass(16);
+    expect(service.hasDoubtfulLease).toBe(true);
+    expect(work?.signal.aborted).toBe(false);
+    renewals = () => Promise.resolve(true);
+    await pass(15);
+    expect(service.hasDoubtfulLease).toBe(false);
+    work?.finish();
+    await run;
+    expect(written).toEqual(['transcribed']);
+  });
+
+  it('releases the recording and wakes another worker when it is stopped', async () => {
+    const run = perform();
+    stopping.abort(new WorkerStoppingError());
+    await run;
+    expect(written).toEqual(['released 0 0 0', 'enqueued recording']);
+  });
+
+  it('fails a recording whose audio is gone', async () => {
+    const run = perform();
+    work?.fail(new ObjectNotFoundError('Object not found: key'));
+    await run;
+    expect(written).toEqual(['failed: The audio is no longer in storage.']);
+  });
+});
