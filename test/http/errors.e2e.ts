@@ -81,6 +81,14 @@ describe('errors', () => {
         },
       ],
       [
+        'QuotaExceededError',
+        async () => {
+          await service.app.get(AccountService).update(client.accountId, { quotas: { storedBytes: 1 } });
+          const details = { quota: 'stored_bytes', limit: 1, used: 0, resets_at: null };
+          return [await client.upload(silenceWav(0.1)), details];
+        },
+      ],
+      [
         'ValidationError',
         async () => {
           const reason = 'must be an integer from 1 to 100';
