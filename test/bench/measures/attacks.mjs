@@ -35,7 +35,6 @@ async function endure(stage, { attack, attackSeconds, tenant, attacker }) {
   const under = await probe(service, tenant, attackSeconds);
   const { peak, lifetimes, left } = watched.stop();
   await worker.terminate();
-  await once(worker, 'exit').catch(() => undefined);
   await service.stop();
   const closed = lifetimes.length > 0 ? `${lifetimes.length} closed after at most ${max(lifetimes)} s` : 'none closed';
   return [
