@@ -367,6 +367,17 @@ describe('deliveries that follow each other', () => {
     await until(() => state.open === 0);
   });
 
+  it('share no connection with another receiver', async () => {
+    const [first, second] = [await countingReceiver(), await countingReceiver()];
+    const sender = makeSender();
+    for (let i = 0; i < 3; i++) {
+      await post(first.url, sender);
+      await post(second.url, sender);
+    }
+    expect(first.state).toMatchObject({ connections: 1, requests: 3 });
+    expect(second.state).toMatchObject({ connections: 1, requests: 3 });
+  });
+
   it('share it for ten seconds at most: then the address of the host is checked again', async () => {
     const { state, url } = await countingReceiver();
     const { port } = new URL(url);

@@ -134,7 +134,6 @@ export const deliveries = [
     faults: [
       ['a kept connection never grows too old', ' && Date.now() - this.createdAt < MAX_AGE_MS;', ';'],
       ['a kept connection serves any host', 'if (connection.origin !== origin) continue;', ''],
-      ['an idle connection stays open', 'setTimeout(close, IDLE_MS)', 'setTimeout(close, 1000 * IDLE_MS)'],
     ],
   },
   {

@@ -36,6 +36,22 @@ describe('DiskObjectStore', () => {
     return file;
   }
 
+  /** The folders and files that are synced from now on, in order. */
+  function watchSyncs(): string[] {
+    const synced: string[] = [];
+    const open = promises.open;
+    jest.spyOn(promises, 'open').mockImplementation(async (...args) => {
+      const handle = await open(...args);
+      const sync = handle.sync.bind(handle);
+      handle.sync = async () => {
+        await sync();
+        synced.push(String(args[0]));
+      };
+      return handle;
+    });
+    return synced;
+  }
+
   it('stores a file under its key and gives it back', async () => {
     const file = await spoolFile();
     await store.put(KEY, file);
@@ -58,17 +74,14 @@ describe('DiskObjectStore', () => {
       log('moved');
       await move(target);
     });
-    const open = promises.open;
-    jest.spyOn(promises, 'open').mockImplementation(async (...args) => {
-      log(`opened ${String(args[0])}`);
-      return await open(...args);
-    });
+    const synced = watchSyncs();
     await store.put(
       KEY,
       file,
       delay(30).then(() => void log('reserved')),
     );
-    expect(steps).toEqual(['reserved', 'synced', 'moved', `opened ${join(folder, 'objects/tenant-1/2026/11')}`]);
+    expect(steps).toEqual(['reserved', 'synced', 'moved']);
+    expect(synced).toEqual([join(folder, 'objects/tenant-1/2026/11')]);
   });
 
   it('keeps nothing of a file whose key could not be reserved, or whose bytes could not be synced', async () => {
@@ -82,17 +95,29 @@ describe('DiskObjectStore', () => {
     await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
   });
 
+  it('syncs the folder after the move', async () => {
+    await store.put('tenant-1/2026/11/recording-0.webm', await spoolFile());
+    const file = await spoolFile();
+    const synced = watchSyncs();
+    const move = file.moveTo.bind(file);
+    jest.spyOn(file, 'moveTo').mockImplementation(async (target) => {
+      await move(target);
+      synced.push('moved');
+    });
+    await store.put(KEY, file);
+    expect(synced).toEqual(['moved', join(folder, 'objects/tenant-1/2026/11')]);
+  });
+
   it('syncs the folder that an object was removed from, so that no power cut brings it back', async () => {
     await store.put(KEY, await spoolFile());
-    const opened = jest.spyOn(promises, 'open');
+    const synced = watchSyncs();
     await store.remove(KEY);
-    expect(opened.mock.calls.map(([path]) => path)).toEqual([join(folder, 'objects/tenant-1/2026/11')]);
+    expect(synced).toEqual([join(folder, 'objects/tenant-1/2026/11')]);
   });
 
   it('syncs every new folder, from its parent up to the root', async () => {
-    const opened = jest.spyOn(promises, 'open');
+    const synced = watchSyncs();
     await store.put(KEY, await spoolFile());
-    const synced = opened.mock.calls.map(([path]) => path);
     for (const parent of ['objects', 'objects/tenant-1', 'objects/tenant-1/2026']) {
       expect(synced).toContain(join(folder, parent));
     }

@@ -54,6 +54,18 @@ describe('DeliverySlots (D34)', () => {
     expect(slots.used).toBe(4);
   });
 
+  it('gives a freed slot also to a webhook that has waited for long', async () => {
+    const slots = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
+    const slot = slots.take(to('a'));
+    let isGranted = false;
+    void slots.wait(to('b'), new AbortController().signal).then(() => (isGranted = true));
+    await passed();
+    expect(isGranted).toBe(false);
+    slot?.release();
+    await passed();
+    expect(isGranted).toBe(true);
+  });
+
   it('forgets a wait that is cancelled', async () => {
     const slots = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
     const slot = slots.take(to('a'));

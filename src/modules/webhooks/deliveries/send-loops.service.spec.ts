@@ -158,6 +158,28 @@ describe('SendLoopsService (D29)', () => {
     expect(claims.open).toHaveLength(1);
   });
 
+  it('holds a slot for each delivery in progress, and none when they have ended', async () => {
+    loops.wake('a');
+    await claims.answerNext(deliveries('a', 3));
+    await claims.answerNext([]);
+    expect(loops['slots'].used).toBe(3);
+    for (let i = 0; i < 3; i++) await sends.answerNext(DELIVERED);
+    while (claims.open.length > 0) await claims.answerNext([]);
+    await settled();
+    expect(loops['slots'].used).toBe(0);
+  });
+
+  it('releases what was claimed while it was stopped, and does not send it', async () => {
+    loops.wake('a');
+    const stopped = loops.onModuleDestroy();
+    await claims.answerNext(deliveries('a', 2));
+    await settled();
+    expect(sends.open).toHaveLength(0);
+    await stopped;
+    expect(written).toEqual(Array(2).fill(expect.stringMatching(/^released/)));
+    expect(loops['slots'].used).toBe(0);
+  });
+
   it('starts a new loop after the last one has ended', async () => {
     loops.wake('a');
     await claims.answerNext([]);
