@@ -36,7 +36,8 @@ const median = (values: number[]): number => values.toSorted((a, b) => a - b)[va
 
 describe('D33: claims', () => {
   it('take the oldest recording of an account first, and a released one at its old place', async () => {
-    const ids = await waiting(await api.account(), 4);
+    // More than the eight that a claim considers of an account.
+    const ids = await waiting(await api.account(), 12);
     const [first, second] = await claimAll(2);
     expect([first?.id, second?.id]).toEqual(ids.slice(0, 2));
     await leases.release(second as NonNullable<typeof second>, 0, 0, 0);
