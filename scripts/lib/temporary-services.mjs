@@ -72,6 +72,10 @@ class Server {
     await this.#stop(this.#child);
   }
 
+  get pid() {
+    return this.#child.pid;
+  }
+
   /** Sends a signal; resolves when the process has ended, unless the signal only stops it or lets it go on. */
   async signal(signal) {
     const exit = once(this.#child, 'exit');

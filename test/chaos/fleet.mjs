@@ -108,8 +108,12 @@ function residentOf(pid) {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
-function childrenOf(pid) {
-  return readIfAny(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+/** Process ids of the direct children. Not every kernel lists them in /proc/PID/task. */
+export function childrenOf(parent) {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids
+    .filter((pid) => new RegExp(`^PPid:\\s+${parent}$`, 'm').test(readIfAny(`/proc/${pid}/status`)))
+    .map(Number);
 }
 
 function readIfAny(file) {

@@ -9,21 +9,34 @@
 export const SIZES = {
   full: {
     uploads: 200,
-    loadSeconds: 110,
-    faults: { worker: 10, api: 4, redis: 3, flush: 2, postgres: 3, 'freeze worker': 1, 'freeze redis': 1 },
+    loadSeconds: 240,
+    faults: {
+      worker: 10,
+      api: 4,
+      redis: 3,
+      flush: 2,
+      postgres: 3,
+      'freeze worker': 2,
+      'freeze redis': 1,
+      'freeze postgres': 2,
+      'demote redis': 2,
+    },
+    /** Milliseconds by which the clocks of these processes are ahead. */
+    clocks: { 'api-2': -2000, 'worker-2': 2000 },
   },
   short: {
     uploads: 30,
     loadSeconds: 20,
     faults: { worker: 3, api: 1, redis: 1, flush: 1, postgres: 1, 'freeze worker': 1, 'freeze redis': 1 },
+    clocks: {},
   },
 };
 
 const DELETED = 0.1;
 /** Such an upload takes seconds, so that it is likely to be cut off by a crash of its API process. */
 const SLOW = 0.15;
-/** Longer than the lease of the run's workers. */
-const FREEZE_SECONDS = 8;
+/** How long each lasts, in turn. A worker is frozen for longer than its lease, Postgres than any time-out of a client. */
+const SECONDS = { 'freeze worker': [8], 'freeze redis': [8], 'freeze postgres': [40, 70], 'demote redis': [8] };
 
 /** @returns {{ uploads: PlannedUpload[], faults: Fault[] }} in the order of time */
 export function makePlan({ uploads, loadSeconds, faults }, { seed, accounts, files }) {
@@ -46,7 +59,8 @@ export function makePlan({ uploads, loadSeconds, faults }, { seed, accounts, fil
 /** Faults of one kind are spread over the load, each at a random moment of its share. */
 function faultOf(kind, i, count, loadMs, random) {
   const at = loadMs * (0.05 + (0.9 * (i + random())) / count);
-  return kind.startsWith('freeze') ? { at, kind, seconds: FREEZE_SECONDS } : { at, kind };
+  const lengths = SECONDS[kind];
+  return lengths ? { at, kind, seconds: lengths[i % lengths.length] } : { at, kind };
 }
 
 /** Uniform numbers from 0 to 1, the same for the same text (mulberry32 over an FNV-1a hash). */

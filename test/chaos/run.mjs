@@ -3,7 +3,6 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { Redis } from 'ioredis';
 import { migrate, runCli } from '../../scripts/lib/application.mjs';
 import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
 import { DATA, ROOT } from '../../scripts/lib/paths.mjs';
@@ -12,6 +11,7 @@ import { step } from '../../scripts/lib/steps.mjs';
 import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
 import { check, none } from './checker.mjs';
 import { Client } from './clients.mjs';
+import { Faults } from './faults.mjs';
 import { leftovers, Member } from './fleet.mjs';
 import { recordHistory } from './history.mjs';
 import { makePlan, randomFrom } from './plan.mjs';
@@ -21,9 +21,8 @@ const ACCOUNTS = 3;
 const WEBHOOKS = 3;
 const SETTLE_MS = 150_000;
 const STOP_MS = 12_000;
-/** For so long a server stays away that was made to crash. */
-const DOWN_MS = 1000;
 const SPEECH = join(ROOT, 'test/fixtures/speech');
+const SHIFTED_CLOCK = join(ROOT, 'test/support/service/shifted-clock.mjs');
 /** Short and clear, in all four formats. */
 const NOTES = /^(go-forward-ten-meters|ss-0880)\./;
 
@@ -113,7 +112,7 @@ export class Run {
       ['worker-1', 'worker'],
       ['worker-2', 'worker'],
     ]) {
-      this.members.push(await Member.create(name, roles, this.env, folder));
+      this.members.push(await Member.create(name, roles, { ...this.env, ...this.#clockOf(name) }, folder));
     }
     await waitUntil(
       async () => (await Promise.all(this.members.map((member) => member.isReady()))).every(Boolean),
@@ -121,6 +120,12 @@ export class Run {
     );
     for (let i = 0; i < ACCOUNTS; i++) await this.#open(i);
     return `${this.members.length} processes, ${ACCOUNTS} accounts with ${WEBHOOKS} webhooks each`;
+  }
+
+  /** Environment of a process whose clock differs from that of the others. */
+  #clockOf(name) {
+    const offset = this.size.clocks[name];
+    return offset ? { NODE_OPTIONS: `--import ${SHIFTED_CLOCK}`, CLOCK_OFFSET_MS: `${offset}` } : {};
   }
 
   async #open(i) {
@@ -150,9 +155,10 @@ export class Run {
       await at(planned.at);
       await this.#upload(planned, `upload-${i}`);
     });
+    const injector = new Faults(this.services, (kind) => this.#any(kind));
     const faults = this.plan.faults.map(async (fault) => {
       await at(fault.at);
-      await this.#fault(fault);
+      await injector.inject(fault);
     });
     await Promise.all([...uploads, ...faults]);
     return `${this.uploads.filter(({ isDeleted }) => isDeleted).length} recordings deleted`;
@@ -166,41 +172,6 @@ export class Run {
     if (deleteAfter === null || !made) return;
     await sleep(deleteAfter);
     upload.isDeleted = (await client.delete(made.id)) !== null;
-  }
-
-  async #fault({ kind, seconds }) {
-    const { postgres, redis } = this.services;
-    const faults = {
-      worker: () => this.#any('worker').signal('SIGKILL'),
-      api: () => this.#anyApi().signal('SIGKILL'),
-      redis: () => this.#alone('redis', () => crash(redis, 'SIGKILL')),
-      // What `pg_ctl stop --mode immediate` sends.
-      postgres: () => this.#alone('postgres', () => crash(postgres, 'SIGQUIT')),
-      flush: () => this.#alone('redis', () => this.#flush()),
-      'freeze worker': () => this.#freeze(this.#any('worker'), seconds),
-      'freeze redis': () => this.#alone('redis', () => this.#freeze(redis, seconds)),
-    };
-    await faults[kind]();
-  }
-
-  async #freeze(target, seconds) {
-    await target.signal('SIGSTOP');
-    await sleep(seconds * 1000);
-    await target.signal('SIGCONT');
-  }
-
-  async #flush() {
-    const redis = new Redis(this.services.env.REDIS_URL, { maxRetriesPerRequest: 3 });
-    redis.on('error', () => undefined);
-    await redis.flushall().finally(() => redis.disconnect());
-  }
-
-  /** One fault of a server after the other: a server that is down cannot be killed. */
-  #turns = {};
-  async #alone(server, work) {
-    const turn = (this.#turns[server] ?? Promise.resolve()).then(work);
-    this.#turns[server] = turn.catch(() => undefined);
-    await turn;
   }
 
   async #settle() {
@@ -315,10 +286,4 @@ export class Run {
   #anyApi() {
     return this.#any('api');
   }
-}
-
-async function crash(server, signal) {
-  await server.signal(signal);
-  await sleep(DOWN_MS);
-  await server.start();
 }
