@@ -31,7 +31,8 @@ const SETTINGS = {
   NODE_ENV: 'test',
   HOST: '127.0.0.1',
   LEASE_SECONDS: '5',
-  UPLOAD_TIMEOUT_SECONDS: '15',
+  // Longer than the 16 s after which a request gives up a frozen Postgres with 503.
+  UPLOAD_TIMEOUT_SECONDS: '20',
   WEBHOOK_RETRY_SCHEDULE: Array.from({ length: 24 }, () => '1').join(),
   WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
   ADDRESS_RATE_LIMIT: '100000/100000',
