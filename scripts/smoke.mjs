@@ -71,7 +71,7 @@ async function tryService() {
   assert.ok(await isReady(), 'the service is ready');
 
   const made = await runCli(
-    ['account:create', '--name', 'Smoke', '--email', 'smoke@example.com', '--plan', 'pro'],
+    ['account:create', '--name', 'Smoke', '--email', `smoke-${process.pid}@example.com`, '--plan', 'pro'],
     env,
   );
   const client = new Client({ baseUrl, apiKey: made.api_key, apiSecret: made.api_secret });
