@@ -138,7 +138,12 @@ export const processing = [
     file: `${WORKER}/transcription-worker.service.ts`,
     tests: `${WORKER}/transcription-worker.service.spec.ts`,
     faults: [
-      ['a full worker takes more of the same account', 'this.isFull ? [...new Set(this.running.values())] : []', '[]'],
+      ['a full worker takes more of the same account', 'if (!this.isFull) return', 'return'],
+      [
+        'second recordings take the room of further accounts',
+        'next || this.running.size >= this.limits.maximum / 2',
+        'next',
+      ],
       ['recordings are claimed without an engine', ' || (await this.problem()) !== null) return;', ') return;'],
       ['recordings are claimed while Postgres may have given others away', 'this.runs.hasDoubtfulLease || ', ''],
       ['a stopping worker claims', '!this.stopping.signal.aborted && ', ''],

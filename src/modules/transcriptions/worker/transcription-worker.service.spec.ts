@@ -77,6 +77,15 @@ describe('TranscriptionWorkerService', () => {
     expect([worker.recordings, worker.isFull]).toEqual([4, true]);
   });
 
+  it('takes a second recording of an account when it is full, in the half of its room that others do not need', async () => {
+    worker = workerOf({}, 8);
+    worker.onApplicationBootstrap();
+    due = ['a', 'b', 'a', 'a', 'b', 'b', 'c'];
+    await worker.wake();
+    expect(accounts()).toEqual(['a', 'b', 'c', 'a']);
+    expect(due).toEqual(['a', 'b', 'b']);
+  });
+
   it('looks for the next one when a recording ends', async () => {
     due = ['a', 'a', 'a'];
     await worker.wake();

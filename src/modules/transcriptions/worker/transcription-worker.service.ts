@@ -13,7 +13,11 @@ import { TranscriptionRunService, WorkerStoppingError } from './transcription-ru
  * little and short ones do not wait behind long ones.
  */
 const RECORDINGS_PER_CORE = 4;
-/** With that many in progress an account without any still gets one more, up to this number of recordings (D33). */
+/**
+ * With that many in progress an account still gets this many, up to `MAX_RECORDINGS` (D33). The second is decoded while
+ * the first is transcribed: without it, an account of short recordings would lose the time of its decoder each time.
+ */
+const RECORDINGS_PER_ACCOUNT = 2;
 const MAX_RECORDINGS = 64;
 /** Looks for due recordings this often, whatever Redis says. */
 const POLL_MS = 1000;
@@ -112,9 +116,19 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     return this.started && !this.stopping.signal.aborted && this.running.size < this.limits.maximum;
   }
 
-  /** A full worker considers only accounts of which it transcribes nothing. */
+  /** A full worker considers accounts of which it transcribes nothing, then those with one recording in progress. */
   private async claim(): Promise<Lease | null> {
-    return await this.leases.claimNext(this.isFull ? [...new Set(this.running.values())] : []);
+    if (!this.isFull) return await this.leases.claimNext([]);
+    const next = await this.leases.claimNext(this.accountsWith(1));
+    // Half of the room is kept for accounts without any.
+    if (next || this.running.size >= this.limits.maximum / 2) return next;
+    return await this.leases.claimNext(this.accountsWith(RECORDINGS_PER_ACCOUNT));
+  }
+
+  /** Accounts with at least so many recordings in progress. */
+  private accountsWith(count: number): string[] {
+    const accounts = [...this.running.values()];
+    return [...new Set(accounts)].filter((id) => accounts.filter((other) => other === id).length >= count);
   }
 
   private start(lease: Lease): void {
