@@ -42,7 +42,7 @@ describe('objects in S3', () => {
       s3AccessKeyId: 'test-key-id',
       s3SecretAccessKey: 'test-secret-key',
     };
-    return new S3ObjectStore(settings, spool, { connect: 500, call: 700, transfer: 1500 });
+    return new S3ObjectStore(settings, spool, { connect: 1000, call: 2500, transfer: 5000 });
   }
 
   async function upload(bytes = BYTES): Promise<SpoolFile> {
