@@ -13,7 +13,7 @@ import {
 const BYTES_PER_SECOND = 32_000;
 const KEY = 'sk-test-0123456789abcdef';
 const TIMES: OpenAiTimes = {
-  limit: 600,
+  limit: 2000,
   limitPerSecond: 0,
   backoff: 5,
   maxDelay: 3000,
