@@ -68,7 +68,7 @@ async function installOptional(env) {
     console.log(`  bubblewrap is not installed: weaker isolation.${problem ? ` ${problem}` : ''}`);
 }
 
-/** PgBouncer, where apt can install it: without it `test/fleet/pgbouncer.e2e.ts` is skipped. */
+/** PgBouncer, where apt can install it: without it `test/fleet/outages/pgbouncer.e2e.ts` is skipped. */
 export async function installTestPackages() {
   const isThere = () => findCommand('pgbouncer') !== null || existsSync('/usr/sbin/pgbouncer');
   if (isThere()) return;

@@ -1,6 +1,6 @@
 const DELIVERIES = 'src/modules/webhooks/deliveries';
 const SENDING = 'src/modules/webhooks/sending';
-const STATES = 'test/components/delivery-states.e2e.ts';
+const STATES = 'test/components/webhooks/delivery-states.e2e.ts';
 const STATES_OF_ATTEMPTS = 'the outcome of an attempt|a webhook that is disabled|a delivery that is released';
 const RESOURCE = 'test/http/resources/deliveries.e2e.ts';
 
@@ -129,7 +129,7 @@ export const deliveries = [
   },
   {
     file: `${SENDING}/webhook-connection.ts`,
-    tests: 'test/components/webhook-sender.e2e.ts',
+    tests: 'test/components/webhooks/webhook-sender.e2e.ts',
     name: 'deliveries that follow each other',
     faults: [
       ['a kept connection never grows too old', ' && Date.now() - this.createdAt < MAX_AGE_MS;', ';'],
@@ -138,7 +138,7 @@ export const deliveries = [
   },
   {
     file: `${SENDING}/checked-connector.ts`,
-    tests: 'test/components/webhook-addresses.e2e.ts',
+    tests: 'test/components/webhooks/webhook-addresses.e2e.ts',
     faults: [
       [
         'one public address makes the others good',

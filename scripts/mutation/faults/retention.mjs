@@ -1,5 +1,5 @@
 const ENV = 'src/platform/config/env.ts';
-const STATES = 'test/components/delivery-states.e2e.ts';
+const STATES = 'test/components/webhooks/delivery-states.e2e.ts';
 
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const retention = [

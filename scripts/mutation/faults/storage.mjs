@@ -63,7 +63,7 @@ export const storage = [
   },
   {
     file: `${STORAGE}/removals/object-removals.queries.ts`,
-    tests: 'test/components/object-removals.e2e.ts',
+    tests: 'test/components/storage/object-removals.e2e.ts',
     faults: [
       ['an object whose removal has begun is kept', ' AND attempts = 0 RETURNING object_key', ' RETURNING object_key'],
       [
@@ -104,7 +104,7 @@ export const storage = [
   },
   {
     file: `${STORAGE}/s3.object-store.ts`,
-    tests: 'test/components/s3-object-store.e2e.ts',
+    tests: 'test/components/storage/s3-object-store.e2e.ts',
     faults: [
       ['the object is sent before its key is reserved', 'await reserved;', ''],
       ['what the server may still write is taken for lost', 'mayArriveLate ||= !isRefusal(error);', ''],

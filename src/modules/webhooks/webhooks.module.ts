@@ -7,7 +7,7 @@ import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
 import { DueDeliveriesReconciler } from './deliveries/due-deliveries.reconciler.js';
 import { RemovedWebhook } from './deliveries/removed-webhook.entity.js';
-import { SendLoopsService } from './deliveries/send-loops.service.js';
+import { SendLoopsService } from './deliveries/send-loops/send-loops.service.js';
 import { Delivery } from './deliveries/delivery.entity.js';
 import { WebhookSenderService } from './sending/webhook-sender.service.js';
 import { WebhookEvent } from './events/webhook-event.entity.js';

@@ -56,7 +56,7 @@ export class Env {
   /** For an IPv4 address or an IPv6 /64; proxies that TRUST_PROXY names are exempt. */
   readonly maxConnectionsPerAddress: number;
   readonly maxPipelinedRequests: number;
-  /** Bytes a second that a body and a response must move at, on average, after the grace. 0: any rate. */
+  /** Bytes a second that a body and a response must move at, on average, after the grace. 0: no minimum. */
   readonly minTransferRate: number;
   readonly transferGraceSeconds: number;
   readonly writeTimeoutSeconds: number;

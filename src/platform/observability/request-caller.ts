@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Ids of whoever sent a request, for its line in the log. Never names or addresses of persons. */
+/** Ids of the caller of a request, for its line in the log. Never names or addresses of persons. */
 export interface RequestCaller {
   account_id: string;
   /** The API key, or the one that issued the access token. */

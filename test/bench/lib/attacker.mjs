@@ -35,7 +35,6 @@ function open() {
   const socket = connect({ port, host: '127.0.0.1' });
   let timer;
   socket.on('connect', () => {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of a thread has no origin
     parentPort.postMessage(socket.localPort);
     if (reads) socket.resume();
     else socket.pause();

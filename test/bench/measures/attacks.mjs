@@ -103,7 +103,6 @@ function watch(service, port, worker) {
       if (open.has(localPort) || performance.now() - since < SAMPLE_MS) continue;
       lifetimes.push((performance.now() - since) / 1000);
       openedAt.delete(localPort);
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       worker.postMessage(localPort);
     }
   }, SAMPLE_MS);

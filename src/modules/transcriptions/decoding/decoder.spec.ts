@@ -4,7 +4,7 @@ import { type AudioSource, decode } from './decoder.js';
 const options = { maxSeconds: 60, signal: new AbortController().signal };
 const source: AudioSource = { file: '/nowhere/at/all', format: 'wav', sampleRate: 16_000, channels: 1 };
 
-// What ffmpeg makes of real files is in test/components/decoder.e2e.ts.
+// What ffmpeg makes of real files is in test/components/engines/decoder.e2e.ts.
 describe('decode', () => {
   it.each([
     ['1 Hz', { sampleRate: 1 }],

@@ -3,7 +3,7 @@ import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { QueueWatchdogService } from '../../../platform/queue/queue-watchdog.service.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
-import { SendLoopsService } from './send-loops.service.js';
+import { SendLoopsService } from './send-loops/send-loops.service.js';
 
 /** A job only starts the webhook's send loop, so that no job waits for an endpoint. */
 @Processor(DELIVERY_QUEUE)

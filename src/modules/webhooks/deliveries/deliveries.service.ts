@@ -24,7 +24,7 @@ import {
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { Delivery } from './delivery.entity.js';
 import { RemovedWebhook } from './removed-webhook.entity.js';
-import { DeliverySuccessBatch } from './delivery-success-batch.js';
+import { DeliverySuccessBatch } from './send-loops/delivery-success-batch.js';
 import { delayOfNextAttempt } from './retry-schedule.js';
 
 /** A webhook that failed at least this often, and for this long without a success, is disabled (D29). */

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { RedisService } from '../../../platform/queue/redis.service.js';
 import { DeliveriesService } from './deliveries.service.js';
-import { SendLoopsService } from './send-loops.service.js';
+import { SendLoopsService } from './send-loops/send-loops.service.js';
 
 /** Sends due deliveries without Redis: every process that sends looks for them itself. */
 @Injectable()

@@ -54,7 +54,7 @@ const PUBLIC = '1.1.1.1 8.8.8.8 2001:4860:4860::8888 2606:4700::1111 2003::1';
 
 const addresses = (list: string) => list.trim().split(/\s+/);
 
-// The long list of hostile URLs is in test/components/webhook-addresses.e2e.ts.
+// The long list of hostile URLs is in test/components/webhooks/webhook-addresses.e2e.ts.
 describe('checkWebhookUrl', () => {
   it.each([
     ['https://hooks.example.com/ x', 'must not contain white space, control characters or backslashes'],

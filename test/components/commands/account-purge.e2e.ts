@@ -1,0 +1,160 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { AccountService } from '../../../src/modules/account/account.service.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { eventually } from '../../../src/testing/eventually.js';
+import { startService, useService } from '../../../src/testing/test-service.js';
+import { silenceWav } from '../../support/audio/audio-bytes.js';
+import { ROOT } from '../../support/paths.js';
+import { FakeS3 } from '../../support/servers/fake-s3.js';
+import { runCli } from '../../support/service/cli.js';
+import { fail, transcribe, upload } from '../../support/state/recording-states.js';
+
+const service = useService({ ROLES: 'api' });
+const { environment } = service;
+
+type Variables = Record<string, string>;
+
+const purge = async ({ accountId }: Pick<ApiClient, 'accountId'>, args: string[] = [], variables: Variables = {}) => {
+  const all = { variables: { ...environment.variables, ...variables } };
+  const said = await runCli(all, 'account:purge', '--account', accountId, '--json', ...args);
+  return { ...said, result: said.stdout ? JSON.parse(said.stdout) : null };
+};
+
+/** A recording in each state, and a row of everything else. */
+async function accountWithEverything(): Promise<ApiClient> {
+  const client = await service.account();
+  const hook = { url: 'https://hooks.example.com/', events: ['recording.transcribed', 'recording.failed'] };
+  await client.post('/v1/webhooks', hook).expect(201);
+  await upload(client);
+  await transcribe(service, await upload(client));
+  await fail(service, await upload(client));
+  await client.upload(silenceWav(0.1)).set('Idempotency-Key', 'one').expect(201);
+  return client;
+}
+
+/** Copies of the account's first recording, with a file each. */
+async function addRecordings({ accountId }: ApiClient, count: number): Promise<void> {
+  const [row] = await service.database.query<Record<string, unknown>>(
+    `SELECT * FROM recordings WHERE account_id = $1 AND status = 'processing' ORDER BY id LIMIT 1`,
+    [accountId],
+  );
+  const columns = Object.keys(row ?? {}).filter((column) => column !== 'id' && column !== 'object_key');
+  const added = await service.database.query<{ object_key: string }>(
+    `INSERT INTO recordings (id, object_key, ${columns.join()})
+     SELECT new.id, account_id || '/2026/11/' || new.id || '.wav', ${columns.join()}
+     FROM recordings, (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) new
+     WHERE recordings.id = $1 RETURNING object_key`,
+    [row?.id, count],
+  );
+  const paths = added.map(({ object_key: key }) => join(environment.variables.STORAGE_DIR as string, 'objects', key));
+  await mkdir(dirname(paths[0] as string), { recursive: true });
+  await Promise.all(paths.map((path) => writeFile(path, 'sound')));
+}
+
+const recordingsOf = async ({ accountId }: ApiClient): Promise<number> =>
+  (await service.database.query('SELECT id FROM recordings WHERE account_id = $1', [accountId])).length;
+
+const folderOf = ({ accountId }: ApiClient): string =>
+  join(environment.variables.STORAGE_DIR as string, 'objects', accountId);
+
+function expectNothingLeft(left: Record<string, number>): void {
+  expect(Object.keys(left)).toEqual(
+    expect.arrayContaining([
+      'accounts',
+      'api_keys',
+      'recordings',
+      'transcriptions',
+      'events',
+      'deliveries',
+      'webhooks',
+    ]),
+  );
+  expect(left).toEqual(Object.fromEntries(Object.keys(left).map((name) => [name, 0])));
+}
+
+describe('account:purge', () => {
+  it('removes a suspended account with all its audio and rows, proves it, and touches no other', async () => {
+    const [client, other] = await Promise.all([accountWithEverything(), accountWithEverything()]);
+    const refused = await purge(client);
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/is active\. Suspend it first/),
+    });
+    expect(await recordingsOf(client)).toBe(4);
+
+    const { code, stderr, result } = await purge(client, ['--yes']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(result).toMatchObject({ found: true, removed: { recordings: 4, objects: 4 }, advice: 'Nothing is left.' });
+    expectNothingLeft(result.left);
+    await expect(access(folderOf(client))).rejects.toMatchObject({ code: 'ENOENT' });
+    await eventually(async () => (await client.get('/v1/account')).status === 401);
+
+    expect(await recordingsOf(other)).toBe(4);
+    await access(folderOf(other));
+    await other.get('/v1/account').expect(200);
+  });
+
+  it('that was killed in the middle is continued, and one that has ended says so', async () => {
+    const client = await accountWithEverything();
+    await addRecordings(client, 3000);
+    await service.app.get(AccountService).update(client.accountId, { status: 'suspended' });
+    const args = ['dist/commands/cli.js', 'account:purge', '--account', client.accountId];
+    const env = { PATH: process.env.PATH, ...environment.variables };
+    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    await eventually(async () => (await recordingsOf(client)) < 3004);
+    child.kill('SIGKILL');
+    expect(await ended).toEqual([null, 'SIGKILL']);
+    const left = await recordingsOf(client);
+    expect(left).toBeGreaterThan(0);
+
+    const { code, result } = await purge(client);
+    expect(code).toBe(0);
+    expect(result.removed.recordings).toBe(left);
+    expectNothingLeft(result.left);
+    const again = await purge(client);
+    expect(again).toMatchObject({ code: 0, result: { found: false, removed: { recordings: 0, objects: 0 } } });
+  });
+
+  it('refuses a storage that has none of the audio, and removes what an earlier run left there alone', async () => {
+    const client = await accountWithEverything();
+    const elsewhere = await mkdtemp(join(tmpdir(), 'voice-notes-elsewhere-'));
+    const wrong = await purge(client, ['--yes'], { STORAGE_DIR: elsewhere });
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/4 recordings, .* none of their audio/) });
+    expect(await recordingsOf(client)).toBe(4);
+    await client.get('/v1/account').expect(200);
+    await rm(elsewhere, { recursive: true });
+
+    await service.database.query('DELETE FROM accounts WHERE id = $1', [client.accountId]);
+    expect(await purge(client)).toMatchObject({ code: 0, result: { found: false, removed: { objects: 4 } } });
+    await expect(access(folderOf(client))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('removes the audio from S3', async () => {
+    const s3 = await FakeS3.start();
+    const variables = {
+      STORAGE_DRIVER: 's3',
+      S3_ENDPOINT: s3.url,
+      S3_BUCKET: s3.bucket,
+      S3_ACCESS_KEY_ID: 'test-key-id',
+      S3_SECRET_ACCESS_KEY: 'test-secret-key',
+    };
+    const remote = await startService(environment, { ROLES: 'api', ...variables });
+    const [client, other] = await Promise.all([remote.account(), remote.account()]);
+    for (let i = 0; i < 5; i++) await upload(client);
+    await upload(other);
+    s3.objects.set(`${client.accountId}/2026/11/forgotten.wav`, Buffer.from('an orphan'));
+
+    const { code, result } = await purge(client, ['--yes'], variables);
+    expect({ code, removed: result.removed }).toEqual({ code: 0, removed: { recordings: 5, objects: 6 } });
+    expectNothingLeft(result.left);
+    expect([...s3.objects.keys()]).toEqual([expect.stringMatching(new RegExp(`^${other.accountId}/`))]);
+    await remote.close();
+    await s3.stop();
+  });
+});

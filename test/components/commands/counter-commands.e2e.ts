@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { compactUsageCounters } from '../../../src/modules/recordings/usage-counters/usage-counters.queries.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { useService } from '../../../src/testing/test-service.js';
+import { silenceWav } from '../../support/audio/audio-bytes.js';
+import { runCli } from '../../support/service/cli.js';
+import { fail, transcribe, upload } from '../../support/state/recording-states.js';
+
+const service = useService({ ROLES: 'api' });
+
+async function command(name: string, client: ApiClient) {
+  const said = await runCli(service.environment, name, '--account', client.accountId, '--json');
+  return { ...said, result: JSON.parse(said.stdout) };
+}
+
+async function falsify({ accountId }: ApiClient, figure: string, by: number): Promise<void> {
+  await compactUsageCounters(service.database);
+  await service.database.query(`UPDATE usage_counters SET ${figure} = ${figure} + $2 WHERE account_id = $1`, [
+    accountId,
+    by,
+  ]);
+}
+
+describe('counters:verify and counters:rebuild', () => {
+  it('find and mend every falsified figure while uploads and deletes go on', async () => {
+    const client = await service.account();
+    const ids = [await upload(client), await upload(client), await upload(client)] as const;
+    await transcribe(service, ids[0], { durationMs: 140 });
+    await fail(service, ids[1]);
+    await client.delete(`/v1/recordings/${ids[1]}`).expect(204);
+    expect(await command('counters:verify', client)).toMatchObject({
+      code: 0,
+      result: { accounts_verified: 1, differences: [] },
+    });
+
+    for (const [figure, by] of Object.entries({ listed: 3, bytes: -17, queued_ms: 90_000, accepted: -9 })) {
+      await falsify(client, figure, by);
+    }
+    const { code, stderr, result } = await command('counters:verify', client);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    const figures = result.differences.map(({ figure }: { figure: string }) => figure);
+    expect(new Set(figures)).toEqual(new Set(['listed', 'bytes', 'queued_ms', 'accepted']));
+    expect(result.differences[0]).toEqual({
+      account_id: client.accountId,
+      day: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/),
+      status: null,
+      figure: 'accepted',
+      counted: expect.any(Number),
+      actual: 2,
+    });
+
+    let going = true;
+    const busy = (async () => {
+      while (going) {
+        const { body } = await client.upload(silenceWav(0.1)).expect(201);
+        await client.upload(silenceWav(0.2)).expect(201);
+        await client.delete(`/v1/recordings/${body.id}`).expect(204);
+        await compactUsageCounters(service.database);
+        await delay(1);
+      }
+    })();
+    expect(await command('counters:rebuild', client)).toMatchObject({
+      code: 0,
+      result: { accounts_rebuilt: 1, corrected: [{ account_id: client.accountId }] },
+    });
+    // In the middle of it as well.
+    expect((await command('counters:verify', client)).result.differences).toEqual([]);
+    going = false;
+    await busy;
+    expect((await command('counters:verify', client)).result.differences).toEqual([]);
+    const { body } = await client.get('/v1/recordings?limit=100').expect(200);
+    expect(body.total).toBe(body.recordings.length);
+  });
+
+  it('go through all accounts, also many of them, as account:list does', async () => {
+    await service.database.query(
+      `INSERT INTO accounts (id, name, email, status, plan, created_at, updated_at)
+       SELECT gen_random_uuid(), 'One of many', 'many@example.com', 'active', 'free', now(), now()
+       FROM generate_series(1, 450)`,
+    );
+    const client = await service.account();
+    await upload(client);
+    const [stored] = await service.database.query<{ count: number }>('SELECT count(*)::int AS count FROM accounts');
+    const verified = await runCli(service.environment, 'counters:verify', '--json');
+    expect(JSON.parse(verified.stdout)).toEqual({ accounts_verified: stored?.count, differences: [] });
+    const listed = JSON.parse((await runCli(service.environment, 'account:list', '--json')).stdout);
+    expect(listed.accounts).toHaveLength(stored?.count as number);
+    const ours = listed.accounts.find(({ id }: { id: string }) => id === client.accountId);
+    expect(ours.usage.current_month.recordings_count).toBe(1);
+  });
+});

@@ -1,0 +1,153 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { AudioFormat } from '../../../src/platform/audio/audio-formats.js';
+import { PocketSphinxEngine } from '../../../src/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js';
+import { AudioRejectedError, EngineError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
+import {
+  type AudioInput,
+  type TranscriptionResult,
+  TranscriberService,
+} from '../../../src/modules/transcriptions/worker/transcriber.service.js';
+import { readEnv } from '../../../src/platform/config/env.js';
+import { silenceWav } from '../../support/audio/audio-bytes.js';
+import { wordErrors } from '../../support/audio/word-error-rate.js';
+import { SPEECH } from '../../../src/testing/speech.js';
+
+const MAX_AUDIO_SECONDS = 60;
+const SAID: Record<string, string> = {
+  'cards-001.wav': 'ten of clubs',
+  'go-forward-ten-meters.wav': 'go forward ten meters',
+  'go-forward-ten-meters.mp3': 'go forward ten meters',
+  'go-forward-ten-meters.ogg': 'go forward ten meters',
+  'go-forward-ten-meters.webm': 'go forward ten meters',
+  'ss-0880.wav': 'he was not an ill disposed young man',
+  'ss-0880.mediarecorder.webm': 'he was not an ill disposed young man',
+  'jfk.wav': 'and so my fellow americans ask not what your country can do for you ask what you can do for your country',
+};
+/** Of these few recordings, of which one is old and noisy, together. */
+const WORD_ERROR_BOUND = 0.35;
+const env = readEnv({
+  NODE_ENV: 'test',
+  DATABASE_URL: 'postgres://localhost/none',
+  REDIS_URL: 'redis://localhost',
+  SECRET_KEY: 'x'.repeat(32),
+  MAX_AUDIO_SECONDS: String(MAX_AUDIO_SECONDS),
+});
+
+describe('PocketSphinx', () => {
+  const transcriber = new TranscriberService(new PocketSphinxEngine(), env);
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'engine-e2e-'));
+  });
+  afterAll(async () => {
+    await transcriber.onApplicationShutdown();
+    await rm(folder, { recursive: true });
+  });
+
+  function inputOf(file: string, more: Partial<AudioInput> = {}): AudioInput {
+    const format = path.extname(file).slice(1) as AudioFormat;
+    const signal = new AbortController().signal;
+    return { accountId: 'a', file, format, sampleRate: null, channels: null, language: null, signal, ...more };
+  }
+
+  const transcribe = (name: string, more?: Partial<AudioInput>): Promise<TranscriptionResult> =>
+    transcriber.transcribe(inputOf(path.join(SPEECH, name), more));
+
+  async function silence(seconds: number): Promise<string> {
+    const file = path.join(folder, `silence-${seconds}.wav`);
+    await writeFile(file, silenceWav(seconds));
+    return file;
+  }
+
+  it('can work on this machine', async () => {
+    expect(await transcriber.problem()).toBeNull();
+  });
+
+  it('transcribes every format with few enough word errors', async () => {
+    const names = Object.keys(SAID);
+    const results = await Promise.all(names.map((name) => transcribe(name)));
+    const counts = results.map(({ text }, i) => wordErrors(SAID[names[i] ?? ''] ?? '', text));
+    const errors = counts.reduce((sum, count) => sum + count.errors, 0);
+    const words = counts.reduce((sum, count) => sum + count.words, 0);
+    expect(errors / words).toBeLessThan(WORD_ERROR_BOUND);
+  });
+
+  it('gives each word its time and its confidence', async () => {
+    const result = await transcribe('go-forward-ten-meters.wav');
+    expect(result).toMatchObject({ text: 'go forward ten meters', language: 'english', noSpeech: false });
+    expect(result.words.map(({ word }) => word)).toEqual(['go', 'forward', 'ten', 'meters']);
+    expect(result.confidence).toBeGreaterThan(0.6);
+    expect(result.durationSeconds).toBeCloseTo(2.79, 1);
+    expect(result.speechSeconds).toBeGreaterThan(1);
+    let before = 0;
+    for (const { start, end, confidence } of result.words) {
+      expect(start).toBeGreaterThanOrEqual(before);
+      expect(end).toBeGreaterThan(start);
+      expect(confidence).toBeGreaterThanOrEqual(0);
+      expect(confidence).toBeLessThanOrEqual(1);
+      before = end;
+    }
+    expect(before).toBeLessThan(2.8);
+  });
+
+  it('gives the same result whatever it transcribed before', async () => {
+    const first = await transcribe('ss-0880.wav');
+    await transcribe('leopard-de.wav');
+    expect(await transcribe('ss-0880.wav')).toEqual(first);
+  });
+
+  it('reports low confidence for an unsupported language', async () => {
+    const { text, confidence } = await transcribe('leopard-de.wav');
+    expect(text).not.toBe('');
+    expect(confidence).toBeLessThan(0.6);
+  });
+
+  it('rejects an unsupported language that the client names', async () => {
+    const refusal = await transcribe('leopard-de.wav', { language: 'german' }).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(AudioRejectedError);
+    expect((refusal as Error).message).toBe('Language not supported: german. Supported: english.');
+  });
+
+  it('gives no words for silence', async () => {
+    expect(await transcriber.transcribe(inputOf(await silence(20), { language: 'english' }))).toEqual({
+      durationSeconds: 20,
+      text: '',
+      confidence: 0,
+      language: 'english',
+      words: [],
+      speechSeconds: 0,
+      noSpeech: true,
+    });
+  });
+
+  it.each([[undefined], [MAX_AUDIO_SECONDS + 1]])(
+    'rejects audio that is too long, with a probed length of %s',
+    async (probedSeconds) => {
+      const file = await silence(MAX_AUDIO_SECONDS + 1);
+      const refusal = await transcriber.transcribe(inputOf(file, { probedSeconds })).catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(AudioRejectedError);
+      expect((refusal as Error).message).toContain(`${MAX_AUDIO_SECONDS} seconds`);
+    },
+  );
+
+  it('accepts the maximum length, even if the header claims more', async () => {
+    const file = await silence(MAX_AUDIO_SECONDS);
+    const result = await transcriber.transcribe(inputOf(file, { probedSeconds: 100_000 }));
+    expect(result.durationSeconds).toBe(MAX_AUDIO_SECONDS);
+  });
+
+  it('ends immediately when aborted', async () => {
+    const stop = new AbortController();
+    const running = transcribe('jfk.wav', { signal: stop.signal });
+    setTimeout(() => stop.abort(new Error('deleted')), 300);
+    await expect(running).rejects.toThrow('deleted');
+    expect((await transcribe('go-forward-ten-meters.wav')).text).toBe('go forward ten meters');
+  });
+
+  it('does not reject the audio when the file is missing', async () => {
+    await expect(transcribe('nowhere.wav')).rejects.toBeInstanceOf(EngineError);
+  });
+});

@@ -1,0 +1,50 @@
+import { useEnvironment } from '../../../src/testing/test-environment.js';
+import { runBuilt } from '../../support/service/cli.js';
+
+const MIGRATE = 'dist/commands/migrate.js';
+
+describe('on a database without the schema', () => {
+  const environment = useEnvironment();
+  const run = (file: string, ...args: string[]) => {
+    // Every PostgreSQL server has this database, and nothing of ours is in it.
+    const url = new URL(environment.variables.DATABASE_URL as string);
+    url.pathname = '/postgres';
+    return runBuilt(
+      { variables: { ...environment.variables, LOG_LEVEL: 'info', DATABASE_URL: url.href } },
+      file,
+      ...args,
+    );
+  };
+
+  it.each(['api', 'worker'])('the role %s ends with one line that names the command to run', async (role) => {
+    environment.variables.ROLES = role;
+    const { code, stdout, stderr } = await run('dist/main.js');
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^The database lacks the migrations Initial\d+, .*"node dist\/commands\/migrate\.js".*\n$/);
+  });
+
+  it('migrate --status lists the pending migrations and changes nothing', async () => {
+    for (let time = 0; time < 2; time++) {
+      const { code, stdout, stderr } = await run(MIGRATE, '--status');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(
+        /^migrations:\n {2}name +status +written_at\n {2}Initial\d{13} +pending +2025-11-21T00:00/,
+      );
+      expect(stdout).not.toContain('done');
+    }
+  });
+
+  it('migrate --status says done where the schema is there', async () => {
+    const { stdout } = await runBuilt(environment, MIGRATE, '--status');
+    expect(stdout).toMatch(/ {2}Initial\d{13} +done/);
+    expect(stdout).not.toContain('pending');
+  });
+
+  it('migrate refuses an unknown option with exit code 1, and prints help with 0, without a database', async () => {
+    const wrong = await runBuilt({ variables: {} }, MIGRATE, '--state');
+    expect(wrong).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/unknown option '--state'/) });
+    const help = await runBuilt({ variables: {} }, MIGRATE, '--help');
+    expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/--status/) });
+  });
+});

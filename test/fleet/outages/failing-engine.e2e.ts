@@ -1,0 +1,127 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Module } from '@nestjs/common';
+import request from 'supertest';
+import {
+  type EngineDefinition,
+  EngineUnavailableError,
+} from '../../../src/modules/transcriptions/engines/transcription-engine.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { eventually } from '../../../src/testing/eventually.js';
+import { useEnvironment } from '../../../src/testing/test-environment.js';
+import { startService, type TestService } from '../../../src/testing/test-service.js';
+import { TcpProxy } from '../../support/servers/tcp-proxy.js';
+
+const LEASE_SECONDS = 2;
+const AUDIO = 'go-forward-ten-meters.wav';
+
+@Module({})
+class EngineModule {}
+
+/** What the engine does with the next chunks. */
+let answer: () => Promise<string> = () => Promise.resolve('a text');
+let calls = 0;
+
+const engine: EngineDefinition = {
+  name: 'scripted',
+  create: () => ({
+    name: 'scripted',
+    model: 'scripted-1',
+    languages: 'any',
+    defaultLanguage: 'english',
+    maxChunkSeconds: 60,
+    concurrency: 1,
+    transcribe: async () => {
+      calls += 1;
+      const text = await answer();
+      return { text, confidence: 0.75, language: 'english', words: [{ word: text, start: 0, end: 1, confidence: 1 }] };
+    },
+    problem: () => Promise.resolve(null),
+    close: () => Promise.resolve(),
+  }),
+};
+
+const extensions = [{ module: EngineModule, engines: [engine] }];
+const environment = useEnvironment(extensions);
+let proxy: TcpProxy;
+let desk: TestService;
+let worker: TestService;
+let client: ApiClient;
+
+beforeAll(async () => {
+  proxy = await TcpProxy.to(environment.variables.DATABASE_URL as string);
+  environment.defer(() => proxy.close());
+  desk = await startService(environment, { ROLES: 'api' });
+  const variables = { TRANSCRIPTION_ENGINE: 'scripted', LEASE_SECONDS: String(LEASE_SECONDS) };
+  worker = await startService(environment, { ...variables, ROLES: 'worker', DATABASE_URL: proxy.url }, extensions);
+  client = await desk.account();
+});
+
+async function uploaded(): Promise<string> {
+  const { body } = await client.upload(AUDIO).expect(201);
+  return body.id;
+}
+
+async function rowOf(id: string): Promise<{ status: string; attempt: number; delay: number | null }> {
+  const [row] = await desk.database.query<{ status: string; attempt: number; delay: number | null }>(
+    'SELECT status, attempt, extract(epoch FROM lease_until - now())::float8 AS delay FROM recordings WHERE id = $1',
+    [id],
+  );
+  if (!row) throw new Error(`recording ${id} is gone`);
+  return row;
+}
+
+const textOf = async (id: string): Promise<{ text: string; words: string }> =>
+  (await client.get(`/v1/recordings/${id}/transcription`).expect(200)).body;
+
+describe('an engine that refuses all work', () => {
+  it('uses up no attempt, is named by the readiness check, and gets the recording when it works again', async () => {
+    const problem = 'The transcription server answered 429: the quota is used up';
+    answer = () => Promise.reject(new EngineUnavailableError(problem));
+    const id = await uploaded();
+    const { body } = await eventually(async () => {
+      const response = await request(worker.url).get('/health/ready');
+      return response.status === 503 && response;
+    });
+    expect(body.checks.engine).toBe(problem);
+    expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: 0 });
+    answer = () => Promise.resolve('a text');
+    expect(await client.finished(id)).toMatchObject({ status: 'transcribed' });
+    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+    await request(worker.url).get('/health/ready').expect(200);
+  });
+});
+
+describe('an engine whose text Postgres would refuse', () => {
+  it('costs no attempt: NUL is dropped, and a lone surrogate replaced', async () => {
+    answer = () => Promise.resolve('one\u0000 \ud800two');
+    const id = await uploaded();
+    expect(await client.finished(id)).toMatchObject({ status: 'transcribed' });
+    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+    const { text, words } = await textOf(id);
+    expect(text).toBe('one \ufffdtwo');
+    expect(JSON.parse(words)).toMatchObject([{ word: 'one \ufffdtwo' }]);
+  });
+});
+
+describe('Postgres, silent for longer than a lease', () => {
+  it.each(['cut', 'freeze'] as const)('(%s) costs no finished transcript: it is saved afterwards', async (how) => {
+    let finish!: (text: string) => void;
+    calls = 0;
+    answer = () =>
+      new Promise((resolve) => {
+        finish = resolve;
+      });
+    const id = await uploaded();
+    await eventually(() => calls === 1);
+    await proxy[how]();
+    await delay(500);
+    finish('a long text');
+    await delay(2 * LEASE_SECONDS * 1000);
+    expect((await rowOf(id)).delay).toBeLessThan(0);
+    answer = () => Promise.resolve('another text');
+    await proxy.mend();
+    expect(await client.finished(id)).toMatchObject({ status: 'transcribed' });
+    expect((await textOf(id)).text).toBe('a long text');
+    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+  });
+});
