@@ -3,6 +3,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Env } from '../../config/env.js';
 import { ConnectionLimiter } from './connection-limiter.js';
+import { endParsingWithConnection } from './end-parsing.js';
 import { preparedClasses } from './prepared-express.js';
 import { answerUnparsable } from './raw-answer.js';
 import { originForm } from './request-line.js';
@@ -30,6 +31,7 @@ export class BoundedExpressAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
+    endParsingWithConnection(app.request);
     const handle = (request: IncomingMessage, response: ServerResponse): void => this.limiter.serve(request, response);
     const server = createServer({ ...this.limits(), ...preparedClasses(app) }, handle);
     // An unknown expectation may be ignored (RFC 9110 §10.1.1). Node's own 417 has neither body nor headers.
