@@ -38,9 +38,9 @@ export class TcpProxy {
     await closed;
   }
 
-  /** Connections stay, also new ones are accepted, but not a byte passes. */
-  freeze(): void {
-    this.frozen = true;
+  /** Connections stay, also new ones are accepted, but not a byte passes; with `onlyOpen` new ones work. */
+  freeze({ onlyOpen = false } = {}): void {
+    this.frozen = !onlyOpen;
     for (const socket of this.sockets) socket.pause();
   }
 
