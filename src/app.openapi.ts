@@ -8,8 +8,9 @@ const TITLE = 'Voice Note Transcription Service';
 
 const DESCRIPTION = `Upload voice notes, get their transcriptions, and receive signed webhooks when they are ready.
 
-Send the two halves of an API key with every request, as \`X-Service-API-Key\` and \`X-Service-API-Secret\`. A browser or
-phone app can upload with an access token instead, sent as \`Authorization: Bearer\`.
+Send the two halves of an API key with every request, as \`X-Service-API-Key\` and \`X-Service-API-Secret\`, or as
+\`Authorization: Bearer {key}.{secret}\`. A browser or phone app can upload with an access token instead, sent as
+\`Authorization: Bearer\`.
 
 Errors share one envelope, described by the schema \`Error\`. Responses under \`/v1\` carry the rate limit headers, whatever
 their status. Lists are paged by \`page\` and \`limit\`. Times are UTC.`;
@@ -38,8 +39,13 @@ export function describeApi(app: INestApplication): OpenAPIObject {
       { type: 'apiKey', in: 'header', name: 'X-Service-API-Secret', description: 'Proves the API key.' },
       'secret',
     )
+    .addBearerAuth(
+      { type: 'http', scheme: 'bearer', bearerFormat: 'key.secret', description: 'Both halves of the API key.' },
+      'pair',
+    )
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token.' }, 'token')
-    .addSecurityRequirements({ key: [], secret: [] });
+    .addSecurityRequirements({ key: [], secret: [] })
+    .addSecurityRequirements('pair');
   for (const [name, description] of Object.entries(TAGS)) builder.addTag(name, description);
   const document = SwaggerModule.createDocument(app, builder.build(), { operationIdFactory: operationId });
   return documentCommon(document);

@@ -22,6 +22,7 @@ export const AllowAccessToken = (scope: Scope): MethodDecorator =>
     declare({ scope, allowAccessToken: true }),
     ApiExtension('x-required-scope', scope),
     ApiSecurity({ key: [], secret: [] }),
+    ApiSecurity('pair'),
     ApiSecurity('token'),
   );
 

@@ -11,13 +11,14 @@ import { AccountService } from '../modules/account/account.service.js';
 import { ApiKeysService, type ApiKeyCredential } from '../modules/api-keys/api-keys.service.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
 import { CredentialCache } from './credential-cache.js';
+import { readCredentials, type SentKeyPair } from './sent-credentials.js';
 
 /** A second read is needed only when credentials change at that very moment. */
 const MAX_FRESH_READS = 3;
 
-/** The credentials of one request, as sent. */
-interface SentCredentials {
-  keyPair: { key: string; secret: string } | null;
+/** The credentials of one request. */
+interface RequestCredentials {
+  keyPair: SentKeyPair | null;
   /** Of a valid access token. */
   endUser: EndUser | null;
 }
@@ -66,17 +67,16 @@ export class AuthenticatorService {
     throw new ServiceUnavailableError(1);
   }
 
-  private async read(headers: IncomingHttpHeaders): Promise<SentCredentials | null> {
-    const { 'x-service-api-key': key, 'x-service-api-secret': secret } = headers;
-    const token = bearerToken(headers);
+  private async read(headers: IncomingHttpHeaders): Promise<RequestCredentials | null> {
+    const sent = readCredentials(headers);
+    if (!sent) return null;
+    const { keyPair, token } = sent;
     const endUser = token === null ? null : await this.accessTokens.verify(token);
     if (token !== null && !endUser) return null;
-    if (typeof key === 'string' && typeof secret === 'string') return { keyPair: { key, secret }, endUser };
-    // Half a key pair is refused, even with a valid token.
-    return endUser && key === undefined && secret === undefined ? { keyPair: null, endUser } : null;
+    return keyPair || endUser ? { keyPair, endUser } : null;
   }
 
-  private async identify({ keyPair, endUser }: SentCredentials, fresh: boolean): Promise<Identity | null> {
+  private async identify({ keyPair, endUser }: RequestCredentials, fresh: boolean): Promise<Identity | null> {
     const apiKey = keyPair && (await this.findKey(keyPair.key, keyPair.secret, fresh));
     const accountId = keyPair ? apiKey?.accountId : endUser?.accountId;
     if (accountId === undefined || (endUser && endUser.accountId !== accountId)) return null;
@@ -114,11 +114,4 @@ export class AuthenticatorService {
     const credential = await this.keys.get(key, fresh);
     return credential && this.apiKeys.verifySecret(credential, secret) ? credential : null;
   }
-}
-
-/** Other schemes than Bearer are ignored: a proxy's Basic credentials may pass through. */
-function bearerToken({ authorization }: IncomingHttpHeaders): string | null {
-  if (authorization === undefined) return null;
-  const [, token] = /^bearer(?: +(.*))?$/i.exec(authorization) ?? [];
-  return token ?? (/^bearer *$/i.test(authorization) ? '' : null);
 }

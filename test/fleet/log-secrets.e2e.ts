@@ -181,6 +181,8 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
       { 'X-Service-API-Key': wrong, 'X-Service-API-Secret': secret('a secret of the API') },
       { Authorization: `Bearer ${secret('a wrong token')}` },
       { Authorization: `Bearer ${secret('an access token')}x` },
+      { Authorization: `Bearer ${key}.${wrong}` },
+      { Authorization: `Bearer ${key}:${secret('a secret of the API')}` },
       { Authorization: `Basic ${Buffer.from(`${key}:${wrong}`).toString('base64')}` },
       { Cookie: `session=${wrong}` },
     ];
@@ -188,9 +190,16 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
       expect((await call('/v1/account', 'GET', undefined, headers)).status).toBe(401);
     }
     const own = secret('a secret of the API');
+    const bearer = { Authorization: `Bearer ${key}.${credentials['X-Service-API-Secret']}` };
+    expect((await call('/v1/account', 'GET', undefined, bearer)).status).toBe(200);
     await call(`/v1/account?api_secret=${own}&email=${encodeURIComponent(secret('an email'))}`);
     await call(`/v1/recordings?status=${secret('an identity')}&limit=${own}`);
-    for (const path of [`/v1/webhooks/${own}`, `/v1/${secret('an access token')}`, `/v1/x/${own}/%zz`])
+    for (const path of [
+      `/v1/webhooks/${own}`,
+      `/v1/webhooks/${key}.${own}`,
+      `/v1/${secret('an access token')}`,
+      `/v1/x/${own}/%zz`,
+    ])
       await call(path);
     await call(`/v1/webhooks/${secret('a generated webhook secret')}`);
     await call('/metrics', 'GET', undefined, { Authorization: `Bearer ${wrong}` });

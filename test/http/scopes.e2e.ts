@@ -72,6 +72,14 @@ describe('scopes (D10)', () => {
     expect([answer.status, answer.body.error]).toEqual([operation.success, undefined]);
   });
 
+  it.each(NAMED_OPERATIONS)('%s takes the key as Authorization: Bearer key.secret (D45)', async (_, operation) => {
+    const ids = await createResources(service, owner, operation);
+    const { key, secret } = owner.credentials;
+
+    const headers = { Authorization: `Bearer ${key}.${secret}` };
+    await call({ url: service.url, headers }, operation, ids).expect(operation.success);
+  });
+
   it.each(NAMED_OPERATIONS)('%s is 401 without credentials', async (_, operation) => {
     const ids = await createResources(service, owner, operation);
 

@@ -23,12 +23,30 @@ export const guards = [
         '(endUser && endUser.accountId !== accountId)',
         '(endUser === undefined)',
       ],
+      ['a voided token is accepted', 'grant && this.accessTokens.isGranted(endUser, grant) ? grant : null', 'grant'],
+    ],
+  },
+  {
+    file: 'src/guards/sent-credentials.ts',
+    tests: 'test/http/resources/access-tokens.e2e.ts',
+    faults: [
       [
         'half a key pair is ignored beside a token',
-        'endUser && key === undefined && secret === undefined ?',
-        'endUser ?',
+        "if (typeof key !== 'string' || typeof secret !== 'string') return null;",
+        "if (typeof key !== 'string' || typeof secret !== 'string') return { keyPair, token };",
       ],
-      ['a voided token is accepted', 'grant && this.accessTokens.isGranted(endUser, grant) ? grant : null', 'grant'],
+    ],
+  },
+  {
+    file: 'src/guards/sent-credentials.ts',
+    tests: 'test/http/resources/api-keys.e2e.ts',
+    name: 'as Authorization',
+    faults: [
+      [
+        'a pair as Bearer wins over another in the headers',
+        'keyPair && (keyPair.key !== key || keyPair.secret !== secret) ? null :',
+        'keyPair ? { keyPair, token } :',
+      ],
     ],
   },
   {

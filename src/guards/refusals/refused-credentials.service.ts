@@ -3,6 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
+import { readCredentials } from '../sent-credentials.js';
 
 const INTERVAL_MS = 60_000;
 /** Addresses that are told apart in an interval, to bound memory. */
@@ -62,7 +63,9 @@ export class RefusedCredentialsService implements OnApplicationShutdown {
   }
 }
 
-function kindOf({ authorization, 'x-service-api-key': key, 'x-service-api-secret': secret }: IncomingHttpHeaders) {
-  if (key !== undefined || secret !== undefined) return 'key_pair';
-  return authorization !== undefined && /^bearer\b/i.test(authorization) ? 'access_token' : null;
+/** Null for a request without credentials. */
+function kindOf(headers: IncomingHttpHeaders): Kind | null {
+  const sent = readCredentials(headers);
+  if (!sent || sent.keyPair) return 'key_pair';
+  return sent.token === null ? null : 'access_token';
 }

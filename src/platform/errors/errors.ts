@@ -24,7 +24,9 @@ export class AuthenticationError extends ApiError {
   readonly code = 1001;
   readonly type = 'AuthenticationError';
 
-  constructor(message = 'Send a valid X-Service-API-Key and X-Service-API-Secret, or a Bearer access token.') {
+  constructor(
+    message = 'Send a valid API key as X-Service-API-Key and X-Service-API-Secret or as Authorization: Bearer key.secret, or an access token.',
+  ) {
     super(message);
   }
 }

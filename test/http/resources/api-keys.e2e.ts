@@ -446,8 +446,53 @@ describe('API keys', () => {
       const answer = await asking;
       expectError(answer, 'AuthenticationError');
       expect(answer.body.error.message).toBe(
-        'Send a valid X-Service-API-Key and X-Service-API-Secret, or a Bearer access token.',
+        'Send a valid API key as X-Service-API-Key and X-Service-API-Secret or as Authorization: Bearer key.secret, or an access token.',
       );
+      const asBearer = await request(service.url)
+        .get('/v1/account')
+        .set('Authorization', `Bearer ${key ?? ''}.${secret ?? ''}`);
+      expectError(asBearer, 'AuthenticationError');
+      expect(asBearer.body).toEqual(answer.body);
+    });
+  });
+
+  describe('as Authorization: Bearer key.secret (D45)', () => {
+    const asking = (authorization: string, headers = {}) =>
+      request(service.url)
+        .get('/v1/account')
+        .set({ Authorization: authorization, ...headers });
+    const pairOf = ({ credentials: { key, secret } }: ApiClient) => `${key}.${secret}`;
+
+    it('is the key, with its scopes, its rate limit and its uses', async () => {
+      const weak = await create({ scopes: ['webhooks:read'] });
+      const pair = `${weak.api_key as string}.${weak.api_secret as string}`;
+      const { body } = await asking(`bearer  ${pairOf(client)}`).expect(200);
+      expect(body.id).toBe(client.accountId);
+      const refused = await asking(`Bearer ${pair}`);
+      expectError(refused, 'PermissionError', { required_scope: 'account:read' });
+      await eventually(async () => {
+        const shown = await client.get(`${KEYS}/${weak.id}`).expect(200);
+        return shown.body.usage_count === 1;
+      }, LAG_MS);
+      await client.delete(`${KEYS}/${weak.id}`).expect(204);
+      expectError(await asking(`Bearer ${pair}`), 'AuthenticationError');
+    });
+
+    it('may be sent beside the same pair in its own headers, and beside no other', async () => {
+      const other = callerWith(await create());
+      await asking(`Bearer ${pairOf(client)}`, client.headers).expect(200);
+      const { 'X-Service-API-Key': key } = client.headers;
+      for (const headers of [other.headers, { 'X-Service-API-Key': key }]) {
+        expectError(await asking(`Bearer ${pairOf(client)}`, headers), 'AuthenticationError');
+      }
+    });
+
+    it.each(['Bearer', 'Basic', 'Bearer Bearer'])('is not read from another form: %s', async (scheme) => {
+      const { key, secret } = client.credentials;
+      const forms = [`${key}:${secret}`, `${secret}.${key}`, `${key}.`, key, secret, `${key}.${secret} `.repeat(2)];
+      for (const form of scheme === 'Bearer' ? forms : [`${key}.${secret}`]) {
+        expectError(await asking(`${scheme} ${form}`), 'AuthenticationError');
+      }
     });
   });
 
