@@ -108,12 +108,15 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     frozen.signal('SIGSTOP');
     const thrown = performance.now();
     const other = await start('worker');
-    expect(await allTranscribed(client)).toMatchObject([{ attempt: 2 }]);
+    try {
+      expect(await allTranscribed(client)).toMatchObject([{ attempt: 2 }]);
+    } finally {
+      frozen.signal('SIGCONT');
+    }
     reportMeasurement(
       `a note whose worker froze was finished by another after ${Math.round(performance.now() - thrown)} ms`,
     );
 
-    frozen.signal('SIGCONT');
     await other.end('SIGTERM');
     const { body: next } = await client.upload(silenceWav(0.1)).expect(201);
     expect(await allTranscribed(client)).toHaveLength(2);
