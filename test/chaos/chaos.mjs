@@ -1,5 +1,6 @@
 // Crashes everything while people upload, and counts what is lost: docs/reliability.md.
-//   npm run chaos -- [--seed N] [--short] [--without-reconciler]
+//   npm run chaos -- [--seed N] [--short] [--s3] [--only FAULT] [--without reconciler|leases]
+// A run of one fault without the protection from it must lose something: otherwise the others prove nothing.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 
@@ -7,14 +8,16 @@ import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
 import { prepareProject } from '../../scripts/lib/setup.mjs';
 import { printError } from '../../scripts/lib/steps.mjs';
 import { ensureSystemPackages } from '../../scripts/lib/system-packages.mjs';
-import { SIZES } from './plan.mjs';
+import { settingsWithout, sizeOf } from './plan.mjs';
 import { Run } from './run.mjs';
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: `${randomInt(1_000_000)}` },
     short: { type: 'boolean', default: false },
-    'without-reconciler': { type: 'boolean', default: false },
+    s3: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    without: { type: 'string' },
   },
 });
 
@@ -23,8 +26,9 @@ try {
   await prepareProject();
   const { findings, figures } = await Run.perform({
     seed: values.seed,
-    size: values.short ? SIZES.short : SIZES.full,
-    withReconciler: !values['without-reconciler'],
+    size: sizeOf(values),
+    onS3: values.s3,
+    settings: settingsWithout(values.without),
   });
   printTable(findings, figures);
   process.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;

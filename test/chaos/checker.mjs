@@ -17,7 +17,7 @@ const MAX_REPEATED = 0.002;
 /**
  * @param {{ accounts: { id: string, client: import('./clients.mjs').Client }[], uploads: Promise[],
  *   webhooks: { name: string, account: number, secret: string }[], arrivals: import('./receivers.mjs').Arrival[],
- *   database: import('pg').Client, storage: string, repeat: (upload: Promise) => Promise<string> }} run
+ *   database: import('pg').Client, objects: string[], spooled: string[], repeat: (upload: Promise) => Promise<string> }} run
  * @returns {Promise<Finding[]>}
  */
 export async function check(run) {
@@ -160,19 +160,18 @@ async function checkUsage({ accounts, database }) {
   return [none('accounts whose usage is not what happened', wrong)];
 }
 
-async function checkStorage({ database, storage }) {
+async function checkStorage({ database, objects, spooled }) {
   const { rows } = await database.query('SELECT object_key FROM recordings');
   const keys = new Set(rows.map((row) => row.object_key));
-  const objects = filesBelow(join(storage, 'objects'));
   return [
     none('objects without a recording', objects.filter((key) => !keys.has(key)).length),
     none('recordings without their object', keys.size - objects.filter((key) => keys.has(key)).length),
-    none('temporary files', filesBelow(join(storage, 'spool')).length),
+    none('temporary files', spooled.length),
   ];
 }
 
 /** Without those that begin with a dot, which are the store's own. */
-function filesBelow(folder) {
+export function filesBelow(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));

@@ -11,12 +11,17 @@ const NO_PRIMARY = ['127.0.0.1', 1];
 export class Faults {
   #services;
   #member;
+  #store;
   #turns = {};
 
-  /** @param {(kind: 'api' | 'worker') => import('./fleet.mjs').Member} member one of this kind, at random */
-  constructor(services, member) {
+  /**
+   * @param {(kind: 'api' | 'worker') => import('./fleet.mjs').Member} member one of this kind, at random
+   * @param {import('../support/servers/fake-s3.mjs').FakeS3 | null} store null where audio is stored on disk
+   */
+  constructor(services, member, store) {
     this.#services = services;
     this.#member = member;
+    this.#store = store;
   }
 
   /** @param {import('./plan.mjs').Fault} fault */
@@ -35,6 +40,7 @@ export class Faults {
       'freeze postgres': () =>
         this.#alone('postgres', () => freeze([postgres.pid, ...childrenOf(postgres.pid)], seconds)),
       'demote redis': () => this.#alone('redis', () => this.#demote(seconds)),
+      'hang store': () => this.#alone('store', () => this.#hang(seconds)),
     };
     await faults[kind]();
   }
@@ -46,6 +52,13 @@ export class Faults {
       await sleep(seconds * 1000);
       await client.replicaof('NO', 'ONE');
     });
+  }
+
+  /** It takes requests and answers none of them, not even later. */
+  async #hang(seconds) {
+    this.#store.hangs = true;
+    await sleep(seconds * 1000);
+    this.#store.hangs = false;
   }
 
   async #withRedis(work) {

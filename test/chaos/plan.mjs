@@ -1,3 +1,5 @@
+import { UserError } from '../../scripts/lib/steps.mjs';
+
 /**
  * What a run does, and when: drawn from the seed alone, so that a run can be repeated. What comes of it also depends on
  * the machine.
@@ -6,7 +8,7 @@
 /** @typedef {{ at: number, kind: string, seconds?: number }} Fault `at`: milliseconds after the start of the load */
 /** @typedef {{ at: number, account: number, file: number, slow: boolean, deleteAfter: number | null }} PlannedUpload */
 
-export const SIZES = {
+const SIZES = {
   full: {
     uploads: 200,
     loadSeconds: 240,
@@ -32,11 +34,39 @@ export const SIZES = {
   },
 };
 
+/** Only where audio is stored in S3. */
+const STORE_FAULTS = { 'hang store': 2 };
+
+/** What keeps a fault from losing anything, and the settings of a service that lacks it. */
+const PROTECTIONS = { reconciler: { RECONCILE_SECONDS: '0' }, leases: { LEASE_SECONDS: '3600' } };
+
+/** @param {{ short: boolean, s3: boolean, only?: string }} options only: a kind of fault @throws UserError */
+export function sizeOf({ short, s3, only }) {
+  const size = short ? SIZES.short : SIZES.full;
+  const faults = s3 ? { ...size.faults, ...STORE_FAULTS } : size.faults;
+  if (only === undefined) return { ...size, faults };
+  if (!Object.hasOwn(faults, only)) throw new UserError(`--only takes one of: ${Object.keys(faults).join(', ')}`);
+  return { ...size, faults: { [only]: faults[only] }, clocks: {} };
+}
+
+/** @param {string} [protection] @returns {Record<string, string>} environment variables @throws UserError */
+export function settingsWithout(protection) {
+  if (protection === undefined) return {};
+  if (Object.hasOwn(PROTECTIONS, protection)) return PROTECTIONS[protection];
+  throw new UserError(`--without takes one of: ${Object.keys(PROTECTIONS).join(', ')}`);
+}
+
 const DELETED = 0.1;
 /** Such an upload takes seconds, so that it is likely to be cut off by a crash of its API process. */
 const SLOW = 0.15;
 /** How long each lasts, in turn. A worker is frozen for longer than its lease, Postgres than any time-out of a client. */
-const SECONDS = { 'freeze worker': [8], 'freeze redis': [8], 'freeze postgres': [40, 70], 'demote redis': [8] };
+const SECONDS = {
+  'freeze worker': [8],
+  'freeze redis': [8],
+  'freeze postgres': [40, 70],
+  'demote redis': [8],
+  'hang store': [20, 40],
+};
 
 /** @returns {{ uploads: PlannedUpload[], faults: Fault[] }} in the order of time */
 export function makePlan({ uploads, loadSeconds, faults }, { seed, accounts, files }) {

@@ -9,7 +9,8 @@ import { DATA, ROOT } from '../../scripts/lib/paths.mjs';
 import { waitUntil } from '../../scripts/lib/processes.mjs';
 import { step } from '../../scripts/lib/steps.mjs';
 import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
-import { check, none } from './checker.mjs';
+import { FakeS3 } from '../support/servers/fake-s3.mjs';
+import { check, filesBelow, none } from './checker.mjs';
 import { Client } from './clients.mjs';
 import { Faults } from './faults.mjs';
 import { leftovers, Member } from './fleet.mjs';
@@ -31,6 +32,7 @@ const SETTINGS = {
   NODE_ENV: 'test',
   HOST: '127.0.0.1',
   LEASE_SECONDS: '5',
+  RECONCILE_SECONDS: '1',
   // Longer than the 16 s after which a request gives up a frozen Postgres with 503.
   UPLOAD_TIMEOUT_SECONDS: '20',
   WEBHOOK_RETRY_SCHEDULE: Array.from({ length: 24 }, () => '1').join(),
@@ -45,6 +47,8 @@ export class Run {
   uploads = [];
   accounts = [];
   webhooks = [];
+  /** Where audio is stored, or null for the disk. */
+  s3 = null;
   #deadline = Infinity;
 
   /** @returns {Promise<{ findings: import('./checker.mjs').Finding[], figures: { what: string, found: string }[] }>} */
@@ -70,8 +74,8 @@ export class Run {
     }
   }
 
-  constructor({ seed, size, withReconciler }, services) {
-    Object.assign(this, { seed, size, services });
+  constructor({ seed, size, onS3, settings }, services) {
+    Object.assign(this, { seed, size, services, onS3 });
     this.storage = join(services.folder, 'storage');
     this.env = {
       ...cleanEnvironment(),
@@ -79,7 +83,7 @@ export class Run {
       ...services.env,
       SECRET_KEY: randomBytes(32).toString('hex'),
       STORAGE_DIR: this.storage,
-      RECONCILE_SECONDS: withReconciler ? '1' : '0',
+      ...settings,
     };
     this.members = [];
     this.files = readdirSync(SPEECH)
@@ -103,6 +107,7 @@ export class Run {
   }
 
   async #start() {
+    if (this.onS3) await this.#useS3();
     await migrate(this.env);
     this.receivers = await new Receivers(this.seed).listen();
     await this.#withDatabase(recordHistory);
@@ -121,6 +126,17 @@ export class Run {
     );
     for (let i = 0; i < ACCOUNTS; i++) await this.#open(i);
     return `${this.members.length} processes, ${ACCOUNTS} accounts with ${WEBHOOKS} webhooks each`;
+  }
+
+  async #useS3() {
+    this.s3 = await FakeS3.start();
+    Object.assign(this.env, {
+      STORAGE_DRIVER: 's3',
+      S3_ENDPOINT: this.s3.url,
+      S3_BUCKET: this.s3.bucket,
+      S3_ACCESS_KEY_ID: 'key',
+      S3_SECRET_ACCESS_KEY: 'secret',
+    });
   }
 
   /** Environment of a process whose clock differs from that of the others. */
@@ -156,7 +172,7 @@ export class Run {
       await at(planned.at);
       await this.#upload(planned, `upload-${i}`);
     });
-    const injector = new Faults(this.services, (kind) => this.#any(kind));
+    const injector = new Faults(this.services, (kind) => this.#any(kind), this.s3);
     const faults = this.plan.faults.map(async (fault) => {
       await at(fault.at);
       await injector.inject(fault);
@@ -210,7 +226,8 @@ export class Run {
         webhooks: this.webhooks,
         arrivals: this.receivers.log,
         database,
-        storage: this.storage,
+        objects: this.s3 ? [...this.s3.objects.keys()] : filesBelow(join(this.storage, 'objects')),
+        spooled: filesBelow(join(this.storage, 'spool')),
         repeat: async ({ account, name, file }) =>
           (await this.accounts[account].client.upload({ name, file: this.files[file], slow: false })).id,
       }),
@@ -262,6 +279,7 @@ export class Run {
   async #end() {
     await Promise.all(this.members.map((member) => member.stop(STOP_MS)));
     await this.receivers?.close();
+    await this.s3?.stop();
   }
 
   #memory() {

@@ -9,7 +9,7 @@ import { eventually } from '../../../src/testing/eventually.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { ROOT } from '../../support/paths.js';
-import { FakeS3 } from '../../support/servers/fake-s3.js';
+import { FakeS3 } from '../../support/servers/fake-s3.mjs';
 import { runCli } from '../../support/service/cli.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 

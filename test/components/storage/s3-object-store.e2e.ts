@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../src/platform/storage/storage-errors.js';
 import { S3ObjectStore } from '../../../src/platform/storage/s3.object-store.js';
 import { Spool, type SpoolFile } from '../../../src/platform/storage/spool.js';
-import { FakeS3 } from '../../support/servers/fake-s3.js';
+import { FakeS3 } from '../../support/servers/fake-s3.mjs';
 
 const KEY = 'tenant-1/2026/11/recording-1.webm';
 const BYTES = randomBytes(3_000_000);

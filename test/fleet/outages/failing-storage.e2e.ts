@@ -3,7 +3,7 @@ import { eventually } from '../../../src/testing/eventually.js';
 import { useEnvironment } from '../../../src/testing/test-environment.js';
 import { startService, type TestService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import { FakeS3 } from '../../support/servers/fake-s3.js';
+import { FakeS3 } from '../../support/servers/fake-s3.mjs';
 
 /** More than the connections of the pool. */
 const MANY = 25;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { FakeOpenAiServer } from './fake-openai-server.js';
-import { FakeS3 } from './fake-s3.js';
+import { FakeS3 } from './fake-s3.mjs';
 
 /** Nothing else holds these by accident. */
 export const uniqueMarker = (kind: string): string => `${kind}-${randomBytes(9).toString('hex')}`;

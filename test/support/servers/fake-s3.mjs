@@ -1,60 +1,56 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
-/**
- * What the next requests meet: `broken` 503s, `refused` 403s, `silent` never answers, `cut` ends a body half-way, `late`
- * closes the connection and stores the object when the test says so.
- */
-type S3Mood = 'well' | 'broken' | 'refused' | 'silent' | 'cut' | 'late';
+import { createServer } from 'node:http';
 
 /** One bucket of an S3 server with path-style addresses, as far as an object store needs it. Checks no signatures. */
 export class FakeS3 {
-  readonly objects = new Map<string, Buffer>();
-  readonly requests: IncomingMessage[] = [];
+  /** @type {Map<string, Buffer>} */
+  objects = new Map();
+  requests = [];
   /** Keys of objects that may not be removed. */
-  readonly locked = new Set<string>();
+  locked = new Set();
   /** From now on no request is answered. */
   hangs = false;
-  private readonly late: (() => void)[] = [];
-  private readonly moods: S3Mood[] = [];
-  private readonly moodsOf = new Map<string, S3Mood[]>();
-  private readonly server = createServer((request, response) => void this.answer(request, response));
+  #late = [];
+  #moods = [];
+  #moodsOf = new Map();
+  #server = createServer((request, response) => void this.#answer(request, response));
 
-  private constructor(readonly bucket: string) {}
+  constructor(bucket) {
+    this.bucket = bucket;
+  }
 
-  static async start(bucket = 'voice-notes'): Promise<FakeS3> {
+  static async start(bucket = 'voice-notes') {
     const s3 = new FakeS3(bucket);
-    await new Promise<void>((listening) => s3.server.listen(0, '127.0.0.1', listening));
+    await new Promise((listening) => s3.#server.listen(0, '127.0.0.1', listening));
     return s3;
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  get url() {
+    return `http://127.0.0.1:${this.#server.address().port}`;
   }
 
   /** One mood for each of the next requests; after these all is well. */
-  meet(...moods: S3Mood[]): void {
-    this.moods.push(...moods);
+  meet(...moods) {
+    this.#moods.push(...moods);
   }
 
   /** Stores what came in the mood `late`. */
-  arriveLate(): void {
-    for (const store of this.late.splice(0)) store();
+  arriveLate() {
+    for (const store of this.#late.splice(0)) store();
   }
 
   /** As `meet`, for the next requests with this method. */
-  meetOn(method: 'PUT' | 'DELETE', ...moods: S3Mood[]): void {
-    this.moodsOf.set(method, moods);
+  meetOn(method, ...moods) {
+    this.#moodsOf.set(method, moods);
   }
 
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((closed) => this.server.close(closed));
+  async stop() {
+    this.#server.closeAllConnections();
+    await new Promise((closed) => this.#server.close(closed));
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request, response) {
     this.requests.push(request);
-    const mood = this.moodsOf.get(request.method ?? '')?.shift() ?? this.moods.shift() ?? 'well';
+    const mood = this.#moodsOf.get(request.method ?? '')?.shift() ?? this.#moods.shift() ?? 'well';
     const body = await readAll(request);
     if (mood === 'silent' || this.hangs) return;
     if (mood === 'broken') return refuse(response, 503, 'SlowDown');
@@ -63,18 +59,13 @@ export class FakeS3 {
     if (bucket !== this.bucket) return refuse(response, 404, 'NoSuchBucket');
     const key = rest.join('/');
     if (mood === 'late') {
-      this.late.push(() => this.objects.set(key, body));
+      this.#late.push(() => this.objects.set(key, body));
       return void request.socket.destroy();
     }
-    this.serve(request, response, key, { body, cut: mood === 'cut' });
+    this.#serve(request, response, key, { body, cut: mood === 'cut' });
   }
 
-  private serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    key: string,
-    { body, cut }: { body: Buffer; cut: boolean },
-  ): void {
+  #serve(request, response, key, { body, cut }) {
     switch (request.method) {
       case 'HEAD':
         response.writeHead(200).end();
@@ -90,7 +81,7 @@ export class FakeS3 {
         response.writeHead(204).end();
         return;
       default: {
-        if (key === '') return this.list(request, response);
+        if (key === '') return this.#list(request, response);
         const object = this.objects.get(key);
         if (!object) return refuse(response, 404, 'NoSuchKey');
         response.writeHead(200, { 'Content-Length': object.length });
@@ -101,7 +92,7 @@ export class FakeS3 {
   }
 
   /** Pages of two keys (ListObjectsV2). */
-  private list(request: IncomingMessage, response: ServerResponse): void {
+  #list(request, response) {
     const query = new URL(request.url ?? '/', this.url).searchParams;
     const after = query.get('continuation-token') ?? '';
     const keys = [...this.objects.keys()].toSorted().filter((key) => key.startsWith(query.get('prefix') ?? ''));
@@ -115,15 +106,15 @@ export class FakeS3 {
   }
 }
 
-function refuse(response: ServerResponse, status: number, code: string): void {
+function refuse(response, status, code) {
   const xml = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
   response.writeHead(status, { 'Content-Type': 'application/xml' }).end(xml);
 }
 
-async function readAll(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+async function readAll(request) {
+  const chunks = [];
   try {
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    for await (const chunk of request) chunks.push(chunk);
   } catch {
     // The client went away; what arrived is all there is.
   }
