@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
 import { RecordingsModule } from '../recordings/recordings.module.js';
+import { TranscriptExportsService } from './exports/transcript-exports.service.js';
 import { Transcription } from './transcription.entity.js';
 import { TranscriptionsController } from './transcriptions.controller.js';
 import { TranscriptionsListener } from './transcriptions.listener.js';
@@ -12,7 +13,7 @@ import { TranscriptionsService } from './transcriptions.service.js';
 @Module({
   imports: [TypeOrmModule.forFeature([Transcription]), JobQueueModule.register(TRANSCRIPTION_QUEUE), RecordingsModule],
   controllers: [TranscriptionsController],
-  providers: [TranscriptionsService, TranscriptionsListener, TranscriptionsReconciler],
-  exports: [JobQueueModule],
+  providers: [TranscriptExportsService, TranscriptionsService, TranscriptionsListener, TranscriptionsReconciler],
+  exports: [JobQueueModule, TranscriptExportsService],
 })
 export class TranscriptionsModule {}

@@ -1,0 +1,76 @@
+/** A piece of text after which a line may be broken: a word with its punctuation, or a word of a script without spaces. */
+export interface Token {
+  text: string;
+  /** It follows the token before it without a space. */
+  glued: boolean;
+  /** A line feed stands before it. */
+  newLine: boolean;
+}
+
+/** Scripts that are written without spaces between words. */
+const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
+const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'u');
+
+/** Control characters end a token like white space, so that no token can break a line or a cue. */
+const CHUNK = /[^\s\p{Cc}]+/gu;
+
+/** Runs of letters and digits, and single characters of scripts without spaces. */
+const UNIT = new RegExp(`[${UNSPACED}]\\p{M}*|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+`, 'gu');
+
+const OPENING_PUNCTUATION = /^[\p{Ps}\p{Pi}]+$/u;
+const wordSegmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+/** A longer run without spaces is cut here, because the time to segment grows faster than the length. */
+const SEGMENTED = /.{1,1000}/gsu;
+
+/** The tokens of a text in order. Joined with their spaces they are the text, but for the kind and number of blanks. */
+export function tokensOf(text: string): Token[] {
+  const tokens: Token[] = [];
+  let end = 0;
+  for (const { 0: chunk, index } of text.matchAll(CHUNK)) {
+    const newLine = text.slice(end, index).includes('\n');
+    end = index + chunk.length;
+    if (!HAS_UNSPACED.test(chunk)) tokens.push({ text: chunk, glued: false, newLine });
+    else segment(chunk).forEach((part, i) => tokens.push({ text: part, glued: i > 0, newLine: newLine && i === 0 }));
+  }
+  return tokens;
+}
+
+/** Joins tokens as they stand in the text, with single spaces. */
+export function joinTokens(tokens: readonly Token[]): string {
+  return tokens.map(({ text, glued }, index) => (glued || index === 0 ? text : ` ${text}`)).join('');
+}
+
+/**
+ * What is compared to tell whether two spellings are the same word: lower-case letters and digits without punctuation.
+ * Words that an engine cuts differently, such as `don't` and `don` `'t`, have the same units.
+ */
+export function unitsOf(text: string): string[] {
+  const plain = text.normalize('NFKC').toLowerCase();
+  return plain.match(UNIT) ?? [plain];
+}
+
+/** With the quotation marks and brackets that close after it. */
+const SENTENCE_END = /[.!?…。！？؟।][\p{Pe}\p{Pf}"']*$/u;
+const CLAUSE_END = /[,;:،、，；：–—][\p{Pe}\p{Pf}"']*$/u;
+
+export const endsSentence = (text: string): boolean => SENTENCE_END.test(text);
+export const endsClause = (text: string): boolean => CLAUSE_END.test(text);
+
+/** Words of a run of a script without spaces. Closing punctuation stays with the word before it, opening with the next. */
+function segment(chunk: string): string[] {
+  const parts: string[] = [];
+  let opening = '';
+  const pieces = (chunk.match(SEGMENTED) ?? []).flatMap((piece) => [...wordSegmenter.segment(piece)]);
+  for (const { segment: part, isWordLike } of pieces) {
+    if (!isWordLike && OPENING_PUNCTUATION.test(part)) {
+      opening += part;
+    } else if (isWordLike || parts.length === 0 || opening !== '') {
+      parts.push(opening + part);
+      opening = '';
+    } else {
+      parts.push((parts.pop() ?? '') + part);
+    }
+  }
+  if (opening !== '') parts.push((parts.pop() ?? '') + opening);
+  return parts;
+}

@@ -1,0 +1,148 @@
+import type { TimedToken } from '../alignment/time-tokens.js';
+import { endsClause, endsSentence, joinTokens } from '../alignment/tokens.js';
+
+/** Characters (UTF-16 units) of a line; players count in several ways, and no line is longer in any of them. */
+export const MAX_LINE = 42;
+const MAX_LINES = 2;
+
+/** Cues never reach across a pause of this length. */
+const LONG_PAUSE_MS = 1000;
+/** A pause at which people hear a break. */
+const PAUSE_MS = 400;
+
+/** What speaks against a cut, in points. Each cue costs some, so that there are no more than needed. */
+const COST = {
+  cue: 20,
+  cutAtClause: 15,
+  cutAtNothing: 60,
+  cutInWord: 40,
+  pauseInside: 80,
+  sentenceEndInside: 25,
+  /** For each millisecond that a cue is shown longer than until the next one should start. */
+  late: 0.5,
+};
+
+export interface LaidOutCue {
+  tokens: TimedToken[];
+  lines: string[];
+}
+
+/** Chooses where cues begin: the cheapest of all ways to cut the text into cues that fit. Times in milliseconds. */
+export class CueLayout {
+  /** For each token, what it costs that a cue begins with it. */
+  private readonly costOfCut: Float64Array;
+  /** For each token, what it costs that the token before it is in the same cue. */
+  private readonly costOfNoCut: Float64Array;
+
+  constructor(
+    private readonly tokens: readonly TimedToken[],
+    private readonly minMs: number,
+    private readonly maxMs: number,
+  ) {
+    this.costOfCut = Float64Array.from(tokens, (_, index) => (index === 0 ? 0 : this.cutBefore(index)));
+    this.costOfNoCut = Float64Array.from(tokens, (_, index) => (index === 0 ? 0 : this.noCutBefore(index)));
+  }
+
+  *cues(): Generator<LaidOutCue> {
+    let first = 0;
+    for (let next = 1; next <= this.tokens.length; next++) {
+      if (next < this.tokens.length && this.pauseBefore(next) < LONG_PAUSE_MS) continue;
+      for (const [from, to] of this.cutsOf(first, next)) {
+        const tokens = this.tokens.slice(from, to);
+        yield { tokens, lines: linesOf(tokens) };
+      }
+      first = next;
+    }
+  }
+
+  /** The cues between two long pauses, as pairs of indexes. */
+  private cutsOf(first: number, end: number): [number, number][] {
+    const costs = new Float64Array(end - first + 1).fill(Infinity);
+    const starts = new Int32Array(end - first + 1);
+    costs[0] = 0;
+    for (let from = first; from < end; from++) this.tryCuesFrom(from, { first, end, costs, starts });
+    const cuts: [number, number][] = [];
+    for (let to = end; to > first; to = starts[to - first] as number) cuts.push([starts[to - first] as number, to]);
+    return cuts.toReversed();
+  }
+
+  /** Notes every cue that can begin here, if it is the cheapest that ends where it ends. */
+  private tryCuesFrom(from: number, { first, end, costs, starts }: Search): void {
+    const { start } = this.at(from);
+    const fit = new LineFit();
+    let cost = (costs[from - first] as number) + COST.cue;
+    for (let to = from + 1; to <= end; to++) {
+      const last = this.at(to - 1);
+      if (!fit.add(last) || (to > from + 1 && last.end - start > this.maxMs)) return;
+      const cut = to === end ? 0 : (this.costOfCut[to] as number);
+      const late = Math.max(0, start + this.minMs - (this.tokens[to]?.start ?? Infinity)) * COST.late;
+      if (cost + cut + late < (costs[to - first] as number)) {
+        costs[to - first] = cost + cut + late;
+        starts[to - first] = from;
+      }
+      cost += to === end ? 0 : (this.costOfNoCut[to] as number);
+    }
+  }
+
+  private cutBefore(index: number): number {
+    const { text } = this.at(index - 1);
+    if (this.pauseBefore(index) >= PAUSE_MS || endsSentence(text)) return 0;
+    if (endsClause(text)) return COST.cutAtClause;
+    return COST.cutAtNothing + (this.at(index).glued ? COST.cutInWord : 0);
+  }
+
+  private noCutBefore(index: number): number {
+    const pause = this.pauseBefore(index) >= PAUSE_MS ? COST.pauseInside : 0;
+    return pause + (endsSentence(this.at(index - 1).text) ? COST.sentenceEndInside : 0);
+  }
+
+  private pauseBefore(index: number): number {
+    return this.at(index).start - this.at(index - 1).end;
+  }
+
+  private at(index: number): TimedToken {
+    return this.tokens[index] as TimedToken;
+  }
+}
+
+interface Search {
+  /** Indexes of the tokens between two long pauses; the last is not included. */
+  first: number;
+  end: number;
+  /** For each end of a cue, counted from `first`, the least cost up to it, and where the cue begins. */
+  costs: Float64Array;
+  starts: Int32Array;
+}
+
+/** Whether tokens fit into the lines of a cue, when each line is filled before the next. */
+class LineFit {
+  private line = 1;
+  private length = 0;
+
+  add({ text, glued }: TimedToken): boolean {
+    const longer = this.length + text.length + (glued || this.length === 0 ? 0 : 1);
+    if (longer <= MAX_LINE) {
+      this.length = longer;
+    } else {
+      this.line += 1;
+      this.length = text.length;
+    }
+    return this.line <= MAX_LINES && this.length <= MAX_LINE;
+  }
+}
+
+/** One line where the text fits into one, else the two of which the lengths differ least, cut at punctuation if near. */
+function linesOf(tokens: readonly TimedToken[]): string[] {
+  const whole = joinTokens(tokens);
+  if (whole.length <= MAX_LINE) return [whole];
+  let best = { lines: [whole], cost: Infinity };
+  for (let cut = 1; cut < tokens.length; cut++) {
+    const lines = [joinTokens(tokens.slice(0, cut)), joinTokens(tokens.slice(cut))];
+    const [upper, lower] = lines.map(({ length }) => length) as [number, number];
+    if (Math.max(upper, lower) > MAX_LINE) continue;
+    const atPunctuation = endsClause(lines[0] as string) || endsSentence(lines[0] as string);
+    const cost = Math.abs(upper - lower) + (tokens[cut]?.glued ? 6 : 0) - (atPunctuation ? 12 : 0);
+    if (cost < best.cost) best = { lines, cost };
+  }
+  return best.lines;
+}

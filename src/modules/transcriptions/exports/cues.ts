@@ -1,0 +1,89 @@
+import { timeTokens, type TimedToken, type TimedWord } from '../alignment/time-tokens.js';
+import { joinTokens, tokensOf } from '../alignment/tokens.js';
+import { CueLayout, MAX_LINE } from './cue-layout.js';
+
+/** What an export is made of. */
+export interface ExportSource {
+  /** The words of the text, with its punctuation, are what is exported. */
+  text: string;
+  /** Times of its words, as an engine or a person gave them; without any the text is distributed over the duration. */
+  words: readonly TimedWord[];
+  /** Length of the recording; 0 when unknown. */
+  durationSeconds: number;
+}
+
+/** What is shown at one time. Whole milliseconds from the start of the recording. */
+export interface Cue {
+  startMs: number;
+  endMs: number;
+  /** One or two, each of at most 42 characters (UTF-16 units). */
+  lines: string[];
+  /** The same in one line. */
+  text: string;
+}
+
+const MIN_CUE_MS = 1000;
+const MAX_CUE_MS = 7000;
+
+/**
+ * Cuts a transcript into cues of 1 to 7 seconds and at most two lines, at pauses and, where it can be, at punctuation.
+ * Cues are in order and do not overlap. Where words follow each other faster than cues can be shown, cues come later
+ * than their words, until the next pause.
+ */
+export function cuesOf({ text, words, durationSeconds }: ExportSource): Cue[] {
+  const pieces = piecesOf(timeTokens(tokensOf(text), words, durationSeconds));
+  const cues: Cue[] = [];
+  let free = 0;
+  for (const { tokens, lines } of new CueLayout(pieces, MIN_CUE_MS, MAX_CUE_MS).cues()) {
+    const startMs = Math.max(tokens[0]?.start ?? 0, free);
+    const spokenUntil = tokens.at(-1)?.end ?? 0;
+    const endMs = Math.min(Math.max(spokenUntil, startMs + MIN_CUE_MS), startMs + MAX_CUE_MS);
+    cues.push({ startMs, endMs, lines, text: joinTokens(tokens) });
+    free = endMs;
+  }
+  return cues;
+}
+
+/** Tokens that fit into a line, in whole milliseconds; none ends after the next one starts. */
+function piecesOf(tokens: readonly TimedToken[]): TimedToken[] {
+  const pieces = tokens.flatMap(splitLong).map((token) => {
+    const [start, end] = [Math.round(token.start * 1000), Math.round(token.end * 1000)];
+    return { ...token, start, end };
+  });
+  pieces.forEach((piece, index) => {
+    piece.end = Math.min(piece.end, pieces[index + 1]?.start ?? piece.end);
+  });
+  return pieces;
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** Cuts a token that is longer than a line between its characters, and shares its time. */
+function splitLong(token: TimedToken): TimedToken[] {
+  if (token.text.length <= MAX_LINE) return [token];
+  const parts: string[] = [''];
+  for (const character of charactersOf(token.text)) {
+    const last = parts.length - 1;
+    if ((parts[last] as string).length + character.length <= MAX_LINE) parts[last] += character;
+    else parts.push(character);
+  }
+  const seconds = (token.end - token.start) / token.text.length;
+  let at = 0;
+  return parts.map((text, index) => {
+    const start = token.start + at * seconds;
+    at += text.length;
+    const end = token.start + at * seconds;
+    return index === 0 ? { ...token, text, end } : { ...token, text, start, end, glued: true, newLine: false };
+  });
+}
+
+/** User-perceived characters; one that is longer than a line, such as a pile of accents, by its code points. */
+function* charactersOf(text: string): Generator<string> {
+  // In pieces, because the segmenter's time for a long text grows faster than its length.
+  for (const [piece] of text.matchAll(/.{1,1000}/gsu)) {
+    for (const { segment } of graphemes.segment(piece)) {
+      if (segment.length <= MAX_LINE) yield segment;
+      else yield* segment;
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import fc from 'fast-check';
+import { type Cue, cuesOf, type ExportSource } from './cues.js';
+import { paragraphsOf } from './paragraphs.js';
+import { subRipOf, webVttOf } from './subtitles.js';
+
+type Spoken = [word: string, start: number, end: number];
+const source = (
+  spoken: Spoken[],
+  text = spoken.map(([word]) => word).join(' '),
+  durationSeconds = 60,
+): ExportSource => ({
+  text,
+  words: spoken.map(([word, start, end]) => ({ word, start, end })),
+  durationSeconds,
+});
+const untimed = (text: string, durationSeconds: number): ExportSource => ({ text, words: [], durationSeconds });
+
+/** Words of `seconds` each, one after another. */
+const evenly = (text: string, seconds: number, from = 0): Spoken[] =>
+  text.split(' ').map((word, i) => [word, from + i * seconds, from + (i + 1) * seconds]);
+
+const textsOf = (cues: Cue[]): string[] => cues.map(({ text }) => text);
+const withoutBlanks = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, '');
+
+function expectLimits(cues: Cue[], text: string): void {
+  let free = 0;
+  for (const { startMs, endMs, lines, text: whole } of cues) {
+    expect([Number.isInteger(startMs), Number.isInteger(endMs)]).toEqual([true, true]);
+    expect(startMs).toBeGreaterThanOrEqual(free);
+    expect(endMs - startMs).toBeGreaterThanOrEqual(1000);
+    expect(endMs - startMs).toBeLessThanOrEqual(7000);
+    expect([1, 2]).toContain(lines.length);
+    for (const line of lines) {
+      expect(line.length).toBeGreaterThan(0);
+      expect(line.length).toBeLessThanOrEqual(42);
+      expect(line).toBe(line.trim());
+    }
+    expect(withoutBlanks(lines.join(''))).toBe(withoutBlanks(whole));
+    free = endMs;
+  }
+  expect(withoutBlanks(textsOf(cues).join(''))).toBe(withoutBlanks(text));
+}
+
+describe('cues (D42)', () => {
+  it('keep every limit and all words in order, whatever the text, the words and the duration', () => {
+    const word = fc.oneof(
+      fc.stringMatching(/^[a-z]{1,12}[.,?]?$/),
+      fc.constantFrom(
+        '今日は良い天気ですね。',
+        'สวัสดีครับ',
+        'שלום',
+        'مرحبا',
+        'x'.repeat(130),
+        '👩‍👩‍👧‍👦'.repeat(9),
+        '-->',
+        '<i>',
+        '&amp;',
+        'a' + '\u0301'.repeat(99),
+      ),
+      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 50 }),
+    );
+    const time = fc.oneof(
+      fc.double({ min: 0, max: 40, noNaN: true }),
+      fc.constantFrom(0, 1, 1, 2, 39.999, NaN, Infinity, -3, 1e9),
+    );
+    const transcripts = fc.record({
+      words: fc.array(fc.record({ word, start: time, end: time }), { maxLength: 60 }),
+      sorted: fc.boolean(),
+      timed: fc.boolean(),
+      durationSeconds: fc.constantFrom(0, 0.5, 12.34, 40, 7200),
+    });
+    fc.assert(
+      fc.property(transcripts, ({ words, sorted, timed, durationSeconds }) => {
+        const text = words.map((spoken) => spoken.word).join(' ');
+        const ordered = sorted ? words.toSorted((a, b) => a.start - b.start) : words;
+        expectLimits(cuesOf({ text, words: timed ? ordered : [], durationSeconds }), text);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('end at pauses, and never reach across one of a second', () => {
+    const spoken = [
+      ...evenly('one two three', 0.3),
+      ...evenly('four five', 0.3, 1.9),
+      ...evenly('six seven', 0.4, 3.1),
+    ];
+    const cues = cuesOf(source(spoken));
+    expect(textsOf(cues)).toEqual(['one two three', 'four five', 'six seven']);
+    expect(cues.map(({ startMs, endMs }) => [startMs, endMs])).toEqual([
+      [0, 1000],
+      [1900, 2900],
+      [3100, 4100],
+    ]);
+  });
+
+  it('end with sentences rather than within them, and with clauses rather than between other words', () => {
+    const text =
+      'This is the first sentence of the note, and it is a long one. Here begins the second, which is much longer than two lines can hold, so it is cut.';
+    expect(textsOf(cuesOf(source(evenly(text, 0.35))))).toEqual([
+      'This is the first sentence of the note, and it is a long one.',
+      'Here begins the second,',
+      'which is much longer than two lines can hold, so it is cut.',
+    ]);
+  });
+
+  it('have two lines of similar length', () => {
+    const [cue] = cuesOf(source(evenly('we would like to know when the next train to the coast leaves', 0.4)));
+    expect(cue?.lines).toEqual(['we would like to know when the', 'next train to the coast leaves']);
+  });
+
+  it('take words with punctuation from the text, times from the words', () => {
+    const spoken: Spoken[] = [
+      ['hello', 1, 1.4],
+      ['world', 1.5, 2.5],
+    ];
+    expect(cuesOf(source(spoken, 'Hello, world!'))).toEqual([
+      { startMs: 1000, endMs: 2500, lines: ['Hello, world!'], text: 'Hello, world!' },
+    ]);
+  });
+
+  it('distribute a text without word times over the duration', () => {
+    const cues = cuesOf(untimed('word '.repeat(60).trim(), 30));
+    expect(cues[0]?.startMs).toBe(0);
+    expect(cues.at(-1)?.endMs).toBe(30_000);
+    expectLimits(cues, 'word '.repeat(60));
+  });
+
+  it('cut a word that is longer than a line, and text without spaces between its words', () => {
+    expect(cuesOf(untimed(`see ${'a'.repeat(50)}`, 3))[0]?.lines.join('|')).toMatch(/^see\|a{42}$|^see a{38}\|a{12}$/);
+    const [japanese] = cuesOf(
+      untimed('本日はお忙しい中お集まりいただきまして誠にありがとうございます。それでは会議を始めます。', 6),
+    );
+    expect(japanese?.lines.join('')).toMatch(/^本日は.+/);
+    expect(japanese?.text).not.toContain(' ');
+  });
+
+  it('show a word that an engine reports for minutes for 7 seconds', () => {
+    expect(cuesOf(source([['um', 2, 50]]))).toMatchObject([{ startMs: 2000, endMs: 9000 }]);
+  });
+
+  it('come later where words follow each other too fast, and are in time again after a pause', () => {
+    const fast = evenly('extraordinarily '.repeat(30).trim(), 0.01);
+    const cues = cuesOf(source([...fast, ...evenly('then slowly again', 0.5, 20)]));
+    expect(cues.at(-1)).toMatchObject({ startMs: 20_000, text: 'then slowly again' });
+    expectLimits(cues, `${'extraordinarily '.repeat(30)} then slowly again`);
+  });
+
+  it('of no text are none', () => {
+    expect(cuesOf(untimed('', 5))).toEqual([]);
+    expect(cuesOf(untimed(' \n ', 0))).toEqual([]);
+  });
+
+  it('of a text as long as 2 hours of speech are made in a bounded time, with and without word times', () => {
+    const text = 'some words of a long, long note. '.repeat(9_000).trim();
+    const started = performance.now();
+    expect(cuesOf(source(evenly(text, 0.14), text, 12_000)).length).toBeGreaterThan(1000);
+    expect(cuesOf(untimed(`${text} ${'語'.repeat(20_000)} ${'x'.repeat(20_000)}`, 7200)).length).toBeGreaterThan(1000);
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+});
+
+describe('SubRip (D42)', () => {
+  it('numbers cues, and separates them by an empty line', () => {
+    const late = evenly('the end', 0.5, 3723.0045);
+    expect(subRipOf(source([...evenly('hello there', 0.6), ...late], undefined, 4000))).toBe(
+      '1\n00:00:00,000 --> 00:00:01,200\nhello there\n\n2\n01:02:03,005 --> 01:02:04,005\nthe end\n',
+    );
+  });
+
+  it('is empty without text, and leaves no arrow in it', () => {
+    expect(subRipOf(untimed('', 5))).toBe('');
+    const srt = subRipOf(untimed('a 00:00:01,000 ----> 00:00:02,000 <i>b</i>', 4));
+    expect(srt.match(/-->/g)).toHaveLength(1);
+    expect(srt).toContain('<i>b</i>');
+  });
+});
+
+describe('WebVTT (D42)', () => {
+  it('begins with its name, and escapes markup', () => {
+    expect(webVttOf(untimed('Tom & <b>Jerry</b> --> &lt;', 2))).toBe(
+      'WEBVTT\n\n00:00:00.000 --> 00:00:02.000\nTom &amp; &lt;b&gt;Jerry&lt;/b&gt; --&gt; &amp;lt;\n',
+    );
+  });
+
+  it('without text is a file without cues', () => {
+    expect(webVttOf(untimed('', 5))).toBe('WEBVTT\n');
+  });
+});
+
+describe('paragraphs (D42)', () => {
+  it('begin after a long pause, after a shorter one that follows a sentence, and at line feeds', () => {
+    const spoken = [
+      ...evenly('one two.', 0.5),
+      ...evenly('three four', 0.5, 2.2),
+      ...evenly('five', 0.5, 4.5),
+      ...evenly('six', 0.5, 7.5),
+      ...evenly('seven', 0.5, 8),
+    ];
+    expect(paragraphsOf(source(spoken, 'one two. three four five six\nseven'))).toBe(
+      'one two.\n\nthree four five\n\nsix\n\nseven',
+    );
+  });
+
+  it('end with a sentence where nobody pauses', () => {
+    const text = 'This sentence has about forty characters. '.repeat(60).trim();
+    const lengths = paragraphsOf(untimed(text, 120))
+      .split('\n\n')
+      .map(({ length }) => length);
+    expect(lengths.length).toBeGreaterThan(2);
+    expect(Math.max(...lengths)).toBeLessThan(900);
+  });
+
+  it('of no text are empty', () => {
+    expect(paragraphsOf(untimed('', 1))).toBe('');
+  });
+});
