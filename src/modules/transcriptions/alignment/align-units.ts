@@ -1,15 +1,7 @@
-import { EditPaths } from './edit-paths.js';
+import { EditPaths, type Range } from './edit-paths.js';
 
 /** Units that are looked at in one alignment: about a tenth of a second. What is left then stays unmatched. */
 const BUDGET = 15_000_000;
-
-/** A stretch of both lists, of which the ends are not included. */
-export interface Range {
-  from: number;
-  fromEnd: number;
-  to: number;
-  toEnd: number;
-}
 
 /**
  * Finds the units that two lists have in common, in order, like `diff`.

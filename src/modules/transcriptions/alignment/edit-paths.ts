@@ -1,4 +1,10 @@
-import type { Range } from './align-units.js';
+/** A stretch of both lists, of which the ends are not included. */
+export interface Range {
+  from: number;
+  fromEnd: number;
+  to: number;
+  toEnd: number;
+}
 
 /** Insertions and deletions that one path may have. */
 const MAX_EDITS = 128;
