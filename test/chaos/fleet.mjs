@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../../scripts/lib/paths.mjs';
 import { freePort } from '../../scripts/lib/ports.mjs';
-import { commandLineOf, spawnServer } from '../../scripts/lib/processes.mjs';
+import { commandLineOf, sizeOf, spawnServer, tailOf } from '../../scripts/lib/processes.mjs';
 
 const RESTART_MS = 300;
 const LONGEST_RESTART_MS = 2000;
@@ -72,6 +72,7 @@ export class Member {
 
   #run() {
     const options = { cwd: ROOT, env: this.env, logFile: this.logFile };
+    const logStart = sizeOf(this.logFile);
     const child = spawnServer(process.execPath, ['dist/main.js'], options);
     const startedAt = Date.now();
     this.#child = child;
@@ -79,7 +80,8 @@ export class Member {
     child.once('exit', (code) => {
       if (this.#isStopping) return;
       // A process that cannot start because Postgres is unavailable exits, and is started again.
-      if (!this.#expected.has(child) && Date.now() - startedAt > STABLE_MS) this.crashes.push(code);
+      const couldStart = !tailOf(this.logFile, logStart).includes('Cannot reach PostgreSQL');
+      if (!this.#expected.has(child) && couldStart) this.crashes.push(code);
       this.#pause = Date.now() - startedAt > STABLE_MS ? RESTART_MS : Math.min(this.#pause * 2, LONGEST_RESTART_MS);
       setTimeout(() => this.#isStopping || this.#run(), this.#pause);
     });
