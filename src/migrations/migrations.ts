@@ -9,6 +9,7 @@ import { RemovedWebhooks1764288000000 } from './0008-removed-webhooks.js';
 import { ObjectRemovalAttempts1764374400000 } from './0009-object-removal-attempts.js';
 import { CredentialLineage1764547200000 } from './0011-credential-lineage.js';
 import { PreviousWebhookSecrets1764633600000 } from './0012-previous-webhook-secrets.js';
+import { RecordingSearch1764979200000 } from './0016-recording-search.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,
@@ -20,6 +21,7 @@ const CORE: Migration[] = [
   ObjectRemovalAttempts1764374400000,
   CredentialLineage1764547200000,
   PreviousWebhookSecrets1764633600000,
+  RecordingSearch1764979200000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -6,6 +6,9 @@ import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
 import { QuotasService } from './quotas/quotas.service.js';
 import { UploadAdmissionService } from './quotas/upload-admission.service.js';
 import { UploadPlacesService } from './quotas/upload-places.service.js';
+import { RecordingSearchService } from './search/recording-search.service.js';
+import { SearchBackfill } from './search/search-backfill.entity.js';
+import { SearchDocument } from './search/search-document.entity.js';
 import { TranscriptionShare } from './leases/transcription-share.entity.js';
 import { Recording } from './recording.entity.js';
 import { RecordingsController } from './recordings.controller.js';
@@ -14,7 +17,7 @@ import { RecordingsService } from './recordings.service.js';
 import { UsageService } from './usage-counters/usage.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Recording, TranscriptionShare])],
+  imports: [TypeOrmModule.forFeature([Recording, SearchBackfill, SearchDocument, TranscriptionShare])],
   controllers: [RecordingsController],
   providers: [
     RecordingsService,
@@ -25,8 +28,9 @@ import { UsageService } from './usage-counters/usage.service.js';
     QuotasService,
     QuotaRefusalsService,
     RecordingLeasesService,
+    RecordingSearchService,
     RecordingsReconciler,
   ],
-  exports: [RecordingsService, UsageService, QuotasService, RecordingLeasesService],
+  exports: [RecordingsService, UsageService, QuotasService, RecordingLeasesService, RecordingSearchService],
 })
 export class RecordingsModule {}

@@ -2,6 +2,7 @@ import type { SqlRunner, Tx } from '../../platform/database/database.service.js'
 import { insertParts, selectList } from '../../platform/database/entity-columns.js';
 import { claimReservedObject } from '../../platform/storage/removals/object-removals.queries.js';
 import { Recording } from './recording.entity.js';
+import { tagTerms } from './search/search-terms.js';
 import { COUNT_ACCEPTED } from './usage-counters/usage-counters.queries.js';
 
 const COLUMNS = selectList(Recording, 'r');
@@ -30,17 +31,28 @@ export async function findRecordings(runner: SqlRunner, keys: readonly Recording
 }
 
 const INSERT = insertParts(Recording);
-const INSERT_ACCEPTED = `
+const insertAcceptedWith = (further: string): string => `
   WITH claimed AS (${claimReservedObject(INSERT.valueOf('objectKey'))}),
-  accepted AS (INSERT INTO recordings (${INSERT.columns}) SELECT ${INSERT.values} FROM claimed RETURNING *)
+  accepted AS (INSERT INTO recordings (${INSERT.columns}) SELECT ${INSERT.values} FROM claimed RETURNING *)${further}
   ${COUNT_ACCEPTED}`;
 
+const INSERT_ACCEPTED = insertAcceptedWith('');
+const INSERT_TAGGED = insertAcceptedWith(`,
+  searched AS (
+    INSERT INTO search_documents (recording_id, account_id, created_at, terms)
+    SELECT id, account_id, created_at, $${INSERT.count + 1}::tsvector FROM accepted)`);
+
 /**
- * Claims the reserved object, inserts the recording and counts it. SQL, because one statement does all three.
+ * Claims the reserved object, inserts the recording with its tags and counts it. SQL, because one statement does it all.
  * @returns false when the reservation has expired; then nothing is written.
  */
 export async function insertAccepted(tx: Tx, recording: Recording): Promise<boolean> {
-  const counted = await tx.prepared(INSERT_ACCEPTED, INSERT.parametersOf(recording));
+  const parameters = INSERT.parametersOf(recording);
+  const tags = tagTerms(recording);
+  const counted =
+    tags === null
+      ? await tx.prepared(INSERT_ACCEPTED, parameters)
+      : await tx.prepared(INSERT_TAGGED, [...parameters, tags]);
   return counted.length > 0;
 }
 

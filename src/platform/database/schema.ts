@@ -48,6 +48,8 @@ export async function migrate(dataSource: DataSource, options: MigrateOptions = 
     await lock.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     const { unknown, pending } = await compareSchema(dataSource, lock);
     refuseNewer(unknown);
+    // A statement with parameters keeps its snapshot until the next one, and CREATE INDEX CONCURRENTLY waits for it.
+    await lock.query('SELECT');
     await runPending(dataSource, options);
     return pending;
   } finally {

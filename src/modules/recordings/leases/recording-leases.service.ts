@@ -7,6 +7,7 @@ import { DatabaseService, type Tx } from '../../../platform/database/database.se
 import { EventBus } from '../../../platform/events/event-bus.js';
 import type { RecordingFeatures } from '../recording.entity.js';
 import { RecordingFailed, RecordingTranscribed, type Transcript } from '../recordings.events.js';
+import { RecordingSearchService } from '../search/recording-search.service.js';
 import { countStatusChange } from '../usage-counters/usage-counters.queries.js';
 import { claimFairest } from './recording-claims.queries.js';
 import {
@@ -39,6 +40,7 @@ export class RecordingLeasesService {
     @InjectRepository(TranscriptionShare) private readonly shares: Repository<TranscriptionShare>,
     private readonly database: DatabaseService,
     private readonly bus: EventBus,
+    private readonly search: RecordingSearchService,
     private readonly env: Env,
   ) {}
 
@@ -71,7 +73,7 @@ export class RecordingLeasesService {
   }
 
   /**
-   * Writes the terminal state, the counters and what the listeners of the event write, in one transaction.
+   * Writes the terminal state, the counters, what is searched and what the listeners of the event write, in one transaction.
    * @returns false when the lease was lost or the recording deleted; then nothing is written.
    */
   async finish(lease: Lease, outcome: Outcome): Promise<boolean> {
@@ -108,6 +110,7 @@ export class RecordingLeasesService {
         : { status, features: null, failureReason: outcome.reason, durationMs: before.durationMs },
     );
     await countStatusChange(tx, recording, 'processing', status, recording.durationMs - before.durationMs);
+    if (status === 'transcribed') await this.search.write(tx, recording, outcome.transcript.text);
     const event =
       status === 'transcribed'
         ? new RecordingTranscribed(recording, outcome.transcript)
