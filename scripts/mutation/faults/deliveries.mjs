@@ -74,8 +74,8 @@ export const deliveries = [
     ],
   },
   {
-    file: `${DELIVERIES}/webhook-send-loop.ts`,
-    tests: `${DELIVERIES}/send-loops.service.spec.ts`,
+    file: `${DELIVERIES}/send-loops/webhook-send-loop.ts`,
+    tests: `${DELIVERIES}/send-loops/send-loops.service.spec.ts`,
     faults: [
       ['eight deliveries at once to one webhook', 'SEND_CONCURRENCY = 4', 'SEND_CONCURRENCY = 8'],
       [
@@ -92,8 +92,8 @@ export const deliveries = [
     ],
   },
   {
-    file: `${DELIVERIES}/claim-ahead.ts`,
-    tests: `${DELIVERIES}/send-loops.service.spec.ts`,
+    file: `${DELIVERIES}/send-loops/claim-ahead.ts`,
+    tests: `${DELIVERIES}/send-loops/send-loops.service.spec.ts`,
     faults: [
       ['deliveries claimed ahead wait beyond their lease', 'MAX_WAIT_MS = 3000', 'MAX_WAIT_MS = 300_000'],
       ['many are claimed for a slow endpoint', 'FAST_MS = 50', 'FAST_MS = 50_000'],
@@ -105,8 +105,8 @@ export const deliveries = [
     ],
   },
   {
-    file: `${DELIVERIES}/delivery-slots.ts`,
-    tests: `${DELIVERIES}/delivery-slots.spec.ts`,
+    file: `${DELIVERIES}/send-loops/delivery-slots.ts`,
+    tests: `${DELIVERIES}/send-loops/delivery-slots.spec.ts`,
     faults: [
       ['a slot can be released twice', 'if (!isHeld) return;', ''],
       ['one account may hold every connection', 'ACCOUNT_SHARE = 1 / 16', 'ACCOUNT_SHARE = 1'],
