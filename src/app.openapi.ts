@@ -20,6 +20,7 @@ const TAGS: Record<string, string> = {
   'API keys': 'Credentials of the servers that call this API. Each key holds scopes.',
   'Access tokens': 'Short-lived credentials with which the app of one end user uploads recordings.',
   Recordings: 'Voice notes and their transcriptions.',
+  Events: 'What has happened to the recordings of the account, in order, as pages or as a stream.',
   Webhooks: 'URLs that receive a signed request when a recording was transcribed or failed.',
 };
 

@@ -90,6 +90,7 @@ function allowOrigins(app: NestExpressApplication, origins: readonly string[]): 
       'Authorization',
       'Content-Type',
       'Idempotency-Key',
+      'Last-Event-ID',
       'X-Request-Id',
       'X-Service-API-Key',
       'X-Service-API-Secret',

@@ -9,6 +9,7 @@ import { RemovedWebhooks1764288000000 } from './0008-removed-webhooks.js';
 import { ObjectRemovalAttempts1764374400000 } from './0009-object-removal-attempts.js';
 import { CredentialLineage1764547200000 } from './0011-credential-lineage.js';
 import { PreviousWebhookSecrets1764633600000 } from './0012-previous-webhook-secrets.js';
+import { EventFeed1764720000000 } from './0013-event-feed.js';
 import { RecordingSearch1764979200000 } from './0016-recording-search.js';
 
 const CORE: Migration[] = [
@@ -21,6 +22,7 @@ const CORE: Migration[] = [
   ObjectRemovalAttempts1764374400000,
   CredentialLineage1764547200000,
   PreviousWebhookSecrets1764633600000,
+  EventFeed1764720000000,
   RecordingSearch1764979200000,
 ];
 

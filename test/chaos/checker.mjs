@@ -70,6 +70,9 @@ async function textOf(client, id) {
   return body.text || null;
 }
 
+/** Events that webhooks can get; the others are in the feed only. */
+const OF_WEBHOOKS = `e.kind NOT IN ('recording.accepted', 'recording.deleted')`;
+
 async function checkStates({ database }) {
   const terminal = `change = 'UPDATE' AND status IN ('transcribed', 'failed')`;
   const count = async (sql) =>
@@ -77,11 +80,11 @@ async function checkStates({ database }) {
   const twice = await count(`SELECT recording_id FROM history WHERE ${terminal} GROUP BY 1 HAVING count(*) > 1`);
   const silent = await count(
     `SELECT recording_id FROM history h WHERE ${terminal}
-       AND (SELECT count(*) FROM events e WHERE e.recording_id = h.recording_id) <> 1`,
+       AND (SELECT count(*) FROM events e WHERE e.recording_id = h.recording_id AND ${OF_WEBHOOKS}) <> 1`,
   );
   const echo = await count(
     `SELECT id FROM events e
-     WHERE NOT EXISTS (SELECT 1 FROM history h WHERE h.recording_id = e.recording_id AND ${terminal})`,
+     WHERE ${OF_WEBHOOKS} AND NOT EXISTS (SELECT 1 FROM history h WHERE h.recording_id = e.recording_id AND ${terminal})`,
   );
   return [
     none('more than one end', twice),
@@ -91,7 +94,9 @@ async function checkStates({ database }) {
 }
 
 async function checkDeliveries({ accounts, webhooks, arrivals, database }) {
-  const { rows: events } = await database.query('SELECT id, account_id, recording_id FROM events');
+  const { rows: events } = await database.query(
+    `SELECT e.id, e.account_id, e.recording_id FROM events e WHERE ${OF_WEBHOOKS}`,
+  );
   const known = new Map(events.map((event) => [event.id, event]));
   const due = webhooks.flatMap((webhook) =>
     events

@@ -94,12 +94,8 @@ export const storage = [
         '() => this.objects.cancel(recording.objectKey, { mayArriveLate })',
         '() => ({ mayArriveLate })',
       ],
-      [
-        'a recording without its object is accepted',
-        'if (!(await insertAccepted(tx, recording))) throw',
-        'if (!(await insertAccepted(tx, recording)) && !recording.id) throw',
-      ],
-      ['a recording is accepted without its event', 'await this.bus.emit(new RecordingAccepted(recording), tx);', ''],
+      ['a recording without its object is accepted', 'if (!inserted) throw', 'if (!inserted && !recording.id) throw'],
+      ['a recording is accepted without its event', 'await this.bus.emit(event, tx);', ''],
     ],
   },
   {

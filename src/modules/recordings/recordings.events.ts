@@ -29,7 +29,10 @@ export interface Transcript {
   words: readonly { word: string; start: number; end: number; confidence: number | null }[];
 }
 
-/** A recording is to be transcribed: it was uploaded, or a failed one is retried. */
+/**
+ * A recording is to be transcribed: it was uploaded, or a failed one is retried (`run` above 1). The statement that
+ * inserts an upload has its row as the CTE `accepted`, for writes that join it.
+ */
 export class RecordingAccepted {
   constructor(readonly recording: RecordingSnapshot) {}
 }

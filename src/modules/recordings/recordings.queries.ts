@@ -1,5 +1,6 @@
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
 import { insertParts, selectList } from '../../platform/database/entity-columns.js';
+import type { JoinedWrite } from '../../platform/events/event-bus.js';
 import { claimReservedObject } from '../../platform/storage/removals/object-removals.queries.js';
 import { Recording } from './recording.entity.js';
 import { tagTerms } from './search/search-terms.js';
@@ -31,28 +32,33 @@ export async function findRecordings(runner: SqlRunner, keys: readonly Recording
 }
 
 const INSERT = insertParts(Recording);
-const insertAcceptedWith = (further: string): string => `
+const insertAcceptedSql = (joined: readonly string[]): string => `
   WITH claimed AS (${claimReservedObject(INSERT.valueOf('objectKey'))}),
-  accepted AS (INSERT INTO recordings (${INSERT.columns}) SELECT ${INSERT.values} FROM claimed RETURNING *)${further}
+  accepted AS (INSERT INTO recordings (${INSERT.columns}) SELECT ${INSERT.values} FROM claimed RETURNING *)
+  ${joined.map((sql, i) => `, joined_${i} AS (${sql})`).join('')}
   ${COUNT_ACCEPTED}`;
 
-const INSERT_ACCEPTED = insertAcceptedWith('');
-const INSERT_TAGGED = insertAcceptedWith(`,
-  searched AS (
+const tagsToSearch = (terms: string): JoinedWrite => ({
+  sql: (first) => `
     INSERT INTO search_documents (recording_id, account_id, created_at, terms)
-    SELECT id, account_id, created_at, $${INSERT.count + 1}::tsvector FROM accepted)`);
+    SELECT id, account_id, created_at, $${first}::tsvector FROM accepted`,
+  parameters: [terms],
+});
 
 /**
- * Claims the reserved object, inserts the recording with its tags and counts it. SQL, because one statement does it all.
+ * Claims the reserved object, inserts the recording with its tags and counts it, with what listeners write. SQL, because
+ * one statement does it all.
  * @returns false when the reservation has expired; then nothing is written.
  */
-export async function insertAccepted(tx: Tx, recording: Recording): Promise<boolean> {
-  const parameters = INSERT.parametersOf(recording);
+export async function insertAccepted(tx: Tx, recording: Recording, writes: readonly JoinedWrite[]): Promise<boolean> {
   const tags = tagTerms(recording);
-  const counted =
-    tags === null
-      ? await tx.prepared(INSERT_ACCEPTED, parameters)
-      : await tx.prepared(INSERT_TAGGED, [...parameters, tags]);
+  const parameters = INSERT.parametersOf(recording);
+  const joined: string[] = [];
+  for (const write of tags === null ? writes : [...writes, tagsToSearch(tags)]) {
+    joined.push(write.sql(parameters.length + 1));
+    parameters.push(...write.parameters);
+  }
+  const counted = await tx.prepared(insertAcceptedSql(joined), parameters);
   return counted.length > 0;
 }
 

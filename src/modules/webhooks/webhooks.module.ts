@@ -16,6 +16,10 @@ import { WebhooksController } from './webhooks.controller.js';
 import { EventSequence } from './events/event-sequence.entity.js';
 import { WebhookEventsListener } from './events/webhook-events.listener.js';
 import { WebhookEventsService } from './events/webhook-events.service.js';
+import { EventFeedController } from './feed/event-feed.controller.js';
+import { EventFeedService } from './feed/event-feed.service.js';
+import { EventSignalsService } from './feed/event-signals.service.js';
+import { EventStreamsService } from './feed/streams/event-streams.service.js';
 import { WebhooksService } from './webhooks.service.js';
 
 @Module({
@@ -23,8 +27,17 @@ import { WebhooksService } from './webhooks.service.js';
     TypeOrmModule.forFeature([Webhook, WebhookEvent, EventSequence, Delivery, RemovedWebhook]),
     JobQueueModule.register(DELIVERY_QUEUE),
   ],
-  controllers: [WebhooksController],
-  providers: [WebhooksService, DeliveriesService, WebhookEventsService, WebhookEventsListener, DeliveriesReconciler],
+  controllers: [WebhooksController, EventFeedController],
+  providers: [
+    WebhooksService,
+    DeliveriesService,
+    WebhookEventsService,
+    WebhookEventsListener,
+    DeliveriesReconciler,
+    EventFeedService,
+    EventSignalsService,
+    EventStreamsService,
+  ],
   exports: [DeliveriesService, WebhookEventsService, JobQueueModule],
 })
 export class WebhooksModule {}

@@ -73,6 +73,10 @@ export class Env {
   readonly webhookConnections: number;
   readonly webhookConnectionsPerHost: number;
   readonly eventRetentionDays: number;
+  /** Open at the same time in all processes. */
+  readonly eventStreamsPerAccount: number;
+  /** Between two comments on an event stream, which keep idle connections open. */
+  readonly eventStreamCommentSeconds: number;
   readonly corsOrigins: readonly string[];
   readonly metricsToken: string | null;
   /** Express's `trust proxy`: false, a number of hops, or the addresses and CIDRs of proxies. */
@@ -129,6 +133,8 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     addressRateLimit: read.rateLimit('ADDRESS_RATE_LIMIT', { rate: 60, burst: 120 }),
     ...readWebhookSettings(read),
     eventRetentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
+    eventStreamsPerAccount: read.integer('EVENT_STREAMS_PER_ACCOUNT', 10, 1, 100_000),
+    eventStreamCommentSeconds: read.integer('EVENT_STREAM_COMMENT_SECONDS', 15, 1, 3600),
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
     metricsToken: read.text('METRICS_TOKEN'),
     trustProxy: read.trustProxy(),

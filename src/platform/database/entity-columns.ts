@@ -28,8 +28,6 @@ export interface InsertParts<Entity> {
   columns: string;
   /** `$1` and on, in the order of `columns`. */
   values: string;
-  /** How many columns there are. */
-  count: number;
   parametersOf: (row: Entity) => unknown[];
   /** The placeholder of one column. */
   valueOf: (property: keyof Entity & string) => string;
@@ -41,7 +39,6 @@ export function insertParts<Entity>(entity: EntityClass<Entity>): InsertParts<En
   return {
     columns: properties.map(snakeCase).join(', '),
     values: properties.map((_, i) => `$${i + 1}`).join(', '),
-    count: properties.length,
     parametersOf: (row) => properties.map((property) => row[property]),
     valueOf: (property) => `$${properties.indexOf(property) + 1}`,
   };

@@ -216,6 +216,17 @@ export class ConcurrentUploadsError extends RateLimitError {
   }
 }
 
+/** More event streams at the same time than the account may have. */
+export class TooManyEventStreamsError extends RateLimitError {
+  override readonly details: Record<string, unknown>;
+
+  constructor(limit: number, used: number) {
+    super(1);
+    this.message = `This account may have ${limit} event streams at a time. Close one, or use it for several readers.`;
+    this.details = { retry_after: this.retryAfter, limit, used };
+  }
+}
+
 /** Sent before a request was read. */
 export class TooManyConnectionsError extends RateLimitError {
   constructor(limit: number) {

@@ -4,6 +4,15 @@ import type { Tx } from '../database/database.service.js';
 type EventClass<E> = abstract new (...args: never[]) => E;
 type Listener<E> = (event: E, tx: Tx) => Promise<void>;
 
+/** An INSERT that rides on a statement of the emitter, which spares a round trip. */
+export interface JoinedWrite {
+  /** The same text at every call. @param first number of its first placeholder */
+  sql: (first: number) => string;
+  parameters: unknown[];
+}
+
+type Join<E> = (event: E, tx: Tx) => JoinedWrite;
+
 interface Subscription {
   eventClass: EventClass<unknown>;
   listener: Listener<unknown>;
@@ -18,6 +27,7 @@ interface Subscription {
 export class EventBus {
   private readonly logger = new Logger(EventBus.name);
   private readonly subscriptions: Subscription[] = [];
+  private readonly joins: { eventClass: EventClass<unknown>; join: Join<unknown> }[] = [];
   private failures = 0;
 
   /**
@@ -34,6 +44,18 @@ export class EventBus {
       if (mustSucceed) await listener(event, tx);
       else await this.isolate(tx, event, listener);
     }
+  }
+
+  /**
+   * For events that are emitted by a frequent statement and ask `writesFor` for what to add to it. The INSERT selects its
+   * values from the CTE that the event names, so that it writes nothing when that has no row.
+   */
+  join<E>(eventClass: EventClass<E>, join: Join<E>): void {
+    this.joins.push({ eventClass, join: join as Join<unknown> });
+  }
+
+  writesFor(event: object, tx: Tx): JoinedWrite[] {
+    return this.joins.filter(({ eventClass }) => event instanceof eventClass).map(({ join }) => join(event, tx));
   }
 
   /** Errors of isolated listeners since the start of the process. */

@@ -84,11 +84,15 @@ interface EventRow {
   body: string;
 }
 
-const eventsOf = (client: ApiClient): Promise<EventRow[]> =>
-  service.database.query<EventRow>(
-    'SELECT id, kind, sequence, run, body FROM events WHERE account_id = $1 ORDER BY sequence',
+/** Those that webhooks can get. */
+async function eventsOf(client: ApiClient): Promise<EventRow[]> {
+  await service.database.query('SELECT number_events(ARRAY[$1::uuid], 1000)', [client.accountId]);
+  return await service.database.query<EventRow>(
+    `SELECT id, kind, sequence, run, body FROM events
+     WHERE account_id = $1 AND kind NOT IN ('recording.accepted', 'recording.deleted') ORDER BY sequence`,
     [client.accountId],
   );
+}
 
 const attemptOf = ({ headers }: ReceivedRequest): string => String(headers['x-service-delivery-attempt']);
 const eventIdOf = ({ headers }: ReceivedRequest): string => String(headers['x-service-event-id']);
@@ -438,7 +442,7 @@ describe('D29: which webhooks get an event', () => {
     const client = await service.account();
     const { body } = await client.upload(silenceWav(0.1)).expect(201);
     await client.finished(body.id);
-    expect(await eventsOf(client)).toMatchObject([{ kind: 'recording.transcribed', sequence: '1', run: 1 }]);
+    expect(await eventsOf(client)).toMatchObject([{ kind: 'recording.transcribed', sequence: '2', run: 1 }]);
   });
 
   it('deliveries of an event that has happened go on when the recording is deleted (D24)', async () => {
@@ -461,8 +465,8 @@ describe('D29: one event for each run, in a sequence without gaps', () => {
     await client.finished(body.id);
     const events = await eventsOf(client);
     expect(events).toMatchObject([
-      { sequence: '1', run: 1 },
-      { sequence: '2', run: 2 },
+      { sequence: '2', run: 1 },
+      { sequence: '4', run: 2 },
     ]);
     expect(events[0]?.id).not.toBe(events[1]?.id);
     const again = { ...snapshotOf(client.accountId, body.id), run: 2 };

@@ -647,7 +647,8 @@ describe('recordings', () => {
 
   const events = () =>
     service.database.query<{ id: string; kind: string; run: number }>(
-      'SELECT id, kind, run FROM events WHERE account_id = $1 ORDER BY sequence',
+      `SELECT id, kind, run FROM events WHERE account_id = $1
+         AND kind NOT IN ('recording.accepted', 'recording.deleted') ORDER BY position`,
       [client.accountId],
     );
 

@@ -56,6 +56,7 @@ function bodyComplaints(
   const [mediaType, { schema }] = entry;
   const type = String(headers['content-type']);
   if (type !== `${mediaType}; charset=utf-8`) return [`the content type is ${type}, documented is ${mediaType}`];
+  if (mediaType !== 'application/json') return [];
   const body = parsed(text);
   if (body === undefined) return [`the body is no JSON: ${text.slice(0, 200)}`];
   return violations(schema, body).map((violation) => `the body does not fit its schema: ${violation}`);

@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { FORM_TYPE, filePart, form, textPart } from '../http/multipart.js';
 import type { FuzzAnswer } from './answer-check.js';
 import type { Form, FormPart, Plan } from './plan.js';
@@ -41,6 +41,9 @@ const quoted = (text: string): string => text.replaceAll('"', '%22').replaceAll(
 export const encodeQuery = (query: Plan['query']): string =>
   query.length === 0 ? '' : `?${query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`;
 
+const isStream = ({ headers }: IncomingMessage): boolean =>
+  headers['content-type']?.startsWith('text/event-stream') === true;
+
 /** On a connection of its own: what the answer to another request does to the connection is no concern here. */
 export function send(url: string, { method, target, headers, body }: WireRequest): Promise<FuzzAnswer> {
   const startedAt = performance.now();
@@ -51,16 +54,21 @@ export function send(url: string, { method, target, headers, body }: WireRequest
       { hostname, port, method, path: target, headers: { ...headers, ...length }, agent: false, timeout: NO_ANSWER_MS },
       (response) => {
         const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () =>
+        const finish = (): void =>
           resolve({
             status: response.statusCode ?? 0,
             headers: response.headers,
             text: Buffer.concat(chunks).toString('utf8'),
             afterMs: performance.now() - startedAt,
-          }),
-        );
+          });
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          if (!isStream(response)) return;
+          finish();
+          response.destroy();
+        });
+        response.on('error', reject);
+        response.on('end', finish);
       },
     );
     sending.on('timeout', () => sending.destroy(new Error(`no answer within ${NO_ANSWER_MS} ms`)));

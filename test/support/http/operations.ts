@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import request, { type Test } from 'supertest';
 import type { Scope } from '../../../src/access/scopes.js';
 import { silenceWav } from '../audio/audio-bytes.js';
@@ -23,6 +24,8 @@ export interface Operation {
   body?: object | 'form';
   /** The state in which a recording must be for it to succeed; any, when left out. */
   needs?: 'transcribed' | 'failed';
+  /** Its answer does not end by itself. */
+  isStream?: true;
 }
 
 /** What path parameters are filled with. */
@@ -64,6 +67,8 @@ export const OPERATIONS: Operation[] = [
     needs: 'failed',
   }),
   define('DELETE /v1/recordings/:recording_id', 'recordings:write', 204, {}),
+  define('GET /v1/events', 'recordings:read', 200, shapes.EVENTS),
+  define('GET /v1/events/stream', 'recordings:read', 200, {}, { isStream: true }),
 ];
 
 function define(
@@ -71,7 +76,7 @@ function define(
   scope: Scope,
   success: number,
   shape: object,
-  input: Pick<Operation, 'takesToken' | 'body' | 'needs'> = {},
+  input: Pick<Operation, 'takesToken' | 'body' | 'needs' | 'isStream'> = {},
 ): Operation {
   const [method, path] = name.split(' ') as [Operation['method'], string];
   return { method, path, scope, success, shape, ...input };
@@ -99,13 +104,31 @@ export async function createResources(
 /** @param headers credentials. */
 export function call(
   { url, headers }: Pick<ApiClient, 'url' | 'headers'>,
-  { method, path, body }: Pick<Operation, 'method' | 'path' | 'body'>,
+  { method, path, body, isStream }: Pick<Operation, 'method' | 'path' | 'body' | 'isStream'>,
   ids: Ids,
   query = '',
 ): Test {
   const target = path.replace(/:(\w+)/g, (_, name: keyof Ids) => ids[name]) + query;
   const verb = method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
   const sending = request(url)[verb](target).set(headers);
+  if (isStream) return sending.buffer(true).parse(readStart);
   if (body === 'form') return sending.attach('file', silenceWav(0.1), 'note.wav');
   return body === undefined ? sending : sending.send(body);
 }
+
+/** The first chunk of a stream, which is closed then; any other answer as JSON. */
+const readStart: Parameters<Test['parse']>[0] = (answer, callback) => {
+  const response = answer as unknown as IncomingMessage & { text: string };
+  const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
+  let text = '';
+  response.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+    response.text = text;
+    if (!isStream) return;
+    callback(null, {});
+    response.destroy();
+  });
+  response.on('end', () => {
+    if (!isStream) callback(null, JSON.parse(text));
+  });
+};

@@ -233,3 +233,6 @@ export function pageOf(collection: string): Record<string, unknown> {
     total: integer,
   };
 }
+
+/** A page of the event feed. */
+export const EVENTS = { events: matching('a list', Array.isArray), uri: text, next_uri: orNull(text) };

@@ -6,7 +6,8 @@ import { DiskSpaceService } from '../../../platform/storage/disk-space.service.j
 import { findIdempotencyKey } from '../upload/idempotency.queries.js';
 import { QuotaRefusalsService } from './quota-refusals.service.js';
 import { QuotasService } from './quotas.service.js';
-import { type FreePlace, UploadPlacesService } from './upload-places.service.js';
+import type { FreePlace } from '../../../platform/rate-limit/places.js';
+import { UploadPlacesService } from './upload-places.service.js';
 
 /** An upload whose body has not been read. */
 export interface AnnouncedUpload {

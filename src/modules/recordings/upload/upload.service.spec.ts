@@ -58,7 +58,7 @@ describe('UploadService', () => {
         await work(tx);
       },
     };
-    const bus = { emit: async () => void steps.push('announced') };
+    const bus = { emit: async () => void steps.push('announced'), writesFor: () => [] };
     service = new UploadService(
       database as unknown as DatabaseService,
       {} as Repository<Recording>,

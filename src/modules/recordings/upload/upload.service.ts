@@ -176,8 +176,10 @@ export class UploadService {
   }
 
   private async insert(tx: Tx, recording: Recording): Promise<void> {
-    if (!(await insertAccepted(tx, recording))) throw new Error(`the reservation of ${recording.objectKey} expired`);
-    await this.bus.emit(new RecordingAccepted(recording), tx);
+    const event = new RecordingAccepted(recording);
+    const inserted = await insertAccepted(tx, recording, this.bus.writesFor(event, tx));
+    if (!inserted) throw new Error(`the reservation of ${recording.objectKey} expired`);
+    await this.bus.emit(event, tx);
   }
 
   /** Null when the key is new. @throws ConflictError when the earlier upload differs, or its recording was deleted. */

@@ -1,4 +1,4 @@
-import { failedPayload, transcribedPayload } from './event-payload.js';
+import { acceptedPayload, deletedPayload, failedPayload, transcribedPayload } from './event-payload.js';
 
 const facts = {
   occurredAt: new Date('2026-11-21T10:00:09.900Z'),
@@ -29,6 +29,18 @@ describe('event payloads', () => {
       '{"event":"recording.failed","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
         '"status":"failed","identity":"user \\"1\\"","created_at":"2026-11-21T10:00:00Z"},' +
         '"error":{"code":"TRANSCRIPTION_FAILED","message":"The audio cannot be decoded.\\n"}}',
+    );
+  });
+
+  it('write recording.accepted and recording.deleted in the same order', () => {
+    expect(acceptedPayload({ ...facts, durationSeconds: 3.7, format: 'webm' })).toBe(
+      '{"event":"recording.accepted","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
+        '"status":"processing","duration":3.7,"format":"webm","identity":"user \\"1\\"",' +
+        '"created_at":"2026-11-21T10:00:00Z"}}',
+    );
+    expect(deletedPayload({ ...facts, customTags: '{"b":"1"}' })).toBe(
+      '{"event":"recording.deleted","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
+        '"status":"deleted","identity":"user \\"1\\"","created_at":"2026-11-21T10:00:00Z","custom_tags":{"b":"1"}}}',
     );
   });
 

@@ -1,7 +1,7 @@
 import { eventTime } from '../../../platform/http/timestamps.js';
 
-/** Data that both kinds of event contain. */
-interface EventFacts {
+/** Data that all kinds of event contain. */
+export interface EventFacts {
   occurredAt: Date;
   recordingId: string;
   /** The end user of the recording, or null. */
@@ -11,9 +11,12 @@ interface EventFacts {
   customTags: string | null;
 }
 
-export interface TranscribedFacts extends EventFacts {
+export interface AcceptedFacts extends EventFacts {
   durationSeconds: number;
   format: string;
+}
+
+export interface TranscribedFacts extends AcceptedFacts {
   completedAt: Date;
 }
 
@@ -56,6 +59,38 @@ export function failedPayload(facts: FailedFacts): string {
     timestamp: text(eventTime(facts.occurredAt)),
     recording: object(withTags(recording, facts)),
     error: object({ code: text('TRANSCRIPTION_FAILED'), message: text(facts.reason) }),
+  });
+}
+
+/** The body of a `recording.accepted` event (D40). */
+export function acceptedPayload(facts: AcceptedFacts): string {
+  const recording: Members = {
+    id: text(facts.recordingId),
+    status: text('processing'),
+    duration: String(facts.durationSeconds),
+    format: text(facts.format),
+    identity: text(facts.identity),
+    created_at: text(eventTime(facts.createdAt)),
+  };
+  return object({
+    event: text('recording.accepted'),
+    timestamp: text(eventTime(facts.occurredAt)),
+    recording: object(withTags(recording, facts)),
+  });
+}
+
+/** The body of a `recording.deleted` event (D40). */
+export function deletedPayload(facts: EventFacts): string {
+  const recording: Members = {
+    id: text(facts.recordingId),
+    status: text('deleted'),
+    identity: text(facts.identity),
+    created_at: text(eventTime(facts.createdAt)),
+  };
+  return object({
+    event: text('recording.deleted'),
+    timestamp: text(eventTime(facts.occurredAt)),
+    recording: object(withTags(recording, facts)),
   });
 }
 

@@ -10,9 +10,13 @@ export class WebhookEvent {
   @Column('uuid')
   accountId: string;
 
-  /** Numbers the account's events without a gap, in the order of their commits. */
-  @Column('bigint')
-  sequence: string;
+  /** Numbers the account's events without a gap. Null until it is given, after the commit (docs/decisions/0013). */
+  @Column('bigint', { nullable: true })
+  sequence: string | null;
+
+  /** Grows with each event of any account. Null for those that had a number before there were positions. */
+  @Column('bigint', { nullable: true })
+  position: string | null;
 
   @Column('text')
   kind: string;

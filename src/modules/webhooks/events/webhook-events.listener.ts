@@ -1,9 +1,16 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Tx } from '../../../platform/database/database.service.js';
-import { EventBus } from '../../../platform/events/event-bus.js';
-import { RecordingFailed, type RecordingSnapshot, RecordingTranscribed } from '../../recordings/recordings.events.js';
-import { failedPayload, transcribedPayload } from './event-payload.js';
-import { WebhookEventsService } from './webhook-events.service.js';
+import { EventBus, type JoinedWrite } from '../../../platform/events/event-bus.js';
+import {
+  RecordingAccepted,
+  RecordingDeleted,
+  RecordingFailed,
+  type RecordingSnapshot,
+  RecordingTranscribed,
+} from '../../recordings/recordings.events.js';
+import { acceptedPayload, deletedPayload, failedPayload, transcribedPayload } from './event-payload.js';
+import { eventParameters, insertEventFor } from './webhook-events.queries.js';
+import { type NewFeedEvent, WebhookEventsService } from './webhook-events.service.js';
 
 /** Publishes the events of recordings, in the transaction of the change. */
 @Injectable()
@@ -15,6 +22,8 @@ export class WebhookEventsListener implements OnModuleInit {
 
   onModuleInit(): void {
     const core = { mustSucceed: true };
+    this.bus.join(RecordingAccepted, ({ recording }, tx) => this.joinAccepted(tx, recording));
+    this.bus.on(RecordingAccepted, ({ recording }, tx) => this.recordRetry(tx, recording), core);
     this.bus.on(
       RecordingTranscribed,
       ({ recording }, tx) => this.publish(tx, recording, 'recording.transcribed', transcribedBody(recording)),
@@ -25,11 +34,22 @@ export class WebhookEventsListener implements OnModuleInit {
       ({ recording, reason }, tx) => this.publish(tx, recording, 'recording.failed', failedBody(recording, reason)),
       core,
     );
+    this.bus.on(RecordingDeleted, ({ recording }, tx) => this.events.record(tx, deletedEvent(recording)), core);
   }
 
   private async publish(tx: Tx, recording: RecordingSnapshot, kind: string, body: string): Promise<void> {
     const { accountId, id: recordingId, run } = recording;
     await this.events.publish(tx, { accountId, kind, body, recordingId, run });
+  }
+
+  /** An upload inserts its event with the recording. */
+  private joinAccepted(tx: Tx, recording: RecordingSnapshot): JoinedWrite {
+    const event = this.events.prepare(tx, acceptedEvent(recording, recording.createdAt));
+    return { sql: (first) => insertEventFor('accepted', first), parameters: eventParameters(event) };
+  }
+
+  private async recordRetry(tx: Tx, recording: RecordingSnapshot): Promise<void> {
+    if (recording.run > 1) await this.events.record(tx, acceptedEvent(recording, new Date()));
   }
 }
 
@@ -40,6 +60,18 @@ const factsOf = (recording: RecordingSnapshot, occurredAt: Date) => ({
   createdAt: recording.createdAt,
   customTags: recording.customTags,
 });
+
+function acceptedEvent(recording: RecordingSnapshot, occurredAt: Date): NewFeedEvent {
+  const { accountId, id: recordingId, run, durationMs, audioFormat: format } = recording;
+  const body = acceptedPayload({ ...factsOf(recording, occurredAt), durationSeconds: durationMs / 1000, format });
+  return { accountId, kind: 'recording.accepted', body, recordingId, run };
+}
+
+function deletedEvent(recording: RecordingSnapshot): NewFeedEvent {
+  const { accountId, id: recordingId, run } = recording;
+  const body = deletedPayload(factsOf(recording, new Date()));
+  return { accountId, kind: 'recording.deleted', body, recordingId, run };
+}
 
 function transcribedBody(recording: RecordingSnapshot): string {
   const completedAt = recording.processedAt ?? new Date();

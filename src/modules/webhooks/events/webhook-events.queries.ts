@@ -1,17 +1,31 @@
 import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
+import type { WebhookEvent } from './webhook-event.entity.js';
 
-/**
- * The next number in the account's sequence of events. The row stays locked until the commit, so that numbers become
- * visible in order. SQL because the upsert increments a column and returns it.
- */
-export async function nextEventSequence(tx: Tx, accountId: string): Promise<string> {
-  const [row] = await tx.query<{ last: string }>(
-    `INSERT INTO event_sequences AS s (account_id, last) VALUES ($1, 1)
-     ON CONFLICT ON CONSTRAINT event_sequences_pkey DO UPDATE SET last = s.last + 1 RETURNING last`,
-    [accountId],
-  );
-  if (!row) throw new Error('no event sequence');
-  return row.last;
+/** An event that is inserted: its number is given after the commit. */
+export type InsertedEvent = Omit<WebhookEvent, 'sequence' | 'position'>;
+
+const COLUMNS = 'id, account_id, kind, recording_id, run, body, created_at';
+const COLUMN_COUNT = 7;
+
+export const eventParameters = (event: InsertedEvent): unknown[] => [
+  event.id,
+  event.accountId,
+  event.kind,
+  event.recordingId,
+  event.run,
+  event.body,
+  event.createdAt,
+];
+
+/** The INSERT of one event for each row of a CTE. @param first number of the first placeholder */
+export function insertEventFor(cte: string, first: number): string {
+  const values = Array.from({ length: COLUMN_COUNT }, (_, i) => `$${first + i}`).join(', ');
+  return `INSERT INTO events (${COLUMNS}) SELECT ${values} FROM ${cte}`;
+}
+
+/** SQL, because it is prepared: every upload ends with one. */
+export async function insertEvent(tx: Tx, event: InsertedEvent): Promise<void> {
+  await tx.prepared(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, eventParameters(event));
 }
 
 /** Deletes events past their retention that have no pending delivery. SQL because TypeORM's DELETE has no LIMIT. */

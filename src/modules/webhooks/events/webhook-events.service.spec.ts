@@ -3,19 +3,22 @@ import { validateSync } from 'class-validator';
 import type { Env } from '../../../platform/config/env.js';
 import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
 import type { DeliveriesService } from '../deliveries/deliveries.service.js';
+import type { EventSignalsService } from '../feed/event-signals.service.js';
 import { CreateWebhookDto } from '../webhooks.dto.js';
 import { EVENT_KINDS, registerEventKind } from './event-kinds.js';
 import { WebhookEventsService } from './webhook-events.service.js';
 
 describe('WebhookEventsService', () => {
-  const inserted: object[] = [];
+  const inserted: unknown[][] = [];
   const fannedOut: object[] = [];
+  const announced: string[] = [];
   const tx = {
-    query: async () => [{ last: '7' }],
-    manager: { insert: async (_entity: unknown, row: object) => void inserted.push(row) },
+    prepared: async (_sql: string, row: unknown[]) => void inserted.push(row),
+    afterCommit: (task: () => void) => task(),
   } as unknown as Tx;
+  const signals = { announce: (accountId: string) => void announced.push(accountId) } as EventSignalsService;
   const deliveries = { fanOut: async (_tx: Tx, event: object) => void fannedOut.push(event) };
-  const events = new WebhookEventsService(deliveries as DeliveriesService, {} as DatabaseService, {} as Env);
+  const events = new WebhookEventsService(deliveries as DeliveriesService, signals, {} as DatabaseService, {} as Env);
   const errorsFor = (kind: string) =>
     validateSync(plainToInstance(CreateWebhookDto, { url: 'https://example.com/', events: [kind] }));
 
@@ -31,6 +34,16 @@ describe('WebhookEventsService', () => {
     expect(inserted).toEqual([]);
   });
 
+  it('keeps the kinds of the feed from webhooks', async () => {
+    for (const kind of ['recording.accepted', 'recording.deleted']) {
+      expect(errorsFor(kind)).toHaveLength(1);
+      await expect(events.publish(tx, { accountId: 'a', kind, body: '{}' })).rejects.toThrow('is not registered');
+      expect(() => registerEventKind(kind)).toThrow(`${kind} is a kind of the event feed`);
+    }
+    expect(fannedOut).toEqual([]);
+    inserted.length = 0;
+  });
+
   it('publishes a registered kind, and webhooks can subscribe to it', async () => {
     registerEventKind('keyword.matched');
     registerEventKind('keyword.matched');
@@ -40,12 +53,12 @@ describe('WebhookEventsService', () => {
     const event = expect.objectContaining({
       accountId: 'a',
       kind: 'keyword.matched',
-      sequence: '7',
       body: '{"x":1}',
       recordingId: null,
       run: null,
     });
-    expect(inserted).toEqual([event]);
+    expect(inserted).toEqual([expect.arrayContaining(['a', 'keyword.matched', '{"x":1}'])]);
     expect(fannedOut).toEqual([event]);
+    expect(announced).toEqual(['a']);
   });
 });

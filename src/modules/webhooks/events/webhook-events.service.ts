@@ -4,9 +4,9 @@ import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
-import { EVENT_KINDS } from './event-kinds.js';
-import { WebhookEvent } from './webhook-event.entity.js';
-import { deleteEventsOlderThan, nextEventSequence } from './webhook-events.queries.js';
+import { EventSignalsService } from '../feed/event-signals.service.js';
+import { EVENT_KINDS, type FeedKind } from './event-kinds.js';
+import { deleteEventsOlderThan, insertEvent, type InsertedEvent } from './webhook-events.queries.js';
 
 /** Events deleted by one statement, with up to 50 deliveries each. */
 const BATCH = 200;
@@ -22,30 +22,47 @@ export interface NewWebhookEvent {
   run?: number;
 }
 
-/** Publishes events to the webhooks that subscribe to them. Extensions publish their own kinds. */
+/** An event that webhooks do not get. */
+export interface NewFeedEvent extends NewWebhookEvent {
+  kind: FeedKind;
+}
+
+/** Publishes events in the feed and to the webhooks that subscribe to them. Extensions publish their own kinds. */
 @Injectable()
 export class WebhookEventsService {
   constructor(
     private readonly deliveries: DeliveriesService,
+    private readonly signals: EventSignalsService,
     private readonly database: DatabaseService,
     private readonly env: Env,
   ) {}
 
   /** Stores the event and its deliveries in `tx`. They are sent after the commit. @throws Error for an unknown kind */
-  async publish(tx: Tx, { accountId, kind, body, recordingId, run }: NewWebhookEvent): Promise<void> {
+  async publish(tx: Tx, newEvent: NewWebhookEvent): Promise<void> {
+    const { kind } = newEvent;
     if (!EVENT_KINDS.includes(kind)) throw new Error(`event kind ${kind} is not registered`);
-    const event = {
+    const event = this.prepare(tx, newEvent);
+    await insertEvent(tx, event);
+    await this.deliveries.fanOut(tx, event);
+  }
+
+  /** Stores an event in `tx` that only the feed shows. */
+  async record(tx: Tx, newEvent: NewFeedEvent): Promise<void> {
+    await insertEvent(tx, this.prepare(tx, newEvent));
+  }
+
+  /** The row that `tx` is to insert. Readers of the feed are told after the commit. */
+  prepare(tx: Tx, { accountId, kind, body, recordingId, run }: NewWebhookEvent): InsertedEvent {
+    tx.afterCommit(() => this.signals.announce(accountId));
+    return {
       id: uuidv7(),
       accountId,
-      sequence: await nextEventSequence(tx, accountId),
       kind,
       recordingId: recordingId ?? null,
       run: run ?? null,
       body,
       createdAt: new Date(),
     };
-    await tx.manager.insert(WebhookEvent, event);
-    await this.deliveries.fanOut(tx, event);
   }
 
   /** Deletes events past EVENT_RETENTION_DAYS, with their deliveries. */

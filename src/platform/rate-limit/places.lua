@@ -1,4 +1,4 @@
--- Uploads under way of one account: a sorted set of places, scored by the time at which each expires.
+-- Places of one account that are taken: a sorted set, scored by the time at which each expires.
 -- KEYS[1] places   ARGV[1] most places, or 0 to look   ARGV[2] milliseconds until a place expires   ARGV[3] the new place
 -- Returns { taken 0|1, places in use }, on this server's clock.
 local time = redis.call('TIME')

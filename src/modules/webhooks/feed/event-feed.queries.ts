@@ -1,0 +1,93 @@
+import type { SqlRunner } from '../../../platform/database/database.service.js';
+
+/** An event with its number. */
+export interface FeedEvent {
+  id: string;
+  sequence: number;
+  kind: string;
+  body: string;
+  createdAt: Date;
+}
+
+/** How far a reader of an account has come. */
+export interface ReaderPosition {
+  accountId: string;
+  /** Sequence of the last event it has. */
+  after: number;
+}
+
+const EVENT = 'e.id, e.sequence::float8 AS sequence, e.kind, e.body, e.created_at AS "createdAt"';
+/** Whether events of account $1 have no number yet. */
+const UNNUMBERED = 'SELECT FROM events w WHERE w.account_id = $1 AND w.sequence IS NULL';
+
+const PAGE = `
+  SELECT waiting.waiting, page.* FROM (SELECT EXISTS (${UNNUMBERED}) AS waiting) waiting
+  LEFT JOIN LATERAL (
+    SELECT ${EVENT} FROM events e WHERE e.account_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
+  ) page ON true ORDER BY page.sequence`;
+
+/**
+ * The next events of an account, and whether there are more without a number, in one snapshot. SQL, because TypeORM has
+ * no EXISTS beside the rows.
+ */
+export async function selectFeedPage(
+  runner: SqlRunner,
+  { accountId, after }: ReaderPosition,
+  limit: number,
+): Promise<{ events: FeedEvent[]; isWaiting: boolean }> {
+  const rows = await runner.prepared<FeedEvent & { waiting: boolean }>(PAGE, [accountId, after, limit]);
+  return {
+    // Without an event there is one row of nulls.
+    events: rows.filter(({ id }) => id !== null),
+    isWaiting: rows[0]?.waiting === true,
+  };
+}
+
+/** The next events of several readers, at most `limit` for each: `place` is that of the reader. SQL for one statement. */
+export async function selectNextEvents(
+  runner: SqlRunner,
+  readers: readonly ReaderPosition[],
+  limit: number,
+): Promise<(FeedEvent & { place: number })[]> {
+  return await runner.prepared(
+    `SELECT (reader.place - 1)::int AS place, next.*
+     FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS reader (account_id, after, place)
+     CROSS JOIN LATERAL (
+       SELECT ${EVENT} FROM events e WHERE e.account_id = reader.account_id AND e.sequence > reader.after
+       ORDER BY e.sequence LIMIT $3
+     ) next ORDER BY reader.place, next.sequence`,
+    [readers.map(({ accountId }) => accountId), readers.map(({ after }) => after), limit],
+  );
+}
+
+/** The accounts that have events for these readers, with a number or without. SQL for one statement. */
+export async function selectAccountsWithNews(runner: SqlRunner, readers: readonly ReaderPosition[]): Promise<string[]> {
+  const rows = await runner.prepared<{ id: string }>(
+    `SELECT reader.account_id AS id FROM unnest($1::uuid[], $2::bigint[]) AS reader (account_id, after)
+     WHERE EXISTS (SELECT FROM events e WHERE e.account_id = reader.account_id AND e.sequence > reader.after)
+       OR EXISTS (SELECT FROM events e WHERE e.account_id = reader.account_id AND e.sequence IS NULL)`,
+    [readers.map(({ accountId }) => accountId), readers.map(({ after }) => after)],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Gives numbers to events that are committed, at most `count` for each account. SQL, because it is a function
+ * (migration 0013). @returns how many.
+ */
+export async function numberEvents(runner: SqlRunner, accountIds: readonly string[], count: number): Promise<number> {
+  const [row] = await runner.prepared<{ numbered: number }>('SELECT number_events($1, $2)::float8 AS numbered', [
+    accountIds,
+    count,
+  ]);
+  return row?.numbered ?? 0;
+}
+
+/** SQL, because TypeORM's DISTINCT has no LIMIT. */
+export async function accountsWithUnnumberedEvents(runner: SqlRunner, count: number): Promise<string[]> {
+  const rows = await runner.query<{ id: string }>(
+    'SELECT DISTINCT account_id AS id FROM events WHERE sequence IS NULL LIMIT $1',
+    [count],
+  );
+  return rows.map(({ id }) => id);
+}

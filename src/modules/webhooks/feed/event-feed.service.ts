@@ -1,0 +1,77 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { DatabaseService } from '../../../platform/database/database.service.js';
+import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
+import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
+import { EventSequence } from '../events/event-sequence.entity.js';
+import {
+  accountsWithUnnumberedEvents,
+  type FeedEvent,
+  numberEvents,
+  type ReaderPosition,
+  selectAccountsWithNews,
+  selectFeedPage,
+  selectNextEvents,
+} from './event-feed.queries.js';
+
+/** Events of one account that one statement numbers. More than a page has. */
+const BATCH = 1000;
+/** Accounts whose sequences one statement locks. */
+const MAX_ACCOUNTS = 100;
+
+/** The events of an account in the order of their sequence (D40, docs/decisions/0013). */
+@Injectable()
+export class EventFeedService implements OnModuleInit {
+  constructor(
+    @InjectRepository(EventSequence) private readonly sequences: Repository<EventSequence>,
+    private readonly database: DatabaseService,
+    private readonly reconciler: ReconcilerService,
+  ) {}
+
+  onModuleInit(): void {
+    this.reconciler.register('number events', () => this.numberRemaining());
+  }
+
+  /** @returns up to `limit` events, and whether there are more. */
+  async page(accountId: string, after: number, limit: number): Promise<{ events: FeedEvent[]; hasMore: boolean }> {
+    const reader = { accountId, after };
+    let { events, isWaiting } = await selectFeedPage(this.database, reader, limit + 1);
+    if (isWaiting && events.length <= limit) {
+      await numberEvents(this.database, [accountId], BATCH);
+      ({ events } = await selectFeedPage(this.database, reader, limit + 1));
+    }
+    return { events: events.slice(0, limit), hasMore: events.length > limit };
+  }
+
+  /** Sequence of the last event that was committed until now; 0 without any. */
+  async latest(accountId: string): Promise<number> {
+    await repeatWhileFull(BATCH, () => numberEvents(this.database, [accountId], BATCH));
+    const row = await this.sequences.findOneBy({ accountId });
+    return Number(row?.last ?? 0);
+  }
+
+  /** The next events of each reader, at most `limit`, also those that had no number until now. */
+  async next(readers: readonly ReaderPosition[], limit: number): Promise<FeedEvent[][]> {
+    await numberEvents(this.database, [...new Set(readers.map(({ accountId }) => accountId))], BATCH);
+    const found: FeedEvent[][] = readers.map(() => []);
+    for (const { place, ...event } of await selectNextEvents(this.database, readers, limit)) found[place]?.push(event);
+    return found;
+  }
+
+  /** Those of the accounts that have events after the position of their reader. */
+  async accountsWithNews(readers: readonly ReaderPosition[]): Promise<string[]> {
+    return await selectAccountsWithNews(this.database, readers);
+  }
+
+  /** Without readers nobody else gives numbers. */
+  private async numberRemaining(): Promise<void> {
+    await repeatWhileFull(MAX_ACCOUNTS, async () => {
+      const accountIds = await accountsWithUnnumberedEvents(this.database, MAX_ACCOUNTS);
+      if (accountIds.length > 0) {
+        await repeatWhileFull(BATCH, () => numberEvents(this.database, accountIds, BATCH));
+      }
+      return accountIds.length;
+    });
+  }
+}
