@@ -17,20 +17,17 @@ const RETRY_MS = 300;
 
 /**
  * Repeats `work`, which must be idempotent, until Postgres answers.
- * @param ms how long to retry; no limit by default.
- * @throws any other error of `work` at once, its last error when the time is over, and the signal's reason when it is
- *   aborted.
+ * @throws any other error of `work` at once, and the signal's reason when it is aborted.
  */
 export async function retryWhileUnavailable<T>(
   work: () => Promise<T>,
-  { signal, ms = Number.POSITIVE_INFINITY }: { signal: AbortSignal; ms?: number },
+  { signal }: { signal: AbortSignal },
 ): Promise<T> {
-  const deadline = Date.now() + ms;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!isDatabaseUnavailable(error) || Date.now() > deadline) throw error;
+      if (!isDatabaseUnavailable(error)) throw error;
       signal.throwIfAborted();
       await delay(RETRY_MS, null, { signal });
     }

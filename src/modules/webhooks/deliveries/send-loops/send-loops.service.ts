@@ -17,8 +17,6 @@ import { WebhookSendLoop } from './webhook-send-loop.js';
 const MAX_SEND_LOOPS = 10_000;
 /** Claims at the same time: less than half of the connections to Postgres. */
 const MAX_CLAIMS = 8;
-/** An outcome is kept this long while Postgres is unavailable: the lease minus the longest attempt. */
-const RECORD_MS = 10_000;
 /** On shutdown deliveries in progress have this long to finish. */
 const SHUTDOWN_MS = 5000;
 
@@ -100,9 +98,9 @@ export class SendLoopsService implements OnModuleDestroy {
 
   private async save({ id }: ClaimedDelivery, write: () => Promise<void>): Promise<void> {
     try {
-      await retryWhileUnavailable(write, { signal: this.stopping.signal, ms: RECORD_MS });
+      await retryWhileUnavailable(write, { signal: this.stopping.signal });
     } catch (error) {
-      // The lease expires and the delivery is sent again: at-least-once delivery.
+      // It will be sent again: at-least-once delivery.
       this.logger.warn({ err: error, delivery_id: id }, 'delivery outcome not saved');
     }
   }
