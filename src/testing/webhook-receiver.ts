@@ -28,6 +28,8 @@ export interface Answer {
   delayMs?: number;
   /** Bytes of the body; `Infinity` never ends. */
   bodyBytes?: number;
+  /** The body itself, instead of `bodyBytes`. */
+  body?: string | Buffer;
   /** Stops sending: from the start, or after the headers. */
   hang?: 'headers' | 'body';
   /** Closes the connection instead of answering. */
@@ -128,6 +130,7 @@ async function give(answer: Answer, response: ServerResponse): Promise<void> {
   response.writeHead(answer.status ?? 200, answer.headers);
   response.flushHeaders();
   if (answer.hang === 'body') return;
+  if (answer.body !== undefined) return void response.end(answer.body);
   await pipeline(Readable.from(bodyChunks(answer.bodyBytes ?? 0)), response);
 }
 

@@ -14,6 +14,8 @@ import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-
 import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
 import { Delivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
 import { RemovedWebhook } from '../../src/modules/webhooks/deliveries/removed-webhook.entity.js';
+import { LoggedAttempt } from '../../src/modules/webhooks/delivery-log/logged-attempt.entity.js';
+import { WebhookRedelivery } from '../../src/modules/webhooks/delivery-log/redeliveries/webhook-redelivery.entity.js';
 import { EventSequence } from '../../src/modules/webhooks/events/event-sequence.entity.js';
 import { WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
 import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
@@ -32,6 +34,7 @@ const ENTITIES = [
   Delivery,
   EventSequence,
   IdempotencyKey,
+  LoggedAttempt,
   ObjectRemoval,
   Recording,
   RemovedWebhook,
@@ -43,6 +46,7 @@ const ENTITIES = [
   UsageCounterDelta,
   Webhook,
   WebhookEvent,
+  WebhookRedelivery,
 ];
 
 class ChangesRecordings implements MigrationInterface {

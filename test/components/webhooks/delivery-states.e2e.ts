@@ -9,7 +9,7 @@ import { failRecordings } from '../../support/state/recording-events.js';
 const URL = 'http://127.0.0.1:9/';
 const EVENTS = ['recording.failed'];
 const OTHER = '00000000-0000-4000-8000-000000000000';
-const OUTCOME = { error: null, retryAfter: null, durationMs: 1 };
+const OUTCOME = { errorKind: null, error: null, response: '', retryAfter: null, durationMs: 1 };
 
 /** Sends nothing: only the test claims. */
 const api = useService({ ROLES: 'api' });

@@ -71,7 +71,14 @@ describe('a delivery', () => {
 
     const outcome = await post(server.url('/hook?token=a%20b'));
 
-    expect(outcome).toEqual({ status: 200, error: null, retryAfter: null, durationMs: expect.any(Number) });
+    expect(outcome).toEqual({
+      status: 200,
+      errorKind: null,
+      error: null,
+      response: '',
+      retryAfter: null,
+      durationMs: expect.any(Number),
+    });
     expect(server.requests).toHaveLength(1);
     const [request] = server.requests;
     expect(request).toMatchObject({

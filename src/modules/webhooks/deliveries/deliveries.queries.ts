@@ -16,6 +16,8 @@ export interface ClaimedDelivery {
   body: string;
   /** Number of this attempt, from 1. */
   attempt: number;
+  /** Attempts before the last redelivery, which began the retry schedule anew. */
+  attemptsBefore: number;
   /** Whether the webhook's last attempt had failed when this delivery was claimed. */
   webhookIsFailing: boolean;
 }
@@ -27,7 +29,23 @@ export interface DeliverySuccess {
   /** 200 to 299. */
   status: number | null;
   durationMs: number;
+  response: string | null;
 }
+
+/** A delivery whose attempt failed. */
+export interface DeliveryFailure extends Omit<DeliverySuccess, 'status'> {
+  status: number | null;
+  errorKind: string | null;
+  error: string | null;
+  /** Until the next attempt; null when there is none. */
+  delayMs: number | null;
+}
+
+/** Attempts of a delivery that are kept: those of three rounds of the usual schedule. */
+export const MAX_LOGGED = 30;
+
+/** When an attempt began that took so long and has just ended, by the clock of the database. */
+const startOf = (durationMs: string): string => `now() - make_interval(secs => ${durationMs} / 1000.0)`;
 
 /** Longer than the longest attempt: a lease held longer belongs to a process that died. */
 const LEASE_SECONDS = 30;
@@ -53,7 +71,7 @@ export async function claimDueDeliveries(
      WHERE d.id = due.id AND w.id = d.webhook_id AND e.id = d.event_id
      RETURNING d.id, d.lease_token AS "leaseToken", d.webhook_id AS "webhookId", w.account_id AS "accountId", w.url,
        w.encrypted_secret AS "encryptedSecret",
-       CASE WHEN w.previous_secret_until > now() THEN w.previous_encrypted_secret END AS "previousEncryptedSecret", d.event_id AS "eventId", e.body, d.attempts AS attempt,
+       CASE WHEN w.previous_secret_until > now() THEN w.previous_encrypted_secret END AS "previousEncryptedSecret", d.event_id AS "eventId", e.body, d.attempts AS attempt, d.attempts_before AS "attemptsBefore",
        w.failing_since IS NOT NULL AS "webhookIsFailing"`,
     [webhookId, count, randomUUID()],
   );
@@ -71,21 +89,48 @@ export async function markDelivered(
 ): Promise<string[]> {
   const rows = await database.prepared<{ id: string }>(
     `WITH arrived AS MATERIALIZED (
-       SELECT d.id, s.status, s.duration_ms
-       FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[]) AS s (id, lease_token, status, duration_ms)
+       SELECT d.id, s.status, s.duration_ms, s.response
+       FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[])
+         AS s (id, lease_token, status, duration_ms, response)
        JOIN deliveries d ON d.id = s.id AND d.lease_token = s.lease_token AND d.status = 'pending'
        FOR UPDATE OF d ${skipLocked ? 'SKIP LOCKED' : ''})
      UPDATE deliveries d SET status = 'delivered', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
-       last_status = arrived.status, last_error = NULL, last_duration_ms = arrived.duration_ms, updated_at = now()
+       last_attempt_at = ${startOf('arrived.duration_ms')}, last_status = arrived.status, last_error = NULL,
+       last_error_kind = NULL, last_duration_ms = arrived.duration_ms, last_response = arrived.response, updated_at = now()
      FROM arrived WHERE d.id = arrived.id RETURNING d.id`,
     [
       batch.map(({ id }) => id),
       batch.map(({ leaseToken }) => leaseToken),
       batch.map(({ status }) => status),
       batch.map(({ durationMs }) => durationMs),
+      batch.map(({ response }) => response),
     ],
   );
   return rows.map(({ id }) => id);
+}
+
+/**
+ * Saves a failed attempt, unless the lease is lost. SQL because one statement changes the delivery and its log.
+ * @returns whether it was saved.
+ */
+export async function markAttemptFailed(tx: Tx, failure: DeliveryFailure): Promise<boolean> {
+  const { id, leaseToken, status, errorKind, error, durationMs, response, delayMs } = failure;
+  const rows = await tx.query(
+    `WITH failed AS (
+       UPDATE deliveries SET status = CASE WHEN $3::float8 IS NULL THEN 'failed' ELSE 'pending' END,
+         next_attempt_at = now() + make_interval(secs => $3::float8 / 1000), lease_token = NULL, lease_until = NULL,
+         last_attempt_at = ${startOf('$7::int')}, last_status = $4, last_error_kind = $5, last_error = $6,
+         last_duration_ms = $7, updated_at = now()
+       WHERE id = $1 AND lease_token = $2 AND status = 'pending' RETURNING id, attempts, last_attempt_at
+     ), forgotten AS (
+       DELETE FROM delivery_attempts a USING failed f
+       WHERE a.delivery_id = f.id AND a.number <= f.attempts - ${MAX_LOGGED}
+     )
+     INSERT INTO delivery_attempts (delivery_id, number, started_at, status, error, reason, duration_ms, response)
+     SELECT id, attempts, last_attempt_at, $4, $5, $6, $7, $8 FROM failed RETURNING number`,
+    [id, leaseToken, delayMs, status, errorKind, error, durationMs, response],
+  );
+  return rows.length > 0;
 }
 
 /** A webhook whose row the transaction has locked. */
@@ -112,7 +157,7 @@ export async function lockWebhook(tx: Tx, id: string): Promise<LockedWebhook | n
 export async function failPendingDeliveries(runner: SqlRunner, webhookId: string, count: number): Promise<number> {
   const rows = await runner.query(
     `UPDATE deliveries d SET status = 'failed', next_attempt_at = NULL, last_error = 'webhook disabled',
-       lease_token = NULL, lease_until = NULL, updated_at = now()
+       last_error_kind = NULL, lease_token = NULL, lease_until = NULL, updated_at = now()
      FROM (SELECT p.id FROM deliveries p JOIN webhooks w ON w.id = p.webhook_id AND w.status = 'disabled'
            WHERE p.webhook_id = $1 AND p.status = 'pending' LIMIT $2 FOR UPDATE OF p) pending
      WHERE d.id = pending.id RETURNING d.id`,

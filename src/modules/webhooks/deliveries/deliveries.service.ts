@@ -19,6 +19,7 @@ import {
   failPendingDeliveries,
   type LockedWebhook,
   lockWebhook,
+  markAttemptFailed,
   webhooksWithDueDeliveries,
 } from './deliveries.queries.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
@@ -148,10 +149,10 @@ export class DeliveriesService {
     }
   }
 
-  private async succeed(delivery: ClaimedDelivery, { status, durationMs }: DeliveryOutcome): Promise<void> {
+  private async succeed(delivery: ClaimedDelivery, { status, durationMs, response }: DeliveryOutcome): Promise<void> {
     const { id, leaseToken, webhookId, webhookIsFailing } = delivery;
     // First, because the delivery is sent again if the process dies before this commit.
-    await this.successes.save({ id, leaseToken, status, durationMs });
+    await this.successes.save({ id, leaseToken, status, durationMs, response });
     if (!webhookIsFailing) return;
     // A statement of its own, so that each has one row to lock: see `fail`.
     await this.webhooks.update(
@@ -165,29 +166,16 @@ export class DeliveriesService {
   }
 
   private async writeFailure(delivery: ClaimedDelivery, outcome: DeliveryOutcome): Promise<void> {
-    const { id, leaseToken, webhookId, attempt } = delivery;
-    const { status, error, retryAfter, durationMs } = outcome;
+    const { id, leaseToken, webhookId, attempt, attemptsBefore } = delivery;
+    const { retryAfter, ...failure } = outcome;
     const schedule = this.env.webhookRetrySchedule;
-    const delayMs = delayOfNextAttempt({ attempt, schedule, now: new Date(), retryAfter });
+    const delayMs = delayOfNextAttempt({ attempt: attempt - attemptsBefore, schedule, now: new Date(), retryAfter });
     await this.database.transact(async (tx) => {
       // Update and delete of a webhook lock it before its deliveries, too. Any other order could deadlock.
       const webhook = await lockWebhook(tx, webhookId);
-      const { affected } = await tx.manager.update(
-        Delivery,
-        { id, leaseToken, status: 'pending' },
-        {
-          status: delayMs === null ? 'failed' : 'pending',
-          nextAttemptAt: delayMs === null ? null : () => `now() + interval '${delayMs} milliseconds'`,
-          leaseToken: null,
-          leaseUntil: null,
-          lastStatus: status,
-          lastError: error,
-          lastDurationMs: durationMs,
-          updatedAt: () => 'now()',
-        },
-      );
-      if (!webhook || !affected) return;
-      const disabled = await this.countFailure(tx, webhook, status);
+      const isSaved = await markAttemptFailed(tx, { ...failure, id, leaseToken, delayMs });
+      if (!webhook || !isSaved) return;
+      const disabled = await this.countFailure(tx, webhook, outcome.status);
       if (disabled) {
         tx.afterCommit(() => this.logDisabled(delivery));
         await this.failPending(tx, webhookId);

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import { DeliveryAttemptError } from './delivery-attempt.js';
+import { DeliveryAttemptError } from './outcome/delivery-error.js';
 import { type AllowedNetworks, loopbackAddresses, mayConnect } from './address-rules.js';
 
 export interface CheckedConnectorOptions {
@@ -36,7 +36,7 @@ export function checkedConnector({ allowed, resolve, signal }: CheckedConnectorO
   return (options, callback) => {
     // Node does not call `lookup` for an IP address.
     if (isIP(options.hostname) === 0 || mayConnect(options.hostname, allowed)) connect(options, callback);
-    else process.nextTick(callback, new DeliveryAttemptError(FORBIDDEN), null);
+    else process.nextTick(callback, new DeliveryAttemptError('refused_address', FORBIDDEN), null);
   };
 }
 
@@ -53,9 +53,9 @@ function checkedLookup(allowed: AllowedNetworks, resolve: CheckedConnectorOption
   const addressesOf = async (name: string): Promise<LookupAddress[]> => {
     const ips = loopbackAddresses(name, allowed) ?? (await resolve(name));
     // Node 20 crashes on an empty list.
-    if (ips.length === 0) throw new DeliveryAttemptError('the host name could not be resolved');
+    if (ips.length === 0) throw new DeliveryAttemptError('dns', 'the host name could not be resolved');
     // One forbidden address refuses all: mixed answers are typical of DNS rebinding.
-    if (!ips.every((ip) => mayConnect(ip, allowed))) throw new DeliveryAttemptError(FORBIDDEN);
+    if (!ips.every((ip) => mayConnect(ip, allowed))) throw new DeliveryAttemptError('refused_address', FORBIDDEN);
     return triedAddresses(ips).map((address) => ({ address, family: isIP(address) }));
   };
   return (name, _options, callback) => {

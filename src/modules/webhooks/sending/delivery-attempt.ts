@@ -1,9 +1,5 @@
 import { setMaxListeners } from 'node:events';
-
-/** Ends an attempt. Its message is shown to the webhook's owner. */
-export class DeliveryAttemptError extends Error {
-  override readonly name = 'DeliveryAttemptError';
-}
+import { DeliveryAttemptError, type DeliveryErrorKind } from './outcome/delivery-error.js';
 
 interface Limits {
   connectMs: number;
@@ -23,7 +19,7 @@ export class DeliveryAttempt {
     private readonly caller?: AbortSignal,
   ) {
     const { headersMs } = limits;
-    this.responseTimer = setTimeout(() => this.fail(`no answer within ${headersMs / 1000} s`), headersMs);
+    this.responseTimer = setTimeout(() => this.fail('timeout', `no answer within ${headersMs / 1000} s`), headersMs);
     if (!caller) return;
     // Many attempts share one signal, which Node would report as a leak.
     setMaxListeners(0, caller);
@@ -38,15 +34,15 @@ export class DeliveryAttempt {
 
   connecting(): void {
     const { connectMs } = this.limits;
-    this.connectTimer = setTimeout(() => this.fail(`no connection within ${connectMs / 1000} s`), connectMs);
+    this.connectTimer = setTimeout(() => this.fail('timeout', `no connection within ${connectMs / 1000} s`), connectMs);
   }
 
   connected(): void {
     clearTimeout(this.connectTimer);
   }
 
-  fail(reason: string): void {
-    this.controller.abort(new DeliveryAttemptError(reason));
+  fail(kind: DeliveryErrorKind, reason: string): void {
+    this.controller.abort(new DeliveryAttemptError(kind, reason));
   }
 
   /** From the start until `settle`. */
@@ -62,5 +58,5 @@ export class DeliveryAttempt {
     this.caller?.removeEventListener('abort', this.cancel);
   }
 
-  private readonly cancel = () => this.fail('the attempt was cancelled');
+  private readonly cancel = () => this.fail('reset', 'the attempt was cancelled');
 }

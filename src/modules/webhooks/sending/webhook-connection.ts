@@ -1,11 +1,10 @@
 import { type buildConnector, Client, type Dispatcher } from 'undici';
 import type { DeliveryAttempt } from './delivery-attempt.js';
 import { checkedConnector, type CheckedConnectorOptions } from './checked-connector.js';
+import { MAX_HEADER_BYTES } from './outcome/response-text.js';
 
 type Rules = Omit<CheckedConnectorOptions, 'signal'>;
 
-/** Longest response headers, in bytes. */
-export const MAX_HEADER_BYTES = 16_384;
 /** An idle connection is kept this long, which covers deliveries in quick succession. */
 const IDLE_MS = 1000;
 /** A connection is not reused after this time, so that the addresses of its host are checked again. */

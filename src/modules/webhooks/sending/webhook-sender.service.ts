@@ -1,8 +1,10 @@
 import { Inject, Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
-import { type Dispatcher, errors } from 'undici';
+import type { Dispatcher } from 'undici';
 import { Env } from '../../../platform/config/env.js';
-import { DeliveryAttempt, DeliveryAttemptError } from './delivery-attempt.js';
-import { WebhookConnection, IdleConnections, MAX_HEADER_BYTES } from './webhook-connection.js';
+import { DeliveryAttempt } from './delivery-attempt.js';
+import { DeliveryAttemptError, type DeliveryErrorKind, describeError, isClosure } from './outcome/delivery-error.js';
+import { readResponse } from './outcome/response-text.js';
+import { WebhookConnection, IdleConnections } from './webhook-connection.js';
 import { resolveHost } from './host-resolver.js';
 import { AllowedNetworks, checkWebhookUrl } from './address-rules.js';
 
@@ -16,9 +18,12 @@ export interface OutgoingDelivery {
 
 /** The outcome of one attempt. A `status` from 200 to 299 is a success. */
 export interface DeliveryOutcome {
-  /** Null without a response; then `error` gives the reason to the webhook's owner. */
+  /** Null without a response; then `errorKind` and `error` give the reason to the webhook's owner. */
   status: number | null;
+  errorKind: DeliveryErrorKind | null;
   error: string | null;
+  /** The first 1 KiB of the response as text; null without one. */
+  response: string | null;
   /** `Retry-After` of a 429 or 503 response (RFC 6585 §4, RFC 9110 §15.6.4). */
   retryAfter: string | null;
   /** From the start of the attempt to the response headers or the error. */
@@ -39,9 +44,6 @@ export const SENDER_OPTIONS = Symbol('SENDER_OPTIONS');
 
 const USER_AGENT = 'VoiceNoteTranscription-Webhooks/1';
 const DEFAULTS: SenderOptions = { resolve: resolveHost, connectMs: 5000, headersMs: 15_000 };
-/** Response bodies are ignored. This much is read, so that an ordinary receiver sees no reset. */
-const MAX_BODY_BYTES = 4096;
-const MAX_BODY_MS = 1000;
 
 /**
  * Sends one delivery to an untrusted URL. The URL is checked before every attempt, and each resolved address before
@@ -65,7 +67,9 @@ export class WebhookSenderService implements OnApplicationShutdown {
   /** Never throws: failures are reported in the outcome's `error`. */
   async send(delivery: OutgoingDelivery): Promise<DeliveryOutcome> {
     const refusal = checkWebhookUrl(delivery.url, this.allowed, { httpsOnly: this.env.webhookHttpsOnly });
-    if (refusal !== null) return { ...failure(`the URL ${refusal}`), durationMs: 0 };
+    if (refusal !== null) {
+      return { ...failure(new DeliveryAttemptError('refused_address', `the URL ${refusal}`)), durationMs: 0 };
+    }
 
     const attempt = new DeliveryAttempt(this.options, delivery.signal);
     this.inProgress.add(attempt);
@@ -75,7 +79,7 @@ export class WebhookSenderService implements OnApplicationShutdown {
     } catch (error) {
       attempt.settle();
       const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
-      return { ...failure(describe(reason)), durationMs: attempt.durationMs };
+      return { ...failure(reason), durationMs: attempt.durationMs };
     } finally {
       this.inProgress.delete(attempt);
     }
@@ -83,7 +87,7 @@ export class WebhookSenderService implements OnApplicationShutdown {
 
   /** The last hook of a shutdown: SendLoopsService has waited for its deliveries before. */
   onApplicationShutdown(): void {
-    for (const attempt of this.inProgress) attempt.fail('the service was stopped');
+    for (const attempt of this.inProgress) attempt.fail('reset', 'the service was stopped');
     this.idle.closeAll();
   }
 
@@ -111,10 +115,10 @@ export class WebhookSenderService implements OnApplicationShutdown {
       const sent = { ...headers, 'User-Agent': USER_AGENT };
       const answer = await connection.post(attempt, { path: pathname + search, headers: sent, body });
       attempt.settle();
-      await discard(answer.body);
+      const response = await readResponse(answer.body);
       // After a failure the next delivery opens a new, checked connection.
       await (isSuccess(answer.statusCode) ? this.idle.give(connection) : connection.destroy());
-      return answered(answer);
+      return answered(answer, response);
     } catch (error) {
       await connection.destroy();
       throw error;
@@ -124,40 +128,12 @@ export class WebhookSenderService implements OnApplicationShutdown {
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Errors are ignored: the status has decided the attempt. */
-async function discard(body: Dispatcher.ResponseData['body']): Promise<void> {
-  await body.dump({ limit: MAX_BODY_BYTES, signal: AbortSignal.timeout(MAX_BODY_MS) }).catch(() => undefined);
-}
-
-function answered({ statusCode, headers }: Dispatcher.ResponseData): Answer {
+function answered({ statusCode, headers }: Dispatcher.ResponseData, response: string): Answer {
   const retryAfter = statusCode === 429 || statusCode === 503 ? [headers['retry-after']].flat()[0] : null;
-  return { status: statusCode, error: null, retryAfter: retryAfter ?? null };
+  return { status: statusCode, errorKind: null, error: null, response, retryAfter: retryAfter ?? null };
 }
 
-function failure(error: string): Answer {
-  return { status: null, error, retryAfter: null };
-}
-
-const CLOSED = 'the connection was closed before an answer';
-const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: CLOSED,
-  EPIPE: CLOSED,
-  UND_ERR_SOCKET: CLOSED,
-  UND_ERR_HEADERS_OVERFLOW: `the answer's headers are longer than ${MAX_HEADER_BYTES} bytes`,
-  CERT_HAS_EXPIRED: 'the TLS certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the TLS certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the TLS certificate is self-signed',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the TLS certificate cannot be verified (an intermediate one may be missing)',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the TLS certificate is for another host name',
-};
-
-const isClosure = (error: unknown): boolean => REASONS[(error as NodeJS.ErrnoException).code ?? ''] === CLOSED;
-
-/** Never the error's own message, which may contain addresses of the operator's network. */
-function describe(error: unknown): string {
-  if (error instanceof DeliveryAttemptError) return error.message;
-  if (error instanceof errors.HTTPParserError) return 'the answer is not valid HTTP';
-  const code = (error as NodeJS.ErrnoException | null)?.code ?? 'unknown error';
-  return REASONS[code] ?? `the connection failed (${code})`;
+function failure(cause: unknown): Answer {
+  const { kind, message } = describeError(cause);
+  return { status: null, errorKind: kind, error: message, response: null, retryAfter: null };
 }

@@ -1,17 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { Env } from '../../../../platform/config/env.js';
 import type { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
 import type { SecretsService } from '../../../../platform/secrets/secrets.service.js';
 import type { ClaimedDelivery } from '../deliveries.queries.js';
 import type { DeliveriesService } from '../deliveries.service.js';
+import { DeliverySlots } from './delivery-slots.js';
 import { SendLoopsService } from './send-loops.service.js';
+import { SignedSenderService } from '../../sending/signed-sender.service.js';
 import type { DeliveryOutcome, OutgoingDelivery, WebhookSenderService } from '../../sending/webhook-sender.service.js';
 
 /** Longer than a fast attempt takes. */
 const SLOW_MS = 60;
 
-const DELIVERED: DeliveryOutcome = { status: 200, error: null, retryAfter: null, durationMs: 1 };
+const DELIVERED: DeliveryOutcome = {
+  status: 200,
+  errorKind: null,
+  error: null,
+  response: '',
+  retryAfter: null,
+  durationMs: 1,
+};
 
 /** Calls that the test answers one by one. */
 class Exchange<Question, Answer> {
@@ -50,6 +58,7 @@ describe('SendLoopsService (D29)', () => {
     eventId: 'event',
     body: '{}',
     attempt: 1,
+    attemptsBefore: 0,
     webhookIsFailing: false,
   });
   const deliveries = (webhookId: string, count: number) => Array.from({ length: count }, () => delivery(webhookId));
@@ -83,9 +92,8 @@ describe('SendLoopsService (D29)', () => {
     const secrets: Partial<SecretsService> = { decrypt: () => decrypt() };
     loops = new SendLoopsService(
       service as DeliveriesService,
-      sender as WebhookSenderService,
-      secrets as SecretsService,
-      { webhookConnections: 100, webhookConnectionsPerHost: 100 } as Env,
+      new SignedSenderService(sender as WebhookSenderService, secrets as SecretsService),
+      new DeliverySlots({ connections: 100, connectionsPerHost: 100 }),
       { registry: { registerMetric: () => undefined } } as unknown as MetricsMiddleware,
     );
   });
@@ -198,7 +206,9 @@ describe('SendLoopsService (D29)', () => {
     expect(written).toEqual(Array(2).fill(expect.stringMatching(/^recorded/)));
     const failed = {
       ...DELIVERED,
+      response: null,
       status: null,
+      errorKind: 'secret',
       error: "the webhook's secret cannot be read: set a new one",
       durationMs: 0,
     };

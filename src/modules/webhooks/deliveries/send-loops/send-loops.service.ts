@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { Gauge } from 'prom-client';
-import { Env } from '../../../../platform/config/env.js';
+import { Counter, Gauge } from 'prom-client';
 import { retryWhileUnavailable } from '../../../../platform/database/unavailable.js';
 import { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
 import { ConcurrencyLimit } from '../../../../platform/queue/concurrency-limit.js';
-import { SecretsService } from '../../../../platform/secrets/secrets.service.js';
-import { signDelivery } from '../../sending/signature.js';
-import { type DeliveryOutcome, isSuccess, WebhookSenderService } from '../../sending/webhook-sender.service.js';
+import { SignedSenderService } from '../../sending/signed-sender.service.js';
+import { type DeliveryOutcome, isSuccess } from '../../sending/webhook-sender.service.js';
 import type { ClaimedDelivery } from '../deliveries.queries.js';
 import { DeliveriesService } from '../deliveries.service.js';
 import { DeliverySlots } from './delivery-slots.js';
@@ -20,14 +18,6 @@ const MAX_CLAIMS = 8;
 /** On shutdown deliveries in progress have this long to finish. */
 const SHUTDOWN_MS = 5000;
 
-/** Shown to the webhook's owner, who can set a new secret. */
-const UNREADABLE_SECRET: DeliveryOutcome = {
-  status: null,
-  error: "the webhook's secret cannot be read: set a new one",
-  retryAfter: null,
-  durationMs: 0,
-};
-
 /**
  * Runs one send loop for each webhook with due deliveries, so that a slow or dead endpoint delays no other webhook.
  */
@@ -36,22 +26,22 @@ export class SendLoopsService implements OnModuleDestroy {
   private readonly logger = new Logger(SendLoopsService.name);
   private readonly loops = new Map<string, { loop: WebhookSendLoop; ended: Promise<void> }>();
   private readonly stopping = new AbortController();
-  private readonly slots: DeliverySlots;
   private readonly claims = new ConcurrencyLimit(MAX_CLAIMS);
+  private readonly attempts = new Counter({
+    name: 'webhook_attempts_total',
+    help: 'Attempts to deliver that have ended, by the class of the HTTP status or the error (D39).',
+    labelNames: ['outcome'],
+    registers: [],
+  });
   private accepting = true;
 
   constructor(
     private readonly deliveries: DeliveriesService,
-    private readonly sender: WebhookSenderService,
-    private readonly secrets: SecretsService,
-    env: Env,
+    private readonly sender: SignedSenderService,
+    private readonly slots: DeliverySlots,
     metrics: MetricsMiddleware,
   ) {
-    this.slots = new DeliverySlots({
-      connections: env.webhookConnections,
-      connectionsPerHost: env.webhookConnectionsPerHost,
-    });
-    for (const gauge of gaugesOf(this.slots)) metrics.registry.registerMetric(gauge);
+    for (const metric of [this.attempts, ...gaugesOf(this.slots)]) metrics.registry.registerMetric(metric);
   }
 
   /** Starts or signals the webhook's loop. Above the limit it does nothing, and the reconciler enqueues again. */
@@ -87,9 +77,9 @@ export class SendLoopsService implements OnModuleDestroy {
 
   /** @returns whether the receiver accepted it. */
   private async deliver(delivery: ClaimedDelivery): Promise<boolean> {
-    const secret = this.decryptSecret(delivery.webhookId, delivery.encryptedSecret);
-    const outcome = secret === null ? UNREADABLE_SECRET : await this.send(delivery, secret);
+    const outcome = await this.sender.send(delivery, this.stopping.signal);
     const wasCancelled = this.stopping.signal.aborted && outcome.status === null;
+    if (!wasCancelled) this.attempts.inc({ outcome: nameOf(outcome) });
     await this.save(delivery, () =>
       wasCancelled ? this.deliveries.release(delivery) : this.deliveries.record(delivery, outcome),
     );
@@ -104,30 +94,10 @@ export class SendLoopsService implements OnModuleDestroy {
       this.logger.warn({ err: error, delivery_id: id }, 'delivery outcome not saved');
     }
   }
-
-  /** Null when the key of the secret is lost. That counts as a failed attempt, so that the retries end. */
-  private decryptSecret(webhookId: string, encryptedSecret: string): string | null {
-    try {
-      return this.secrets.decrypt(encryptedSecret, webhookId);
-    } catch (error) {
-      this.logger.warn({ err: error, webhook_id: webhookId }, 'webhook secret not decrypted');
-      return null;
-    }
-  }
-
-  private async send({ url, eventId, attempt, ...delivery }: ClaimedDelivery, secret: string) {
-    const body = Buffer.from(delivery.body);
-    const { webhookId, previousEncryptedSecret: previous } = delivery;
-    const previousSecret = previous === null ? null : this.decryptSecret(webhookId, previous);
-    const headers = {
-      'Content-Type': 'application/json',
-      'X-Service-Event-Id': eventId,
-      'X-Service-Delivery-Attempt': `${attempt}`,
-      ...signDelivery({ secret, previousSecret, eventId, timestampSeconds: Math.floor(Date.now() / 1000), body }),
-    };
-    return await this.sender.send({ url, headers, body, signal: this.stopping.signal });
-  }
 }
+
+const nameOf = ({ status, errorKind }: DeliveryOutcome): string =>
+  status === null ? `${errorKind}` : `${Math.floor(status / 100)}xx`;
 
 function gaugesOf(slots: DeliverySlots): Gauge[] {
   return [
