@@ -10,8 +10,8 @@ import { ObjectRemovalAttempts1764374400000 } from './0009-object-removal-attemp
 import { CredentialLineage1764547200000 } from './0011-credential-lineage.js';
 import { PreviousWebhookSecrets1764633600000 } from './0012-previous-webhook-secrets.js';
 import { EventFeed1764720000000 } from './0013-event-feed.js';
-import { RecordingSearch1764979200000 } from './0016-recording-search.js';
 import { DeliveryLog1764806400000 } from './0014-delivery-log.js';
+import { RecordingSearch1764979200000 } from './0016-recording-search.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,
@@ -24,8 +24,8 @@ const CORE: Migration[] = [
   CredentialLineage1764547200000,
   PreviousWebhookSecrets1764633600000,
   EventFeed1764720000000,
-  RecordingSearch1764979200000,
   DeliveryLog1764806400000,
+  RecordingSearch1764979200000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

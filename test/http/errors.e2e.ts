@@ -17,7 +17,12 @@ import { useService } from '../../src/testing/test-service.js';
 
 const KEYS = '/v1/account/api-keys';
 const GET_ACCOUNT = { method: 'GET', path: '/v1/account' } as const;
-const NOBODY = { key_id: randomUUID(), webhook_id: randomUUID(), recording_id: randomUUID() };
+const NOBODY = {
+  key_id: randomUUID(),
+  webhook_id: randomUUID(),
+  delivery_id: randomUUID(),
+  recording_id: randomUUID(),
+};
 
 @Controller('v1/defect')
 class DefectController {

@@ -87,7 +87,7 @@ describe('scopes (D10)', () => {
   });
 
   it('are asked for before the existence of anything (D14)', async () => {
-    const nothing = { key_id: 'x', webhook_id: 'x', recording_id: 'x' };
+    const nothing = { key_id: 'x', webhook_id: 'x', delivery_id: 'x', recording_id: 'x' };
     for (const operation of OPERATIONS) {
       const others = await service.key(
         owner,

@@ -70,6 +70,7 @@ describe('tenancy: what belongs to another account is not there', () => {
     const never = {
       key_id: changed(ids.key_id),
       webhook_id: changed(ids.webhook_id),
+      delivery_id: changed(ids.delivery_id),
       recording_id: changed(ids.recording_id),
     };
 

@@ -22,6 +22,7 @@ import {
   PayloadTooLargeError,
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
+import { checkDays } from '../../platform/http/input/day-range.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { Spool } from '../../platform/storage/spool.js';
@@ -37,7 +38,7 @@ import {
   recordingUri,
   SingleRecordingView,
 } from './recording.presenter.js';
-import { checkDays, ListRecordingsQuery } from './recordings.dto.js';
+import { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingsService } from './recordings.service.js';
 
 const UPLOAD_FORM = {

@@ -1,4 +1,3 @@
-import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { IsDay, IsFilter, IsOmittable } from '../../platform/http/input/rules.js';
 import { RECORDING_STATUSES, type RecordingStatus } from './recording.entity.js';
@@ -24,11 +23,4 @@ export class ListRecordingsQuery extends PageQuery {
   @IsOmittable()
   @IsDay()
   date_to?: string;
-}
-
-/** @throws InvalidRequestError when the first day comes after the last. */
-export function checkDays({ date_from, date_to }: ListRecordingsQuery): void {
-  if (date_from !== undefined && date_to !== undefined && date_from > date_to) {
-    throw new InvalidRequestError({ field: 'date_from', reason: 'must not be after date_to' });
-  }
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { Env } from '../../platform/config/env.js';
 import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
 import { DeliveriesProcessor } from './deliveries/deliveries.processor.js';
 import { DeliveriesReconciler } from './deliveries/deliveries.reconciler.js';
@@ -7,8 +8,17 @@ import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
 import { DueDeliveriesReconciler } from './deliveries/due-deliveries.reconciler.js';
 import { RemovedWebhook } from './deliveries/removed-webhook.entity.js';
+import { DeliverySlots } from './deliveries/send-loops/delivery-slots.js';
 import { SendLoopsService } from './deliveries/send-loops/send-loops.service.js';
 import { Delivery } from './deliveries/delivery.entity.js';
+import { DeliveriesController } from './delivery-log/deliveries.controller.js';
+import { DeliveryLogService } from './delivery-log/delivery-log.service.js';
+import { RedeliveriesReconciler } from './delivery-log/redeliveries/redeliveries.reconciler.js';
+import { RedeliveriesService } from './delivery-log/redeliveries/redeliveries.service.js';
+import { WebhookRedelivery } from './delivery-log/redeliveries/webhook-redelivery.entity.js';
+import { TestCallsController } from './delivery-log/test-call/test-calls.controller.js';
+import { TestCallsService } from './delivery-log/test-call/test-calls.service.js';
+import { SignedSenderService } from './sending/signed-sender.service.js';
 import { WebhookSenderService } from './sending/webhook-sender.service.js';
 import { WebhookEvent } from './events/webhook-event.entity.js';
 import { Webhook } from './webhook.entity.js';
@@ -24,27 +34,39 @@ import { WebhooksService } from './webhooks.service.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Webhook, WebhookEvent, EventSequence, Delivery, RemovedWebhook]),
+    TypeOrmModule.forFeature([Webhook, WebhookEvent, EventSequence, Delivery, RemovedWebhook, WebhookRedelivery]),
     JobQueueModule.register(DELIVERY_QUEUE),
   ],
-  controllers: [WebhooksController, EventFeedController],
+  controllers: [WebhooksController, DeliveriesController, TestCallsController, EventFeedController],
   providers: [
     WebhooksService,
     DeliveriesService,
     WebhookEventsService,
     WebhookEventsListener,
+    DeliveryLogService,
+    RedeliveriesService,
+    RedeliveriesReconciler,
     DeliveriesReconciler,
+    TestCallsService,
     EventFeedService,
     EventSignalsService,
     EventStreamsService,
+    WebhookSenderService,
+    SignedSenderService,
+    {
+      provide: DeliverySlots,
+      inject: [Env],
+      useFactory: ({ webhookConnections: connections, webhookConnectionsPerHost: connectionsPerHost }: Env) =>
+        new DeliverySlots({ connections, connectionsPerHost }),
+    },
   ],
-  exports: [DeliveriesService, WebhookEventsService, JobQueueModule],
+  exports: [DeliveriesService, DeliverySlots, SignedSenderService, WebhookEventsService, JobQueueModule],
 })
 export class WebhooksModule {}
 
 /** What only a process with the role `deliverer` runs. */
 @Module({
   imports: [WebhooksModule],
-  providers: [WebhookSenderService, SendLoopsService, DeliveriesProcessor, DueDeliveriesReconciler],
+  providers: [SendLoopsService, DeliveriesProcessor, DueDeliveriesReconciler],
 })
 export class DeliveryWorkerModule {}

@@ -227,6 +227,14 @@ export class TooManyEventStreamsError extends RateLimitError {
   }
 }
 
+/** More test calls to webhooks at the same time than the account may have. */
+export class TestInProgressError extends RateLimitError {
+  constructor() {
+    super(1);
+    this.message = 'This account may have one test call to a webhook at a time. Retry when it has ended.';
+  }
+}
+
 /** Sent before a request was read. */
 export class TooManyConnectionsError extends RateLimitError {
   constructor(limit: number) {

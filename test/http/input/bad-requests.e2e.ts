@@ -13,6 +13,7 @@ import { type Ids, nameOf, type Operation, OPERATIONS } from '../../support/http
 import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/raw-http.js';
 import { expectHeaders, expectInvalid, expectError } from '../../support/http/expect-errors.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
+import { failDelivery } from '../../support/state/recording-events.js';
 import { type UploadState, uploadState } from '../../support/state/upload-state.js';
 
 const JSON_TYPE: Header = ['Content-Type', 'application/json'];
@@ -457,7 +458,12 @@ describe('a bad request is refused, and changes nothing', () => {
         events: ['recording.failed'],
       });
       const recording = await client.upload(silenceWav(0.1)).expect(201);
-      ids = { key_id: client.credentials.id, webhook_id: webhook.body.id, recording_id: recording.body.id };
+      ids = {
+        key_id: client.credentials.id,
+        webhook_id: webhook.body.id,
+        delivery_id: await failDelivery(service, client.accountId, webhook.body.id),
+        recording_id: recording.body.id,
+      };
       before = await uploadState(service, environment);
       rowsBefore = await rows();
     });

@@ -292,7 +292,12 @@ describe('access tokens (D15)', () => {
 
   describe('any other operation', () => {
     const others = NAMED_OPERATIONS.filter(([, { takesToken }]) => !takesToken);
-    const ids: Ids = { key_id: randomUUID(), webhook_id: randomUUID(), recording_id: randomUUID() };
+    const ids: Ids = {
+      key_id: randomUUID(),
+      webhook_id: randomUUID(),
+      delivery_id: randomUUID(),
+      recording_id: randomUUID(),
+    };
 
     it.each(others)('%s is 403 with a token alone', async (_, operation: Operation) => {
       const guest = { url: service.url, headers: bearer(await tokenFor('user-42')) };

@@ -5,6 +5,7 @@ import { silenceWav } from '../audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { TestService } from '../../../src/testing/test-service.js';
 import * as shapes from './response-shapes.js';
+import { failDelivery } from '../state/recording-events.js';
 import { fail, transcribe, upload } from '../state/recording-states.js';
 
 /** One operation of the interface, with an input that it takes. */
@@ -32,10 +33,14 @@ export interface Operation {
 export interface Ids {
   key_id: string;
   webhook_id: string;
+  /** Of the webhook; it has failed. */
+  delivery_id: string;
   recording_id: string;
 }
 
 const WEBHOOK_BODY = { url: 'https://hooks.example.com/notes', events: ['recording.transcribed'] };
+/** Refuses connections, so that a test call ends at once. */
+const CLOSED_PORT = { url: 'http://127.0.0.1:9/', events: ['recording.transcribed', 'recording.failed'] };
 
 /** Every operation, one line each. Tests of scopes, tenancy, keys and bad input read this table and compare it with the router. */
 export const OPERATIONS: Operation[] = [
@@ -54,6 +59,13 @@ export const OPERATIONS: Operation[] = [
   define('GET /v1/webhooks/:webhook_id', 'webhooks:read', 200, shapes.WEBHOOK),
   define('PUT /v1/webhooks/:webhook_id', 'webhooks:write', 200, shapes.WEBHOOK, { body: WEBHOOK_BODY }),
   define('DELETE /v1/webhooks/:webhook_id', 'webhooks:write', 204, {}),
+  define('GET /v1/webhooks/:webhook_id/deliveries', 'webhooks:read', 200, shapes.pageOf('deliveries')),
+  define('GET /v1/webhooks/:webhook_id/deliveries/:delivery_id', 'webhooks:read', 200, shapes.SINGLE_DELIVERY),
+  define('POST /v1/webhooks/:webhook_id/deliveries/:delivery_id/redeliver', 'webhooks:write', 202, shapes.DELIVERY),
+  define('POST /v1/webhooks/:webhook_id/redeliver', 'webhooks:write', 202, shapes.REDELIVERY, {
+    body: { status: 'failed' },
+  }),
+  define('POST /v1/webhooks/:webhook_id/test', 'webhooks:write', 200, shapes.TEST_CALL),
   define('GET /v1/recordings', 'recordings:read', 200, shapes.pageOf('recordings')),
   define('POST /v1/recordings', 'recordings:write', 201, shapes.CREATED_RECORDING, {
     takesToken: true,
@@ -87,18 +99,20 @@ export const nameOf = ({ method, path }: Operation): string => `${method} ${path
 /** For `it.each`: the name first. */
 export const NAMED_OPERATIONS = OPERATIONS.map((operation) => [nameOf(operation), operation] as const);
 
-/** A key, a webhook and a recording of the owner, with which the operation succeeds. For a service with ROLES=api. */
+/** A key, a webhook with a failed delivery, and a recording of the owner, with which the operation succeeds. For a service with ROLES=api. */
 export async function createResources(
   service: TestService,
   owner: ApiClient,
   { needs }: Pick<Operation, 'needs'>,
 ): Promise<Ids> {
   const { credentials } = await service.key(owner, ['recordings:read']);
-  const { body: webhook } = await owner.post('/v1/webhooks', WEBHOOK_BODY).expect(201);
+  const { body: webhook } = await owner.post('/v1/webhooks', CLOSED_PORT).expect(201);
   const recordingId = await upload(owner);
   if (needs === 'transcribed') await transcribe(service, recordingId);
   if (needs === 'failed') await fail(service, recordingId);
-  return { key_id: credentials.id, webhook_id: webhook.id as string, recording_id: recordingId };
+  const webhookId = webhook.id as string;
+  const deliveryId = await failDelivery(service, owner.accountId, webhookId);
+  return { key_id: credentials.id, webhook_id: webhookId, delivery_id: deliveryId, recording_id: recordingId };
 }
 
 /** @param headers credentials. */

@@ -19,6 +19,13 @@ import type {
   SingleRecordingView,
 } from '../../../src/modules/recordings/recording.presenter.js';
 import type { TranscriptionView } from '../../../src/modules/transcriptions/transcription.presenter.js';
+import type {
+  AttemptView,
+  DeliveryView,
+  RedeliveryView,
+  SingleDeliveryView,
+} from '../../../src/modules/webhooks/delivery-log/delivery.presenter.js';
+import type { TestCallView } from '../../../src/modules/webhooks/delivery-log/test-call/test-call.presenter.js';
 import type { CreatedWebhookView, WebhookView } from '../../../src/modules/webhooks/webhook.presenter.js';
 import { boolean, id, integer, like, matching, number, oneOf, orNull, text, UUID } from './matchers.js';
 import { shapeOf } from './openapi-shape.js';
@@ -137,6 +144,54 @@ export const CREATED_WEBHOOK = shapeOf<CreatedWebhookView>('CreatedWebhookView',
   created_at: creationTime,
   uri: WEBHOOK.uri,
   code: 'WEBHOOK_CONFIGURED',
+});
+
+const deliveryError = orNull(oneOf('dns', 'tls', 'connect', 'timeout', 'refused_address', 'reset', 'secret'));
+
+const ATTEMPT_FIELDS = {
+  started_at: resourceTime,
+  status: orNull(integer),
+  error: deliveryError,
+  reason: orNull(text),
+  duration_ms: integer,
+  response: orNull(text),
+};
+
+export const ATTEMPT = shapeOf<AttemptView>('AttemptView', { ...ATTEMPT_FIELDS, number: integer });
+
+export const DELIVERY = shapeOf<DeliveryView>('DeliveryView', {
+  id,
+  event_id: id,
+  event: text,
+  recording_id: orNull(id),
+  status: oneOf('pending', 'delivered', 'failed'),
+  attempts_count: integer,
+  last_status: orNull(integer),
+  last_error: deliveryError,
+  reason: orNull(text),
+  last_duration_ms: orNull(integer),
+  last_attempt_at: orNull(resourceTime),
+  next_attempt_at: orNull(resourceTime),
+  created_at: resourceTime,
+  updated_at: resourceTime,
+  uri: like('a path of a delivery', /^\/v1\/webhooks\/[0-9a-f-]{36}\/deliveries\/[0-9a-f-]{36}$/),
+});
+
+export const SINGLE_DELIVERY = shapeOf<SingleDeliveryView>('SingleDeliveryView', {
+  ...DELIVERY,
+  attempts: matching('a list', Array.isArray),
+  body: text,
+});
+
+export const REDELIVERY = shapeOf<RedeliveryView>('RedeliveryView', {
+  count: integer,
+  uri: pathOf('/v1/webhooks/', '/deliveries'),
+});
+
+export const TEST_CALL = shapeOf<TestCallView>('TestCallView', {
+  ...ATTEMPT_FIELDS,
+  event_id: id,
+  uri: pathOf('/v1/webhooks/'),
 });
 
 export const RECORDING = shapeOf<RecordingView>('RecordingView', {

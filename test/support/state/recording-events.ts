@@ -14,6 +14,18 @@ export async function failRecordings(service: TestService, accountId: string, ti
   return ids;
 }
 
+/** An event whose delivery to the webhook has failed. For a service with ROLES=api. @returns the delivery's id. */
+export async function failDelivery(service: TestService, accountId: string, webhookId: string): Promise<string> {
+  await failRecordings(service, accountId, 1);
+  const [delivery] = await service.database.query<{ id: string }>(
+    `UPDATE deliveries SET status = 'failed', next_attempt_at = NULL
+     WHERE webhook_id = $1 AND status = 'pending' RETURNING id`,
+    [webhookId],
+  );
+  if (!delivery) throw new Error('the webhook has no delivery');
+  return delivery.id;
+}
+
 /** Says on the bus that a recording failed, in a transaction of its own. */
 async function failRecording(service: TestService, recording: RecordingSnapshot): Promise<void> {
   const bus = service.app.get(EventBus);

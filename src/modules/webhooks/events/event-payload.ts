@@ -94,6 +94,15 @@ export function deletedPayload(facts: EventFacts): string {
   });
 }
 
+/** The body of a `webhook.test` event, which is about no recording (D39). */
+export function testPayload({ occurredAt, webhookId }: { occurredAt: Date; webhookId: string }): string {
+  return object({
+    event: text('webhook.test'),
+    timestamp: text(eventTime(occurredAt)),
+    webhook: object({ id: text(webhookId) }),
+  });
+}
+
 /** Inserts the stored JSON text, because parsing it would reorder numeric keys and lose `__proto__`. */
 function withTags(recording: Members, { customTags }: EventFacts): Members {
   return customTags === null ? recording : { ...recording, custom_tags: customTags };

@@ -1,0 +1,110 @@
+import type { DatabaseService, SqlRunner } from '../../../platform/database/database.service.js';
+import { selectList } from '../../../platform/database/entity-columns.js';
+import type { PageResult } from '../../../platform/http/page.js';
+import { Delivery } from '../deliveries/delivery.entity.js';
+import type { ListDeliveriesQuery } from './deliveries.dto.js';
+import type { LoggedAttempt } from './logged-attempt.entity.js';
+
+/** A delivery with what it is about. */
+export interface DeliveryWithEvent extends Delivery {
+  kind: string;
+  recordingId: string | null;
+}
+
+export interface DeliveryWithAttempts {
+  delivery: DeliveryWithEvent;
+  /** The bytes that are sent. */
+  body: string;
+  /** By number. */
+  attempts: Attempt[];
+}
+
+export type Attempt = Omit<LoggedAttempt, 'deliveryId'>;
+
+const COLUMNS = `${selectList(Delivery, 'd')}, e.kind, e.recording_id AS "recordingId"`;
+
+/** Filters that are not given do not stand in the statement, so that each finds its index. */
+function pageStatement(
+  webhookId: string,
+  { page, limit, status, date_from: from, date_to: to }: ListDeliveriesQuery,
+): { sql: string; parameters: unknown[] } {
+  const parameters: unknown[] = [webhookId, limit, page * limit];
+  const place = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = ['d.webhook_id = $1'];
+  if (status) conditions.push(`d.status = ${place(status)}`);
+  if (from) conditions.push(`d.created_at >= ${place(from)}::date::timestamp AT TIME ZONE 'UTC'`);
+  if (to) conditions.push(`d.created_at < (${place(to)}::date + 1)::timestamp AT TIME ZONE 'UTC'`);
+  const chosen = conditions.join(' AND ');
+  const sql = `
+    SELECT total.total, page.* FROM (SELECT count(*)::float8 AS total FROM deliveries d WHERE ${chosen}) total
+    LEFT JOIN LATERAL (
+      SELECT ${COLUMNS} FROM (
+        SELECT d.id FROM deliveries d WHERE ${chosen}
+        ORDER BY d.created_at DESC, d.id DESC LIMIT $2 OFFSET $3::bigint
+      ) chosen JOIN deliveries d ON d.id = chosen.id JOIN events e ON e.id = d.event_id
+      ORDER BY d.created_at DESC, d.id DESC
+    ) page ON true`;
+  return { sql, parameters };
+}
+
+/** SQL, because total and page come from one snapshot, and the index alone tells both. */
+export async function selectDeliveryPage(
+  runner: SqlRunner,
+  webhookId: string,
+  query: ListDeliveriesQuery,
+): Promise<PageResult<DeliveryWithEvent>> {
+  const { sql, parameters } = pageStatement(webhookId, query);
+  const rows = await runner.query<DeliveryWithEvent & { total: number }>(sql, parameters);
+  // An empty page still has a row, with the total.
+  return { items: rows.filter((row) => row.id !== null), total: rows[0]?.total ?? 0 };
+}
+
+/** All of an attempt is null where the log has none. */
+type JoinedRow = DeliveryWithEvent & Omit<Attempt, 'status'> & { body: string; attemptStatus: number | null };
+
+/** SQL, because the delivery and its attempts come from one snapshot. */
+export async function selectDelivery(
+  database: DatabaseService,
+  { accountId, webhookId, id }: { accountId: string; webhookId: string; id: string },
+): Promise<DeliveryWithAttempts | null> {
+  const rows = await database.query<JoinedRow>(
+    `SELECT ${COLUMNS}, e.body, a.number, a.started_at AS "startedAt", a.status AS "attemptStatus", a.error, a.reason,
+       a.duration_ms AS "durationMs", a.response
+     FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id JOIN events e ON e.id = d.event_id
+     LEFT JOIN delivery_attempts a ON a.delivery_id = d.id
+     WHERE d.id = $1 AND w.id = $2 AND w.account_id = $3 ORDER BY a.number`,
+    [id, webhookId, accountId],
+  );
+  const [delivery] = rows;
+  if (!delivery) return null;
+  const logged = rows.filter(({ number }) => number !== null);
+  const attempts = logged.map(
+    ({ number, startedAt, attemptStatus: status, error, reason, durationMs, response }): Attempt => ({
+      number,
+      startedAt,
+      status,
+      error,
+      reason,
+      durationMs,
+      response,
+    }),
+  );
+  return { delivery, body: delivery.body, attempts: [...attempts, ...deliveringAttempt(delivery)] };
+}
+
+/** The attempt that delivered it is in its own row. */
+function deliveringAttempt(delivery: Delivery): Attempt[] {
+  const { status, attempts, lastAttemptAt, lastStatus, lastDurationMs, lastResponse, updatedAt } = delivery;
+  if (status !== 'delivered') return [];
+  return [
+    {
+      number: attempts,
+      startedAt: lastAttemptAt ?? updatedAt,
+      status: lastStatus,
+      error: null,
+      reason: null,
+      durationMs: lastDurationMs ?? 0,
+      response: lastResponse,
+    },
+  ];
+}
