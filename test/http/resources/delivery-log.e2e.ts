@@ -341,21 +341,19 @@ describe('D39: a test call', () => {
     const [made] = [await hook(receiver.url('/tested')), await hook(receiver.url('/other'))];
     const before = Date.now();
     const { body } = await test(made.id).expect(200);
-    expect(body).toStrictEqual({
-      ...TEST_CALL,
-      status: 202,
-      error: null,
-      reason: null,
-      response: 'hello',
-      uri: `/v1/webhooks/${made.id}`,
-    });
+    const attempt = { ...ATTEMPT, number: 1, status: 202, error: null, reason: null, response: 'hello' };
+    expect(body).toStrictEqual({ ...TEST_CALL, attempt, uri: `/v1/webhooks/${made.id}` });
     const [request, ...others] = receiver.requests;
     expect(others).toEqual([]);
     expect(request?.path).toBe('/tested');
     expect(signatureProblems(request!, made.secret)).toEqual([]);
     expect(request?.headers).toMatchObject({ 'x-service-event-id': body.event_id, 'x-service-delivery-attempt': '1' });
     const event = JSON.parse(request!.body.toString());
-    expect(event).toEqual({ event: 'webhook.test', timestamp: `${body.started_at}Z`, webhook: { id: made.id } });
+    expect(event).toEqual({
+      event: 'webhook.test',
+      timestamp: `${body.attempt.started_at}Z`,
+      webhook: { id: made.id },
+    });
     expect(Date.parse(event.timestamp)).toBeGreaterThan(before - 1001);
     const [row] = await service.database.query('SELECT 1 FROM events WHERE account_id = $1', [client.accountId]);
     expect(row).toBeUndefined();
@@ -374,9 +372,9 @@ describe('D39: a test call', () => {
 
   it.each(FAILURES)('answers 200 with the error: %s', async (error, reason, urlOf) => {
     const { id } = await hook(await urlOf());
-    const { body } = await test(id).expect(200);
-    expect(body).toMatchObject({ status: null, error, reason: expect.stringMatching(reason), response: null });
-    expect(body.duration_ms).toBeLessThan(HEADERS_MS + 600);
+    const { attempt } = (await test(id).expect(200)).body;
+    expect(attempt).toMatchObject({ status: null, error, reason: expect.stringMatching(reason), response: null });
+    expect(attempt.duration_ms).toBeLessThan(HEADERS_MS + 600);
   });
 
   it('works for a disabled webhook, and a 410 or a success changes nothing of it', async () => {
@@ -386,7 +384,7 @@ describe('D39: a test call', () => {
     const before = await get();
     for (const status of [200, 410]) {
       receiver.answerAlways({ status });
-      expect((await test(id).expect(200)).body.status).toBe(status);
+      expect((await test(id).expect(200)).body.attempt.status).toBe(status);
     }
     expect(await get()).toEqual(before);
   });
@@ -402,7 +400,7 @@ describe('D39: a test call', () => {
     expectError(refused, 'RateLimitError', { retry_after: 1 });
     expect(refused.headers['retry-after']).toBe('1');
     receiver.answerAlways({ status: 200 });
-    expect((await test(mine.id).expect(200)).body.status).toBe(200);
+    expect((await test(mine.id).expect(200)).body.attempt.status).toBe(200);
   });
 
   it('frees its place also when the client hangs up', async () => {

@@ -148,16 +148,15 @@ export const CREATED_WEBHOOK = shapeOf<CreatedWebhookView>('CreatedWebhookView',
 
 const deliveryError = orNull(oneOf('dns', 'tls', 'connect', 'timeout', 'refused_address', 'reset', 'secret'));
 
-const ATTEMPT_FIELDS = {
+export const ATTEMPT = shapeOf<AttemptView>('AttemptView', {
+  number: integer,
   started_at: resourceTime,
   status: orNull(integer),
   error: deliveryError,
   reason: orNull(text),
   duration_ms: integer,
   response: orNull(text),
-};
-
-export const ATTEMPT = shapeOf<AttemptView>('AttemptView', { ...ATTEMPT_FIELDS, number: integer });
+});
 
 export const DELIVERY = shapeOf<DeliveryView>('DeliveryView', {
   id,
@@ -189,8 +188,8 @@ export const REDELIVERY = shapeOf<RedeliveryView>('RedeliveryView', {
 });
 
 export const TEST_CALL = shapeOf<TestCallView>('TestCallView', {
-  ...ATTEMPT_FIELDS,
   event_id: id,
+  attempt: ATTEMPT,
   uri: pathOf('/v1/webhooks/'),
 });
 

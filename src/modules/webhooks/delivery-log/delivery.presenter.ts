@@ -9,8 +9,11 @@ import type { Attempt, DeliveryWithAttempts, DeliveryWithEvent } from './deliver
 const WEBHOOK_ID = '019aa5c2-3b4c-7d5e-9f60-718293a4b5c6';
 const DELIVERY_ID = '019aa5c3-7d10-7c44-8e0a-0b1c2d3e4f50';
 
-/** What every attempt has, a test call's too. */
-export class AttemptFields {
+export class AttemptView {
+  /** Number of the attempt, as in `X-Service-Delivery-Attempt`. */
+  @ApiProperty({ type: 'integer', example: 1 })
+  number: number;
+
   @ApiProperty({ example: '2026-11-21T10:15:00' })
   started_at: string;
 
@@ -33,12 +36,6 @@ export class AttemptFields {
   /** The first 1 KiB of the response body as text; null without a response. */
   @ApiProperty({ type: String, nullable: true, example: 'try again later' })
   response: string | null;
-}
-
-export class AttemptView extends AttemptFields {
-  /** Number of the attempt, as in `X-Service-Delivery-Attempt`. */
-  @ApiProperty({ type: 'integer', example: 1 })
-  number: number;
 }
 
 export class DeliveryView {
@@ -149,7 +146,15 @@ export function presentSingleDelivery({ delivery, attempts, body }: DeliveryWith
   return { ...presentDelivery(delivery), attempts: attempts.map(presentAttempt), body };
 }
 
-function presentAttempt({ number, startedAt, status, error, reason, durationMs, response }: Attempt): AttemptView {
+export function presentAttempt({
+  number,
+  startedAt,
+  status,
+  error,
+  reason,
+  durationMs,
+  response,
+}: Attempt): AttemptView {
   return {
     number,
     started_at: resourceTime(startedAt),

@@ -7,15 +7,15 @@ import { TestInProgressError } from '../../../../platform/errors/errors.js';
 import { DeliverySlots } from '../../deliveries/send-loops/delivery-slots.js';
 import { testPayload } from '../../events/event-payload.js';
 import { SignedSenderService } from '../../sending/signed-sender.service.js';
-import type { DeliveryOutcome } from '../../sending/webhook-sender.service.js';
 import { Webhook } from '../../webhook.entity.js';
+import type { Attempt } from '../delivery-log.queries.js';
 
 /** How long a test waits for a connection that other deliveries of the account hold. */
 const MAX_WAIT_MS = 5000;
 
-export interface TestOutcome extends DeliveryOutcome {
+export interface TestOutcome {
   eventId: string;
-  startedAt: Date;
+  attempt: Attempt;
 }
 
 /**
@@ -54,15 +54,9 @@ export class TestCallsService {
       const startedAt = new Date();
       const eventId = uuidv7();
       const body = testPayload({ occurredAt: startedAt, webhookId: webhook.id });
-      const outcome = await this.sender.send({
-        ...signedBy(webhook),
-        webhookId: webhook.id,
-        url,
-        eventId,
-        body,
-        attempt: 1,
-      });
-      return { ...outcome, eventId, startedAt };
+      const unsigned = { ...signedBy(webhook), webhookId: webhook.id, url, eventId, body, attempt: 1 };
+      const { errorKind: error, error: reason, status, durationMs, response } = await this.sender.send(unsigned);
+      return { eventId, attempt: { number: 1, startedAt, status, error, reason, durationMs, response } };
     } finally {
       slot.release();
     }
