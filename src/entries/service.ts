@@ -89,6 +89,7 @@ export {
   type TranscriptionEngine,
   type TranscriptWord,
 } from '../modules/transcriptions/engines/transcription-engine.js';
+export type { ByteRange } from '../platform/storage/byte-range.js';
 export { ObjectStore, type ObjectStoreDefinition } from '../platform/storage/object-store.js';
 export type { Spool, SpoolFile } from '../platform/storage/spool.js';
 export { ObjectNotFoundError, StorageUnavailableError } from '../platform/storage/storage-errors.js';

@@ -5,7 +5,7 @@ import { Public, RequireScope } from '../../src/access/access.decorators.js';
 import { SCOPES } from '../../src/access/scopes.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
+import { call, NAMED_OPERATIONS, OPERATIONS, createResources, ROUTES } from '../support/http/operations.js';
 import { expectError } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
 import { startService, useService } from '../../src/testing/test-service.js';
@@ -50,7 +50,7 @@ describe('scopes (D10)', () => {
   });
 
   it('are listed for every operation that the application routes, and for no other', () => {
-    expect(OPERATIONS.map(nameOf).toSorted()).toEqual(routesOf(service.app).toSorted());
+    expect(ROUTES).toEqual(routesOf(service.app).toSorted());
   });
 
   it.each(NAMED_OPERATIONS)('%s is 403 with every scope but its own', async (_, operation) => {
@@ -102,7 +102,7 @@ describe('scopes (D10)', () => {
     const extended = await startService(environment, { ROLES: 'api' }, [{ module: NotesModule }]);
     try {
       const added = ['GET /v1/notes', 'GET /v1/notes/public/:note_id'];
-      expect(routesOf(extended.app).toSorted()).toEqual([...OPERATIONS.map(nameOf), ...added].toSorted());
+      expect(routesOf(extended.app).toSorted()).toEqual([...ROUTES, ...added].toSorted());
 
       const weak = (await service.key(owner, ['webhooks:read'])).at(extended.url);
       expectError(await weak.get('/v1/notes'), 'PermissionError', { required_scope: 'recordings:read' });

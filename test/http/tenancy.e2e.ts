@@ -3,10 +3,9 @@ import {
   call,
   type Ids,
   NAMED_OPERATIONS,
-  nameOf,
-  OPERATIONS,
   type Operation,
   createResources,
+  ROUTES,
 } from '../support/http/operations.js';
 import { expectError } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
@@ -45,7 +44,7 @@ describe('tenancy: what belongs to another account is not there', () => {
   const marksOf = (ids: Ids): string[] => [...Object.values(ids), owner.accountId, owner.credentials.id];
 
   it('is asked of every operation that the application routes', () => {
-    expect(OPERATIONS.map(nameOf).toSorted()).toEqual(routesOf(service.app).toSorted());
+    expect(ROUTES).toEqual(routesOf(service.app).toSorted());
   });
 
   const single = NAMED_OPERATIONS.filter(([, { path }]) => path.includes(':'));

@@ -1,5 +1,8 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AudioDownloadController } from './audio-download/audio-download.controller.js';
+import { AudioDownloadService } from './audio-download/audio-download.service.js';
+import { AudioUrlsService } from './audio-download/audio-urls.service.js';
 import { UploadService } from './upload/upload.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
@@ -18,11 +21,13 @@ import { UsageService } from './usage-counters/usage.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Recording, SearchBackfill, SearchDocument, TranscriptionShare])],
-  controllers: [RecordingsController],
+  controllers: [RecordingsController, AudioDownloadController],
   providers: [
     RecordingsService,
     UsageService,
     UploadService,
+    AudioDownloadService,
+    AudioUrlsService,
     UploadAdmissionService,
     UploadPlacesService,
     QuotasService,

@@ -137,6 +137,20 @@ export class ConflictError extends ApiError {
   readonly type = 'ConflictError';
 }
 
+/** The resource is no longer what the client has seen. */
+export class PreconditionFailedError extends ApiError {
+  readonly status = 412;
+  readonly code = 2012;
+  readonly type = 'PreconditionFailedError';
+  override readonly details: Record<string, unknown>;
+
+  /** @param entityTag of the present version */
+  constructor(what: string, entityTag: string) {
+    super(`${what} has changed since you read it. Read it again, then repeat the change with its new ETag.`);
+    this.details = { etag: entityTag };
+  }
+}
+
 export class PayloadTooLargeError extends ApiError {
   readonly status = 413;
   readonly code = 2013;
@@ -153,6 +167,19 @@ export class PayloadTooLargeError extends ApiError {
 function sizeText(bytes: number): string {
   const [size, unit] = bytes >= 1_048_576 ? [bytes / 1_048_576, 'MB'] : [bytes / 1024, 'KB'];
   return `${size} ${unit} (${bytes.toLocaleString('en-US')} bytes)`;
+}
+
+/** No requested range lies within the file. */
+export class RangeNotSatisfiableError extends ApiError {
+  readonly status = 416;
+  readonly code = 2016;
+  readonly type = 'RangeNotSatisfiableError';
+  override readonly details: Record<string, unknown>;
+
+  constructor(sizeBytes: number) {
+    super(`No requested range lies within the ${sizeBytes} bytes of the file.`);
+    this.details = { size_bytes: sizeBytes };
+  }
 }
 
 export class NotFoundError extends ApiError {

@@ -5,6 +5,7 @@ export class DerivedKeys {
   /** Identifies the SECRET_KEY without giving it away. */
   readonly id: string;
   readonly tokens: Buffer;
+  readonly audioUrls: Buffer;
   readonly hashes: Buffer;
   readonly encryption: Buffer;
 
@@ -12,6 +13,7 @@ export class DerivedKeys {
     const derive = (purpose: string): Buffer =>
       Buffer.from(hkdfSync('sha256', secretKey, 'voice-note-transcription', purpose, 32));
     this.tokens = derive('access tokens');
+    this.audioUrls = derive('audio urls');
     this.hashes = derive('api key secrets');
     this.encryption = derive('webhook secrets');
     this.id = createHash('sha256').update(derive('key id')).digest('hex').slice(0, 8);

@@ -42,6 +42,16 @@ export class SecretsService {
     return (this.keysOf(keyId) ?? this.current).tokens;
   }
 
+  /** Key for signing URLs of audio. */
+  get audioUrlKey(): Buffer {
+    return this.current.audioUrls;
+  }
+
+  /** Key for verifying a URL of audio that names this key, or none at all. */
+  audioUrlKeyOf(keyId: string | undefined): Buffer {
+    return (this.keysOf(keyId) ?? this.current).audioUrls;
+  }
+
   /** Of a hash or a ciphertext. */
   madeUnder(text: string): MadeUnder {
     const keys = this.keysOf(text.split('.')[0]);

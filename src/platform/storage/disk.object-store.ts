@@ -1,5 +1,7 @@
 import { access, readdir, rm, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { type ByteRange, readFileRange } from './byte-range.js';
 import { errorCode, FILE_MODE, makeFolder, onFileSystem, syncFolder } from './file-system.js';
 import { assertKeyPrefix, assertObjectKey } from './object-key.js';
 import { ObjectStore } from './object-store.js';
@@ -56,16 +58,13 @@ export class DiskObjectStore extends ObjectStore {
 
   async withFile<T>(key: string, use: (file: string) => Promise<T>): Promise<T> {
     const path = this.pathOf(key);
-    await onFileSystem('opening an object', async () => {
-      try {
-        await access(path);
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT') throw error;
-        await this.requireRoot();
-        throw new ObjectNotFoundError(`Object not found: ${key}`);
-      }
-    });
+    await this.opening(key, () => access(path));
     return await use(path);
+  }
+
+  override async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable> {
+    const path = this.pathOf(key);
+    return await this.opening(key, () => readFileRange(path, range, signal));
   }
 
   async remove(key: string): Promise<void> {
@@ -117,6 +116,19 @@ export class DiskObjectStore extends ObjectStore {
       } catch (error) {
         if (errorCode(error) !== 'ENOENT') throw error;
         return [];
+      }
+    });
+  }
+
+  /** Tells an object that does not exist from a disk that is not mounted. */
+  private async opening<T>(key: string, open: () => Promise<T>): Promise<T> {
+    return await onFileSystem('opening an object', async () => {
+      try {
+        return await open();
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') throw error;
+        await this.requireRoot();
+        throw new ObjectNotFoundError(`Object not found: ${key}`);
       }
     });
   }

@@ -1,4 +1,6 @@
+import type { Readable } from 'node:stream';
 import type { Env } from '../config/env.js';
+import { type ByteRange, readCopy } from './byte-range.js';
 import type { Spool, SpoolFile } from './spool.js';
 
 /** A kind of object store that STORAGE_DRIVER can name. */
@@ -31,6 +33,18 @@ export abstract class ObjectStore {
    * @throws ObjectNotFoundError, or StorageUnavailableError when the store cannot be reached.
    */
   abstract withFile<T>(key: string, use: (file: string) => Promise<T>, signal?: AbortSignal): Promise<T>;
+
+  /**
+   * Opens an object, or a range of it, for a reader that may be slow. Resolves when its first bytes can be read. Whoever
+   * destroys the stream frees all that it holds, at once. When the store fails later, the stream ends with an error.
+   * A store that can read ranges overrides this: it makes a local copy of the whole object for each reader.
+   * @param range all of the object when omitted.
+   * @param signal ends the wait for the store, and the stream.
+   * @throws ObjectNotFoundError, or StorageUnavailableError when the store cannot be reached or the object is shorter.
+   */
+  async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable> {
+    return await readCopy((use) => this.withFile(key, use, signal), range, signal);
+  }
 
   /** Removes the object. An object that does not exist is no error. @throws StorageUnavailableError */
   abstract remove(key: string): Promise<void>;

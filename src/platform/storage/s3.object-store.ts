@@ -5,16 +5,20 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
+  HeadObjectCommand,
   ListObjectsV2Command,
   NoSuchKey,
+  NotFound,
   PutObjectCommand,
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Env } from '../config/env.js';
+import type { ByteRange } from './byte-range.js';
 import { assertKeyPrefix, assertObjectKey } from './object-key.js';
 import { ObjectStore } from './object-store.js';
+import { isRangeOf, readRange } from './s3-range-reader.js';
 import { ObjectNotFoundError, StorageUnavailableError } from './storage-errors.js';
 import type { Spool, SpoolFile } from './spool.js';
 
@@ -40,6 +44,8 @@ const PUT_RETRY_MS = 200;
 export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown {
   readonly bucket: string;
   private readonly client: S3Client;
+  /** With connections of its own: those who read audio must not keep uploads and transcriptions waiting. */
+  private readonly readers: S3Client;
 
   constructor(
     settings: S3Settings,
@@ -48,22 +54,8 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
   ) {
     super();
     this.bucket = settings.s3Bucket;
-    this.client = new S3Client({
-      region: settings.s3Region,
-      ...(settings.s3Endpoint ? { endpoint: settings.s3Endpoint, forcePathStyle: true } : {}),
-      credentials: credentialsOf(settings),
-      // By default the client sends a body in signed chunks with a trailing checksum, which many compatible servers
-      // store as a part of the object.
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      logger: NO_LOG,
-      requestHandler: {
-        connectionTimeout: timeouts.connect,
-        socketTimeout: timeouts.transfer,
-        // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
-        httpsAgent: { keepAlive: true, maxSockets: S3_SOCKETS, rejectUnauthorized: true },
-      },
-    });
+    this.client = newClient(settings, timeouts);
+    this.readers = newClient(settings, timeouts);
   }
 
   async put(key: string, file: SpoolFile, reserved?: Promise<void>): Promise<void> {
@@ -92,6 +84,14 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
     } finally {
       await copy.discard();
     }
+  }
+
+  override async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable> {
+    assertObjectKey(key);
+    const stallMs = this.timeouts.call;
+    const all = range ?? { start: 0, end: (await this.sizeOf(key, signal)) - 1 };
+    const fetch = (part: ByteRange, ended: AbortSignal): Promise<Readable> => this.fetchRange(key, part, ended);
+    return await readRange({ fetch, stallMs }, all, signal);
   }
 
   async remove(key: string): Promise<void> {
@@ -136,6 +136,7 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
 
   onApplicationShutdown(): void {
     this.client.destroy();
+    this.readers.destroy();
   }
 
   private async *keysUnder(prefix: string): AsyncGenerator<string[]> {
@@ -165,6 +166,34 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
     }
   }
 
+  private async fetchRange(key: string, range: ByteRange, signal: AbortSignal): Promise<Readable> {
+    const headersInTime = AbortSignal.any([signal, AbortSignal.timeout(this.timeouts.call)]);
+    try {
+      const Range = `bytes=${range.start}-${range.end}`;
+      const command = new GetObjectCommand({ Bucket: this.bucket, Key: key, Range });
+      const { Body, ContentRange, ContentLength } = await this.readers.send(command, { abortSignal: headersInTime });
+      const body = Body as Readable;
+      if (isRangeOf(range, ContentRange, ContentLength)) return body;
+      body.destroy();
+      throw new Error(`${Range} was answered with ${ContentRange ?? 'the whole object'}`);
+    } catch (error) {
+      if (error instanceof NoSuchKey) throw new ObjectNotFoundError(`Object not found: ${key}`, { cause: error });
+      throw asUnavailable('reading', error);
+    }
+  }
+
+  private async sizeOf(key: string, signal?: AbortSignal): Promise<number> {
+    const timeout = AbortSignal.timeout(this.timeouts.call);
+    const command = new HeadObjectCommand({ Bucket: this.bucket, Key: key });
+    try {
+      const abortSignal = signal ? AbortSignal.any([timeout, signal]) : timeout;
+      return (await this.readers.send(command, { abortSignal })).ContentLength ?? 0;
+    } catch (error) {
+      if (error instanceof NotFound) throw new ObjectNotFoundError(`Object not found: ${key}`, { cause: error });
+      throw asUnavailable('reading', error);
+    }
+  }
+
   private async download(key: string, copy: SpoolFile, signal?: AbortSignal): Promise<void> {
     const timeout = AbortSignal.timeout(this.timeouts.transfer);
     const abortSignal = signal ? AbortSignal.any([timeout, signal]) : timeout;
@@ -183,6 +212,25 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
       throw asUnavailable('fetching', error);
     }
   }
+}
+
+function newClient(settings: S3Settings, timeouts: S3Timeouts): S3Client {
+  return new S3Client({
+    region: settings.s3Region,
+    ...(settings.s3Endpoint ? { endpoint: settings.s3Endpoint, forcePathStyle: true } : {}),
+    credentials: credentialsOf(settings),
+    // By default the client sends a body in signed chunks with a trailing checksum, which many compatible servers
+    // store as a part of the object.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    logger: NO_LOG,
+    requestHandler: {
+      connectionTimeout: timeouts.connect,
+      socketTimeout: timeouts.transfer,
+      // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+      httpsAgent: { keepAlive: true, maxSockets: S3_SOCKETS, rejectUnauthorized: true },
+    },
+  });
 }
 
 /** Without keys the client uses its default chain: a role, an instance profile, AWS_* variables. */

@@ -17,8 +17,10 @@ export interface Operation {
   scope: Scope;
   /** Status of its success. */
   success: number;
-  /** Its answer has exactly the keys of this shape; none without a body. */
+  /** Its answer has exactly the keys of this shape; none without a body, or if it is no JSON. */
   shape: object;
+  /** Of the answer, if it is no JSON. */
+  type?: string;
   /** An end user's access token will do, too (D15). */
   takesToken?: true;
   /** JSON that it takes, or an upload form. */
@@ -81,20 +83,30 @@ export const OPERATIONS: Operation[] = [
   define('DELETE /v1/recordings/:recording_id', 'recordings:write', 204, {}),
   define('GET /v1/events', 'recordings:read', 200, shapes.EVENTS),
   define('GET /v1/events/stream', 'recordings:read', 200, {}, { isStream: true }),
+  define('GET /v1/recordings/:recording_id/audio', 'recordings:read', 200, {}, { type: 'audio/wav' }),
+  define('POST /v1/recordings/:recording_id/audio-url', 'recordings:read', 201, shapes.AUDIO_URL),
 ];
+
+/** Operations that take no credentials. They have tests of their own. */
+const PUBLIC_OPERATIONS = ['GET /v1/recordings/:recording_id/signed-audio'];
+
+/** Everything that the router has. */
+export const ROUTES = [...OPERATIONS.map(nameOf), ...PUBLIC_OPERATIONS].toSorted();
 
 function define(
   name: string,
   scope: Scope,
   success: number,
   shape: object,
-  input: Pick<Operation, 'takesToken' | 'body' | 'needs' | 'isStream'> = {},
+  input: Pick<Operation, 'takesToken' | 'body' | 'needs' | 'isStream' | 'type'> = {},
 ): Operation {
   const [method, path] = name.split(' ') as [Operation['method'], string];
   return { method, path, scope, success, shape, ...input };
 }
 
-export const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
+export function nameOf({ method, path }: Operation): string {
+  return `${method} ${path}`;
+}
 
 /** For `it.each`: the name first. */
 export const NAMED_OPERATIONS = OPERATIONS.map((operation) => [nameOf(operation), operation] as const);

@@ -104,6 +104,10 @@ export class RawConnection {
     this.socket.pause();
   }
 
+  resumeReading(): void {
+    this.socket.resume();
+  }
+
   /** Ends our half: nothing more will be sent. */
   end(): void {
     this.socket.end();

@@ -2,6 +2,7 @@
  * What each response looks like, for `toStrictEqual`: exactly the keys in the committed `openapi.json`, each value of its
  * type, and of the form that stands here. Spread one and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
  */
+import type { AudioUrlView } from '../../../src/modules/recordings/audio-download/audio-url.presenter.js';
 import type { QuotaName } from '../../../src/access/quotas.js';
 import { SCOPES } from '../../../src/access/scopes.js';
 import type { CreatedAccessTokenView } from '../../../src/modules/access-tokens/access-token.presenter.js';
@@ -123,6 +124,12 @@ export const CREATED_ACCESS_TOKEN = shapeOf<CreatedAccessTokenView>('CreatedAcce
   scopes: [],
   expires_at: creationTime,
   code: 'ACCESS_TOKEN_CREATED',
+});
+
+export const AUDIO_URL = shapeOf<AudioUrlView>('AudioUrlView', {
+  url: like('a URL of audio', /^\/v1\/recordings\/[0-9a-f-]{36}\/signed-audio\?token=eyJ[\w.-]+$/),
+  expires_at: creationTime,
+  code: 'AUDIO_URL_CREATED',
 });
 
 export const WEBHOOK = shapeOf<WebhookView>('WebhookView', {

@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http';
 
 /**
  * What the next requests meet: `broken` 503s, `refused` 403s, `silent` never answers, `cut` ends a body half-way, `late`
- * closes the connection and stores the object when the test says so.
+ * closes the connection and stores the object when the test says so, `stuck` sends half of a body and then nothing,
+ * `rangeless` sends the whole object whatever range is asked for.
  */
-type S3Mood = 'well' | 'broken' | 'refused' | 'silent' | 'cut' | 'late';
+type S3Mood = 'well' | 'broken' | 'refused' | 'silent' | 'cut' | 'late' | 'stuck' | 'rangeless';
 
 /** For the tests. The chaos run uses the server too, and is not compiled. */
 export class FakeS3 {
@@ -12,11 +13,12 @@ export class FakeS3 {
   readonly requests: IncomingMessage[];
   readonly locked: Set<string>;
   hangs: boolean;
+  sending: number;
   readonly bucket: string;
   static start(bucket?: string): Promise<FakeS3>;
   get url(): string;
   meet(...moods: S3Mood[]): void;
   arriveLate(): void;
-  meetOn(method: 'PUT' | 'DELETE', ...moods: S3Mood[]): void;
+  meetOn(method: 'PUT' | 'DELETE' | 'GET', ...moods: S3Mood[]): void;
   stop(): Promise<void>;
 }

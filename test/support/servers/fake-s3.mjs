@@ -9,6 +9,8 @@ export class FakeS3 {
   locked = new Set();
   /** From now on no request is answered. */
   hangs = false;
+  /** Objects that are being sent. */
+  sending = 0;
   #late = [];
   #moods = [];
   #moodsOf = new Map();
@@ -62,14 +64,17 @@ export class FakeS3 {
       this.#late.push(() => this.objects.set(key, body));
       return void request.socket.destroy();
     }
-    this.#serve(request, response, key, { body, cut: mood === 'cut' });
+    this.#serve(request, response, key, { body, mood });
   }
 
-  #serve(request, response, key, { body, cut }) {
+  #serve(request, response, key, { body, mood }) {
     switch (request.method) {
-      case 'HEAD':
-        response.writeHead(200).end();
+      case 'HEAD': {
+        const object = this.objects.get(key);
+        const isThere = key === '' || object !== undefined;
+        response.writeHead(isThere ? 200 : 404, { 'Content-Length': object?.length ?? 0 }).end();
         return;
+      }
       case 'PUT':
         if (body.length !== Number(request.headers['content-length'])) return refuse(response, 400, 'IncompleteBody');
         this.objects.set(key, body);
@@ -84,11 +89,25 @@ export class FakeS3 {
         if (key === '') return this.#list(request, response);
         const object = this.objects.get(key);
         if (!object) return refuse(response, 404, 'NoSuchKey');
-        response.writeHead(200, { 'Content-Length': object.length });
-        if (!cut) return void response.end(object);
-        response.write(object.subarray(0, object.length / 2), () => response.destroy());
+        this.#send(request, response, object, mood);
       }
     }
+  }
+
+  #send(request, response, object, mood) {
+    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+    if (first !== undefined && Number(first) >= object.length) return refuse(response, 416, 'InvalidRange');
+    const bytes = first === undefined ? object : object.subarray(Number(first), Number(last) + 1);
+    this.sending++;
+    response.once('close', () => this.sending--);
+    if (first === undefined || mood === 'rangeless') response.writeHead(200, { 'Content-Length': object.length });
+    else {
+      const end = Number(first) + bytes.length - 1;
+      const range = `bytes ${first}-${end}/${object.length}`;
+      response.writeHead(206, { 'Content-Length': bytes.length, 'Content-Range': range });
+    }
+    if (mood !== 'cut' && mood !== 'stuck') return void response.end(mood === 'rangeless' ? object : bytes);
+    response.write(bytes.subarray(0, bytes.length / 2), () => mood === 'cut' && response.destroy());
   }
 
   /** Pages of two keys (ListObjectsV2). */

@@ -66,6 +66,8 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
   for (const [path, item] of Object.entries(document.paths)) {
     for (const operation of [item.get, item.post, item.put, item.delete] as (Operation | undefined)[]) {
       if (!operation) continue;
+      // An operation without a scope is open to whoever knows its URL.
+      if (operation['x-required-scope'] === undefined) operation.security = [];
       addSuccessExamples(path, operation, document);
       for (const error of commonErrors(path, operation)) addError(operation, error);
       for (const [status, response] of Object.entries(operation.responses) as [string, Response][]) {
@@ -96,7 +98,7 @@ const retryHeader = (status: string): Record<string, Header> =>
   status === '429' || status === '503' ? { 'Retry-After': RETRY_AFTER } : {};
 
 function commonErrors(path: string, operation: Operation): ApiError[] {
-  const { parameters = [], requestBody, 'x-required-scope': scope = '' } = operation;
+  const { parameters = [], requestBody, 'x-required-scope': scope } = operation;
   const isList = parameters.some((parameter) => 'name' in parameter && parameter.name === 'limit');
   const field = isList ? 'limit' : 'limt';
   const reason = isList ? 'must be an integer from 1 to 100' : 'is not a parameter of this operation';
@@ -108,7 +110,7 @@ function commonErrors(path: string, operation: Operation): ApiError[] {
     ...(takesJson ? [new PayloadTooLargeError('The body', JSON_BODY_BYTES)] : []),
     ...(requestBody ? [new RequestTimeoutError('The request did not arrive in time.')] : []),
     new AuthenticationError(),
-    new PermissionError(scope),
+    ...(scope === undefined ? [] : [new PermissionError(scope)]),
     new AccountSuspendedError(),
     new RateLimitError(6),
     new InternalError('5f0c2d9e-1d0e-4f53-9c0a-2d1f6b7c8e90'),

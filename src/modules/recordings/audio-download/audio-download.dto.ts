@@ -1,0 +1,7 @@
+import { IsText } from '../../../platform/http/input/rules.js';
+
+export class SignedAudioQuery {
+  /** Signature of the URL. */
+  @IsText(1, 1000)
+  token: string;
+}

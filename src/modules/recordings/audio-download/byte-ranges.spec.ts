@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { MAX_RANGES, parseByteRanges } from './byte-ranges.js';
+
+const SIZE = 10_000;
+const range = (start: number, end: number) => ({ start, end });
+
+describe('a Range header (RFC 9110 §14.1.2)', () => {
+  it.each([
+    ['bytes=0-499', [range(0, 499)]],
+    ['bytes=500-999', [range(500, 999)]],
+    ['bytes=-500', [range(9500, 9999)]],
+    ['bytes=9500-', [range(9500, 9999)]],
+    ['bytes=0-0,-1', [range(0, 0), range(9999, 9999)]],
+    ['bytes=0-999, 4500-5499, -1000', [range(0, 999), range(4500, 5499), range(9000, 9999)]],
+    ['bytes=-1000, 0-999', [range(9000, 9999), range(0, 999)]],
+    ['BYTES=1-2', [range(1, 2)]],
+    [' bytes=1-2\t,\t5-6 ', [range(1, 2), range(5, 6)]],
+    ['bytes=,, 1-2 ,,', [range(1, 2)]],
+    ['bytes=0-', [range(0, 9999)]],
+    ['bytes=9999-', [range(9999, 9999)]],
+    ['bytes=00001-0002', [range(1, 2)]],
+  ])('%s', (header, expected) => {
+    expect(parseByteRanges(header, SIZE)).toEqual(expected);
+  });
+
+  it.each([
+    ['a last position past the end', 'bytes=9990-20000', [range(9990, 9999)]],
+    ['a suffix longer than the file', 'bytes=-20000', [range(0, 9999)]],
+    ['a suffix of any number of digits', `bytes=-${'9'.repeat(400)}`, [range(0, 9999)]],
+    ['a last position of any number of digits', `bytes=1-${'9'.repeat(400)}`, [range(1, 9999)]],
+    ['one range beyond the file beside one within', 'bytes=10000-,5-6', [range(5, 6)]],
+  ])('is cut to the file: %s', (_, header, expected) => {
+    expect(parseByteRanges(header, SIZE)).toEqual(expected);
+  });
+
+  it.each([
+    ['bytes=10000-'],
+    ['bytes=10000-20000'],
+    ['bytes=-0'],
+    ['bytes=-0, 10000-'],
+    [`bytes=${'9'.repeat(400)}-`],
+    ['bytes=9007199254740993-9007199254740993'],
+  ])('cannot be satisfied: %s', (header) => {
+    expect(parseByteRanges(header, SIZE)).toEqual([]);
+  });
+
+  it.each([
+    [''],
+    ['bytes'],
+    ['bytes='],
+    ['bytes=,'],
+    ['bytes= , '],
+    ['bytes=-'],
+    ['bytes=a-b'],
+    ['bytes=1x-2'],
+    ['bytes=2-1'],
+    ['bytes=0-1,2-1'],
+    ['bytes=9007199254740993-9007199254740992'],
+    ['bytes=1 - 2'],
+    ['bytes=+1-2'],
+    ['bytes=1.5-2'],
+    ['bytes=0x1-2'],
+    ['bytes=--1'],
+    ['bytes=1-2-3'],
+    ['bytes=1-2;3-4'],
+    ['bytes =1-2'],
+    ['bytes: 1-2'],
+    ['bytes=1-2, bytes=3-4'],
+    ['seconds=1-2'],
+    ['bytes=٣-٤'],
+  ])('is ignored when it is malformed or of another unit: %j', (header) => {
+    expect(parseByteRanges(header, SIZE)).toBeNull();
+  });
+
+  it('merges ranges that overlap or touch, in the place of the first', () => {
+    expect(parseByteRanges('bytes=0-9,100-199,10-19,15-30', SIZE)).toEqual([range(0, 30), range(100, 199)]);
+    expect(parseByteRanges('bytes=100-199,0-9,5-150', SIZE)).toEqual([range(0, 199)]);
+    expect(parseByteRanges(`bytes=${Array(MAX_RANGES).fill('0-').join()}`, SIZE)).toEqual([range(0, 9999)]);
+  });
+
+  it('is ignored with more ranges than are served', () => {
+    const specs = Array.from({ length: MAX_RANGES + 1 }, (_, i) => `${i * 10}-${i * 10}`);
+    expect(parseByteRanges(`bytes=${specs.slice(1).join()}`, SIZE)).toHaveLength(MAX_RANGES);
+    expect(parseByteRanges(`bytes=${specs.join()}`, SIZE)).toBeNull();
+  });
+
+  const position = fc.nat(40);
+  const spec = fc.oneof(
+    fc.tuple(position, position).map(([first, length]) => `${first}-${first + length}`),
+    position.map((first) => `${first}-`),
+    position.map((length) => `-${length}`),
+  );
+
+  it('stands for exactly the bytes that it names, each once', () => {
+    const named = (text: string, size: number): number[] => {
+      const [first, last] = text.split('-') as [string, string];
+      const bytes = Array.from({ length: size }, (_, i) => i);
+      if (first === '') return last === '0' ? [] : bytes.slice(-Number(last));
+      return bytes.filter((i) => i >= Number(first) && (last === '' || i <= Number(last)));
+    };
+    fc.assert(
+      fc.property(fc.array(spec, { minLength: 1, maxLength: MAX_RANGES }), fc.nat(30), (specs, size) => {
+        const ranges = parseByteRanges(`bytes=${specs.join(', ')}`, size) ?? [];
+        const served = ranges.flatMap(({ start, end }) => Array.from({ length: end - start + 1 }, (_, i) => start + i));
+        const expected = new Set(specs.flatMap((text) => named(text, size)));
+        expect(served.toSorted((a, b) => a - b)).toEqual([...expected].toSorted((a, b) => a - b));
+      }),
+    );
+  });
+
+  it('never fails, and never names a byte outside the file', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'0123456789-,= \tbytes'.split('')), maxLength: 60 });
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          text,
+          text.map((set) => `bytes=${set}`),
+          fc.string(),
+        ),
+        fc.nat(30),
+        (header, size) => {
+          for (const { start, end } of parseByteRanges(header, size) ?? []) {
+            expect(start).toBeGreaterThanOrEqual(0);
+            expect(end).toBeGreaterThanOrEqual(start);
+            expect(end).toBeLessThan(size);
+          }
+        },
+      ),
+    );
+  });
+});
