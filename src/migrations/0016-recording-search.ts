@@ -28,13 +28,16 @@ const DOCUMENTS = [
   'ALTER TABLE search_documents ALTER terms SET STORAGE EXTERNAL, ALTER folded SET STORAGE EXTERNAL',
   // Without a list of pending entries, which every search would read and an unlucky writer would have to sort in.
   `CREATE INDEX IF NOT EXISTS search_documents_terms_idx ON search_documents USING gin (terms) WITH (fastupdate = off)`,
-  // Recordings from before this migration are indexed by the reconciler, from the newest to the oldest.
+  // Recordings from before this migration are indexed by the reconciler, from the newest to the oldest. Twice, because
+  // workers of the release before may still finish some.
   `CREATE TABLE IF NOT EXISTS search_backfill (
      id integer CONSTRAINT search_backfill_pkey PRIMARY KEY CONSTRAINT search_backfill_single_check CHECK (id = 1),
      before_id uuid,
-     done boolean NOT NULL
+     passes_left integer NOT NULL,
+     next_at timestamptz NOT NULL
    )`,
-  `INSERT INTO search_backfill (id, done) VALUES (1, NOT EXISTS (SELECT 1 FROM recordings)) ON CONFLICT DO NOTHING`,
+  `INSERT INTO search_backfill (id, passes_left, next_at)
+   SELECT 1, CASE WHEN EXISTS (SELECT 1 FROM recordings) THEN 2 ELSE 0 END, now() ON CONFLICT DO NOTHING`,
 ];
 
 const DOWN = [

@@ -2,6 +2,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio/audio-formats.js';
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
+import type { FoundPage } from './search/recording-search.service.js';
 import { orderedTags } from './upload/custom-tags.js';
 import {
   type Recording,
@@ -28,7 +29,7 @@ const FEATURES: ApiPropertyOptions = {
   example: { speech_seconds: 9.7, no_speech: false },
 };
 
-export class RecordingView {
+class RecordingFields {
   @ApiProperty({ example: EXAMPLE_ID, format: 'uuid' })
   id: string;
 
@@ -116,7 +117,7 @@ class SubresourceUrisView {
   transcription: string;
 }
 
-export class SingleRecordingView extends RecordingView {
+export class SingleRecordingView extends RecordingFields {
   subresource_uris: SubresourceUrisView;
 }
 
@@ -125,13 +126,25 @@ export class CreatedRecordingView extends SingleRecordingView {
   code: 'RECORDING_CREATED';
 }
 
+/** A recording in a list. */
+export class RecordingView extends RecordingFields {
+  /**
+   * Only in a list with `q`: the part of the text around the first match, up to about 200 characters.
+   * @example …and the delivery to the north gate is late again, so please call…
+   */
+  snippet?: string;
+}
+
 export class RecordingPage extends PageFields {
   recordings: RecordingView[];
+
+  /** Only in a list with `q` or tags: false when there may be more results than `total`, which ends at 10,000. */
+  total_is_exact?: boolean;
 }
 
 export const recordingUri = (id: string): string => `/v1/recordings/${id}`;
 
-function presentRecording(recording: Recording): RecordingView {
+function presentRecording(recording: Recording): RecordingFields {
   return {
     id: recording.id,
     tenant_id: recording.accountId,
@@ -166,6 +179,14 @@ export function presentSingleRecording(recording: Recording): SingleRecordingVie
 
 export function presentCreatedRecording(recording: Recording): CreatedRecordingView {
   return Object.assign(presentSingleRecording(recording), { code: 'RECORDING_CREATED' as const });
+}
+
+/** A page of `found`. Its additional keys are there only in a search (D43). */
+export function presentFoundPage(query: PageQuery, found: FoundPage): RecordingPage {
+  const recordings = found.items.map(({ snippet, ...recording }) =>
+    snippet === undefined ? presentRecording(recording) : { ...presentRecording(recording), snippet },
+  );
+  return { recordings, ...pageFields('/v1/recordings', query, found), total_is_exact: found.totalIsExact };
 }
 
 export function presentRecordingPage(query: PageQuery, found: PageResult<Recording>): RecordingPage {

@@ -6,6 +6,7 @@ import {
   ApiCreatedResponse,
   ApiHeader,
   type ApiHeaderOptions,
+  ApiQuery,
   ApiTags,
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
@@ -32,13 +33,15 @@ import { UploadService, type UploadContext } from './upload/upload.service.js';
 import {
   CreatedRecordingView,
   presentCreatedRecording,
+  presentFoundPage,
   presentRecordingPage,
   presentSingleRecording,
   RecordingPage,
   recordingUri,
   SingleRecordingView,
 } from './recording.presenter.js';
-import { ListRecordingsQuery } from './recordings.dto.js';
+import { checkOrder, isSearch, ListRecordingsQuery, TAG_FILTERS } from './recordings.dto.js';
+import { RecordingSearchService } from './search/recording-search.service.js';
 import { RecordingsService } from './recordings.service.js';
 
 const UPLOAD_FORM = {
@@ -111,6 +114,7 @@ export class RecordingsController {
     private readonly uploads: UploadService,
     private readonly admission: UploadAdmissionService,
     private readonly spool: Spool,
+    private readonly search: RecordingSearchService,
   ) {}
 
   /**
@@ -150,13 +154,18 @@ export class RecordingsController {
    * Returns the recordings of the account, newest first. Filters can be combined.
    */
   @Get()
+  @ApiQuery(TAG_FILTERS)
+  @ApiErrors(new InvalidRequestError({ field: 'q', reason: 'must contain a letter or a digit' }))
   @RequireScope('recordings:read')
   async list(
     @CurrentPrincipal() { accountId }: Principal,
     @Query() query: ListRecordingsQuery,
   ): Promise<RecordingPage> {
     checkDays(query);
-    return presentRecordingPage(query, await this.recordings.list(accountId, query));
+    checkOrder(query);
+    return isSearch(query)
+      ? presentFoundPage(query, await this.search.search(accountId, query))
+      : presentRecordingPage(query, await this.recordings.list(accountId, query));
   }
 
   /**

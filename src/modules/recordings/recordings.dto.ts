@@ -1,7 +1,15 @@
+import type { ApiQueryOptions } from '@nestjs/swagger';
+import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { TakesFamily } from '../../platform/http/input/parameter-family.js';
+import { IsDay, IsFilter, IsOmittable, IsTextFilter } from '../../platform/http/input/rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IsDay, IsFilter, IsOmittable } from '../../platform/http/input/rules.js';
 import { RECORDING_STATUSES, type RecordingStatus } from './recording.entity.js';
+import { MAX_QUERY_LENGTH } from './search/search-query.js';
+import { brokenTagRule, MAX_TAGS } from './upload/custom-tags.js';
 
+const TAG = 'tag.';
+
+@TakesFamily({ prefix: TAG, maximum: MAX_TAGS, check: brokenTagRule })
 export class ListRecordingsQuery extends PageQuery {
   /** Lists only recordings with this status. */
   @IsOmittable()
@@ -23,4 +31,53 @@ export class ListRecordingsQuery extends PageQuery {
   @IsOmittable()
   @IsDay()
   date_to?: string;
+
+  /**
+   * Lists only recordings of this end user.
+   * @example user-4711
+   */
+  @IsOmittable()
+  @IsTextFilter(1, 255)
+  user_id?: string;
+
+  /**
+   * Words of the transcription, at most 50: all of them, `"a phrase"`, `or` between alternatives, `-word` for those
+   * without it. Case and accents do not matter. Each result has a `snippet`.
+   * @example delivery late
+   */
+  @IsOmittable()
+  @IsTextFilter(1, MAX_QUERY_LENGTH)
+  q?: string;
+
+  /** Order of the results of `q`: the newest first, or by rank, the best of the newest 10,000 first. */
+  @IsOmittable()
+  @IsFilter(['newest', 'rank'])
+  order?: 'newest' | 'rank';
+}
+
+export const TAG_FILTERS: ApiQueryOptions = {
+  name: 'tags',
+  required: false,
+  style: 'form',
+  explode: true,
+  description: 'Lists only recordings with these tags: `tag.{key}={value}`, once for each key.',
+  schema: { type: 'object', additionalProperties: { type: 'string', maxLength: 128 } },
+  example: { 'tag.ticket': 'T-1042' },
+};
+
+/** The tags that are asked for, by key. */
+export function tagFiltersOf(query: ListRecordingsQuery): Record<string, string> {
+  const given = Object.entries(query as unknown as Record<string, string>).filter(([name]) => name.startsWith(TAG));
+  return Object.fromEntries(given.map(([name, value]) => [name.slice(TAG.length), value]));
+}
+
+/** Whether the page is found by words or tags, and not by the counters of the list. */
+export const isSearch = (query: ListRecordingsQuery): boolean =>
+  query.q !== undefined || Object.keys(tagFiltersOf(query)).length > 0;
+
+/** @throws InvalidRequestError when an order is given without words. */
+export function checkOrder({ q, order }: ListRecordingsQuery): void {
+  if (order !== undefined && q === undefined) {
+    throw new InvalidRequestError({ field: 'order', reason: 'may be given only with q' });
+  }
 }

@@ -10,6 +10,7 @@ import { QuotasService } from './quotas/quotas.service.js';
 import { UploadAdmissionService } from './quotas/upload-admission.service.js';
 import { UploadPlacesService } from './quotas/upload-places.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
+import { SearchBackfillService } from './search/search-backfill.service.js';
 import { SearchBackfill } from './search/search-backfill.entity.js';
 import { SearchDocument } from './search/search-document.entity.js';
 import { TranscriptionShare } from './leases/transcription-share.entity.js';
@@ -34,8 +35,16 @@ import { UsageService } from './usage-counters/usage.service.js';
     QuotaRefusalsService,
     RecordingLeasesService,
     RecordingSearchService,
+    SearchBackfillService,
     RecordingsReconciler,
   ],
-  exports: [RecordingsService, UsageService, QuotasService, RecordingLeasesService, RecordingSearchService],
+  exports: [
+    RecordingsService,
+    UsageService,
+    QuotasService,
+    RecordingLeasesService,
+    RecordingSearchService,
+    SearchBackfillService,
+  ],
 })
 export class RecordingsModule {}

@@ -7,6 +7,7 @@ import type { PageResult } from '../../platform/http/page.js';
 import { ObjectRemovalsService } from '../../platform/storage/removals/object-removals.service.js';
 import type { Recording } from './recording.entity.js';
 import { RecordingLoader } from './recording-loader.js';
+import { selectPageOfUser } from './user-page.queries.js';
 import { selectRecordingPage } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted } from './recordings.events.js';
@@ -34,7 +35,10 @@ export class RecordingsService {
   }
 
   async list(accountId: string, query: ListRecordingsQuery): Promise<PageResult<Recording>> {
-    return await selectRecordingPage(this.database, accountId, query);
+    const { user_id: userId } = query;
+    return userId === undefined
+      ? await selectRecordingPage(this.database, accountId, query)
+      : await selectPageOfUser(this.database, accountId, userId, query);
   }
 
   /**

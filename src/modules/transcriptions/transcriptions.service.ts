@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { In, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../../platform/database/database.service.js';
 import { TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
@@ -25,6 +25,15 @@ export class TranscriptionsService {
     const transcription = await this.transcriptions.findOneBy({ recordingId, accountId });
     if (!transcription) throw new TranscriptionNotReadyError();
     return transcription;
+  }
+
+  /** By the id of the recording. Those without a transcription are left out. */
+  async textsOf(recordingIds: readonly string[]): Promise<Map<string, string>> {
+    const found = await this.transcriptions.find({
+      select: { recordingId: true, text: true },
+      where: { recordingId: In([...recordingIds]) },
+    });
+    return new Map(found.map(({ recordingId, text }) => [recordingId, text]));
   }
 
   async store(tx: Tx, { recording, transcript }: RecordingTranscribed): Promise<void> {

@@ -21,6 +21,8 @@ export class PageQuery {
 export interface PageResult<Item> {
   items: Item[];
   total: number;
+  /** Whether another page follows, where `total` does not tell. */
+  hasMore?: boolean;
 }
 
 /** The seven fields of every page in addition to the collection (docs/interface.md, section 5). */
@@ -65,7 +67,7 @@ export function pageFields(path: string, query: PageQuery, found: PageResult<unk
   return {
     uri: uriOf(page),
     first_page_uri: uriOf(0),
-    next_page_uri: (page + 1) * limit < found.total ? uriOf(page + 1) : null,
+    next_page_uri: (found.hasMore ?? (page + 1) * limit < found.total) ? uriOf(page + 1) : null,
     previous_page_uri: page > 0 ? uriOf(page - 1) : null,
     page,
     page_size: found.items.length,

@@ -11,7 +11,7 @@ interface PropertySchema {
 }
 
 interface Document {
-  components: { schemas: Record<string, { properties?: Record<string, PropertySchema> }> };
+  components: { schemas: Record<string, { properties?: Record<string, PropertySchema>; required?: string[] }> };
 }
 
 const { schemas } = (JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as Document).components;
@@ -19,18 +19,19 @@ const { schemas } = (JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')
 const TYPES: Record<string, unknown> = { string: text, number, integer, boolean };
 
 /**
- * The shape of a view: exactly the fields that the committed `openapi.json` describes. `forms` says more about some of
- * them than their type, and must name no other field.
+ * The shape of a view: exactly the fields that the committed `openapi.json` describes, without the optional ones.
+ * `forms` says more about some of them than their type, and must name no other field.
  */
 export function shapeOf<View extends object>(
   schema: string,
   forms: Partial<Record<keyof View, unknown>>,
 ): Record<keyof View, unknown> {
-  const described = schemas[schema]?.properties;
+  const { properties: described, required = [] } = schemas[schema] ?? {};
   if (!described) throw new Error(`openapi.json has no schema ${schema}`);
   const unknown = Object.keys(forms).filter((name) => !(name in described));
   if (unknown.length > 0) throw new Error(`${schema} in openapi.json has no ${unknown.join(', ')}`);
-  const types = Object.entries(described).map(([name, property]) => [
+  const present = Object.entries(described).filter(([name]) => name in forms || required.includes(name));
+  const types = present.map(([name, property]) => [
     name,
     name in forms ? Reflect.get(forms, name) : matcherOf(`${schema}.${name}`, property),
   ]);

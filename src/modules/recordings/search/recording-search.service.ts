@@ -1,11 +1,61 @@
+import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type { Tx } from '../../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
+import { InvalidRequestError } from '../../../platform/errors/errors.js';
+import type { Recording } from '../recording.entity.js';
+import { type ListRecordingsQuery, tagFiltersOf } from '../recordings.dto.js';
+import {
+  bestStatement,
+  type DocumentFilter,
+  type FoundRecording,
+  limitSearch,
+  matchesStatement,
+  MAX_COUNTED,
+  newestStatement,
+  selectFound,
+  type Slice,
+} from './recording-search.queries.js';
+import { SearchBackfillService } from './search-backfill.service.js';
 import { selectTagged, writeDocument } from './search-documents.queries.js';
-import { type TaggedRecording, textTerms } from './search-terms.js';
+import { indexQuery, parseQuery, phraseConditions, rankQuery, type SearchQuery } from './search-query.js';
+import { SearchSlots } from './search-slots.js';
+import { AccountTerms, quoted, type TaggedRecording, textTerms } from './search-terms.js';
+import { snippetOf } from './snippet.js';
 
-/** What is searched of the recordings. */
+/** A page of a search. */
+export interface FoundPage {
+  items: (Recording & { snippet?: string })[];
+  /** At most 10,000. */
+  total: number;
+  /** False when there may be more than `total`. */
+  totalIsExact: boolean;
+  /** Whether another page follows. */
+  hasMore: boolean;
+}
+
+interface Found {
+  found: FoundRecording[];
+  total: number;
+  hasMore: boolean;
+}
+
+const STATEMENT_TIMEOUT_MS = 5000;
+const CANCELED = '57014';
+/** Place in the list up to which the matches of a frequent word are looked for in its order. */
+const MAX_WALKED = 1000;
+/** Characters of transcripts that are searched for a snippet at a time. */
+const SNIPPET_TURN = 100_000;
+
+/** Finds recordings by their words, tags and end user, and keeps what is searched. */
 @Injectable()
 export class RecordingSearchService {
+  private readonly slots = new SearchSlots();
+
+  constructor(
+    private readonly database: DatabaseService,
+    private readonly backfill: SearchBackfillService,
+  ) {}
+
   /**
    * Replaces the text of a recording, in the transaction that changes the text. Writes nothing when the account has no
    * such recording.
@@ -19,4 +69,95 @@ export class RecordingSearchService {
   async write(tx: Tx, recording: TaggedRecording, text: string): Promise<void> {
     await writeDocument(tx, recording.id, { ...textTerms(recording, text), text });
   }
+
+  /**
+   * @param query with `q` or tags.
+   * @throws InvalidRequestError when `q` breaks a rule, or there is too much to look at; RateLimitError when too many
+   *   searches of the account wait.
+   */
+  async search(accountId: string, query: ListRecordingsQuery): Promise<FoundPage> {
+    const words = query.q === undefined ? null : parseQuery(query.q);
+    const isComplete = await this.backfill.isComplete();
+    // Only what is transcribed has a text.
+    const isEmpty = words && query.status !== undefined && query.status !== 'transcribed';
+    const { found, total, hasMore } = isEmpty
+      ? { found: [], total: 0, hasMore: false }
+      : await this.slots.run(accountId, () => this.find(accountId, query, words));
+    return {
+      items: await withSnippets(found, words),
+      total: Math.min(total, MAX_COUNTED),
+      totalIsExact: total <= MAX_COUNTED && isComplete,
+      hasMore,
+    };
+  }
+
+  private async find(accountId: string, query: ListRecordingsQuery, words: SearchQuery | null): Promise<Found> {
+    const { limit, page, order } = query;
+    const filter = filterOf(accountId, query, words);
+    const slice = { limit, offset: page * limit };
+    const rank = words && order === 'rank' ? rankQuery(words, new AccountTerms(accountId)) : null;
+    try {
+      return await this.database.transact(async (tx) => {
+        await limitSearch(tx, STATEMENT_TIMEOUT_MS);
+        return rank === null ? await findNewest(tx, filter, slice) : await findBest(tx, filter, rank, slice);
+      });
+    } catch (error) {
+      if ((error as { code?: unknown } | null)?.code !== CANCELED) throw error;
+      const field = words ? 'q' : (Object.keys(tagFiltersOf(query))[0] as string);
+      const reason = `matches more than can be looked through in ${STATEMENT_TIMEOUT_MS / 1000} s: add a rarer word, a tag, or days`;
+      throw new InvalidRequestError({ field, reason });
+    }
+  }
+}
+
+function filterOf(accountId: string, query: ListRecordingsQuery, words: SearchQuery | null): DocumentFilter {
+  const terms = new AccountTerms(accountId);
+  const tags = Object.entries(tagFiltersOf(query)).map(([key, value]) => quoted(terms.tag(key, value)));
+  const user = query.user_id === undefined ? [] : [quoted(terms.user(query.user_id))];
+  return {
+    accountId,
+    terms: [...tags, ...user, ...(words ? [`(${indexQuery(words, terms)})`] : [])].join(' & '),
+    phrases: words && phraseConditions(words),
+    date_from: query.date_from,
+    date_to: query.date_to,
+    // A text implies the status: then the rows of the recordings need not be read.
+    status: words ? undefined : query.status,
+  };
+}
+
+/**
+ * Up to 10,000 matches are all read, so that the total is exact. Of more, the newest are looked for in the order of the
+ * list, where frequent words are soon found; only when that fails are all matches sorted.
+ */
+async function findNewest(tx: Tx, filter: DocumentFilter, slice: Slice): Promise<Found> {
+  const { limit, offset } = slice;
+  const few = await selectFound(tx, matchesStatement(filter, slice, MAX_COUNTED + 1));
+  if (few.total <= MAX_COUNTED) return { ...few, hasMore: few.total > offset + limit };
+  const oneMore = { limit: limit + 1, offset };
+  if (offset + limit <= MAX_WALKED) {
+    const { found } = await selectFound(tx, newestStatement(filter, oneMore));
+    if (found.length > limit) return { found: found.slice(0, limit), total: few.total, hasMore: true };
+  }
+  const { found, total } = await selectFound(tx, matchesStatement(filter, slice, null));
+  return { found, total, hasMore: total > offset + limit };
+}
+
+async function findBest(tx: Tx, filter: DocumentFilter, rank: string, slice: Slice): Promise<Found> {
+  const { found, total } = await selectFound(tx, bestStatement(filter, rank, slice));
+  return { found, total, hasMore: Math.min(total, MAX_COUNTED) > slice.offset + slice.limit };
+}
+
+/** Between long transcripts other requests get their turn. */
+async function withSnippets(found: FoundRecording[], words: SearchQuery | null): Promise<FoundPage['items']> {
+  const items: FoundPage['items'] = [];
+  let looked = 0;
+  for (const { text, ...recording } of found) {
+    items.push(words ? { ...recording, snippet: snippetOf(text ?? '', words) } : recording);
+    looked += text?.length ?? 0;
+    if (looked > SNIPPET_TURN) {
+      looked = 0;
+      await setImmediate();
+    }
+  }
+  return items;
 }

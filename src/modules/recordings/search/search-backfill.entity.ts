@@ -7,10 +7,15 @@ export class SearchBackfill {
   @PrimaryColumn('integer')
   id: number;
 
-  /** Recordings with this id and later ones are indexed. Null at the start. */
+  /** In this pass the recordings with this id and later ones are indexed. Null at its start. */
   @Column('uuid', { nullable: true })
   beforeId: string | null;
 
-  @Column('boolean')
-  done: boolean;
+  /** 2 at the start, 1 when the second pass is to come, 0 at the end. */
+  @Column('integer')
+  passesLeft: number;
+
+  /** When the pass may begin. */
+  @Column('timestamptz')
+  nextAt: Date;
 }

@@ -1,4 +1,4 @@
-const MAX_KEYS = 10;
+export const MAX_TAGS = 10;
 const MAX_KEY_LENGTH = 32;
 const MAX_VALUE_LENGTH = 128;
 const MAX_JSON_BYTES = 1024;
@@ -23,8 +23,8 @@ export function parseCustomTags(text: string): ParsedTags {
     return { ok: false, reason: 'must be a JSON object, such as {"ticket":"T-1042"}' };
   }
   const keys = topLevelKeys(text);
-  if (keys.length > MAX_KEYS)
-    return { ok: false, reason: `must have at most ${MAX_KEYS} keys; this has ${keys.length}` };
+  if (keys.length > MAX_TAGS)
+    return { ok: false, reason: `must have at most ${MAX_TAGS} keys; this has ${keys.length}` };
 
   const pairs: string[] = [];
   for (const key of keys) {
@@ -57,6 +57,12 @@ export function orderedTags(json: string | null): object | null {
 
 /** May also match inside a value, which only costs time. */
 const INTEGER_KEY = /"\d+":/;
+
+/** Of a filter. What no recording can have is refused, because it is a mistake. */
+export function brokenTagRule(key: string, value: string): string | null {
+  const broken = brokenRule(key, value);
+  return broken && `names no possible tag: ${broken}`;
+}
 
 function brokenRule(key: string, value: unknown): string | null {
   if (key.length === 0) return 'key "" must not be empty';

@@ -36,14 +36,25 @@ const once =
 
 /** Clean text of `min` to `max` code points; where some is wanted, blanks alone will not do. */
 export function IsText(min: number, max: number): PropertyDecorator {
-  const check: Check = (value) => {
+  return applyDecorators(IsValid('isText', textOf(min, max)), ApiProperty({ minLength: min, maxLength: max }));
+}
+
+function textOf(min: number, max: number): Check {
+  return (value) => {
     if (typeof value !== 'string') return `must be text of ${min} to ${max} characters`;
     if (!isCleanText(value)) return 'must not contain control characters or lone surrogates';
     const { length } = [...value];
     if (length < min || length > max) return `must be text of ${min} to ${max} characters; this has ${length}`;
     return min > 0 && value.trim() === '' ? 'must not be blank' : null;
   };
-  return applyDecorators(IsValid('isText', check), ApiProperty({ minLength: min, maxLength: max }));
+}
+
+/** Clean text of `min` to `max` characters, as a query parameter. */
+export function IsTextFilter(min: number, max: number): PropertyDecorator {
+  return applyDecorators(
+    IsValid('isTextFilter', once(textOf(min, max))),
+    ApiProperty({ minLength: min, maxLength: max }),
+  );
 }
 
 /** A JSON number without a fraction. @param unit is added to the message. */

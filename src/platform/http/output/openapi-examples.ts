@@ -24,10 +24,12 @@ function pageUris(path: string, example: unknown): object {
 
 function exampleOf(schema: SchemaOrRef, schemas: Schemas): unknown {
   if ('$ref' in schema) return exampleOf(schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {}, schemas);
-  const { example, enum: values, allOf, type, items, properties = {} } = schema;
+  const { example, enum: values, allOf, type, items, properties = {}, required = [] } = schema;
   if (example !== undefined) return example;
   if (values) return values[0];
   if (allOf) return Object.assign({}, ...allOf.map((part) => exampleOf(part, schemas)));
   if (type === 'array' && items) return [exampleOf(items, schemas)];
-  return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, exampleOf(inner, schemas)]));
+  // What only some answers have stands in an example of its own.
+  const always = Object.entries(properties).filter(([name]) => required.includes(name));
+  return Object.fromEntries(always.map(([name, inner]) => [name, exampleOf(inner, schemas)]));
 }

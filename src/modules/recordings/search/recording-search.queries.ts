@@ -1,0 +1,162 @@
+import type { Tx } from '../../../platform/database/database.service.js';
+import { selectList } from '../../../platform/database/entity-columns.js';
+import { Recording, type RecordingStatus } from '../recording.entity.js';
+
+/** Documents are looked for by their terms. The other conditions are compared on what the terms find. */
+export interface DocumentFilter {
+  accountId: string;
+  /** Text of a `tsquery`. */
+  terms: string;
+  /** Of the folded text: alternatives of patterns that must all be in it, or not. Null when the terms tell all. */
+  phrases: { pattern: string; isNegative: boolean }[][] | null;
+  status?: RecordingStatus;
+  date_from?: string;
+  date_to?: string;
+}
+
+export interface Slice {
+  limit: number;
+  offset: number;
+}
+
+/** Matches that are counted, and that can be ordered by rank. */
+export const MAX_COUNTED = 10_000;
+/** Recordings that are looked at in the order of the list before all matches are. */
+const NEWEST_LOOKED_AT = 5000;
+
+export type FoundRecording = Recording & { text: string | null };
+
+const COLUMNS = selectList(Recording, 'r');
+const NEWEST_FIRST = (alias: string, id: string): string => `${alias}.created_at DESC, ${alias}.${id} DESC`;
+
+/**
+ * For the statements of one search, which follow in the transaction. Without them Postgres, which knows little of how
+ * frequent a term is, may read all documents instead of the matches. Compiling a statement takes longer than running it.
+ */
+export async function limitSearch(tx: Tx, timeoutMs: number): Promise<void> {
+  await tx.query(
+    `SELECT set_config('statement_timeout', $1, true), set_config('work_mem', '16MB', true),
+       set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+       set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`,
+    [`${timeoutMs}`],
+  );
+}
+
+/** Conditions on a document `s`, and their parameters. */
+class Conditions {
+  readonly parameters: unknown[] = [];
+  private readonly parts: string[] = [];
+
+  /** @param byIndex false where the index must not be used, because documents are looked at one by one. */
+  constructor({ accountId, terms, phrases, status, date_from: from, date_to: to }: DocumentFilter, byIndex = true) {
+    this.parts.push(`s.account_id = ${this.place(accountId)}::uuid`);
+    const matches = `s.terms @@ ${this.place(terms)}::tsquery`;
+    this.parts.push(byIndex ? matches : `(${matches}) IS TRUE`);
+    if (from !== undefined) this.parts.push(`s.created_at >= ${this.place(from)}::date::timestamp AT TIME ZONE 'UTC'`);
+    if (to !== undefined) this.parts.push(`s.created_at < (${this.place(to)}::date + 1)::timestamp AT TIME ZONE 'UTC'`);
+    if (status !== undefined) {
+      this.parts.push(`(SELECT r.status FROM recordings r WHERE r.id = s.recording_id) = ${this.place(status)}`);
+    }
+    if (phrases) this.parts.push(this.phrases(phrases));
+  }
+
+  place(value: unknown): string {
+    return `$${this.parameters.push(value)}`;
+  }
+
+  get sql(): string {
+    return this.parts.join(' AND ');
+  }
+
+  private phrases(alternatives: NonNullable<DocumentFilter['phrases']>): string {
+    const conditions = alternatives.map((phrases) =>
+      phrases.map(({ pattern, isNegative }) => {
+        return `strpos(s.folded, ${this.place(pattern)}) ${isNegative ? '=' : '>'} 0`;
+      }),
+    );
+    // Also the absence of a word is a statement about a text.
+    return `s.folded IS NOT NULL AND (${conditions.map((all) => `(${all.join(' AND ')})`).join(' OR ')})`;
+  }
+}
+
+/** A statement and its parameters: for the functions below, and for an EXPLAIN. */
+export interface Statement {
+  sql: string;
+  parameters: unknown[];
+}
+
+/** The slice of the matches with the newest first, and how many there are. @param counted the most that are looked at. */
+export function matchesStatement(filter: DocumentFilter, { limit, offset }: Slice, counted: number | null): Statement {
+  const conditions = new Conditions(filter);
+  const sql = `
+    WITH hits AS MATERIALIZED (
+      SELECT s.recording_id, s.created_at FROM search_documents s WHERE ${conditions.sql}
+      ${counted === null ? '' : `LIMIT ${conditions.place(counted)}`}
+    ), page AS MATERIALIZED (
+      SELECT * FROM hits ORDER BY ${NEWEST_FIRST('hits', 'recording_id')}
+      LIMIT ${conditions.place(limit)} OFFSET ${conditions.place(offset)}
+    )
+    SELECT (SELECT count(*) FROM hits)::float8 AS total, ${COLUMNS}, s.text
+    FROM (SELECT 1) always
+    LEFT JOIN (page JOIN recordings r ON r.id = page.recording_id JOIN search_documents s ON s.recording_id = r.id) ON true
+    ORDER BY ${NEWEST_FIRST('page', 'recording_id')}`;
+  return { sql, parameters: conditions.parameters };
+}
+
+/** The slice of the matches among the newest recordings, found by walking the list. */
+export function newestStatement(filter: DocumentFilter, { limit, offset }: Slice): Statement {
+  const { status, date_from: from, date_to: to } = filter;
+  const conditions = new Conditions({ ...filter, status: undefined, date_from: undefined, date_to: undefined }, false);
+  const recordings = [
+    'r.account_id = $1',
+    ...(status === undefined ? [] : [`r.status = ${conditions.place(status)}`]),
+    ...(from === undefined ? [] : [`r.created_at >= ${conditions.place(from)}::date::timestamp AT TIME ZONE 'UTC'`]),
+    ...(to === undefined ? [] : [`r.created_at < (${conditions.place(to)}::date + 1)::timestamp AT TIME ZONE 'UTC'`]),
+  ];
+  const sql = `
+    SELECT ${COLUMNS}, s.text
+    FROM (
+      SELECT r.* FROM recordings r WHERE ${recordings.join(' AND ')}
+      ORDER BY ${NEWEST_FIRST('r', 'id')} LIMIT ${NEWEST_LOOKED_AT}
+    ) r
+    JOIN search_documents s ON s.recording_id = r.id AND ${conditions.sql}
+    ORDER BY ${NEWEST_FIRST('r', 'id')}
+    LIMIT ${conditions.place(limit)} OFFSET ${conditions.place(offset)}`;
+  return { sql, parameters: conditions.parameters };
+}
+
+/**
+ * The slice of the newest 10,000 matches with the best first, and how many matches there are.
+ * @param rank text of a `tsquery`: the words that count.
+ */
+export function bestStatement(filter: DocumentFilter, rank: string, { limit, offset }: Slice): Statement {
+  const conditions = new Conditions(filter);
+  // Divided by the logarithm of the length, so that long transcripts are not ahead for their length alone.
+  const score = `ts_rank(s.terms, ${conditions.place(rank)}::tsquery, 1)`;
+  const sql = `
+    WITH hits AS MATERIALIZED (
+      SELECT s.recording_id, s.created_at FROM search_documents s WHERE ${conditions.sql}
+    ), newest AS MATERIALIZED (
+      SELECT * FROM hits ORDER BY ${NEWEST_FIRST('hits', 'recording_id')} LIMIT ${MAX_COUNTED}
+    ), page AS MATERIALIZED (
+      SELECT newest.*, ${score} AS score
+      FROM newest JOIN search_documents s ON s.recording_id = newest.recording_id
+      ORDER BY score DESC, ${NEWEST_FIRST('newest', 'recording_id')}
+      LIMIT ${conditions.place(limit)} OFFSET ${conditions.place(offset)}
+    )
+    SELECT (SELECT count(*) FROM hits)::float8 AS total, ${COLUMNS}, s.text
+    FROM (SELECT 1) always
+    LEFT JOIN (page JOIN recordings r ON r.id = page.recording_id JOIN search_documents s ON s.recording_id = r.id) ON true
+    ORDER BY page.score DESC, ${NEWEST_FIRST('page', 'recording_id')}`;
+  return { sql, parameters: conditions.parameters };
+}
+
+/** SQL, because TypeORM has no text search. */
+export async function selectFound(
+  tx: Tx,
+  { sql, parameters }: Statement,
+): Promise<{ found: FoundRecording[]; total: number }> {
+  const rows = await tx.query<FoundRecording & { total: number }>(sql, parameters);
+  // No match still gives a row, with the total.
+  return { found: rows.filter(({ id }) => id !== null), total: rows[0]?.total ?? 0 };
+}

@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { parseQuery } from './search-query.js';
+import { snippetOf } from './snippet.js';
+
+const before = 'Words that come before it. '.repeat(20);
+const after = ' Words that come after it.'.repeat(20);
+const snippet = (text: string, q: string): string => snippetOf(text, parseQuery(q));
+
+describe('snippetOf', () => {
+  it('is the whole of a short text', () => {
+    expect(snippet('Le café.', 'cafe')).toBe('Le café.');
+  });
+
+  it.each([
+    ['a word', 'LATE', 'The Délivery is late'],
+    ['an accent', 'delivery', 'The Délivery is late'],
+    ['a phrase, not one of its words', '"it late"', 'come. It, late'],
+    ['the first of several words', 'late delivery', 'The Délivery is late'],
+    ['characters within a run', '東京', '明日東京都に'],
+  ])('is the part around %s', (_, q, middle) => {
+    const found = snippet(`${before}${middle}${after}`, q);
+    expect(found).toContain(middle);
+    expect(found).toMatch(/^….*…$/);
+    expect(found.length).toBeLessThanOrEqual(202);
+  });
+
+  it('is the beginning when the query only excludes', () => {
+    expect(snippet(before, '-else')).toMatch(/^Words that come before it\. .*[^ ]…$/);
+  });
+
+  it('has no halves of characters and no more than 202, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 1000 }), fc.nat(1000), (text, at) => {
+        const found = snippet(`${text.slice(0, at).toWellFormed()}needle${text.slice(at).toWellFormed()}`, 'needle');
+        expect(found.isWellFormed()).toBe(true);
+        expect(found.length).toBeLessThanOrEqual(202);
+      }),
+    );
+  });
+});

@@ -1,0 +1,47 @@
+import type { SqlRunner } from '../../platform/database/database.service.js';
+import { selectList } from '../../platform/database/entity-columns.js';
+import type { PageResult } from '../../platform/http/page.js';
+import { Recording } from './recording.entity.js';
+import type { ListRecordingsQuery } from './recordings.dto.js';
+
+const COLUMNS = selectList(Recording, 'r');
+
+/**
+ * A page of the recordings of an end user. They are counted and skipped in the index alone; only the page itself is read
+ * from the table. SQL, because total and page come from one statement, and so from one snapshot.
+ */
+export async function selectPageOfUser(
+  runner: SqlRunner,
+  accountId: string,
+  userId: string,
+  query: ListRecordingsQuery,
+): Promise<PageResult<Recording>> {
+  const { sql, parameters } = userPageStatement(accountId, userId, query);
+  const rows = await runner.query<Recording & { total: number }>(sql, parameters);
+  return { items: rows.filter((row) => row.id !== null), total: rows[0]?.total ?? 0 };
+}
+
+function userPageStatement(
+  accountId: string,
+  userId: string,
+  { page, limit, status, date_from: from, date_to: to }: ListRecordingsQuery,
+): { sql: string; parameters: unknown[] } {
+  const parameters: unknown[] = [accountId, userId, limit, page * limit];
+  const place = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = [
+    'k.account_id = $1 AND k.user_id = $2',
+    ...(status === undefined ? [] : [`k.status = ${place(status)}`]),
+    ...(from === undefined ? [] : [`k.created_at >= ${place(from)}::date::timestamp AT TIME ZONE 'UTC'`]),
+    ...(to === undefined ? [] : [`k.created_at < (${place(to)}::date + 1)::timestamp AT TIME ZONE 'UTC'`]),
+  ].join(' AND ');
+  const sql = `
+    WITH page AS MATERIALIZED (
+      SELECT k.id, k.created_at FROM recordings k WHERE ${conditions}
+      ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4::bigint
+    )
+    SELECT total.total, ${COLUMNS}
+    FROM (SELECT count(*)::float8 AS total FROM recordings k WHERE ${conditions}) total
+    LEFT JOIN (page JOIN recordings r ON r.id = page.id) ON true
+    ORDER BY page.created_at DESC, page.id DESC`;
+  return { sql, parameters };
+}
