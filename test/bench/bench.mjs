@@ -1,5 +1,5 @@
 // How fast, as ratios against baselines of the same run: docs/performance.md.
-//   npm run bench -- [--quick] [--only get,list] [--recordings 10000000] [--attack-seconds 600]
+//   npm run bench -- [--quick] [--only get,list] [--recordings 10000000] [--attack-seconds 600] [--explain]
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
@@ -40,11 +40,13 @@ const { values } = parseArgs({
     only: { type: 'string' },
     recordings: { type: 'string' },
     'attack-seconds': { type: 'string' },
+    explain: { type: 'boolean', default: false },
   },
 });
 const extent = {
   ...(values.quick ? QUICK : FULL),
   ...(values.recordings && { recordings: Number(values.recordings) }),
+  explain: values.explain,
   ...(values['attack-seconds'] && { attackSeconds: Number(values['attack-seconds']) }),
 };
 const names = values.only?.split(',') ?? Object.keys(MEASURES);

@@ -7,6 +7,7 @@ import { measureHangingWebhooks } from './hanging-webhooks.mjs';
 import { measureLatency } from './latency.mjs';
 import { measureList } from './list.mjs';
 import { measureLongRecording } from './long-recording.mjs';
+import { measureSearch } from './search.mjs';
 import { measureStart } from './start.mjs';
 import { measureTranscription } from './transcription.mjs';
 import { measureLargeUploads, measureUpload } from './upload.mjs';
@@ -17,6 +18,7 @@ export const MEASURES = {
   list: measureList,
   growth: measureGrowth,
   'one day': measureOneDay,
+  search: measureSearch,
   upload: measureUpload,
   'large uploads': measureLargeUploads,
   transcription: measureTranscription,
