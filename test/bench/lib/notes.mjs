@@ -21,13 +21,10 @@ export async function insertNotes(stage, accountId, count) {
   const { AccountTerms, quoted, textTerms } = await import(
     join(ROOT, 'dist/modules/recordings/search/search-terms.js')
   );
-  await insertRecordings(stage, accountId, count, DAYS);
-  await stage.sql(
-    `UPDATE recordings SET user_id = 'user-' || ${NUMBER} % 1000, custom_tags = CASE
-       WHEN ${NUMBER} % 3 = 0 THEN '{"kind":"third"}' WHEN ${NUMBER} % 10 = 1 THEN '{"kind":"tenth"}' END
-     WHERE account_id = $1`,
-    [accountId],
-  );
+  await insertRecordings(stage, accountId, count, DAYS, {
+    userId: `'user-' || i % 1000`,
+    customTags: `CASE WHEN i % 3 = 0 THEN '{"kind":"third"}' WHEN i % 10 = 1 THEN '{"kind":"tenth"}' END`,
+  });
   const recording = { id: '', accountId, userId: null, customTags: null };
   const texts = Array.from({ length: TEXTS }, randomText).map((text) => ({ text, ...textTerms(recording, text) }));
   await stage.sql('CREATE TABLE IF NOT EXISTS bench_texts (i int PRIMARY KEY, terms tsvector, folded text, text text)');

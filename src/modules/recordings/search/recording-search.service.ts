@@ -103,7 +103,7 @@ export class RecordingSearchService {
       });
     } catch (error) {
       if ((error as { code?: unknown } | null)?.code !== CANCELED) throw error;
-      const field = words ? 'q' : (Object.keys(tagFiltersOf(query))[0] as string);
+      const field = words ? 'q' : `tag.${Object.keys(tagFiltersOf(query))[0]}`;
       const reason = `matches more than can be looked through in ${STATEMENT_TIMEOUT_MS / 1000} s: add a rarer word, a tag, or days`;
       throw new InvalidRequestError({ field, reason });
     }
