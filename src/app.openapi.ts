@@ -65,12 +65,14 @@ function operationId(controller: string, method: string): string {
   return `${resource.charAt(0).toLowerCase()}${resource.slice(1)}.${method}`;
 }
 
-/** `/docs` for people, `/openapi.json` for programs. */
+/** `/docs` for people, `/openapi.json` for programs, `/llms.txt` for assistants: https://llmstxt.org. */
 export function serveOpenApi(app: INestApplication): void {
   let built: OpenAPIObject | undefined;
   const document = (): OpenAPIObject => (built ??= describeApi(app));
   const json = fixedResponse('application/json; charset=utf-8', () => JSON.stringify(document()));
   app.getHttpAdapter().get('/openapi.json', json);
+  const summary = () => readFileSync(new URL('../docs/for-assistants.md', import.meta.url), 'utf8');
+  app.getHttpAdapter().get('/llms.txt', fixedResponse('text/plain; charset=utf-8', summary));
   SwaggerModule.setup('docs', app, document, {
     raw: false,
     customSiteTitle: TITLE,

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type OpenAPIObject } from '@nestjs/swagger';
+import request from 'supertest';
 import { routesOf } from '../support/http/routes.js';
 import { useService } from '../../src/testing/test-service.js';
 import { ROOT } from '../support/paths.js';
@@ -40,6 +41,21 @@ describe('the description of the API', () => {
         );
       }
     }
+  });
+
+  it('is summed up in 2,000 words at /llms.txt, every path included', async () => {
+    const { text } = await request(service.url)
+      .get('/llms.txt')
+      .expect(200)
+      .expect('Content-Type', /^text\/plain/);
+    expect(text.split(/\s+/).length).toBeLessThan(2000);
+    const names = Object.keys(document.paths).map((path) =>
+      path
+        .replaceAll(/\/\{\w+\}/g, '')
+        .split('/')
+        .at(-1),
+    );
+    expect(names.filter((name) => !text.includes(`/${name}`))).toEqual([]);
   });
 
   it('gives an example for every field of every answer', () => {
