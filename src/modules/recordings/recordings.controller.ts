@@ -26,10 +26,8 @@ import {
 import { checkDays } from '../../platform/http/input/day-range.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
-import { Spool } from '../../platform/storage/spool.js';
-import { UploadAdmissionService } from './quotas/upload-admission.service.js';
-import { leastFileBytes, readUploadForm } from './upload/upload-form.js';
-import { UploadService, type UploadContext } from './upload/upload.service.js';
+import { UploadFields } from './upload/upload-fields.js';
+import { UploadRequestsService } from './upload/upload-requests.service.js';
 import {
   CreatedRecordingView,
   presentCreatedRecording,
@@ -103,18 +101,13 @@ const UPLOAD_ERRORS = [
   new ConcurrentUploadsError(2, 2),
 ];
 
-/** Longer user agents are cut off. */
-const MAX_USER_AGENT = 512;
-
 @ApiTags('Recordings')
 @Controller('v1/recordings')
 export class RecordingsController {
   constructor(
     private readonly recordings: RecordingsService,
-    private readonly uploads: UploadService,
-    private readonly admission: UploadAdmissionService,
-    private readonly spool: Spool,
     private readonly search: RecordingSearchService,
+    private readonly uploads: UploadRequestsService,
   ) {}
 
   /**
@@ -137,14 +130,12 @@ export class RecordingsController {
     @Res({ passthrough: true }) response: Response,
     @Query() _query: NoQuery,
   ): Promise<CreatedRecordingView> {
-    const context = uploadContextOf(request, principal);
-    const { accountId } = principal;
-    const freePlace = await this.admission.admit({ accountId, ...context, leastBytes: leastFileBytes(request) });
-    try {
-      return await this.receive(accountId, context, request, response);
-    } finally {
-      freePlace();
-    }
+    const fields = new UploadFields();
+    const reading = { fields, details: () => fields.details, repeats: null };
+    const { recording, replayed } = await this.uploads.accept(request, principal, reading);
+    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
+    response.setHeader('Location', recordingUri(recording.id));
+    return presentCreatedRecording(recording);
   }
 
   /**
@@ -224,33 +215,4 @@ export class RecordingsController {
   ): Promise<void> {
     await this.recordings.delete(accountId, id);
   }
-
-  private async receive(
-    accountId: string,
-    context: UploadContext,
-    request: Request,
-    response: Response,
-  ): Promise<CreatedRecordingView> {
-    const form = await readUploadForm(request, this.spool, context.idempotencyKey !== null);
-    try {
-      const { recording, replayed } = await this.uploads.accept(accountId, form, context);
-      if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-      response.setHeader('Location', recordingUri(recording.id));
-      return presentCreatedRecording(recording);
-    } finally {
-      await form.file.discard();
-    }
-  }
-}
-
-function uploadContextOf(request: Request, principal: Principal): UploadContext {
-  const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
-  return {
-    userId: principal.identity,
-    quotas: principal.quotas,
-    clientIp: request.ip ?? null,
-    userAgent: userAgent ?? null,
-    source: principal.credential === 'access_token' ? 'access_token' : 'api',
-    idempotencyKey: request.get('idempotency-key') ?? null,
-  };
 }

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AudioDownloadController } from './audio-download/audio-download.controller.js';
 import { AudioDownloadService } from './audio-download/audio-download.service.js';
 import { AudioUrlsService } from './audio-download/audio-urls.service.js';
+import { UploadRequestsService } from './upload/upload-requests.service.js';
 import { UploadService } from './upload/upload.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
@@ -29,6 +30,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     UploadService,
     AudioDownloadService,
     AudioUrlsService,
+    UploadRequestsService,
     UploadAdmissionService,
     UploadPlacesService,
     QuotasService,
@@ -40,6 +42,7 @@ import { UsageService } from './usage-counters/usage.service.js';
   ],
   exports: [
     RecordingsService,
+    UploadRequestsService,
     UsageService,
     QuotasService,
     RecordingLeasesService,

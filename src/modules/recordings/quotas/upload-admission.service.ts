@@ -3,7 +3,7 @@ import type { Quotas } from '../../../access/quotas.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
 import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
-import { findIdempotencyKey } from '../upload/idempotency.queries.js';
+import { findIdempotencyKey, KEPT_SECONDS } from '../upload/idempotency.queries.js';
 import { QuotaRefusalsService } from './quota-refusals.service.js';
 import { QuotasService } from './quotas.service.js';
 import type { FreePlace } from '../../../platform/rate-limit/places.js';
@@ -16,6 +16,8 @@ export interface AnnouncedUpload {
   /** The end user of an access token. */
   userId: string | null;
   idempotencyKey: string | null;
+  /** How it may be recognised as a repeat once its body was read; null: it cannot. */
+  repeats: object | null;
   /** Bytes that the file has at least; 0 when unknown. */
   leastBytes: number;
 }
@@ -53,10 +55,13 @@ export class UploadAdmissionService {
   }
 
   /** An upload that was accepted before is answered again, whatever the quotas. */
-  private async refuseFull({ accountId, quotas, userId, idempotencyKey: key, leastBytes }: AnnouncedUpload) {
+  private async refuseFull({ accountId, quotas, userId, idempotencyKey: key, repeats, leastBytes }: AnnouncedUpload) {
+    // Whether it is a repeat is known when its body was read. What is stored is compared with the quotas in any case.
+    if (key === null && repeats) return;
     const refusal = await this.quotas.findRefusal(accountId, quotas, leastBytes);
     if (!refusal) return;
-    if (key !== null && (await findIdempotencyKey(this.database, { accountId, identity: userId ?? '', key }))) return;
+    const caller = { accountId, identity: userId ?? '' };
+    if (key !== null && (await findIdempotencyKey(this.database, { ...caller, key }, KEPT_SECONDS))) return;
     this.quotas.refuse(refusal);
   }
 }

@@ -1,7 +1,39 @@
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
+import {
+  type FormField,
+  type FormFields,
+  MAX_FIELD_BYTES,
+  unknownField,
+} from '../../../platform/http/input/form-fields.js';
 import { isCleanText } from '../../../platform/http/input/rules.js';
 import { isLanguage, languageName } from '../../../platform/languages/languages.js';
 import { parseCustomTags } from './custom-tags.js';
+
+const NAMES = ['custom_tags', 'language'] as const;
+type Name = (typeof NAMES)[number];
+
+/** What an upload says about its audio, not validated yet. */
+export type UploadDetails = Partial<Record<Name, string>>;
+
+/** The text fields of `POST /v1/recordings`. */
+export class UploadFields implements FormFields {
+  readonly maxFields = 10;
+  readonly names = NAMES;
+  readonly details: UploadDetails = {};
+
+  add({ name, value, isTruncated }: FormField): InvalidRequestError | null {
+    if (!isKnown(name)) return unknownField(name, NAMES);
+    if (name in this.details) return new InvalidRequestError({ field: name, reason: 'may be given only once' });
+    if (isTruncated) {
+      return new InvalidRequestError({ field: name, reason: `must be at most ${MAX_FIELD_BYTES} bytes` });
+    }
+    if (value === undefined) return new InvalidRequestError({ field: name, reason: 'must be text in UTF-8' });
+    this.details[name] = value;
+    return null;
+  }
+}
+
+const isKnown = (name: string | undefined): name is Name => NAMES.includes(name as Name);
 
 /** Compact JSON of the `custom_tags` field, or null without one. @throws InvalidRequestError */
 export function readCustomTags(text: string | undefined): string | null {

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import busboy, { type Busboy, type FileInfo } from 'busboy';
 import { MAX_FILE_BYTES } from '../../../platform/audio/audio-formats.js';
 import { MalformedRequestError, PayloadTooLargeError, InvalidRequestError } from '../../../platform/errors/errors.js';
+import { type FormFields, MAX_FIELD_BYTES, unknownField } from '../../../platform/http/input/form-fields.js';
 import type { Spool, SpoolFile } from '../../../platform/storage/spool.js';
 import { cleanFilename } from './original-filename.js';
 
@@ -18,23 +19,17 @@ const LIMITS = {
   // One more than allowed, to tell a file of exactly the maximum from a truncated one.
   fileSize: MAX_FILE_BYTES + 1,
   files: 1,
-  fields: 10,
-  parts: 12,
-  fieldSize: 16_384,
+  fieldSize: MAX_FIELD_BYTES,
   fieldNameSize: 100,
   headerPairs: 20,
 };
 
-const FIELDS = ['custom_tags', 'language'] as const;
-type Field = (typeof FIELDS)[number];
-
-/** An upload form: the file in the spool, and the text fields, not validated yet. */
+/** The file of an upload form, in the spool. */
 export interface UploadForm {
   file: SpoolFile;
   originalFilename: string;
   /** Hex SHA-256 of the bytes; null unless requested. */
   sha256: string | null;
-  fields: Partial<Record<Field, string>>;
 }
 
 type ReceivedFile = Pick<UploadForm, 'originalFilename' | 'sha256'>;
@@ -47,16 +42,25 @@ export function leastFileBytes({ headers }: IncomingMessage): number {
 /**
  * Reads a form with one part `file` into the spool, without holding the file in memory. The caller discards `file`;
  * when this throws, the file is removed.
+ * @param fields takes the other parts.
  * @param hashes whether to compute the SHA-256.
  * @throws MalformedRequestError, InvalidRequestError, PayloadTooLargeError as soon as the limit is passed,
  *   StorageUnavailableError, ClientDisconnectedError.
  */
-export async function readUploadForm(request: IncomingMessage, spool: Spool, hashes: boolean): Promise<UploadForm> {
-  const parser = openParser(request);
+export async function readUploadForm(
+  request: IncomingMessage,
+  spool: Spool,
+  fields: FormFields,
+  hashes: boolean,
+): Promise<UploadForm> {
+  const parser = openParser(request, fields.maxFields);
   const file = await spool.create();
   const hash = hashes ? createHash('sha256') : null;
   try {
-    return { file, ...(await readForm(request, parser, (stream, info) => spoolFile(stream, info, file, hash))) };
+    return {
+      file,
+      ...(await readForm(request, parser, fields, (stream, info) => spoolFile(stream, info, file, hash))),
+    };
   } catch (error) {
     request.unpipe(parser);
     parser.destroy();
@@ -72,7 +76,7 @@ class ClientDisconnectedError extends Error {
   readonly status = 400;
 }
 
-function openParser(request: IncomingMessage): Busboy {
+function openParser(request: IncomingMessage, maxFields: number): Busboy {
   const { headers } = request;
   const { 'content-type': type = '', 'content-encoding': encoding } = headers;
   if (!/^multipart\/form-data\b/i.test(type) || (encoding && encoding !== 'identity')) {
@@ -83,7 +87,8 @@ function openParser(request: IncomingMessage): Busboy {
   if (Number(headers['content-length'] ?? 0) > MAX_FORM_BYTES) throw tooLarge();
   if (type.length > MAX_TYPE_LENGTH) throw noBoundary();
   try {
-    return busboy({ headers, limits: LIMITS, defParamCharset: 'utf8', preservePath: true });
+    const limits = { ...LIMITS, fields: maxFields, parts: maxFields + 2 };
+    return busboy({ headers, limits, defParamCharset: 'utf8', preservePath: true });
   } catch {
     throw noBoundary();
   }
@@ -92,36 +97,32 @@ function openParser(request: IncomingMessage): Busboy {
 function readForm(
   request: IncomingMessage,
   parser: Busboy,
+  fields: FormFields,
   receive: (stream: Readable, info: FileInfo) => Promise<ReceivedFile>,
-): Promise<Omit<UploadForm, 'file'>> {
+): Promise<ReceivedFile> {
   return new Promise((resolve, reject) => {
     const malformed = (): void => reject(new MalformedRequestError('The multipart body is malformed or incomplete.'));
-    const fields: UploadForm['fields'] = {};
     let received: Promise<ReceivedFile> | null = null;
     parser.on('file', (name: string | undefined, stream, info) => {
       // Without a listener the error that ends a rejected form would end the process.
       stream.on('error', malformed);
-      if (name !== 'file') return reject(unknownField(name));
+      if (name !== 'file') return reject(unknownField(name, fields.names));
       received = receive(stream, info);
       received.catch(reject);
     });
     parser.on('field', (name: string | undefined, value: string | undefined, { valueTruncated }) => {
-      const refusal = checkField(name, fields, valueTruncated);
+      const refusal = name === 'file' ? fileAsText() : fields.add({ name, value, isTruncated: valueTruncated });
       if (refusal) reject(refusal);
-      // The parser gives undefined for text in a character set that it does not know.
-      else if (value === undefined)
-        reject(new InvalidRequestError({ field: name as Field, reason: 'must be text in UTF-8' }));
-      else fields[name as Field] = value;
     });
     parser.on('filesLimit', () => reject(new InvalidRequestError({ field: 'file', reason: 'may be given only once' })));
     for (const limit of ['fieldsLimit', 'partsLimit'] as const) {
       parser.on(limit, () =>
-        reject(new MalformedRequestError('The form has too many parts. Send file, custom_tags and language.')),
+        reject(new MalformedRequestError(`The form has too many parts. Send file, ${fields.names.join(' and ')}.`)),
       );
     }
     parser.on('error', malformed);
     parser.on('close', () => {
-      if (received) void received.then((done) => resolve({ ...done, fields }), reject);
+      if (received) void received.then(resolve, reject);
       else reject(new InvalidRequestError({ field: 'file', reason: 'is required. With curl: -F file=@note.ogg' }));
     });
     request.on('close', () => {
@@ -149,25 +150,8 @@ async function spoolFile(stream: Readable, info: FileInfo, file: SpoolFile, hash
   return { originalFilename: cleanFilename(info.filename), sha256: hash?.digest('hex') ?? null };
 }
 
-function checkField(
-  name: string | undefined,
-  fields: UploadForm['fields'],
-  truncated: boolean,
-): InvalidRequestError | null {
-  if (name === 'file')
-    return new InvalidRequestError({ field: name, reason: 'was sent as text. With curl: -F file=@note.ogg' });
-  if (name === undefined || !FIELDS.includes(name as Field)) return unknownField(name);
-  if (name in fields) return new InvalidRequestError({ field: name, reason: 'may be given only once' });
-  if (truncated) return new InvalidRequestError({ field: name, reason: `must be at most ${LIMITS.fieldSize} bytes` });
-  return null;
-}
-
-/** @param name undefined for a part without one */
-const unknownField = (name = ''): InvalidRequestError =>
-  new InvalidRequestError({
-    field: name.toWellFormed(),
-    reason: 'is not a field of this form. Use file, custom_tags or language',
-  });
+const fileAsText = (): InvalidRequestError =>
+  new InvalidRequestError({ field: 'file', reason: 'was sent as text. With curl: -F file=@note.ogg' });
 
 const noBoundary = (): MalformedRequestError =>
   new MalformedRequestError('The multipart boundary in Content-Type is missing or too long.');

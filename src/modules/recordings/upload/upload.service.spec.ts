@@ -72,7 +72,7 @@ describe('UploadService', () => {
   async function accept() {
     const bytes = silenceWav(0.1);
     const file = { handle: inMemory(bytes), sizeBytes: bytes.length };
-    const form = { file, fields: {}, originalFilename: 'note.wav', sha256: null } as unknown as UploadForm;
+    const form = { file, originalFilename: 'note.wav', sha256: null } as unknown as UploadForm;
     const context = {
       userId: null,
       quotas: {} as Quotas,
@@ -80,8 +80,9 @@ describe('UploadService', () => {
       userAgent: null,
       source: 'api' as const,
       idempotencyKey: null,
+      repeats: null,
     };
-    return await service.accept('01900000-0000-7000-8000-000000000001', form, context);
+    return await service.accept('01900000-0000-7000-8000-000000000001', form, {}, context);
   }
 
   it('reserves the key, then stores the audio, then inserts the recording: no crash leaves an orphan', async () => {

@@ -25,9 +25,9 @@ import type { QuotaDemand } from '../quotas/quota-rules.js';
 import { QuotasService } from '../quotas/quotas.service.js';
 import { RecordingAccepted } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
-import { claimIdempotencyKey, findIdempotencyKey } from './idempotency.queries.js';
+import { claimIdempotencyKey, findIdempotencyKey, forgetIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
 import type { UploadForm } from './upload-form.js';
-import { readCustomTags, readLanguage } from './upload-fields.js';
+import { readCustomTags, readLanguage, type UploadDetails } from './upload-fields.js';
 
 /** Who sent an upload, and how. */
 export interface UploadContext {
@@ -37,6 +37,15 @@ export interface UploadContext {
   userAgent: string | null;
   source: UploadSource;
   idempotencyKey: string | null;
+  /** How an upload without an Idempotency-Key is recognised as a repeat; null: never. */
+  repeats: RepeatRule | null;
+}
+
+/** The same bytes in the same language are the same upload for a while. */
+export interface RepeatRule {
+  seconds: number;
+  /** What else must be the same. */
+  sameText: string;
 }
 
 export interface UploadResult {
@@ -48,10 +57,13 @@ export interface UploadResult {
 interface IdempotencyClaim {
   key: string;
   fingerprint: string;
+  keptSeconds: number;
 }
 
 /** What a new recording does not have yet. */
 const EMPTY = emptyColumns(Recording);
+/** Begins the keys that stand for contents. No client can send it, because it is not ASCII. */
+const CONTENT_KEY = '§';
 /** Header values arrive as bytes: printable ASCII only. */
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
@@ -78,21 +90,30 @@ export class UploadService {
    * @throws InvalidRequestError, ConflictError, QuotaExceededError, StorageUnavailableError; then nothing of the upload is
    *   kept.
    */
-  async accept(accountId: string, form: UploadForm, context: UploadContext): Promise<UploadResult> {
-    const recording = await this.describe(accountId, form, context);
-    const claim = claimOf(context.idempotencyKey, form, recording);
+  async accept(
+    accountId: string,
+    form: UploadForm,
+    details: UploadDetails,
+    context: UploadContext,
+  ): Promise<UploadResult> {
+    const recording = await this.describe(accountId, form, details, context);
+    const claim = claimOf(context, form, recording);
     const earlier = claim && (await this.replay(recording, claim));
     return earlier ?? (await this.store(recording, form, claim, context.quotas));
   }
 
-  private async describe(accountId: string, form: UploadForm, context: UploadContext): Promise<Recording> {
-    const { file, fields, originalFilename } = form;
+  private async describe(
+    accountId: string,
+    { file, originalFilename }: UploadForm,
+    details: UploadDetails,
+    context: UploadContext,
+  ): Promise<Recording> {
     if (file.sizeBytes === 0) throw new InvalidRequestError({ field: 'file', reason: 'must not be empty' });
     const window = new FileWindow(file.handle, file.sizeBytes);
     const format = await detectFormat(window);
     if (!format) throw new InvalidRequestError({ field: 'file', reason: await unsupportedFormat(window) });
-    const customTags = readCustomTags(fields.custom_tags);
-    const language = readLanguage(fields.language);
+    const customTags = readCustomTags(details.custom_tags);
+    const language = readLanguage(details.language);
     const facts = await probeAudio(window, format);
     const id = uuidv7();
     const now = new Date();
@@ -171,7 +192,9 @@ export class UploadService {
   private async claimKey(tx: Tx, recording: Recording, claim: IdempotencyClaim | null): Promise<void> {
     if (!claim) return;
     const { accountId, userId, id: recordingId } = recording;
-    const claimed = await claimIdempotencyKey(tx, { accountId, identity: userId ?? '', ...claim, recordingId });
+    const { keptSeconds, ...key } = claim;
+    const row = { accountId, identity: userId ?? '', ...key, recordingId };
+    const claimed = await claimIdempotencyKey(tx, row, keptSeconds);
     if (!claimed) throw new IdempotencyKeyInUseError();
   }
 
@@ -184,14 +207,19 @@ export class UploadService {
 
   /** Null when the key is new. @throws ConflictError when the earlier upload differs, or its recording was deleted. */
   private async replay({ accountId, userId }: Recording, claim: IdempotencyClaim): Promise<UploadResult | null> {
-    const earlier = await findIdempotencyKey(this.database, { accountId, identity: userId ?? '', key: claim.key });
+    const key = { accountId, identity: userId ?? '', key: claim.key };
+    const earlier = await findIdempotencyKey(this.database, key, claim.keptSeconds);
     if (!earlier) return null;
     if (earlier.fingerprint !== claim.fingerprint) {
       throw new ConflictError('This Idempotency-Key was used for an upload with other contents.');
     }
     const recording = await this.recordings.findOneBy({ id: earlier.recordingId, accountId });
-    if (!recording) throw new ConflictError('The recording of this Idempotency-Key has been deleted.');
-    return { recording, replayed: true };
+    if (recording) return { recording, replayed: true };
+    if (!claim.key.startsWith(CONTENT_KEY)) {
+      throw new ConflictError('The recording of this Idempotency-Key has been deleted.');
+    }
+    await forgetIdempotencyKey(this.database, { ...key, recordingId: earlier.recordingId });
+    return null;
   }
 }
 
@@ -207,14 +235,17 @@ const demandOf = ({ fileSizeBytes: bytes, durationMs }: Recording): QuotaDemand 
 
 /** @throws InvalidRequestError */
 function claimOf(
-  key: string | null,
+  { idempotencyKey: key, repeats }: UploadContext,
   { sha256 }: UploadForm,
   { language, customTags }: Recording,
 ): IdempotencyClaim | null {
-  if (key === null) return null;
-  if (!IDEMPOTENCY_KEY.test(key)) {
+  if (key === null && !repeats) return null;
+  if (key !== null && !IDEMPOTENCY_KEY.test(key)) {
     throw new InvalidRequestError({ field: 'Idempotency-Key', reason: 'must be 1 to 255 printable ASCII characters' });
   }
-  const contents = JSON.stringify([sha256, language, customTags]);
-  return { key, fingerprint: createHash('sha256').update(contents).digest('hex') };
+  // The custom tags of an upload of another kind make it another upload. The text stands last, where there is one.
+  const contents = [sha256, language, customTags, ...(repeats ? [repeats.sameText] : [])];
+  const fingerprint = createHash('sha256').update(JSON.stringify(contents)).digest('hex');
+  if (key !== null) return { key, fingerprint, keptSeconds: KEPT_SECONDS };
+  return { key: CONTENT_KEY + fingerprint, fingerprint, keptSeconds: repeats?.seconds ?? 0 };
 }
