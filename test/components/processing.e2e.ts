@@ -14,6 +14,7 @@ import {
 import { Outage } from '../../src/modules/transcriptions/worker/outage.js';
 import { TranscriptionWorkerService } from '../../src/modules/transcriptions/worker/transcription-worker.service.js';
 import type { TranscriberService } from '../../src/modules/transcriptions/worker/transcriber.service.js';
+import { TranscriptSignalsService } from '../../src/modules/transcriptions/transcript-signals.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../../src/modules/transcriptions/transcriptions.queue.js';
 import {
   TranscriptionRunService,
@@ -269,6 +270,7 @@ describe('an attempt that fails', () => {
       app.get(ObjectStore),
       app.get<JobQueue<TranscriptionJob>>(getQueueToken(TRANSCRIPTION_QUEUE)),
       app.get(Env),
+      app.get(TranscriptSignalsService),
     );
   }
 

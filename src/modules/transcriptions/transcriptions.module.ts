@@ -8,12 +8,19 @@ import { TranscriptionsController } from './transcriptions.controller.js';
 import { TranscriptionsListener } from './transcriptions.listener.js';
 import { TRANSCRIPTION_QUEUE } from './transcriptions.queue.js';
 import { TranscriptionsReconciler } from './worker/transcriptions.reconciler.js';
+import { TranscriptSignalsService } from './transcript-signals.service.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Transcription]), JobQueueModule.register(TRANSCRIPTION_QUEUE), RecordingsModule],
   controllers: [TranscriptionsController],
-  providers: [TranscriptExportsService, TranscriptionsService, TranscriptionsListener, TranscriptionsReconciler],
-  exports: [JobQueueModule, TranscriptExportsService],
+  providers: [
+    TranscriptExportsService,
+    TranscriptionsService,
+    TranscriptSignalsService,
+    TranscriptionsListener,
+    TranscriptionsReconciler,
+  ],
+  exports: [JobQueueModule, TranscriptExportsService, TranscriptionsService, TranscriptSignalsService],
 })
 export class TranscriptionsModule {}

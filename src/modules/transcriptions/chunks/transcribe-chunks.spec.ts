@@ -1,6 +1,7 @@
 import type { AudioChunk, ChunkTranscript } from '../engines/transcription-engine.js';
 import { transcribeChunks } from './transcribe-chunks.js';
 import { FairQueue } from './fair-queue.js';
+import type { TranscribedChunk } from './transcript-joiner.js';
 
 const SECOND_OF_SILENCE = Buffer.alloc(32_000);
 const chunkAt = (start: number): AudioChunk => ({ start, pcm: SECOND_OF_SILENCE });
@@ -33,12 +34,14 @@ describe('transcribeChunks', () => {
     transcribe: (chunk: AudioChunk) => Promise<ChunkTranscript>;
     queue?: FairQueue;
     signal?: AbortSignal;
+    onResult?: (chunk: TranscribedChunk) => void;
   }) =>
     transcribeChunks({
       chunks: (signal) => options.source.chunks(options.count, signal),
       transcribe: options.transcribe,
       queue: options.queue ?? new FairQueue(2),
       accountId: 'a',
+      ...(options.onResult ? { onResult: options.onResult } : {}),
       signal: options.signal ?? new AbortController().signal,
     });
 
@@ -51,6 +54,37 @@ describe('transcribeChunks', () => {
     expect(transcripts.map(({ start, seconds, transcript }) => [start, seconds, transcript.text])).toEqual(
       [0, 1, 2, 3, 4, 5].map((start) => [start, 1, String(start)]),
     );
+  });
+
+  it('reports each result in order, as soon as all before it are there', async () => {
+    const reported: string[] = [];
+    const ends = new Map<number, () => void>();
+    const transcribe = ({ start }: AudioChunk) =>
+      new Promise<ChunkTranscript>((resolve) => ends.set(start, () => resolve(transcriptOf(String(start)))));
+    const onResult = ({ transcript }: TranscribedChunk) => void reported.push(transcript.text);
+    const running = run({ source: new Source(), count: 3, transcribe, queue: new FairQueue(3), onResult });
+    while (ends.size < 3) await tick();
+    ends.get(1)?.();
+    await tick();
+    expect(reported).toEqual([]);
+    ends.get(0)?.();
+    await tick();
+    expect(reported).toEqual(['0', '1']);
+    ends.get(2)?.();
+    await running;
+    expect(reported).toEqual(['0', '1', '2']);
+  });
+
+  it('reports nothing after a failure', async () => {
+    const reported: string[] = [];
+    const transcribe = async ({ start }: AudioChunk) => {
+      if (start === 0) throw new Error('no');
+      return transcriptOf(String(start));
+    };
+    const onResult = ({ transcript }: TranscribedChunk) => void reported.push(transcript.text);
+    await expect(run({ source: new Source(), count: 3, transcribe, onResult })).rejects.toThrow('no');
+    await tick();
+    expect(reported).toEqual([]);
   });
 
   it('stops taking chunks while it holds one more than there are slots', async () => {

@@ -10,6 +10,8 @@ export interface ChunkSource {
   queue: FairQueue;
   /** Whose share of the queue they use. */
   accountId: string;
+  /** Called with each result as soon as it and all before it are there. */
+  onResult?: (chunk: TranscribedChunk) => void;
   signal: AbortSignal;
 }
 
@@ -23,6 +25,7 @@ export async function transcribeChunks({
   transcribe,
   queue,
   accountId,
+  onResult,
   signal: outer,
 }: ChunkSource): Promise<TranscribedChunk[]> {
   const failure = new AbortController();
@@ -30,6 +33,7 @@ export async function transcribeChunks({
   const aborted = rejectionOf(signal);
   const entry = queue.join(accountId);
   const results: Promise<TranscribedChunk>[] = [];
+  let reported: Promise<unknown> = Promise.resolve();
   /** Resolves when the chunk has a slot. */
   const begin = async (chunk: AudioChunk): Promise<void> => {
     const seconds = chunk.pcm.length / BYTES_PER_SECOND;
@@ -47,8 +51,11 @@ export async function transcribeChunks({
       });
       return { start: chunk.start, seconds, transcript };
     }, seconds);
-    result.catch(() => undefined);
     results.push(result);
+    const before = reported;
+    reported = result.then((chunkResult) => before.then(() => signal.aborted || onResult?.(chunkResult)));
+    // A failure ends the recording below.
+    reported.catch(() => undefined);
     await start;
   };
   try {

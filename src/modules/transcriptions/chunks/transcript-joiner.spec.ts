@@ -1,4 +1,4 @@
-import { joinTranscripts, type TranscribedChunk } from './transcript-joiner.js';
+import { joinTranscripts, TextJoiner, type TranscribedChunk } from './transcript-joiner.js';
 
 function chunkOf(
   start: number,
@@ -71,5 +71,25 @@ describe('joinTranscripts', () => {
       chunkOf(40, '', 1, { language: 'german' }),
     ];
     expect(joinTranscripts(chunks).language).toBe('english');
+  });
+});
+
+describe('TextJoiner', () => {
+  it('gives the text of joinTranscripts piece by piece', () => {
+    const chunks = [
+      chunkOf(0, '', 1),
+      chunkOf(1, ' one two ', 1),
+      chunkOf(2, '  ', 1),
+      chunkOf(3, 'drei 👍', 1),
+      chunkOf(4, 'x', 1),
+    ];
+    const joiner = new TextJoiner();
+    let text = '';
+    for (const chunk of chunks) {
+      const piece = joiner.add(chunk);
+      if (piece) expect(piece.offset).toBe(text.length);
+      text += piece?.text ?? '';
+    }
+    expect(text).toBe(joinTranscripts(chunks).text);
   });
 });

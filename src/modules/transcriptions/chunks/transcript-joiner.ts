@@ -38,6 +38,21 @@ export function joinTranscripts(chunks: readonly TranscribedChunk[]): JoinedTran
   };
 }
 
+/** The text of chunks as `joinTranscripts` joins it, one by one. */
+export class TextJoiner {
+  private length = 0;
+
+  /** @returns what the chunk adds to the text, and the length of the text before it. Null for a chunk without speech. */
+  add({ transcript }: TranscribedChunk): { offset: number; text: string } | null {
+    const spoken = transcript.text.trim();
+    if (spoken === '') return null;
+    const offset = this.length;
+    const text = offset === 0 ? spoken : ` ${spoken}`;
+    this.length += text.length;
+    return { offset, text };
+  }
+}
+
 /** Rounded, which halves the length of the stored text. */
 function shifted({ word, start, end, confidence }: TranscriptWord, by: number): TranscriptWord {
   const probability = confidence === null ? null : rounded(confidence, 4);

@@ -3,7 +3,7 @@ import { Env } from '../../../platform/config/env.js';
 import { ChunkCutter } from '../chunks/chunk-cutter.js';
 import { FairQueue } from '../chunks/fair-queue.js';
 import { transcribeChunks } from '../chunks/transcribe-chunks.js';
-import { joinTranscripts } from '../chunks/transcript-joiner.js';
+import { joinTranscripts, TextJoiner } from '../chunks/transcript-joiner.js';
 import { type AudioSource, decode, decoderProblem } from '../decoding/decoder.js';
 import { BYTES_PER_SECOND } from '../decoding/pcm.js';
 import {
@@ -31,6 +31,8 @@ export interface AudioInput extends AudioSource {
   language: string | null;
   /** Length according to the file's header or last block; null or absent when unknown. Only a hint. */
   probedSeconds?: number | null;
+  /** Called with each piece of the text, in order, and the length of the text before it. */
+  onText?: (piece: { offset: number; text: string }) => void;
   signal: AbortSignal;
 }
 
@@ -78,11 +80,16 @@ export class TranscriberService implements OnApplicationShutdown {
     this.refuseUnsupported(language);
     if ((audio.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(audio);
     const cutter = new ChunkCutter(this.maxChunkSeconds);
+    const texts = new TextJoiner();
     const transcripts = await transcribeChunks({
       chunks: (stop) => this.cut(audio, cutter, stop),
       transcribe: (chunk, stop) => this.recognise(chunk, { language, signal: stop }),
       queue: this.queue,
       accountId,
+      onResult: (chunk) => {
+        const piece = texts.add(chunk);
+        if (piece) audio.onText?.(piece);
+      },
       signal,
     });
     const joined = joinTranscripts(transcripts);

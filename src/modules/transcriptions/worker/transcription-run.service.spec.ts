@@ -3,6 +3,7 @@ import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError } from '../../../platform/storage/storage-errors.js';
 import type { Lease, Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
+import type { TranscriptSignalsService } from '../transcript-signals.service.js';
 import type { TranscriptionJob } from '../transcriptions.queue.js';
 import type { TranscriberService } from './transcriber.service.js';
 import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
@@ -56,6 +57,7 @@ describe('TranscriptionRunService', () => {
       store as unknown as ObjectStore,
       jobs as unknown as JobQueue<TranscriptionJob>,
       { leaseSeconds: 60 } as Env,
+      { publish: () => undefined } as unknown as TranscriptSignalsService,
     );
   });
 

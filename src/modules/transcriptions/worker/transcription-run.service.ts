@@ -7,6 +7,7 @@ import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
 import { type Lease, type Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
 import { AudioRejectedError, EngineError, EngineUnavailableError } from '../engines/transcription-engine.js';
+import { TranscriptSignalsService } from '../transcript-signals.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
 import { Outage } from './outage.js';
 import { TranscriberService } from './transcriber.service.js';
@@ -41,6 +42,7 @@ export class TranscriptionRunService {
     private readonly store: ObjectStore,
     @InjectQueue(TRANSCRIPTION_QUEUE) private readonly jobs: JobQueue<TranscriptionJob>,
     private readonly env: Env,
+    private readonly signals: TranscriptSignalsService,
   ) {}
 
   /**
@@ -82,6 +84,7 @@ export class TranscriptionRunService {
           channels,
           language,
           probedSeconds,
+          onText: (piece) => this.announce(lease, piece),
           signal,
         });
       },
@@ -101,6 +104,11 @@ export class TranscriptionRunService {
       features: { speech_seconds: result.speechSeconds, no_speech: result.noSpeech },
       durationMs: Math.round(result.durationSeconds * 1000),
     };
+  }
+
+  private announce({ id, attempt }: Lease, piece: { offset: number; text: string }): void {
+    const { name: provider, model } = this.transcriber.engine;
+    this.signals.publish(id, { type: 'chunk', attempt, ...piece, provider, model });
   }
 
   /** Retried while Postgres restarts, because a transcription may have taken minutes. A repeated finish is harmless. */
