@@ -5,12 +5,13 @@ const { readdirSync } = require('node:fs');
 const DEPENDENCIES = {
   'access-tokens': ['account'],
   account: ['recordings'],
+  compat: ['recordings', 'transcriptions'],
   transcriptions: ['recordings'],
   webhooks: ['recordings'],
 };
 
 /** Modules that a team has added may import all of these, through their public files. */
-const CORE = ['access-tokens', 'account', 'api-keys', 'health', 'recordings', 'transcriptions', 'webhooks'];
+const CORE = ['access-tokens', 'account', 'api-keys', 'compat', 'health', 'recordings', 'transcriptions', 'webhooks'];
 
 const MODULES = readdirSync('src/modules');
 /** The public files of a module, and the port of engines. */

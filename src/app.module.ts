@@ -6,6 +6,8 @@ import { UnknownPathModule } from './guards/unknown-path.module.js';
 import { AccessTokensModule } from './modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from './modules/account/account.module.js';
 import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
+import { CompatModule } from './modules/compat/compat.module.js';
+import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { RecordingsModule } from './modules/recordings/recordings.module.js';
 import { selectEngine } from './modules/transcriptions/engines/engine-registry.js';
@@ -13,12 +15,14 @@ import { TranscriptionsModule } from './modules/transcriptions/transcriptions.mo
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
 import { DeliveryWorkerModule, WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import type { Env } from './platform/config/env.js';
+import { registerErrorShape } from './platform/errors/error-body.js';
 
 /** Every module, in reading order. */
 @Module({})
 export class AppModule {
   static for(env: Env, extensions: Extension[]): DynamicModule {
     registerExtensions(extensions);
+    registerErrorShape(OPENAI_ERRORS);
     // In every role, so that a wrong name is reported wherever it is set.
     const engine = selectEngine(env, addedBy(extensions, 'engines'));
     return {
@@ -33,6 +37,7 @@ export class AppModule {
         RecordingsModule,
         TranscriptionsModule,
         WebhooksModule,
+        CompatModule,
         HealthModule,
         ...(env.roles.includes('transcriber') ? [TranscriptionWorkerModule.for(env, engine)] : []),
         ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule] : []),

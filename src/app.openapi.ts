@@ -21,6 +21,7 @@ const TAGS: Record<string, string> = {
   'Access tokens': 'Short-lived credentials with which the app of one end user uploads recordings.',
   Recordings: 'Voice notes and their transcriptions.',
   Events: 'What has happened to the recordings of the account, in order, as pages or as a stream.',
+  Compatible: 'Transcription as clients of OpenAI ask for it. Errors have the shape of OpenAI’s.',
   Webhooks: 'URLs that receive a signed request when a recording was transcribed or failed.',
 };
 

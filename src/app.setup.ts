@@ -111,6 +111,8 @@ function allowOrigins(app: NestExpressApplication, origins: readonly string[]): 
       'Content-Disposition',
       'X-Request-Id',
       'Idempotent-Replayed',
+      'X-Recording-Id',
+      'X-Transcription-Engine',
     ],
     maxAge: 600,
   });

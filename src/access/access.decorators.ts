@@ -5,6 +5,8 @@ import type { Scope } from './scopes.js';
 /** What a handler requires of its caller. Every handler declares one; a missing one fails at boot. */
 export interface AccessRule {
   scope: Scope | null;
+  /** Scopes that are needed as well. */
+  alsoScopes: readonly Scope[];
   allowAccessToken: boolean;
 }
 
@@ -12,14 +14,18 @@ export const ACCESS_RULE = 'access-rule';
 
 const declare = (rule: AccessRule): MethodDecorator => SetMetadata(ACCESS_RULE, rule);
 
-/** The credentials must hold `scope`. */
-export const RequireScope = (scope: Scope): MethodDecorator =>
-  applyDecorators(declare({ scope, allowAccessToken: false }), ApiExtension('x-required-scope', scope));
+/** The credentials must hold `scope`, and each of `alsoScopes`. */
+export const RequireScope = (scope: Scope, ...alsoScopes: Scope[]): MethodDecorator =>
+  applyDecorators(
+    declare({ scope, alsoScopes, allowAccessToken: false }),
+    ApiExtension('x-required-scope', scope),
+    ...(alsoScopes.length > 0 ? [ApiExtension('x-also-required-scopes', alsoScopes)] : []),
+  );
 
 /** As {@link RequireScope}, or an access token of an end user. */
 export const AllowAccessToken = (scope: Scope): MethodDecorator =>
   applyDecorators(
-    declare({ scope, allowAccessToken: true }),
+    declare({ scope, alsoScopes: [], allowAccessToken: true }),
     ApiExtension('x-required-scope', scope),
     ApiSecurity({ key: [], secret: [] }),
     ApiSecurity('pair'),
@@ -27,4 +33,4 @@ export const AllowAccessToken = (scope: Scope): MethodDecorator =>
   );
 
 /** No credentials are required. */
-export const Public = (): MethodDecorator => declare({ scope: null, allowAccessToken: true });
+export const Public = (): MethodDecorator => declare({ scope: null, alsoScopes: [], allowAccessToken: true });

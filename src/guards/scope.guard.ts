@@ -12,7 +12,7 @@ export class ScopeGuard implements CanActivate {
   constructor(private readonly rules: AccessRulesService) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const { scope, allowAccessToken } = this.rules.of(context);
+    const { scope, alsoScopes, allowAccessToken } = this.rules.of(context);
     if (scope === null) return true;
     const { principal } = context.switchToHttp().getRequest<IdentifiedRequest>();
     if (!principal) throw new AuthenticationError();
@@ -21,7 +21,8 @@ export class ScopeGuard implements CanActivate {
       if (allowAccessToken) return true;
       throw new PermissionError(scope, 'An access token can only be used to upload recordings.');
     }
-    if (!principal.scopes.includes(scope)) throw new PermissionError(scope);
+    const missing = [scope, ...alsoScopes].find((needed) => !principal.scopes.includes(needed));
+    if (missing !== undefined) throw new PermissionError(missing);
     return true;
   }
 }

@@ -11,7 +11,7 @@ import { eventually } from '../../src/testing/eventually.js';
 import { addWebhooks } from '../support/state/filler-rows.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { call, NAMED_OPERATIONS } from '../support/http/operations.js';
-import { ERRORS, expectInvalid, expectError } from '../support/http/expect-errors.js';
+import { ERRORS, expectInvalid, expectError, expectErrorOf } from '../support/http/expect-errors.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 import { useService } from '../../src/testing/test-service.js';
 
@@ -268,7 +268,7 @@ describe('errors', () => {
     it.each(NAMED_OPERATIONS)('%s is 403', async (_, operation) => {
       await suspend(client);
 
-      expectError(await call(client, operation, NOBODY), 'AccountSuspendedError');
+      expectErrorOf(operation, await call(client, operation, NOBODY), 'AccountSuspendedError');
     });
 
     it('are accepted again when the operator reactivates it, and nothing is lost', async () => {

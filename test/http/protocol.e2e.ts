@@ -4,7 +4,8 @@ import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
 import { exchange, head } from '../support/http/raw-http.js';
-import { expectHeaders, expectInvalid, expectError } from '../support/http/expect-errors.js';
+import { expectHeaders, expectInvalid, expectInvalidOf, expectError } from '../support/http/expect-errors.js';
+import { transcribesAtOnce } from '../support/service/instant-transcriber.js';
 import { startService, type TestService, useService } from '../../src/testing/test-service.js';
 import { fail, upload } from '../support/state/recording-states.js';
 
@@ -16,7 +17,7 @@ const CREATE_KEY = { name: 'A key' };
 describe('HTTP', () => {
   let client: ApiClient;
 
-  const service = useService({ ROLES: 'api' });
+  const service = useService({ ROLES: 'api' }, { extensions: [transcribesAtOnce] });
   const { environment } = service;
 
   beforeEach(async () => {
@@ -195,8 +196,8 @@ describe('HTTP', () => {
   it.each(NAMED_OPERATIONS)('%s refuses an unknown query parameter, naming it (D16)', async (_, operation) => {
     const ids = await createResources(service, client, operation);
 
-    expectInvalid(await call(client, operation, ids, '?fo%20o=1'), 'fo o', /not a parameter/);
-    expectInvalid(await call(client, operation, ids, '?__proto__=1'), '__proto__', /not a parameter/);
+    expectInvalidOf(operation, await call(client, operation, ids, '?fo%20o=1'), 'fo o', /not a parameter/);
+    expectInvalidOf(operation, await call(client, operation, ids, '?__proto__=1'), '__proto__', /not a parameter/);
     expect((await call(client, operation, ids)).status).toBe(operation.success);
   });
 

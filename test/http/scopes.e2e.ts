@@ -6,8 +6,9 @@ import { SCOPES } from '../../src/access/scopes.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { call, NAMED_OPERATIONS, OPERATIONS, createResources, ROUTES } from '../support/http/operations.js';
-import { expectError } from '../support/http/expect-errors.js';
+import { expectError, expectErrorOf } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
+import { transcribesAtOnce } from '../support/service/instant-transcriber.js';
 import { startService, useService } from '../../src/testing/test-service.js';
 
 @Controller('v1/notes')
@@ -42,7 +43,7 @@ class ForgottenModule {}
 describe('scopes (D10)', () => {
   let owner: ApiClient;
 
-  const service = useService({ ROLES: 'api' });
+  const service = useService({ ROLES: 'api' }, { extensions: [transcribesAtOnce] });
   const { environment } = service;
 
   beforeEach(async () => {
@@ -61,15 +62,29 @@ describe('scopes (D10)', () => {
     );
 
     const answer = await call(others, operation, ids);
-    expectError(answer, 'PermissionError', { required_scope: operation.scope });
+    expectErrorOf(operation, answer, 'PermissionError', { required_scope: operation.scope });
   });
 
-  it.each(NAMED_OPERATIONS)('%s succeeds with its own scope alone', async (_, operation) => {
+  it.each(NAMED_OPERATIONS)('%s succeeds with its own scopes alone', async (_, operation) => {
     const ids = await createResources(service, owner, operation);
-    const only = await service.key(owner, [operation.scope]);
+    const only = await service.key(owner, [operation.scope, ...(operation.alsoScopes ?? [])]);
 
     const answer = await call(only, operation, ids);
     expect([answer.status, answer.body.error]).toEqual([operation.success, undefined]);
+  });
+
+  it.each(
+    NAMED_OPERATIONS.flatMap(([name, operation]) =>
+      (operation.alsoScopes ?? []).map((scope) => [name, scope, operation] as const),
+    ),
+  )('%s is 403 without %s as well', async (_, scope, operation) => {
+    const ids = await createResources(service, owner, operation);
+    const others = await service.key(
+      owner,
+      SCOPES.filter((held) => held !== scope),
+    );
+
+    expectErrorOf(operation, await call(others, operation, ids), 'PermissionError', { required_scope: scope });
   });
 
   it.each(NAMED_OPERATIONS)('%s takes the key as Authorization: Bearer key.secret (D45)', async (_, operation) => {
@@ -83,7 +98,7 @@ describe('scopes (D10)', () => {
   it.each(NAMED_OPERATIONS)('%s is 401 without credentials', async (_, operation) => {
     const ids = await createResources(service, owner, operation);
 
-    expectError(await call({ url: service.url, headers: {} }, operation, ids), 'AuthenticationError');
+    expectErrorOf(operation, await call({ url: service.url, headers: {} }, operation, ids), 'AuthenticationError');
   });
 
   it('are asked for before the existence of anything (D14)', async () => {
@@ -94,7 +109,7 @@ describe('scopes (D10)', () => {
         SCOPES.filter((scope) => scope !== operation.scope),
       );
       const answer = await call(others, operation, nothing, '?unknown=1');
-      expectError(answer, 'PermissionError', { required_scope: operation.scope });
+      expectErrorOf(operation, answer, 'PermissionError', { required_scope: operation.scope });
     }
   });
 

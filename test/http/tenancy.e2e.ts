@@ -9,6 +9,7 @@ import {
 } from '../support/http/operations.js';
 import { expectError } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
+import { transcribesAtOnce } from '../support/service/instant-transcriber.js';
 import { useService } from '../../src/testing/test-service.js';
 import { upload } from '../support/state/recording-states.js';
 
@@ -19,7 +20,7 @@ describe('tenancy: what belongs to another account is not there', () => {
   let owner: ApiClient;
   let stranger: ApiClient;
 
-  const service = useService({ ROLES: 'api' });
+  const service = useService({ ROLES: 'api' }, { extensions: [transcribesAtOnce] });
 
   beforeEach(async () => {
     [owner, stranger] = await Promise.all([service.account(), service.account()]);
@@ -47,8 +48,8 @@ describe('tenancy: what belongs to another account is not there', () => {
     expect(ROUTES).toEqual(routesOf(service.app).toSorted());
   });
 
-  const single = NAMED_OPERATIONS.filter(([, { path }]) => path.includes(':'));
-  const general = NAMED_OPERATIONS.filter(([, { path }]) => !path.includes(':'));
+  const single = NAMED_OPERATIONS.filter(([, { path }]) => path.includes('_id'));
+  const general = NAMED_OPERATIONS.filter(([, { path }]) => !path.includes('_id'));
 
   it.each(single)('%s is 404 for the id of another account, and changes nothing', async (_, operation: Operation) => {
     const ids = await createResources(service, owner, operation);

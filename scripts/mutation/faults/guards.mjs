@@ -85,7 +85,7 @@ export const guards = [
     file: 'src/guards/scope.guard.ts',
     tests: 'test/http/scopes.e2e.ts',
     faults: [
-      ['the scope is not compared', 'if (!principal.scopes.includes(scope)) throw new PermissionError(scope);', ''],
+      ['the scope is not compared', 'if (missing !== undefined) throw new PermissionError(missing);', ''],
       [
         'the scope is asked for before the status of the account and the credentials',
         'if (!principal) throw new AuthenticationError();',

@@ -77,6 +77,11 @@ export class Env {
   readonly eventStreamsPerAccount: number;
   /** Between two comments on an event stream, which keep idle connections open. */
   readonly eventStreamCommentSeconds: number;
+  /** Longest wait of a request to the compatible endpoint. 0: it does not wait. */
+  readonly compatTimeoutSeconds: number;
+  /** Requests that may wait in this process, and of one account. */
+  readonly compatWaiting: number;
+  readonly compatWaitingPerAccount: number;
   readonly corsOrigins: readonly string[];
   readonly metricsToken: string | null;
   /** Express's `trust proxy`: false, a number of hops, or the addresses and CIDRs of proxies. */
@@ -135,6 +140,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     eventRetentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
     eventStreamsPerAccount: read.integer('EVENT_STREAMS_PER_ACCOUNT', 10, 1, 100_000),
     eventStreamCommentSeconds: read.integer('EVENT_STREAM_COMMENT_SECONDS', 15, 1, 3600),
+    ...readCompatSettings(read),
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
     metricsToken: read.text('METRICS_TOKEN'),
     trustProxy: read.trustProxy(),
@@ -153,6 +159,14 @@ function readConnectionSettings(read: EnvReader) {
     transferGraceSeconds: read.integer('TRANSFER_GRACE_SECONDS', 30, 1, 3600),
     writeTimeoutSeconds: read.integer('WRITE_TIMEOUT_SECONDS', 20, 1, 3600),
     keepAliveSeconds: read.integer('KEEP_ALIVE_SECONDS', 65, 1, 3600),
+  };
+}
+
+function readCompatSettings(read: EnvReader) {
+  return {
+    compatTimeoutSeconds: read.integer('COMPAT_TIMEOUT_SECONDS', 120, 0, 3600),
+    compatWaiting: read.integer('COMPAT_WAITING', 2000, 1, 100_000),
+    compatWaitingPerAccount: read.integer('COMPAT_WAITING_PER_ACCOUNT', 100, 1, 100_000),
   };
 }
 

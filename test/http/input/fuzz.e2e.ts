@@ -2,6 +2,7 @@ import { type DescribedOperation, operationsOf, readDocument } from '../../suppo
 import { fuzz, type FuzzTarget, table, untested } from '../../support/fuzz/fuzz.js';
 import { RequestBuilder } from '../../support/fuzz/request-builder.js';
 import { send } from '../../support/fuzz/wire.js';
+import { transcribesAtOnce } from '../../support/service/instant-transcriber.js';
 import { useService } from '../../../src/testing/test-service.js';
 
 /** Set by `npm run fuzz`. Otherwise the same requests each time, so that a failure is about the change at hand. */
@@ -15,7 +16,7 @@ const operations = operationsOf(readDocument());
 
 describe('every operation of openapi.json, with valid and invalid requests', () => {
   // Without a worker nothing is sent to a webhook, and a recording stays in the state it was brought to.
-  const service = useService({ ROLES: 'api' });
+  const service = useService({ ROLES: 'api' }, { extensions: [transcribesAtOnce] });
 
   it(`is answered as documented, and what is wrong is refused (seed ${SEED})`, async () => {
     const startedAt = performance.now();

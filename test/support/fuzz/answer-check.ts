@@ -38,14 +38,18 @@ export function complaints(operation: DescribedOperation, answer: FuzzAnswer): s
     const fits = schema.type === 'integer' ? /^\d+$/.test(String(value)) : typeof value === 'string';
     if (!fits) found.push(`the header ${name} is ${String(value)}, and not of type ${String(schema.type)}`);
   }
-  return [...found, ...bodyComplaints(described.content, answer), ...envelopeComplaints(answer)];
+  // Their schema says all of errors in another shape.
+  const ownErrors = described.content['application/json']?.schema.properties?.error?.properties?.param;
+  const envelope = ownErrors ? [] : envelopeComplaints(answer);
+  return [...found, ...bodyComplaints(described.content, answer), ...envelope];
 }
 
 function bodyComplaints(
   content: DescribedOperation['responses'][string]['content'],
   { headers, text, status }: FuzzAnswer,
 ): string[] {
-  const [entry] = Object.entries(content);
+  const entries = Object.entries(content);
+  const entry = entries.find(([one]) => String(headers['content-type']).startsWith(`${one};`)) ?? entries[0];
   if (!entry) {
     const type = headers['content-type'];
     return [

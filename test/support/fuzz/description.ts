@@ -67,6 +67,10 @@ export interface ApiDocument {
   components: { schemas: Record<string, Schema> };
 }
 
+/** Parameters of the path that name a row. */
+export const idParameters = ({ parameters }: DescribedOperation): Parameter[] =>
+  parameters.filter((parameter) => parameter.in === 'path' && parameter.name.endsWith('_id'));
+
 export function readDocument(): ApiDocument {
   return JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as ApiDocument;
 }

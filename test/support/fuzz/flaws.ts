@@ -93,20 +93,31 @@ function jsonFlaws(schema: Schema, { text, contentType }: JsonText): string[] {
   }
 }
 
-function formFlaws({ properties = {}, required = [] }: Schema, { parts, complete, contentType }: Form): string[] {
+function formFlaws(
+  { properties = {}, required = [], additionalProperties }: Schema,
+  { parts, complete, contentType }: Form,
+): string[] {
   const names = parts.map(({ name }) => name);
+  const isSingle = (name: string): boolean => Object.hasOwn(properties, name) && properties[name]?.type !== 'array';
   const isBinary = (name: string): boolean => properties[name]?.format === 'binary';
   return [
     ...(complete ? [] : ['form: it breaks off']),
     ...(contentType === 'form' ? [] : [`form: of type ${contentType}`]),
     ...required.filter((name) => !names.includes(name)).map((name) => `form: ${name} is missing`),
-    ...names.filter((name, index) => names.indexOf(name) !== index).map((name) => `form: ${name} comes twice`),
+    ...names
+      .filter((name, index) => isSingle(name) && names.indexOf(name) !== index)
+      .map((name) => `form: ${name} comes twice`),
     ...parts.flatMap(({ name, filename, content }) => {
-      if (!Object.hasOwn(properties, name)) return [`form: ${JSON.stringify(name)} is not documented`];
+      if (!Object.hasOwn(properties, name)) {
+        // A file has one place.
+        const isTaken = additionalProperties === true && filename === undefined;
+        return isTaken ? [] : [`form: ${JSON.stringify(name)} is not documented`];
+      }
       if (isBinary(name) && filename === undefined) return [`form: ${name} is no file`];
       if (isBinary(name)) return REFUSED_NAMES.includes(content) ? [`form: ${name} holds ${content}`] : [];
       if (filename !== undefined) return [`form: ${name} is a file`];
-      return violations(properties[name] as Schema, content).map((violation) => `form: ${name}: ${violation}`);
+      const value = properties[name]?.type === 'array' ? content.split(',') : content;
+      return violations(properties[name] as Schema, value).map((violation) => `form: ${name}: ${violation}`);
     }),
   ];
 }

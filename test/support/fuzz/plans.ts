@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { DescribedOperation, Parameter } from './description.js';
+import { type DescribedOperation, idParameters, type Parameter } from './description.js';
 import { jsonBodies } from './json-bodies.js';
 import { forms } from './forms.js';
 import { type CredentialsKind, MISSPELLINGS, type Misspelling, type PathId, type Plan } from './plan.js';
@@ -16,7 +16,7 @@ export function plansFor(operation: DescribedOperation): fc.Arbitrary<Plan> {
     { weight: 1, arbitrary: planWith(operation, 'credentials') },
     { weight: has('query') ? 8 : 1, arbitrary: planWith(operation, 'query') },
   ];
-  if (has('path')) concerns.push({ weight: 8, arbitrary: planWith(operation, 'ids') });
+  if (idParameters(operation).length > 0) concerns.push({ weight: 8, arbitrary: planWith(operation, 'ids') });
   if (has('header')) concerns.push({ weight: 1, arbitrary: planWith(operation, 'headers') });
   concerns.push({ weight: operation.body ? 10 : 1, arbitrary: planWith(operation, 'body') });
   return fc.oneof(...concerns);
@@ -40,9 +40,9 @@ function badCredentials({ takesToken }: DescribedOperation): fc.Arbitrary<Creden
   return fc.constantFrom(...kinds, ...(takesToken ? [] : (['token'] as const)));
 }
 
-function pathIds({ parameters }: DescribedOperation, bad: boolean): fc.Arbitrary<Plan['ids']> {
+function pathIds(operation: DescribedOperation, bad: boolean): fc.Arbitrary<Plan['ids']> {
   const own = fc.record({ kind: fc.constant('own' as const), state: fc.nat({ max: 5 }) });
-  const names = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+  const names = idParameters(operation).map(({ name }) => name);
   return fc.record(Object.fromEntries(names.map((name) => [name, bad ? badId() : own])));
 }
 

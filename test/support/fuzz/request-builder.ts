@@ -43,6 +43,8 @@ export class RequestBuilder {
     for (const [name, id] of Object.entries(plan.ids)) {
       target = target.replace(`{${name}}`, await this.spell(owner, operation, name, id));
     }
+    // What is left names no row: any value will do.
+    target = target.replaceAll(/\{\w+\}/g, 'any');
     const { headers, body } = encodeBody(plan.body);
     const credentials = await this.headersOf(owner, plan.credentials, operation);
     return {

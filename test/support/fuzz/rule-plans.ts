@@ -1,4 +1,4 @@
-import type { DescribedOperation, Parameter, Schema } from './description.js';
+import { type DescribedOperation, idParameters, type Parameter, type Schema } from './description.js';
 import type { CredentialsKind, Form, JsonText, PathId, Plan } from './plan.js';
 import { jsonText, nearMisses } from './values.js';
 
@@ -28,7 +28,7 @@ const parametersIn = ({ parameters }: DescribedOperation, place: Parameter['in']
 
 function examplePlan(operation: DescribedOperation): Plan {
   const own: PathId = { kind: 'own', state: 0 };
-  const ids = Object.fromEntries(parametersIn(operation, 'path').map(({ name }) => [name, own]));
+  const ids = Object.fromEntries(idParameters(operation).map(({ name }) => [name, own]));
   return { credentials: 'pair', ids, query: [], headers: {}, body: exampleBody(operation) };
 }
 
@@ -73,7 +73,7 @@ function badBodies({ body }: DescribedOperation): (JsonText | Form)[] {
 function badIds(operation: DescribedOperation): Plan['ids'][] {
   const kinds: PathId[] = [{ kind: 'foreign' }, { kind: 'misspelt', way: 'in upper case' }];
   const right = examplePlan(operation).ids;
-  return parametersIn(operation, 'path').flatMap(({ name }) => kinds.map((id) => ({ ...right, [name]: id })));
+  return idParameters(operation).flatMap(({ name }) => kinds.map((id) => ({ ...right, [name]: id })));
 }
 
 /** What the document gives as an example: it must be taken. */

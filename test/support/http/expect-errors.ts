@@ -1,4 +1,5 @@
 import type { Response } from 'supertest';
+import { orNull, text } from './matchers.js';
 
 /** The table of errors (interface, Errors): each type with its status and code. */
 export const ERRORS = {
@@ -29,6 +30,33 @@ export function expectError(answer: Answer, type: keyof typeof ERRORS, details: 
   expect({ status: answer.status, body: answer.body }).toStrictEqual({ status, body });
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   expectHeaders(answer);
+}
+
+/** As {@link expectError}, also for the operations whose errors have the shape of OpenAI's (D45). */
+export function expectErrorOf(
+  { isCompatible }: { isCompatible?: true },
+  answer: Answer,
+  type: keyof typeof ERRORS,
+  details: object = {},
+): void {
+  if (!isCompatible) return expectError(answer, type, details);
+  const body = { error: { message: expect.stringMatching(/\S/), type: text, param: orNull(text), code: orNull(text) } };
+  expect({ status: answer.status, body: answer.body }).toStrictEqual({ status: ERRORS[type].status, body });
+  for (const detail of Object.values(details)) expect(answer.body.error.message).toContain(detail);
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  expectHeaders(answer);
+}
+
+/** As {@link expectInvalid}, likewise. */
+export function expectInvalidOf(
+  operation: { isCompatible?: true },
+  answer: Answer,
+  field: string,
+  reason?: RegExp,
+): void {
+  if (!operation.isCompatible) return expectInvalid(answer, field, reason);
+  expectErrorOf(operation, answer, 'ValidationError');
+  expect(answer.body.error).toMatchObject({ param: field, message: expect.stringMatching(reason ?? /\S/) });
 }
 
 /** A 400 whose first broken rule is this field's. @param errors the fields of all broken rules, when there are more. */

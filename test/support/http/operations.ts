@@ -23,6 +23,10 @@ export interface Operation {
   type?: string;
   /** An end user's access token will do, too (D15). */
   takesToken?: true;
+  /** Scopes that it needs as well. */
+  alsoScopes?: Scope[];
+  /** Its errors have the shape of OpenAI's (D45). */
+  isCompatible?: true;
   /** JSON that it takes, or an upload form. */
   body?: object | 'form';
   /** The state in which a recording must be for it to succeed; any, when left out. */
@@ -85,6 +89,13 @@ export const OPERATIONS: Operation[] = [
   define('GET /v1/events/stream', 'recordings:read', 200, {}, { isStream: true }),
   define('GET /v1/recordings/:recording_id/audio', 'recordings:read', 200, {}, { type: 'audio/wav' }),
   define('POST /v1/recordings/:recording_id/audio-url', 'recordings:read', 201, shapes.AUDIO_URL),
+  define('POST /v1/audio/transcriptions', 'recordings:write', 200, shapes.COMPATIBLE_TRANSCRIPTION, {
+    alsoScopes: ['recordings:read'],
+    isCompatible: true,
+    body: 'form',
+  }),
+  define('GET /v1/models', 'recordings:read', 200, shapes.MODELS, { isCompatible: true }),
+  define('GET /v1/models/:model', 'recordings:read', 200, shapes.MODEL, { isCompatible: true }),
 ];
 
 /** Operations that take no credentials. They have tests of their own. */
@@ -98,7 +109,7 @@ function define(
   scope: Scope,
   success: number,
   shape: object,
-  input: Pick<Operation, 'takesToken' | 'body' | 'needs' | 'isStream' | 'type'> = {},
+  input: Omit<Operation, 'method' | 'path' | 'scope' | 'success' | 'shape'> = {},
 ): Operation {
   const [method, path] = name.split(' ') as [Operation['method'], string];
   return { method, path, scope, success, shape, ...input };
@@ -134,7 +145,8 @@ export function call(
   ids: Ids,
   query = '',
 ): Test {
-  const target = path.replace(/:(\w+)/g, (_, name: keyof Ids) => ids[name]) + query;
+  const values: Record<string, string> = { ...ids, model: 'any' };
+  const target = path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? name) + query;
   const verb = method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
   const sending = request(url)[verb](target).set(headers);
   if (isStream) return sending.buffer(true).parse(readStart);

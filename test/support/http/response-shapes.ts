@@ -13,6 +13,7 @@ import type {
   CreatedApiKeyView,
   SingleApiKeyView,
 } from '../../../src/modules/api-keys/api-key.presenter.js';
+import type { ModelView } from '../../../src/modules/compat/model.presenter.js';
 import type { RecordingFeatures } from '../../../src/modules/recordings/recording.entity.js';
 import type {
   CreatedRecordingView,
@@ -256,6 +257,11 @@ export const TRANSCRIPTION = shapeOf<TranscriptionView>('TranscriptionView', {
   updated_at: resourceTime,
   uri: pathOf('/v1/recordings/', '/transcription'),
 });
+
+/** Answers in OpenAI's shape have exact keys, too (D45). */
+export const COMPATIBLE_TRANSCRIPTION = { text, usage: matching('an object', (value) => typeof value === 'object') };
+export const MODEL = shapeOf<ModelView>('ModelView', { id: text, object: 'model', created: integer, owned_by: text });
+export const MODELS = { object: 'list', data: matching('a list', Array.isArray) };
 
 export const WORD = { word: text, start: number, end: number, confidence: orNull(fraction) };
 

@@ -5,6 +5,7 @@ import {
 } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import { Recording } from '../../../src/modules/recordings/recording.entity.js';
 import { Env } from '../../../src/platform/config/env.js';
+import type { DatabaseService } from '../../../src/platform/database/database.service.js';
 import { selectList } from '../../../src/platform/database/entity-columns.js';
 import { silenceWav } from '../audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
@@ -28,6 +29,10 @@ export async function upload(client: ApiClient, fields: Record<string, string> =
  * it, so a test decides when it ends, and how.
  */
 export async function transcribe(service: TestService, id: string, spoken: TranscriptOptions = {}): Promise<void> {
+  await finish(service, id, transcribedAs(spoken));
+}
+
+function transcribedAs(spoken: TranscriptOptions): Outcome {
   const { text = 'hello there', language = 'english', durationMs = 100, noSpeech = false } = spoken;
   const [word = ''] = text.split(' ');
   const transcript = {
@@ -40,21 +45,31 @@ export async function transcribe(service: TestService, id: string, spoken: Trans
     words: noSpeech ? [] : [{ word, start: 0, end: 0.1, confidence: 0.9 }],
   };
   const features = { speech_seconds: noSpeech ? 0 : 0.1, no_speech: noSpeech };
-  await finish(service, id, { status: 'transcribed', transcript, features, durationMs });
+  return { status: 'transcribed', transcript, features, durationMs };
 }
 
 export async function fail(service: TestService, id: string, reason = 'It cannot be decoded'): Promise<void> {
   await finish(service, id, { status: 'failed', reason });
 }
 
+/** As `transcribe`, from inside the service. */
+export async function finishAs(database: DatabaseService, leases: RecordingLeasesService, id: string): Promise<void> {
+  const lease = await claim(database, id, 60);
+  if (lease) await leases.finish(lease, transcribedAs({}));
+}
+
 /** Gives the lease of this recording to the test, whoever would be the next. Null when it cannot be claimed. */
 export async function claimRecording(service: TestService, id: string): Promise<Lease | null> {
-  const [lease] = await service.database.query<Lease>(
+  return await claim(service.database, id, service.app.get(Env).leaseSeconds);
+}
+
+async function claim(database: DatabaseService, id: string, leaseSeconds: number): Promise<Lease | null> {
+  const [lease] = await database.query<Lease>(
     `UPDATE recordings r SET lease_token = gen_random_uuid(), attempt = attempt + 1,
        lease_until = clock_timestamp() + make_interval(secs => $2)
      WHERE id = $1 AND status = 'processing' AND (lease_until IS NULL OR lease_until < now())
      RETURNING ${selectList(Recording, 'r')}`,
-    [id, service.app.get(Env).leaseSeconds],
+    [id, leaseSeconds],
   );
   return lease ?? null;
 }

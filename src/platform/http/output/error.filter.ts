@@ -15,7 +15,7 @@ import { discardRemainingBody } from '../server/drop-body.js';
 import { JSON_BODY_BYTES } from '../input/json-body.js';
 import { requestIdOf } from '../server/request-id.js';
 
-/** Renders every error there is, ours and those of Nest, Express and its parsers, in the one envelope. */
+/** Renders every error there is, ours and those of Nest, Express and its parsers, in the envelope of its path. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(ErrorFilter.name);
@@ -31,11 +31,12 @@ export class ErrorFilter implements ExceptionFilter {
     }
     discardRemainingBody(request, response);
     if (error.retryAfter !== undefined) response.setHeader('Retry-After', error.retryAfter);
-    response.status(error.status).json(errorBody(error));
+    response.status(error.status).json(errorBody(error, request.originalUrl));
   }
 }
 
-function translate(thrown: unknown, requestId: string): ApiError {
+/** The error of our own for whatever was thrown. */
+export function translate(thrown: unknown, requestId: string): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof StorageUnavailableError || isDatabaseUnavailable(thrown)) return new ServiceUnavailableError();
   const status = statusOf(thrown);

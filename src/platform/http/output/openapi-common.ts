@@ -12,8 +12,9 @@ import {
   RequestTimeoutError,
   ServiceUnavailableError,
 } from '../../errors/errors.js';
+import { type ErrorShape, errorShapeOf } from '../../errors/error-body.js';
 import { JSON_BODY_BYTES } from '../input/json-body.js';
-import { ERROR_SCHEMA_REF, errorExamples } from './api-errors.decorator.js';
+import { errorExamples, schemaRefOf } from './api-errors.decorator.js';
 import { addSuccessExamples, type Operation, type Response } from './openapi-examples.js';
 
 type HeaderType = 'integer' | 'string';
@@ -64,12 +65,14 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
   document.components = { ...document.components };
   document.components.schemas = { ...document.components.schemas, Error: ERROR_SCHEMA };
   for (const [path, item] of Object.entries(document.paths)) {
+    const shape = errorShapeOf(path);
+    if (shape) Object.assign(document.components.schemas, { [shape.schemaName]: shape.schema });
     for (const operation of [item.get, item.post, item.put, item.delete] as (Operation | undefined)[]) {
       if (!operation) continue;
       // An operation without a scope is open to whoever knows its URL.
       if (operation['x-required-scope'] === undefined) operation.security = [];
       addSuccessExamples(path, operation, document);
-      for (const error of commonErrors(path, operation)) addError(operation, error);
+      for (const error of commonErrors(path, operation)) addError(operation, error, shape);
       for (const [status, response] of Object.entries(operation.responses) as [string, Response][]) {
         response.description ||= STATUS_TEXT[status] ?? errorNames(response);
         const common = status === '408' ? UNPARSED : EVERYWHERE;
@@ -81,10 +84,10 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
 }
 
 /** The handler's own example of an error is kept. */
-function addError({ responses }: Operation, error: ApiError): void {
-  responses[error.status] ??= { description: '', content: { 'application/json': { schema: ERROR_SCHEMA_REF } } };
+function addError({ responses }: Operation, error: ApiError, shape: ErrorShape | null): void {
+  responses[error.status] ??= { description: '', content: { 'application/json': { schema: schemaRefOf(shape) } } };
   const content = (responses[error.status] as Response).content?.['application/json'];
-  if (content) content.examples = { ...errorExamples([error]), ...content.examples };
+  if (content) content.examples = { ...errorExamples([error], shape), ...content.examples };
 }
 
 /** `ConflictError`, or several such names. */

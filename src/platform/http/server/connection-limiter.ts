@@ -166,7 +166,8 @@ export class ConnectionLimiter {
     connection.isEnding = true;
     const { minTransferRate: rate, transferGraceSeconds: grace } = this.options.limits;
     const rule = `at least ${rate} bytes a second are required after ${grace} seconds`;
-    endWithError(socket, new RequestTimeoutError(`The body arrived too slowly: ${rule}.`));
+    const error = new RequestTimeoutError(`The body arrived too slowly: ${rule}.`);
+    endWithError(socket, error, error.status, connection.current?.request.url);
     // The rest must not complete a request that was refused.
     socket.pause();
   }

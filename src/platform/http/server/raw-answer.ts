@@ -26,13 +26,14 @@ export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): 
 /**
  * Sends an error where no response object can do it, and closes the connection: after a second also if the client keeps
  * its own half open.
+ * @param url of the request, where one was read.
  */
-export function endWithError(socket: Socket, error: ApiError, status = error.status): void {
+export function endWithError(socket: Socket, error: ApiError, status = error.status, url = ''): void {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
-  const body = JSON.stringify(errorBody(error));
+  const body = JSON.stringify(errorBody(error, url));
   const retry = error.retryAfter === undefined ? '' : `Retry-After: ${error.retryAfter}\r\n`;
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Request-Id: ${randomUUID()}\r\n${retry}` +

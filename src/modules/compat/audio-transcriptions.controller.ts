@@ -1,0 +1,127 @@
+import { Controller, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { RequireScope } from '../../access/access.decorators.js';
+import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import type { Principal } from '../../access/principal.js';
+import { Env } from '../../platform/config/env.js';
+import { NoQuery } from '../../platform/http/input/no-query.js';
+import { translate } from '../../platform/http/output/error.filter.js';
+import { requestIdOf } from '../../platform/http/server/request-id.js';
+import { TranscriptExportsService } from '../transcriptions/exports/transcript-exports.service.js';
+import { AudioTranscriptionsService, type HeardBy } from './audio-transcriptions.service.js';
+import { DescribeTranscription } from './compat.openapi.js';
+import { TranscriptionTimeoutError } from './openai-errors.js';
+import { TranscriptStream } from './answers/transcript-stream.js';
+import type { TranscriptionOptions } from './transcription-form.js';
+import { jsonOf, verboseJsonOf } from './answers/transcription-response.js';
+import { WaitingRequestsService } from './waiting/waiting-requests.service.js';
+
+const TEXT = 'text/plain; charset=utf-8';
+
+@ApiTags('Compatible')
+@Controller('v1/audio/transcriptions')
+export class AudioTranscriptionsController {
+  constructor(
+    private readonly transcriptions: AudioTranscriptionsService,
+    private readonly exports: TranscriptExportsService,
+    private readonly waiting: WaitingRequestsService,
+    private readonly env: Env,
+  ) {}
+
+  /**
+   * Transcribe audio and wait for the text
+   *
+   * @remarks
+   * For clients of OpenAI. The note is stored as any other recording; the response waits for its transcription.
+   */
+  @Post()
+  @HttpCode(200)
+  @DescribeTranscription()
+  @RequireScope('recordings:write', 'recordings:read')
+  async create(
+    @CurrentPrincipal() principal: Principal,
+    @Req() request: Request,
+    @Res() response: Response,
+    @Query() _query: NoQuery,
+  ): Promise<void> {
+    const freePlace = this.waiting.take(principal.accountId);
+    try {
+      await this.answer(principal, request, response);
+    } finally {
+      freePlace();
+    }
+  }
+
+  private async answer(principal: Principal, request: Request, response: Response): Promise<void> {
+    const { recordingId, isRepeat, options } = await this.transcriptions.accept(request, principal);
+    response.setHeader('X-Recording-Id', recordingId);
+    if (isRepeat) response.setHeader('Idempotent-Replayed', 'true');
+    const setEngine = (engine: Engine): void => nameEngine(response, engine);
+    const stream = options.stream ? new TranscriptStream(response, setEngine) : null;
+    const waiting = new AbortController();
+    const stopWatching = this.watch(response, waiting);
+    try {
+      const note = await this.transcriptions.hear(principal.accountId, recordingId, waiting.signal, (chunk) =>
+        stream?.add(chunk),
+      );
+      if (response.destroyed) return;
+      if (stream) stream.end(note);
+      else this.send(response, note, options);
+    } catch (error) {
+      // Nobody is there to be told.
+      if (response.destroyed) return;
+      if (!stream?.hasBegun) throw error;
+      stream.fail(translate(error, requestIdOf(request)));
+    } finally {
+      stopWatching();
+    }
+  }
+
+  /** Aborts the wait when the client has gone, the time is over, or the process stops. @returns what ends the watch. */
+  private watch(response: Response, waiting: AbortController): () => void {
+    const { compatTimeoutSeconds: seconds } = this.env;
+    const { stopping } = this.waiting;
+    const timer = setTimeout(() => waiting.abort(new TranscriptionTimeoutError(seconds)), seconds * 1000);
+    const leave = (): void => waiting.abort(new Error('client disconnected'));
+    const stop = (): void => waiting.abort(stopping.reason);
+    if (response.destroyed) leave();
+    if (stopping.aborted) stop();
+    response.once('close', leave);
+    stopping.addEventListener('abort', stop);
+    return () => {
+      clearTimeout(timer);
+      response.off('close', leave);
+      stopping.removeEventListener('abort', stop);
+    };
+  }
+
+  private send(response: Response, note: HeardBy, { format, granularities }: TranscriptionOptions): void {
+    nameEngine(response, note);
+    switch (format) {
+      case 'json':
+        response.json(jsonOf(note));
+        break;
+      case 'verbose_json':
+        response.json(verboseJsonOf(note, this.exports.cues(note), granularities));
+        break;
+      case 'text':
+        response.type(TEXT).end(`${note.text}\n`);
+        break;
+      case 'srt':
+        response.type(TEXT).end(this.exports.subRip(note));
+        break;
+      case 'vtt':
+        response.type(TEXT).end(this.exports.webVtt(note));
+        break;
+    }
+  }
+}
+
+type Engine = Pick<HeardBy, 'provider' | 'model'>;
+
+/** The engine that did it, whatever `model` the client asked for. */
+function nameEngine(response: Response, { provider, model }: Engine): void {
+  // Operators choose the names, and headers are ASCII.
+  response.setHeader('X-Transcription-Engine', `${provider}/${model}`.replaceAll(/[^\x21-\x7e]/g, '?'));
+}

@@ -1,0 +1,167 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiHeader, ApiOkResponse } from '@nestjs/swagger';
+import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio/audio-formats.js';
+import {
+  ConcurrentUploadsError,
+  ConflictError,
+  InvalidRequestError,
+  MalformedRequestError,
+  NotFoundError,
+  PayloadTooLargeError,
+  QuotaExceededError,
+} from '../../platform/errors/errors.js';
+import { ApiErrorsIn } from '../../platform/http/output/api-errors.decorator.js';
+import { AudioNotTranscribedError, OPENAI_ERRORS, TranscriptionTimeoutError } from './openai-errors.js';
+import { GRANULARITIES, RESPONSE_FORMATS, STREAM_NAMES } from './transcription-form.js';
+
+const FORM = {
+  schema: {
+    type: 'object',
+    required: ['file'],
+    additionalProperties: true,
+    properties: {
+      file: {
+        type: 'string',
+        format: 'binary',
+        description: `Audio in ${AUDIO_FORMAT_LIST}, at most 25 MB (${MAX_FILE_BYTES.toLocaleString('en-US')} bytes).`,
+      },
+      model: {
+        type: 'string',
+        description: 'Any name; the service decides which engine transcribes.',
+        example: 'whisper-1',
+      },
+      language: { type: 'string', description: 'ISO 639 code of the language spoken.', example: 'en' },
+      prompt: { type: 'string', description: 'Accepted; no engine uses it.', example: 'Kubernetes, Grafana' },
+      response_format: { type: 'string', enum: [...RESPONSE_FORMATS], default: 'json' },
+      temperature: { type: 'string', description: 'Accepted; no engine uses it.', example: '0' },
+      'timestamp_granularities[]': {
+        type: 'array',
+        minItems: 1,
+        items: { type: 'string', enum: [...GRANULARITIES] },
+        description: 'For `verbose_json`. With or without the brackets.',
+      },
+      stream: {
+        type: 'string',
+        enum: STREAM_NAMES,
+        description: 'Whether to send the text as it is transcribed.',
+      },
+    },
+  },
+};
+
+const SEGMENT = {
+  id: 0,
+  seek: 0,
+  start: 0.46,
+  end: 2.1,
+  text: ' go forward ten meters',
+  tokens: [],
+  temperature: 0,
+  avg_logprob: -0.0513,
+  compression_ratio: 0.7241,
+  no_speech_prob: 0,
+};
+
+const number = { type: 'number' };
+const object = (properties: Record<string, object>, optional: string[] = []): object => ({
+  type: 'object',
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  properties,
+});
+const USAGE = object({ type: { type: 'string', enum: ['duration'] }, seconds: { type: 'integer' } });
+
+/** `json` and `verbose_json` in one, because which of the two comes depends on the request. */
+const TRANSCRIPTION = object(
+  {
+    text: { type: 'string', description: 'Empty when nobody speaks.' },
+    usage: USAGE,
+    task: { type: 'string', enum: ['transcribe'] },
+    language: { type: 'string', description: 'Lower-case English name.' },
+    duration: { ...number, description: 'Seconds.' },
+    segments: {
+      type: 'array',
+      items: object({
+        id: { type: 'integer' },
+        seek: { type: 'integer' },
+        start: number,
+        end: number,
+        text: { type: 'string' },
+        tokens: { type: 'array', items: { type: 'integer' } },
+        temperature: number,
+        avg_logprob: number,
+        compression_ratio: number,
+        no_speech_prob: number,
+      }),
+    },
+    words: { type: 'array', items: object({ word: { type: 'string' }, start: number, end: number }) },
+  },
+  ['task', 'language', 'duration', 'segments', 'words'],
+);
+
+const USED = { type: 'duration', seconds: 3 };
+const TEXT = 'go forward ten meters';
+const EXAMPLES = {
+  json: { value: { text: TEXT, usage: USED } },
+  verbose_json: {
+    value: { task: 'transcribe', language: 'english', duration: 2.2, text: TEXT, segments: [SEGMENT], usage: USED },
+  },
+};
+
+const header = (description: string, required = true) => ({
+  description,
+  required,
+  schema: { type: 'string' as const },
+});
+
+const ANSWER = {
+  description: 'What was heard, in the `response_format`; with `stream` as server-sent events.',
+  headers: {
+    'X-Recording-Id': header('Identifier of the recording.'),
+    'X-Transcription-Engine': header(
+      'Provider and model of the engine that transcribed, such as `pocketsphinx/en-us`.',
+    ),
+    'Idempotent-Replayed': header('`true` when an earlier request created the recording.', false),
+  },
+  content: {
+    'application/json': { schema: TRANSCRIPTION, examples: EXAMPLES },
+    'text/plain': { schema: { type: 'string' as const }, example: `${TEXT}\n` },
+    'text/event-stream': {
+      schema: { type: 'string' as const },
+      example:
+        `data: {"type":"transcript.text.delta","delta":"${TEXT}"}\n\n` +
+        `data: {"type":"transcript.text.done","text":"${TEXT}","usage":{"type":"duration","seconds":3}}\n\n` +
+        'data: [DONE]\n\n',
+    },
+  },
+};
+
+const ERRORS = [
+  new InvalidRequestError({ field: 'response_format', reason: `must be one of ${RESPONSE_FORMATS.join(', ')}` }),
+  new MalformedRequestError(
+    'An upload must be multipart/form-data with a part named "file". With curl: -F file=@note.ogg',
+  ),
+  new AudioNotTranscribedError('The file contains no audio that can be decoded'),
+  new NotFoundError('recording'),
+  new TranscriptionTimeoutError(120),
+  new ConflictError('This Idempotency-Key was used for an upload with other contents.'),
+  new PayloadTooLargeError('The file', MAX_FILE_BYTES),
+  new QuotaExceededError('queued_audio_seconds', 7200, 7155.2, null),
+  new ConcurrentUploadsError(2, 2),
+];
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  required: false,
+  description: 'As for an upload. Without it the same audio, language and prompt are one recording for ten minutes.',
+  schema: { type: 'string' as const, minLength: 1, maxLength: 255, pattern: String.raw`^[\x20-\x7e]*$` },
+};
+
+/** What `POST /v1/audio/transcriptions` takes and answers, for the OpenAPI document. */
+export const DescribeTranscription = (): MethodDecorator =>
+  applyDecorators(
+    ApiConsumes('multipart/form-data'),
+    ApiBody(FORM),
+    ApiHeader(IDEMPOTENCY_KEY),
+    ApiOkResponse(ANSWER),
+    ApiErrorsIn(OPENAI_ERRORS, ...ERRORS),
+  );
