@@ -7,11 +7,22 @@ const DEPENDENCIES = {
   account: ['recordings'],
   compat: ['recordings', 'transcriptions'],
   transcriptions: ['recordings'],
+  users: ['recordings', 'webhooks'],
   webhooks: ['recordings'],
 };
 
 /** Modules that a team has added may import all of these, through their public files. */
-const CORE = ['access-tokens', 'account', 'api-keys', 'compat', 'health', 'recordings', 'transcriptions', 'webhooks'];
+const CORE = [
+  'access-tokens',
+  'account',
+  'api-keys',
+  'compat',
+  'health',
+  'recordings',
+  'transcriptions',
+  'users',
+  'webhooks',
+];
 
 const MODULES = readdirSync('src/modules');
 /** The public files of a module, and the port of engines. */

@@ -13,6 +13,7 @@ import { RecordingsModule } from './modules/recordings/recordings.module.js';
 import { selectEngine } from './modules/transcriptions/engines/engine-registry.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
+import { UsersModule } from './modules/users/users.module.js';
 import { DeliveryWorkerModule, WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import type { Env } from './platform/config/env.js';
 import { registerErrorShape } from './platform/errors/error-body.js';
@@ -38,6 +39,7 @@ export class AppModule {
         TranscriptionsModule,
         WebhooksModule,
         CompatModule,
+        UsersModule,
         HealthModule,
         ...(env.roles.includes('transcriber') ? [TranscriptionWorkerModule.for(env, engine)] : []),
         ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule] : []),

@@ -22,6 +22,7 @@ const TAGS: Record<string, string> = {
   Recordings: 'Voice notes and their transcriptions.',
   Events: 'What has happened to the recordings of the account, in order, as pages or as a stream.',
   Compatible: 'Transcription as clients of OpenAI ask for it. Errors have the shape of OpenAI’s.',
+  Users: 'The end users that recordings belong to.',
   Webhooks: 'URLs that receive a signed request when a recording was transcribed or failed.',
 };
 

@@ -18,6 +18,7 @@ import { LoggedAttempt } from '../../src/modules/webhooks/delivery-log/logged-at
 import { WebhookRedelivery } from '../../src/modules/webhooks/delivery-log/redeliveries/webhook-redelivery.entity.js';
 import { EventSequence } from '../../src/modules/webhooks/events/event-sequence.entity.js';
 import { WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
+import { UserErasure } from '../../src/modules/users/user-erasure.entity.js';
 import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
 import { ObjectRemoval } from '../../src/platform/storage/removals/object-removal.entity.js';
 import { readEnv } from '../../src/platform/config/env.js';
@@ -44,6 +45,7 @@ const ENTITIES = [
   TranscriptionShare,
   UsageCounter,
   UsageCounterDelta,
+  UserErasure,
   Webhook,
   WebhookEvent,
   WebhookRedelivery,

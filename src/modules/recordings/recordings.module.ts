@@ -5,6 +5,7 @@ import { AudioDownloadService } from './audio-download/audio-download.service.js
 import { AudioUrlsService } from './audio-download/audio-urls.service.js';
 import { UploadRequestsService } from './upload/upload-requests.service.js';
 import { UploadService } from './upload/upload.service.js';
+import { RecordingErasureService } from './erasure/recording-erasure.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
 import { QuotasService } from './quotas/quotas.service.js';
@@ -36,6 +37,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     QuotasService,
     QuotaRefusalsService,
     RecordingLeasesService,
+    RecordingErasureService,
     RecordingSearchService,
     SearchBackfillService,
     RecordingsReconciler,
@@ -46,6 +48,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     UsageService,
     QuotasService,
     RecordingLeasesService,
+    RecordingErasureService,
     RecordingSearchService,
     SearchBackfillService,
   ],

@@ -45,7 +45,7 @@ export class RequestLogMiddleware implements NestMiddleware {
       request_id: requestIdOf(request),
       ...callerOf(request),
       method,
-      path: path.replace(MISPLACED_SECRET, '$1…'),
+      path: path.replace(MISPLACED_SECRET, '$1…').replace(END_USER, '$1…'),
       address: ip,
       status,
       duration_ms: Math.round(performance.now() - startedAt),
@@ -69,6 +69,9 @@ interface RequestStart {
   ip: string | undefined;
   startedAt: number;
 }
+
+/** Who is erased must not be found in the logs (D46). */
+const END_USER = /^(\/v1\/users\/).+$/;
 
 /** Secrets and access tokens that clients put into a path by mistake, with all that follows: base64 has slashes. */
 const MISPLACED_SECRET = /(vns_|whsec_|eyJ).*$/;

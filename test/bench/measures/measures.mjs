@@ -1,5 +1,6 @@
 import { measureAttacks } from './attacks.mjs';
 import { measureDeliveries } from './deliveries.mjs';
+import { measureEvents } from './events.mjs';
 import { measureGet } from './get.mjs';
 import { measureGuessedKeys } from './guessed-keys.mjs';
 import { measureGrowth, measureOneDay } from './growth.mjs';
@@ -25,6 +26,7 @@ export const MEASURES = {
   latency: measureLatency,
   'long recording': measureLongRecording,
   deliveries: measureDeliveries,
+  events: measureEvents,
   'hanging webhooks': measureHangingWebhooks,
   'guessed keys': measureGuessedKeys,
   attacks: measureAttacks,

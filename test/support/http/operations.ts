@@ -42,6 +42,7 @@ export interface Ids {
   /** Of the webhook; it has failed. */
   delivery_id: string;
   recording_id: string;
+  user_id?: string;
 }
 
 const WEBHOOK_BODY = { url: 'https://hooks.example.com/notes', events: ['recording.transcribed'] };
@@ -85,6 +86,7 @@ export const OPERATIONS: Operation[] = [
     needs: 'failed',
   }),
   define('DELETE /v1/recordings/:recording_id', 'recordings:write', 204, {}),
+  define('DELETE /v1/users/:user_id', 'account:write', 202, shapes.ERASED_USER),
   define('GET /v1/events', 'recordings:read', 200, shapes.EVENTS),
   define('GET /v1/events/stream', 'recordings:read', 200, {}, { isStream: true }),
   define('GET /v1/recordings/:recording_id/audio', 'recordings:read', 200, {}, { type: 'audio/wav' }),
@@ -145,7 +147,7 @@ export function call(
   ids: Ids,
   query = '',
 ): Test {
-  const values: Record<string, string> = { ...ids, model: 'any' };
+  const values: Record<string, string> = { ...ids, model: 'any', user_id: 'user-1' };
   const target = path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? name) + query;
   const verb = method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
   const sending = request(url)[verb](target).set(headers);

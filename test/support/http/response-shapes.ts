@@ -303,3 +303,6 @@ export function pageOf(collection: string): Record<string, unknown> {
 
 /** A page of the event feed. */
 export const EVENTS = { events: matching('a list', Array.isArray), uri: text, next_uri: orNull(text) };
+
+/** What the erasure of an end user did. */
+export const ERASED_USER = { deleted_recordings: integer, redacted_events: integer, complete: true };

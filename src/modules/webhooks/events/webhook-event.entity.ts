@@ -28,6 +28,10 @@ export class WebhookEvent {
   @Column('integer', { nullable: true })
   run: number | null;
 
+  /** The end user that the body names, until it is erased (D46). */
+  @Column('text', { nullable: true })
+  userId: string | null;
+
   @Column('text')
   body: string;
 

@@ -4,8 +4,8 @@ import type { WebhookEvent } from './webhook-event.entity.js';
 /** An event that is inserted: its number is given after the commit. */
 export type InsertedEvent = Omit<WebhookEvent, 'sequence' | 'position'>;
 
-const COLUMNS = 'id, account_id, kind, recording_id, run, body, created_at';
-const COLUMN_COUNT = 7;
+const COLUMNS = 'id, account_id, kind, recording_id, run, user_id, body, created_at';
+const COLUMN_COUNT = 8;
 
 export const eventParameters = (event: InsertedEvent): unknown[] => [
   event.id,
@@ -13,6 +13,7 @@ export const eventParameters = (event: InsertedEvent): unknown[] => [
   event.kind,
   event.recordingId,
   event.run,
+  event.userId,
   event.body,
   event.createdAt,
 ];
@@ -25,7 +26,7 @@ export function insertEventFor(cte: string, first: number): string {
 
 /** SQL, because it is prepared: every upload ends with one. */
 export async function insertEvent(tx: Tx, event: InsertedEvent): Promise<void> {
-  await tx.prepared(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, eventParameters(event));
+  await tx.prepared(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, eventParameters(event));
 }
 
 /** Deletes events past their retention that have no pending delivery. SQL because TypeORM's DELETE has no LIMIT. */
@@ -38,4 +39,26 @@ export async function deleteEventsOlderThan(database: DatabaseService, days: num
     [days, count],
   );
   return rows.length;
+}
+
+/** Events that name an end user, locked by `tx`. SQL because of LIMIT and FOR UPDATE. */
+export async function lockEventsOfUser(
+  tx: Tx,
+  accountId: string,
+  userId: string,
+  count: number,
+): Promise<{ id: string; body: string }[]> {
+  return await tx.query(
+    `SELECT id, body FROM events WHERE account_id = $1 AND user_id = $2 ORDER BY id LIMIT $3 FOR NO KEY UPDATE`,
+    [accountId, userId, count],
+  );
+}
+
+/** SQL, because one statement gives each row another body. */
+export async function replaceBodies(tx: Tx, events: readonly { id: string; body: string }[]): Promise<void> {
+  await tx.query(
+    `UPDATE events e SET body = redacted.body, user_id = NULL
+     FROM unnest($1::uuid[], $2::text[]) AS redacted (id, body) WHERE e.id = redacted.id`,
+    [events.map(({ id }) => id), events.map(({ body }) => body)],
+  );
 }

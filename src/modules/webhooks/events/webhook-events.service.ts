@@ -6,7 +6,14 @@ import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { EventSignalsService } from '../feed/event-signals.service.js';
 import { EVENT_KINDS, type FeedKind } from './event-kinds.js';
-import { deleteEventsOlderThan, insertEvent, type InsertedEvent } from './webhook-events.queries.js';
+import { endUserOf, withoutPersonalData } from './personal-data.js';
+import {
+  deleteEventsOlderThan,
+  insertEvent,
+  type InsertedEvent,
+  lockEventsOfUser,
+  replaceBodies,
+} from './webhook-events.queries.js';
 
 /** Events deleted by one statement, with up to 50 deliveries each. */
 const BATCH = 200;
@@ -60,9 +67,25 @@ export class WebhookEventsService {
       kind,
       recordingId: recordingId ?? null,
       run: run ?? null,
+      userId: endUserOf(body),
       body,
       createdAt: new Date(),
     };
+  }
+
+  /**
+   * Removes an end user and the tags from the bodies of up to `count` events. The events stay, and deliveries that are
+   * still to come send the new body. @returns how many.
+   */
+  async redactUser(accountId: string, userId: string, count: number): Promise<number> {
+    return await this.database.transact(async (tx) => {
+      const events = await lockEventsOfUser(tx, accountId, userId, count);
+      await replaceBodies(
+        tx,
+        events.map(({ id, body }) => ({ id, body: withoutPersonalData(body) })),
+      );
+      return events.length;
+    });
   }
 
   /** Deletes events past EVENT_RETENTION_DAYS, with their deliveries. */
