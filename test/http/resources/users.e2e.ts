@@ -14,7 +14,7 @@ async function uploadAs(client: ApiClient, identity: string, idempotencyKey?: st
   const sending = request(client.url)
     .post('/v1/recordings')
     .set('Authorization', `Bearer ${body.token}`)
-    .field('custom_tags', '{"name":"Ada Lovelace"}')
+    .field('custom_tags', '{"name":"Zoe Quist"}')
     .attach('file', silenceWav(0.1), 'note.wav');
   if (idempotencyKey !== undefined) sending.set('Idempotency-Key', idempotencyKey);
   return (await sending.expect(201)).body.id as string;
@@ -43,10 +43,10 @@ describe('the erasure of an end user (D46)', () => {
   it('deletes the recordings in every state, removes user and tags from the events, and keeps the usage', async () => {
     const client = await service.account();
     const [processing, transcribed, failed, deleted] = [
-      await uploadAs(client, 'ada/1'),
-      await uploadAs(client, 'ada/1', 'a key'),
-      await uploadAs(client, 'ada/1'),
-      await uploadAs(client, 'ada/1'),
+      await uploadAs(client, 'zoe/1'),
+      await uploadAs(client, 'zoe/1', 'a key'),
+      await uploadAs(client, 'zoe/1'),
+      await uploadAs(client, 'zoe/1'),
     ];
     const other = await uploadAs(client, 'grace');
     await transcribe(service, transcribed, { text: 'what nobody may read' });
@@ -55,7 +55,7 @@ describe('the erasure of an end user (D46)', () => {
     const usage = async () => (await client.get('/v1/account').expect(200)).body.usage.current_month;
     const before = await usage();
 
-    const answer = await erase(client, 'ada/1').expect(202);
+    const answer = await erase(client, 'zoe/1').expect(202);
     expect(answer.body).toEqual({ deleted_recordings: 3, redacted_events: 7, complete: true });
 
     const { body: list } = await client.get('/v1/recordings').expect(200);
@@ -72,22 +72,22 @@ describe('the erasure of an end user (D46)', () => {
     const feed = await feedOf(client);
     expect(feed.map(({ sequence }) => sequence)).toEqual(feed.map((_, i) => i + 1));
     expect(feed.filter(({ event }) => event === 'recording.deleted')).toHaveLength(4);
-    expect(feed.filter(({ text }) => /ada|Ada/.test(text) && !text.includes('grace'))).toEqual([]);
+    expect(feed.filter(({ text }) => /zoe|Quist/.test(text) && !text.includes('grace'))).toEqual([]);
     expect(feed.filter(({ text }) => text.includes('"identity":"grace"'))).toHaveLength(1);
     expect(await rows(`idempotency_keys WHERE account_id = $1`, client.accountId)).toBe(0);
     expect(await rows(`user_erasures`)).toBe(0);
 
-    const again = await erase(client, 'ada/1').expect(202);
+    const again = await erase(client, 'zoe/1').expect(202);
     expect(again.body).toEqual({ deleted_recordings: 0, redacted_events: 0, complete: true });
   });
 
   it('touches no other account, and takes new uploads of the user', async () => {
     const [client, stranger] = [await service.account(), await service.account()];
-    const [, id] = [await uploadAs(client, 'ada'), await uploadAs(stranger, 'ada')];
-    await erase(client, 'ada').expect(202);
-    expect((await stranger.get(`/v1/recordings/${id}`).expect(200)).body.user_id).toBe('ada');
-    const next = await uploadAs(client, 'ada');
-    expect((await client.get(`/v1/recordings/${next}`).expect(200)).body.user_id).toBe('ada');
+    const [, id] = [await uploadAs(client, 'zoe'), await uploadAs(stranger, 'zoe')];
+    await erase(client, 'zoe').expect(202);
+    expect((await stranger.get(`/v1/recordings/${id}`).expect(200)).body.user_id).toBe('zoe');
+    const next = await uploadAs(client, 'zoe');
+    expect((await client.get(`/v1/recordings/${next}`).expect(200)).body.user_id).toBe('zoe');
   });
 
   it('refuses an id that cannot be one', async () => {
@@ -102,11 +102,11 @@ describe('the erasure of an end user (D46)', () => {
     await service.database.query(
       `INSERT INTO recordings (id, account_id, user_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
          audio_format, upload_source, status, created_at, updated_at)
-       SELECT gen_random_uuid(), $1::uuid, 'ada', 'n.wav', $1::uuid || '/' || i, 'b', 1000, 10, 'wav', 'api', 'processing', now(), now()
+       SELECT gen_random_uuid(), $1::uuid, 'zoe', 'n.wav', $1::uuid || '/' || i, 'b', 1000, 10, 'wav', 'api', 'processing', now(), now()
        FROM generate_series(1, 300) i`,
       [client.accountId],
     );
-    const answers = await Promise.all([1, 2, 3].map(() => erase(client, 'ada').expect(202)));
+    const answers = await Promise.all([1, 2, 3].map(() => erase(client, 'zoe').expect(202)));
     const deleted = answers.map(({ body }) => body.deleted_recordings as number);
     expect(deleted.reduce((sum, count) => sum + count)).toBe(300);
     expect(answers.every(({ body }) => body.complete)).toBe(true);
@@ -115,12 +115,12 @@ describe('the erasure of an end user (D46)', () => {
 
   it('is completed by the reconciler when the process that began it has died', async () => {
     const client = await service.account();
-    const id = await uploadAs(client, 'ada');
-    await service.database.query(`INSERT INTO user_erasures VALUES ($1, 'ada', now())`, [client.accountId]);
+    const id = await uploadAs(client, 'zoe');
+    await service.database.query(`INSERT INTO user_erasures VALUES ($1, 'zoe', now())`, [client.accountId]);
     const worker = await startService(service.environment, { ROLES: 'deliverer' });
     await eventually(async () => (await rows('user_erasures')) === 0);
     expectError(await client.get(`/v1/recordings/${id}`), 'NotFoundError');
-    expect(JSON.stringify(await feedOf(client))).not.toContain('ada');
+    expect(JSON.stringify(await feedOf(client))).not.toContain('zoe');
     await worker.close();
   });
 });
