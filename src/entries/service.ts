@@ -24,6 +24,7 @@ export {
   type RecordingSnapshot,
   RecordingTranscribed,
   type Transcript,
+  TranscriptionCorrected,
 } from '../modules/recordings/recordings.events.js';
 export { type NewWebhookEvent, WebhookEventsService } from '../modules/webhooks/events/webhook-events.service.js';
 export { WebhooksModule } from '../modules/webhooks/webhooks.module.js';
@@ -51,6 +52,7 @@ export {
   NotFoundError,
   PayloadTooLargeError,
   PermissionError,
+  PreconditionFailedError,
   RateLimitError,
   ServiceUnavailableError,
 } from '../platform/errors/errors.js';

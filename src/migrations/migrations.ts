@@ -11,6 +11,7 @@ import { CredentialLineage1764547200000 } from './0011-credential-lineage.js';
 import { PreviousWebhookSecrets1764633600000 } from './0012-previous-webhook-secrets.js';
 import { EventFeed1764720000000 } from './0013-event-feed.js';
 import { DeliveryLog1764806400000 } from './0014-delivery-log.js';
+import { Corrections1764892800000 } from './0015-corrections.js';
 import { RecordingSearch1764979200000 } from './0016-recording-search.js';
 
 const CORE: Migration[] = [
@@ -25,6 +26,7 @@ const CORE: Migration[] = [
   PreviousWebhookSecrets1764633600000,
   EventFeed1764720000000,
   DeliveryLog1764806400000,
+  Corrections1764892800000,
   RecordingSearch1764979200000,
 ];
 

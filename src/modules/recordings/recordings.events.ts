@@ -52,6 +52,18 @@ export class RecordingFailed {
   ) {}
 }
 
+/** A person has replaced the text of a transcription, or removed such a correction. */
+export class TranscriptionCorrected {
+  constructor(
+    readonly recording: RecordingSnapshot,
+    /** Which text is served from now on. */
+    readonly version: 'corrected' | 'original',
+    /** That text. */
+    readonly text: string,
+    readonly correctedAt: Date,
+  ) {}
+}
+
 export class RecordingDeleted {
   constructor(readonly recording: RecordingSnapshot) {}
 }

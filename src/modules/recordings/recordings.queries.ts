@@ -73,6 +73,15 @@ export async function reopenFailed(tx: Tx, { accountId, id }: RecordingKey): Pro
   return recording ?? null;
 }
 
+/** Locks the recording against deletion until the end of `tx`; other changes of it are not held up. */
+export async function lockRecording(tx: Tx, { accountId, id }: RecordingKey): Promise<Recording | null> {
+  const [recording] = await tx.query<Recording>(
+    `SELECT ${COLUMNS} FROM recordings r WHERE id = $2 AND account_id = $1 FOR KEY SHARE`,
+    [accountId, id],
+  );
+  return recording ?? null;
+}
+
 /** SQL, because it returns the row. */
 export async function deleteRecording(tx: Tx, { accountId, id }: RecordingKey): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseService } from '../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { ConflictError, NotFoundError } from '../../platform/errors/errors.js';
 import { EventBus } from '../../platform/events/event-bus.js';
@@ -13,7 +13,7 @@ import type { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted } from './recordings.events.js';
 import type { Quotas } from '../../access/quotas.js';
 import { QuotasService } from './quotas/quotas.service.js';
-import { deleteRecording, reopenFailed } from './recordings.queries.js';
+import { deleteRecording, lockRecording, reopenFailed } from './recordings.queries.js';
 import { countDeletion, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
 @Injectable()
@@ -32,6 +32,11 @@ export class RecordingsService {
   /** @throws NotFoundError */
   async get(accountId: string, id: string): Promise<Recording> {
     return await findOrFail('recording', id, () => this.loader.load(accountId, id));
+  }
+
+  /** The recording, which cannot be deleted before the end of `tx`. @throws NotFoundError */
+  async lock(tx: Tx, accountId: string, id: string): Promise<Recording> {
+    return await findOrFail('recording', id, () => lockRecording(tx, { accountId, id }));
   }
 
   async list(accountId: string, query: ListRecordingsQuery): Promise<PageResult<Recording>> {

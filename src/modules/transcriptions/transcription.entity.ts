@@ -37,6 +37,17 @@ export class Transcription {
   @Column('text')
   words: string;
 
+  /** 1 at first, plus 1 for each correction and each removal of one. */
+  @Column('integer')
+  revision: number;
+
+  /** The text and the words, in the form of `words`, that a person has put in the place of the engine's (D44). */
+  @Column('text', { nullable: true })
+  correctedText: string | null;
+
+  @Column('text', { nullable: true })
+  correctedWords: string | null;
+
   @Column('timestamptz')
   createdAt: Date;
 

@@ -1,8 +1,29 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { NotFoundError, TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { Transcription } from './transcription.entity.js';
+import type { ServedTranscription } from './transcription-version.js';
 
 const RECORDING_ID = '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60';
+
+/** Why there is no transcription, in the description of the API. */
+export const NO_TRANSCRIPTION = [
+  new NotFoundError('recording'),
+  new TranscriptionNotReadyError(),
+  new TranscriptionFailedError('The file contains no audio that can be decoded'),
+];
+
+export const VERSION_HEADERS = {
+  ETag: {
+    description: 'Identifies this version in this form. Send it as If-Match to change the transcription.',
+    required: true,
+    schema: { type: 'string' as const, example: '"019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f.1"' },
+  },
+  'Transcription-Version': {
+    description: '`corrected` if a person has corrected the text, else `original`.',
+    required: true,
+    schema: { type: 'string' as const, enum: ['corrected', 'original'] },
+  },
+};
 
 export class TranscriptionView {
   @ApiProperty({ example: '019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f', format: 'uuid' })
@@ -48,20 +69,25 @@ export class TranscriptionView {
   uri: string;
 }
 
-export function presentTranscription(transcription: Transcription): TranscriptionView {
+export function presentTranscription({
+  transcription,
+  text,
+  words,
+  updatedAt,
+}: ServedTranscription): TranscriptionView {
   return {
     id: transcription.id,
     recording_id: transcription.recordingId,
     tenant_id: transcription.accountId,
-    text: transcription.text,
+    text,
     confidence: transcription.confidence,
     language: transcription.language,
     provider: transcription.provider,
     model: transcription.model,
     processing_duration_ms: transcription.processingDurationMs,
-    words: transcription.words,
+    words,
     created_at: resourceTime(transcription.createdAt),
-    updated_at: resourceTime(transcription.updatedAt),
+    updated_at: resourceTime(updatedAt),
     uri: `/v1/recordings/${transcription.recordingId}/transcription`,
   };
 }

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
 import { RecordingsModule } from '../recordings/recordings.module.js';
+import { CorrectionsController } from './corrections/corrections.controller.js';
+import { CorrectionsService } from './corrections/corrections.service.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
 import { Transcription } from './transcription.entity.js';
 import { TranscriptionsController } from './transcriptions.controller.js';
@@ -22,5 +24,14 @@ import { TranscriptionsService } from './transcriptions.service.js';
     TranscriptionsReconciler,
   ],
   exports: [JobQueueModule, TranscriptExportsService, TranscriptionsService, TranscriptSignalsService],
+  controllers: [TranscriptionsController, CorrectionsController],
+  providers: [
+    CorrectionsService,
+    TranscriptExportsService,
+    TranscriptionsService,
+    TranscriptionsListener,
+    TranscriptionsReconciler,
+  ],
+  exports: [JobQueueModule, TranscriptExportsService],
 })
 export class TranscriptionsModule {}

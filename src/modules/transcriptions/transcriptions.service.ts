@@ -4,9 +4,14 @@ import { In, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../../platform/database/database.service.js';
 import { TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
-import type { RecordingTranscribed } from '../recordings/recordings.events.js';
+import type { RecordingSnapshot, RecordingTranscribed } from '../recordings/recordings.events.js';
 import { RecordingsService } from '../recordings/recordings.service.js';
 import { Transcription } from './transcription.entity.js';
+
+export interface TranscribedRecording {
+  recording: RecordingSnapshot;
+  transcription: Transcription;
+}
 
 @Injectable()
 export class TranscriptionsService {
@@ -19,12 +24,12 @@ export class TranscriptionsService {
    * @throws NotFoundError when there is no such recording, TranscriptionNotReadyError while it is being processed,
    *   TranscriptionFailedError when it has failed (D26).
    */
-  async get(accountId: string, recordingId: string): Promise<Transcription> {
+  async find(accountId: string, recordingId: string): Promise<TranscribedRecording> {
     const recording = await this.recordings.get(accountId, recordingId);
     if (recording.status === 'failed') throw new TranscriptionFailedError(recording.failureReason ?? '');
     const transcription = await this.transcriptions.findOneBy({ recordingId, accountId });
     if (!transcription) throw new TranscriptionNotReadyError();
-    return transcription;
+    return { recording, transcription };
   }
 
   /** By the id of the recording. Those without a transcription are left out. */
@@ -49,6 +54,7 @@ export class TranscriptionsService {
       model: transcript.model,
       processingDurationMs: transcript.processingDurationMs,
       words: JSON.stringify(transcript.words),
+      revision: 1,
       createdAt: now,
       updatedAt: now,
     });

@@ -68,7 +68,7 @@ describe('a transcription', () => {
       uri: of(id),
     });
     expectHeaders(answer);
-    expectInvalid(await client.get(`${of(id)}?format=srt`), 'format');
+    expectInvalid(await client.get(`${of(id)}?formt=srt`), 'formt');
   });
 
   it('keeps any text, in any script and of any length (D27)', async () => {

@@ -118,7 +118,8 @@ describe('webhooks', () => {
         { field: 'url', reason: 'must be an absolute http or https URL' },
         {
           field: 'events',
-          reason: '"recording.completed" is not an event type. Use recording.transcribed or recording.failed',
+          reason:
+            '"recording.completed" is not an event type. Use recording.transcribed, recording.failed or transcription.corrected',
         },
       ]);
     });

@@ -30,7 +30,7 @@ export interface Operation {
   /** JSON that it takes, or an upload form. */
   body?: object | 'form';
   /** The state in which a recording must be for it to succeed; any, when left out. */
-  needs?: 'transcribed' | 'failed';
+  needs?: 'transcribed' | 'corrected' | 'failed';
   /** Its answer does not end by itself. */
   isStream?: true;
 }
@@ -82,6 +82,11 @@ export const OPERATIONS: Operation[] = [
   define('GET /v1/recordings/:recording_id/transcription', 'recordings:read', 200, shapes.TRANSCRIPTION, {
     needs: 'transcribed',
   }),
+  define('PUT /v1/recordings/:recording_id/transcription', 'recordings:write', 200, shapes.TRANSCRIPTION, {
+    needs: 'transcribed',
+    body: { text: 'Hello, there.' },
+  }),
+  define('DELETE /v1/recordings/:recording_id/transcription', 'recordings:write', 204, {}, { needs: 'corrected' }),
   define('POST /v1/recordings/:recording_id/retry', 'recordings:write', 202, shapes.SINGLE_RECORDING, {
     needs: 'failed',
   }),
@@ -133,7 +138,10 @@ export async function createResources(
   const { credentials } = await service.key(owner, ['recordings:read']);
   const { body: webhook } = await owner.post('/v1/webhooks', CLOSED_PORT).expect(201);
   const recordingId = await upload(owner);
-  if (needs === 'transcribed') await transcribe(service, recordingId);
+  if (needs === 'transcribed' || needs === 'corrected') await transcribe(service, recordingId);
+  if (needs === 'corrected') {
+    await owner.put(`/v1/recordings/${recordingId}/transcription`, { text: 'Hello, there.' }).expect(200);
+  }
   if (needs === 'failed') await fail(service, recordingId);
   const webhookId = webhook.id as string;
   const deliveryId = await failDelivery(service, owner.accountId, webhookId);

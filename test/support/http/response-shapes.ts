@@ -136,7 +136,7 @@ export const AUDIO_URL = shapeOf<AudioUrlView>('AudioUrlView', {
 export const WEBHOOK = shapeOf<WebhookView>('WebhookView', {
   id,
   url: text,
-  events: listOf('events', ['recording.transcribed', 'recording.failed']),
+  events: listOf('events', ['recording.transcribed', 'recording.failed', 'transcription.corrected']),
   status: oneOf('active', 'disabled'),
   created_at: resourceTime,
   updated_at: resourceTime,
@@ -277,6 +277,12 @@ export const TRANSCRIBED_EVENT = {
     created_at: eventTime,
     completed_at: eventTime,
   },
+};
+
+export const CORRECTED_EVENT = {
+  ...TRANSCRIBED_EVENT,
+  event: 'transcription.corrected',
+  transcription: { version: oneOf('corrected', 'original') },
 };
 
 export const FAILED_EVENT = {

@@ -16,6 +16,8 @@ export interface TranscriptOptions {
   language?: string;
   durationMs?: number;
   noSpeech?: boolean;
+  /** As an engine gives them; by default the first word of the text alone. */
+  words?: { word: string; start: number; end: number; confidence: number | null }[];
 }
 
 /** Uploads a tenth of a second of silence. @returns the id. */
@@ -42,7 +44,7 @@ function transcribedAs(spoken: TranscriptOptions): Outcome {
     provider: 'test',
     model: 'test-model',
     processingDurationMs: 12,
-    words: noSpeech ? [] : [{ word, start: 0, end: 0.1, confidence: 0.9 }],
+    words: noSpeech ? [] : (spoken.words ?? [{ word, start: 0, end: 0.1, confidence: 0.9 }]),
   };
   const features = { speech_seconds: noSpeech ? 0 : 0.1, no_speech: noSpeech };
   return { status: 'transcribed', transcript, features, durationMs };

@@ -40,6 +40,19 @@ export function joinTokens(tokens: readonly Token[]): string {
   return tokens.map(({ text, glued }, index) => (glued || index === 0 ? text : ` ${text}`)).join('');
 }
 
+const ENDS_UNSPACED = new RegExp(`[${UNSPACED}][\\p{M}\\p{P}]*$`, 'u');
+const BEGINS_UNSPACED = new RegExp(`^\\p{P}*[${UNSPACED}]|^[\\p{P}]+$`, 'u');
+
+/** The text of a list of words: with spaces, but for scripts that have none. */
+export function joinWords(words: readonly string[]): string {
+  return words
+    .map((word, index) => {
+      const isGlued = ENDS_UNSPACED.test(words[index - 1] ?? '') && BEGINS_UNSPACED.test(word);
+      return isGlued || index === 0 ? word.trim() : ` ${word.trim()}`;
+    })
+    .join('');
+}
+
 /**
  * What is compared to tell whether two spellings are the same word: lower-case letters and digits without punctuation.
  * Words that an engine cuts differently, such as `don't` and `don` `'t`, have the same units.

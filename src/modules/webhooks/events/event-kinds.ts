@@ -1,5 +1,5 @@
 /** Every kind of event that webhooks can subscribe to. Extensions add theirs before the application is created. */
-export const EVENT_KINDS: string[] = ['recording.transcribed', 'recording.failed'];
+export const EVENT_KINDS: string[] = ['recording.transcribed', 'recording.failed', 'transcription.corrected'];
 
 /** Kinds that are in the feed only: no webhook can subscribe to them (D40). */
 const FEED_KINDS = ['recording.accepted', 'recording.deleted'] as const;

@@ -1,4 +1,4 @@
-import { acceptedPayload, deletedPayload, failedPayload, transcribedPayload } from './event-payload.js';
+import { acceptedPayload, correctedPayload, deletedPayload, failedPayload, transcribedPayload } from './event-payload.js';
 
 const facts = {
   occurredAt: new Date('2026-11-21T10:00:09.900Z'),
@@ -41,6 +41,17 @@ describe('event payloads', () => {
     expect(deletedPayload({ ...facts, customTags: '{"b":"1"}' })).toBe(
       '{"event":"recording.deleted","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
         '"status":"deleted","identity":"user \\"1\\"","created_at":"2026-11-21T10:00:00Z","custom_tags":{"b":"1"}}}',
+    );
+  });
+
+  it('write transcription.corrected in the order of the interface', () => {
+    expect(
+      correctedPayload({ ...transcribed, occurredAt: new Date('2026-11-22T08:00:00Z'), version: 'corrected' }),
+    ).toBe(
+      '{"event":"transcription.corrected","timestamp":"2026-11-22T08:00:00Z","recording":{"id":"0193-r",' +
+        '"status":"transcribed","duration":3.74,"format":"webm","identity":"user \\"1\\"",' +
+        '"created_at":"2026-11-21T10:00:00Z","completed_at":"2026-11-21T10:00:09Z"},' +
+        '"transcription":{"version":"corrected"}}',
     );
   });
 

@@ -25,24 +25,30 @@ export interface FailedFacts extends EventFacts {
   reason: string;
 }
 
+export interface CorrectedFacts extends TranscribedFacts {
+  /** The text that is served now. */
+  version: 'corrected' | 'original';
+}
+
 /** Members of a JSON object in the order they are written; each value is JSON text already. */
 type Members = Record<string, string>;
 
 /** The body of a `recording.transcribed` event, keys in the order of the interface (D29). */
 export function transcribedPayload(facts: TranscribedFacts): string {
-  const recording: Members = {
-    id: text(facts.recordingId),
-    status: text('transcribed'),
-    duration: String(facts.durationSeconds),
-    format: text(facts.format),
-    identity: text(facts.identity),
-    created_at: text(eventTime(facts.createdAt)),
-    completed_at: text(eventTime(facts.completedAt)),
-  };
   return object({
     event: text('recording.transcribed'),
     timestamp: text(eventTime(facts.occurredAt)),
-    recording: object(withTags(recording, facts)),
+    recording: transcribedRecording(facts),
+  });
+}
+
+/** The body of a `transcription.corrected` event, keys in the order of the interface (D44). */
+export function correctedPayload(facts: CorrectedFacts): string {
+  return object({
+    event: text('transcription.corrected'),
+    timestamp: text(eventTime(facts.occurredAt)),
+    recording: transcribedRecording(facts),
+    transcription: object({ version: text(facts.version) }),
   });
 }
 
@@ -101,6 +107,19 @@ export function testPayload({ occurredAt, webhookId }: { occurredAt: Date; webho
     timestamp: text(eventTime(occurredAt)),
     webhook: object({ id: text(webhookId) }),
   });
+}
+
+function transcribedRecording(facts: TranscribedFacts): string {
+  const recording: Members = {
+    id: text(facts.recordingId),
+    status: text('transcribed'),
+    duration: String(facts.durationSeconds),
+    format: text(facts.format),
+    identity: text(facts.identity),
+    created_at: text(eventTime(facts.createdAt)),
+    completed_at: text(eventTime(facts.completedAt)),
+  };
+  return object(withTags(recording, facts));
 }
 
 /** Inserts the stored JSON text, because parsing it would reorder numeric keys and lose `__proto__`. */

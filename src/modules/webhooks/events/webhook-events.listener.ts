@@ -7,8 +7,16 @@ import {
   RecordingFailed,
   type RecordingSnapshot,
   RecordingTranscribed,
+  TranscriptionCorrected,
 } from '../../recordings/recordings.events.js';
-import { acceptedPayload, deletedPayload, failedPayload, transcribedPayload } from './event-payload.js';
+import {
+  acceptedPayload,
+  correctedPayload,
+  deletedPayload,
+  failedPayload,
+  type TranscribedFacts,
+  transcribedPayload,
+} from './event-payload.js';
 import { eventParameters, insertEventFor } from './webhook-events.queries.js';
 import { type NewFeedEvent, WebhookEventsService } from './webhook-events.service.js';
 
@@ -32,6 +40,11 @@ export class WebhookEventsListener implements OnModuleInit {
     this.bus.on(
       RecordingFailed,
       ({ recording, reason }, tx) => this.publish(tx, recording, 'recording.failed', failedBody(recording, reason)),
+      core,
+    );
+    this.bus.on(
+      TranscriptionCorrected,
+      (event, tx) => this.publish(tx, event.recording, 'transcription.corrected', correctedBody(event)),
       core,
     );
     this.bus.on(RecordingDeleted, ({ recording }, tx) => this.events.record(tx, deletedEvent(recording)), core);
@@ -73,14 +86,22 @@ function deletedEvent(recording: RecordingSnapshot): NewFeedEvent {
   return { accountId, kind: 'recording.deleted', body, recordingId, run };
 }
 
-function transcribedBody(recording: RecordingSnapshot): string {
+function transcribedFacts(recording: RecordingSnapshot, occurredAt?: Date): TranscribedFacts {
   const completedAt = recording.processedAt ?? new Date();
-  return transcribedPayload({
-    ...factsOf(recording, completedAt),
+  return {
+    ...factsOf(recording, occurredAt ?? completedAt),
     durationSeconds: recording.durationMs / 1000,
     format: recording.audioFormat,
     completedAt,
-  });
+  };
+}
+
+function transcribedBody(recording: RecordingSnapshot): string {
+  return transcribedPayload(transcribedFacts(recording));
+}
+
+function correctedBody({ recording, version, correctedAt }: TranscriptionCorrected): string {
+  return correctedPayload({ ...transcribedFacts(recording, correctedAt), version });
 }
 
 function failedBody(recording: RecordingSnapshot, reason: string): string {

@@ -9,6 +9,7 @@ import { EVENT_KINDS, registerEventKind } from './event-kinds.js';
 import { WebhookEventsService } from './webhook-events.service.js';
 
 describe('WebhookEventsService', () => {
+  const CORE = ['recording.transcribed', 'recording.failed', 'transcription.corrected'];
   const inserted: unknown[][] = [];
   const fannedOut: object[] = [];
   const announced: string[] = [];
@@ -22,8 +23,8 @@ describe('WebhookEventsService', () => {
   const errorsFor = (kind: string) =>
     validateSync(plainToInstance(CreateWebhookDto, { url: 'https://example.com/', events: [kind] }));
 
-  it('knows the two kinds of the core', () => {
-    expect(EVENT_KINDS).toEqual(['recording.transcribed', 'recording.failed']);
+  it('knows the kinds of the core', () => {
+    expect(EVENT_KINDS).toEqual(CORE);
   });
 
   it('refuses to publish and to subscribe to a kind that is not registered', async () => {
@@ -47,7 +48,7 @@ describe('WebhookEventsService', () => {
   it('publishes a registered kind, and webhooks can subscribe to it', async () => {
     registerEventKind('keyword.matched');
     registerEventKind('keyword.matched');
-    expect(EVENT_KINDS).toEqual(['recording.transcribed', 'recording.failed', 'keyword.matched']);
+    expect(EVENT_KINDS).toEqual([...CORE, 'keyword.matched']);
     expect(errorsFor('keyword.matched')).toEqual([]);
     await events.publish(tx, { accountId: 'a', kind: 'keyword.matched', body: '{"x":1}' });
     const event = expect.objectContaining({

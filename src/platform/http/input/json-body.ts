@@ -13,6 +13,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * a `@Body()` parameter. A global parser would read the bodies of strangers before the guards refuse them (D14).
  */
 export class JsonBody {
+  /** A handler with `@JsonBodyLimit` takes more. */
+  maxBytes = JSON_BODY_BYTES;
   private body: Promise<object> | undefined;
 
   constructor(private readonly request: Request) {}
@@ -28,7 +30,7 @@ export class JsonBody {
     if (!this.request.is('application/json') || (encoding && encoding !== 'identity')) {
       throw new MalformedRequestError('Send a JSON object with Content-Type: application/json.');
     }
-    const body = parse(await readAll(this.request));
+    const body = parse(await readAll(this.request, this.maxBytes));
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw new MalformedRequestError('The body must be a JSON object.');
     }
@@ -46,19 +48,19 @@ export function provideJsonBody(request: Request, _response: Response, next: Nex
 }
 
 /** Not Express's own parser: that one answers a body that is too large only when all of it has arrived. */
-function readAll(request: Request): Promise<Buffer> {
+function readAll(request: Request, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let received = 0;
     const limit = (bytes: number): void => {
-      if (bytes > JSON_BODY_BYTES) reject(new PayloadTooLargeError('The body', JSON_BODY_BYTES));
+      if (bytes > maxBytes) reject(new PayloadTooLargeError('The body', maxBytes));
     };
     const abort = (): void => reject(new MalformedRequestError('The body is incomplete.'));
     limit(Number(request.headers['content-length'] ?? 0));
     request.on('data', (chunk: Buffer) => {
       received += chunk.length;
       limit(received);
-      if (received <= JSON_BODY_BYTES) chunks.push(chunk);
+      if (received <= maxBytes) chunks.push(chunk);
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
     request.on('error', abort).on('close', abort);

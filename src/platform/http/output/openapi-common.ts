@@ -58,7 +58,13 @@ const EVERYWHERE: Record<string, Header> = {
 const UNPARSED = { 'X-Request-Id': EVERYWHERE['X-Request-Id'] as Header };
 const RETRY_AFTER = always('integer', 'Seconds to wait before the next attempt.');
 
-const STATUS_TEXT: Record<string, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No content' };
+const STATUS_TEXT: Record<string, string> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'No content',
+  304: 'Not modified',
+};
 
 /** Adds what operations have in common: the headers, the errors that many can answer with, and an example of success. */
 export function documentCommon(document: OpenAPIObject): OpenAPIObject {

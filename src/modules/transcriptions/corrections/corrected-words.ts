@@ -1,0 +1,100 @@
+import { isCleanText } from '../../../platform/http/input/rules.js';
+import { timeTokens } from '../alignment/time-tokens.js';
+import { tokensOf } from '../alignment/tokens.js';
+
+/** A word of a transcription: seconds from the start of the recording, and how sure the engine was of it (0–1). */
+export interface TranscriptionWord {
+  word: string;
+  start: number;
+  end: number;
+  confidence: number | null;
+}
+
+export const MAX_WORDS = 50_000;
+export const MAX_WORD_CHARACTERS = 200;
+/** A day: longer than any recording. */
+export const MAX_SECONDS = 86_400;
+const FIELDS = ['word', 'start', 'end', 'confidence'];
+
+type Reading = { words: TranscriptionWord[]; problem: null } | { words: null; problem: string };
+
+/**
+ * Reads the words of a correction: a list, or the JSON text of one, as transcriptions have it.
+ * @returns `problem`: what is wrong, in words that follow the field's name
+ */
+export function readCorrectedWords(value: unknown): Reading {
+  const list = typeof value === 'string' ? parsed(value) : value;
+  if (!Array.isArray(list)) return { words: null, problem: 'must be a list of words, or its JSON text' };
+  if (list.length > MAX_WORDS) {
+    return {
+      words: null,
+      problem: `must have at most ${MAX_WORDS.toLocaleString('en-US')} words; this has ${list.length}`,
+    };
+  }
+  const words: TranscriptionWord[] = [];
+  for (const item of list as unknown[]) {
+    const problem = problemOf(item, words.at(-1)?.start ?? 0);
+    if (problem !== null) return { words: null, problem: `has a wrong item: words[${words.length}]${problem}` };
+    const { word, start, end, confidence } = item as TranscriptionWord;
+    // A person is sure of what they wrote.
+    words.push({ word, start, end, confidence: confidence === undefined ? 1 : confidence });
+  }
+  return { words, problem: null };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function problemOf(item: unknown, previousStart: number): string | null {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return ' must be an object';
+  const { word, start, end, confidence } = item as Record<string, unknown>;
+  if (Object.keys(item).some((name) => !FIELDS.includes(name))) return ` must have no fields but ${FIELDS.join(', ')}`;
+  if (typeof word !== 'string' || word.trim() === '' || [...word].length > MAX_WORD_CHARACTERS) {
+    return `.word must be text of 1 to ${MAX_WORD_CHARACTERS} characters`;
+  }
+  if (!isCleanText(word)) return '.word must not contain control characters or lone surrogates';
+  if (!isWithin(start, 0, MAX_SECONDS)) return `.start must be a number from 0 to ${MAX_SECONDS}`;
+  if (!isWithin(end, 0, MAX_SECONDS)) return `.end must be a number from 0 to ${MAX_SECONDS}`;
+  if (end < start) return '.end must not be before its start';
+  if (start < previousStart) return '.start must not be before that of the word before it';
+  if (confidence === undefined || confidence === null || isWithin(confidence, 0, 1)) return null;
+  return '.confidence must be a number from 0 to 1, or null';
+}
+
+const isWithin = (value: unknown, minimum: number, maximum: number): value is number =>
+  typeof value === 'number' && value >= minimum && value <= maximum;
+
+/**
+ * Words for a corrected text: those that a person left as they were keep their time and confidence, the others get
+ * interpolated times and the confidence 1. None if the engine reported none: then there are no times to go by.
+ */
+export function timeCorrectedText(
+  text: string,
+  original: readonly TranscriptionWord[],
+  durationSeconds: number,
+): TranscriptionWord[] {
+  if (original.length === 0) return [];
+  return timeTokens(tokensOf(text), original, durationSeconds).map(({ text: word, start, end, words }) => ({
+    word,
+    start: rounded(start, 3),
+    end: rounded(end, 3),
+    confidence: confidenceOf(words.map((index) => original[index]?.confidence ?? null)),
+  }));
+}
+
+/** The mean of the words that a word is made of; null if the engine did not say. */
+function confidenceOf(kept: (number | null)[]): number | null {
+  if (kept.length === 0) return 1;
+  const known = kept.filter((confidence) => confidence !== null);
+  if (known.length < kept.length) return null;
+  return rounded(known.reduce((sum, confidence) => sum + confidence, 0) / known.length, 4);
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}
