@@ -113,7 +113,6 @@ function allowOrigins(app: NestExpressApplication, origins: readonly string[]): 
       'Idempotent-Replayed',
       'X-Recording-Id',
       'X-Transcription-Engine',
-      'ETag',
       'Transcription-Version',
     ],
     maxAge: 600,

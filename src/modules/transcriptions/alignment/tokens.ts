@@ -37,11 +37,15 @@ export function tokensOf(text: string): Token[] {
 
 /** Joins tokens as they stand in the text, with single spaces. */
 export function joinTokens(tokens: readonly Token[]): string {
-  return tokens.map(({ text, glued }, index) => (glued || index === 0 ? text : ` ${text}`)).join('');
+  let text = '';
+  for (const token of tokens) text += token.glued || text === '' ? token.text : ` ${token.text}`;
+  return text;
 }
 
-const ENDS_UNSPACED = new RegExp(`[${UNSPACED}][\\p{M}\\p{P}]*$`, 'u');
-const BEGINS_UNSPACED = new RegExp(`^\\p{P}*[${UNSPACED}]|^[\\p{P}]+$`, 'u');
+/** With the punctuation that these scripts use. */
+const UNSPACED_OR_MARK = String.raw`${UNSPACED}\u3001-\u303f\uff01-\uff0f\uff1a-\uff1f`;
+const ENDS_UNSPACED = new RegExp(`[${UNSPACED_OR_MARK}][\\p{M}\\p{P}]*$`, 'u');
+const BEGINS_UNSPACED = new RegExp(`^\\p{P}*[${UNSPACED_OR_MARK}]|^[\\p{P}]+$`, 'u');
 
 /** The text of a list of words: with spaces, but for scripts that have none. */
 export function joinWords(words: readonly string[]): string {
@@ -73,15 +77,16 @@ export const endsClause = (text: string): boolean => CLAUSE_END.test(text);
 function segment(chunk: string): string[] {
   const parts: string[] = [];
   let opening = '';
-  const pieces = (chunk.match(SEGMENTED) ?? []).flatMap((piece) => [...wordSegmenter.segment(piece)]);
-  for (const { segment: part, isWordLike } of pieces) {
-    if (!isWordLike && OPENING_PUNCTUATION.test(part)) {
-      opening += part;
-    } else if (isWordLike || parts.length === 0 || opening !== '') {
-      parts.push(opening + part);
-      opening = '';
-    } else {
-      parts.push((parts.pop() ?? '') + part);
+  for (const [piece] of chunk.matchAll(SEGMENTED)) {
+    for (const { segment: part, isWordLike } of wordSegmenter.segment(piece)) {
+      if (!isWordLike && OPENING_PUNCTUATION.test(part)) {
+        opening += part;
+      } else if (isWordLike || parts.length === 0 || opening !== '') {
+        parts.push(opening + part);
+        opening = '';
+      } else {
+        parts.push((parts.pop() ?? '') + part);
+      }
     }
   }
   if (opening !== '') parts.push((parts.pop() ?? '') + opening);

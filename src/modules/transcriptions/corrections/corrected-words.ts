@@ -10,6 +10,8 @@ export interface TranscriptionWord {
   confidence: number | null;
 }
 
+/** Two hours of fast speech have about 150,000 characters and 25,000 words. */
+export const MAX_TEXT_CHARACTERS = 200_000;
 export const MAX_WORDS = 50_000;
 export const MAX_WORD_CHARACTERS = 200;
 /** A day: longer than any recording. */
@@ -32,14 +34,18 @@ export function readCorrectedWords(value: unknown): Reading {
     };
   }
   const words: TranscriptionWord[] = [];
+  let characters = 0;
   for (const item of list as unknown[]) {
     const problem = problemOf(item, words.at(-1)?.start ?? 0);
     if (problem !== null) return { words: null, problem: `has a wrong item: words[${words.length}]${problem}` };
     const { word, start, end, confidence } = item as TranscriptionWord;
+    characters += word.length + 1;
     // A person is sure of what they wrote.
     words.push({ word, start, end, confidence: confidence === undefined ? 1 : confidence });
   }
-  return { words, problem: null };
+  return characters <= MAX_TEXT_CHARACTERS + 1
+    ? { words, problem: null }
+    : { words: null, problem: `must have at most ${MAX_TEXT_CHARACTERS.toLocaleString('en-US')} characters in all` };
 }
 
 function parsed(text: string): unknown {

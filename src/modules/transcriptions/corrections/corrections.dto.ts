@@ -2,10 +2,14 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import { IsOmittable, IsValid } from '../../../platform/http/input/rules.js';
-import { MAX_SECONDS, MAX_WORD_CHARACTERS, MAX_WORDS, readCorrectedWords } from './corrected-words.js';
+import {
+  MAX_SECONDS,
+  MAX_TEXT_CHARACTERS,
+  MAX_WORD_CHARACTERS,
+  MAX_WORDS,
+  readCorrectedWords,
+} from './corrected-words.js';
 
-/** Two hours of fast speech have about 150,000. */
-const MAX_TEXT_CHARACTERS = 500_000;
 /** Control characters without the line feed, which separates paragraphs. */
 const CONTROL_CHARACTERS = /[^\P{Cc}\n]/u;
 

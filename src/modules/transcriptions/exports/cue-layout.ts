@@ -135,14 +135,16 @@ class LineFit {
 function linesOf(tokens: readonly TimedToken[]): string[] {
   const whole = joinTokens(tokens);
   if (whole.length <= MAX_LINE) return [whole];
-  let best = { lines: [whole], cost: Infinity };
+  let best = { upper: 0, lower: 0, cost: Infinity };
+  let upper = 0;
   for (let cut = 1; cut < tokens.length; cut++) {
-    const lines = [joinTokens(tokens.slice(0, cut)), joinTokens(tokens.slice(cut))];
-    const [upper, lower] = lines.map(({ length }) => length) as [number, number];
-    if (Math.max(upper, lower) > MAX_LINE) continue;
-    const atPunctuation = endsClause(lines[0] as string) || endsSentence(lines[0] as string);
-    const cost = Math.abs(upper - lower) + (tokens[cut]?.glued ? 6 : 0) - (atPunctuation ? 12 : 0);
-    if (cost < best.cost) best = { lines, cost };
+    const [last, next] = [tokens[cut - 1] as TimedToken, tokens[cut] as TimedToken];
+    upper += last.text.length + (cut === 1 || last.glued ? 0 : 1);
+    const lower = upper + (next.glued ? 0 : 1);
+    if (upper > MAX_LINE || whole.length - lower > MAX_LINE) continue;
+    const atPunctuation = endsClause(last.text) || endsSentence(last.text);
+    const cost = Math.abs(whole.length - lower - upper) + (next.glued ? 6 : 0) - (atPunctuation ? 12 : 0);
+    if (cost < best.cost) best = { upper, lower, cost };
   }
-  return best.lines;
+  return [whole.slice(0, best.upper), whole.slice(best.lower)];
 }

@@ -1,4 +1,10 @@
-import { acceptedPayload, correctedPayload, deletedPayload, failedPayload, transcribedPayload } from './event-payload.js';
+import {
+  acceptedPayload,
+  correctedPayload,
+  deletedPayload,
+  failedPayload,
+  transcribedPayload,
+} from './event-payload.js';
 
 const facts = {
   occurredAt: new Date('2026-11-21T10:00:09.900Z'),
