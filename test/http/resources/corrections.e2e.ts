@@ -251,10 +251,9 @@ describe('a correction (D44)', () => {
 
     // More different terms than a tsvector holds, in one run without spaces.
     let seed = 1;
-    const random = (): number => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
-    const han = Array.from({ length: 120_000 }, () => String.fromCodePoint(0x4e00 + Math.floor(random() * 20_000)));
+    const random = (): number => (seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0) >>> 8;
+    const han = Array.from({ length: 80_000 }, () => String.fromCodePoint(0x4e00 + (random() % 20_000)));
     await client.put(of(id), { text: han.join('') }).expect(200);
-    await client.get(`${of(id)}?format=vtt`).expect(200);
 
     const tooLarge = await client.put(of(id), { text: 'é'.repeat(1_100_000) });
     expectError(tooLarge, 'PayloadTooLargeError', { max_bytes: 2_097_152 });

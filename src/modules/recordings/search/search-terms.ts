@@ -80,6 +80,8 @@ class TermVector {
   add(term: string, position?: number): void {
     let known = this.positions.get(term);
     if (!known) {
+      // A single run of a script without spaces can be as long as a text.
+      if (this.isFull) return;
       known = [];
       this.positions.set(term, known);
       this.bytes += Buffer.byteLength(term) + 4;
