@@ -15,8 +15,9 @@ import { TranscriptionsService } from './transcriptions.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Transcription]), JobQueueModule.register(TRANSCRIPTION_QUEUE), RecordingsModule],
-  controllers: [TranscriptionsController],
+  controllers: [TranscriptionsController, CorrectionsController],
   providers: [
+    CorrectionsService,
     TranscriptExportsService,
     TranscriptionsService,
     TranscriptSignalsService,
@@ -24,14 +25,5 @@ import { TranscriptionsService } from './transcriptions.service.js';
     TranscriptionsReconciler,
   ],
   exports: [JobQueueModule, TranscriptExportsService, TranscriptionsService, TranscriptSignalsService],
-  controllers: [TranscriptionsController, CorrectionsController],
-  providers: [
-    CorrectionsService,
-    TranscriptExportsService,
-    TranscriptionsService,
-    TranscriptionsListener,
-    TranscriptionsReconciler,
-  ],
-  exports: [JobQueueModule, TranscriptExportsService],
 })
 export class TranscriptionsModule {}

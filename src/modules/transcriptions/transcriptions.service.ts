@@ -7,6 +7,7 @@ import { TranscriptionFailedError, TranscriptionNotReadyError } from '../../plat
 import type { RecordingSnapshot, RecordingTranscribed } from '../recordings/recordings.events.js';
 import { RecordingsService } from '../recordings/recordings.service.js';
 import { Transcription } from './transcription.entity.js';
+import { servedVersion } from './transcription-version.js';
 
 export interface TranscribedRecording {
   recording: RecordingSnapshot;
@@ -32,13 +33,20 @@ export class TranscriptionsService {
     return { recording, transcription };
   }
 
-  /** By the id of the recording. Those without a transcription are left out. */
+  /** With the text and the words that are served now. @throws as `find` */
+  async get(accountId: string, recordingId: string): Promise<Transcription> {
+    const { transcription } = await this.find(accountId, recordingId);
+    const { text, words } = servedVersion(transcription, 'current');
+    return { ...transcription, text, words };
+  }
+
+  /** The texts that are served now, by the id of the recording. Those without a transcription are left out. */
   async textsOf(recordingIds: readonly string[]): Promise<Map<string, string>> {
     const found = await this.transcriptions.find({
-      select: { recordingId: true, text: true },
+      select: { recordingId: true, text: true, correctedText: true },
       where: { recordingId: In([...recordingIds]) },
     });
-    return new Map(found.map(({ recordingId, text }) => [recordingId, text]));
+    return new Map(found.map(({ recordingId, text, correctedText }) => [recordingId, correctedText ?? text]));
   }
 
   async store(tx: Tx, { recording, transcript }: RecordingTranscribed): Promise<void> {
