@@ -3,7 +3,7 @@ import { type FormField, type FormFields, MAX_FIELD_BYTES } from '../../platform
 import { languageName } from '../../platform/languages/languages.js';
 
 export const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
-export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
 export const GRANULARITIES = ['word', 'segment'] as const;
 export type Granularity = (typeof GRANULARITIES)[number];
