@@ -11,7 +11,7 @@ const USER_INDEX = [
 ];
 
 /**
- * Rows stay short, because a search reads those of all matches: everything long is stored beside the table. Terms carry
+ * Rows over 2 kB keep everything long beside the table, because a search reads the rows of all matches. Terms carry
  * a mark of their account, so that the index needs no extension and no other account makes a search slower.
  */
 const DOCUMENTS = [
