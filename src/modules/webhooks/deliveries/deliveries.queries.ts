@@ -29,6 +29,8 @@ export interface DeliverySuccess {
   /** 200 to 299. */
   status: number | null;
   durationMs: number;
+  /** Milliseconds since the start of the attempt: its outcome may have waited for Postgres. */
+  agoMs: number;
   response: string | null;
 }
 
@@ -44,8 +46,8 @@ export interface DeliveryFailure extends Omit<DeliverySuccess, 'status'> {
 /** Attempts of a delivery that are kept: those of three rounds of the usual schedule. */
 export const MAX_LOGGED = 30;
 
-/** When an attempt began that took so long and has just ended, by the clock of the database. */
-const startOf = (durationMs: string): string => `now() - make_interval(secs => ${durationMs} / 1000.0)`;
+/** So many milliseconds ago, by the clock of the database. */
+const timeOf = (agoMs: string): string => `now() - make_interval(secs => ${agoMs} / 1000.0)`;
 
 /** Longer than the longest attempt: a lease held longer belongs to a process that died. */
 const LEASE_SECONDS = 30;
@@ -89,13 +91,13 @@ export async function markDelivered(
 ): Promise<string[]> {
   const rows = await database.prepared<{ id: string }>(
     `WITH arrived AS MATERIALIZED (
-       SELECT d.id, s.status, s.duration_ms, s.response
-       FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[])
-         AS s (id, lease_token, status, duration_ms, response)
+       SELECT d.id, s.status, s.duration_ms, s.response, s.ago_ms
+       FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[], $6::float8[])
+         AS s (id, lease_token, status, duration_ms, response, ago_ms)
        JOIN deliveries d ON d.id = s.id AND d.lease_token = s.lease_token AND d.status = 'pending'
        FOR UPDATE OF d ${skipLocked ? 'SKIP LOCKED' : ''})
      UPDATE deliveries d SET status = 'delivered', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
-       last_attempt_at = ${startOf('arrived.duration_ms')}, last_status = arrived.status, last_error = NULL,
+       last_attempt_at = ${timeOf('arrived.ago_ms')}, last_status = arrived.status, last_error = NULL,
        last_error_kind = NULL, last_duration_ms = arrived.duration_ms, last_response = arrived.response, updated_at = now()
      FROM arrived WHERE d.id = arrived.id RETURNING d.id`,
     [
@@ -104,6 +106,7 @@ export async function markDelivered(
       batch.map(({ status }) => status),
       batch.map(({ durationMs }) => durationMs),
       batch.map(({ response }) => response),
+      batch.map(({ agoMs }) => agoMs),
     ],
   );
   return rows.map(({ id }) => id);
@@ -114,12 +117,12 @@ export async function markDelivered(
  * @returns whether it was saved.
  */
 export async function markAttemptFailed(tx: Tx, failure: DeliveryFailure): Promise<boolean> {
-  const { id, leaseToken, status, errorKind, error, durationMs, response, delayMs } = failure;
+  const { id, leaseToken, status, errorKind, error, durationMs, agoMs, response, delayMs } = failure;
   const rows = await tx.query(
     `WITH failed AS (
        UPDATE deliveries SET status = CASE WHEN $3::float8 IS NULL THEN 'failed' ELSE 'pending' END,
          next_attempt_at = now() + make_interval(secs => $3::float8 / 1000), lease_token = NULL, lease_until = NULL,
-         last_attempt_at = ${startOf('$7::int')}, last_status = $4, last_error_kind = $5, last_error = $6,
+         last_attempt_at = ${timeOf('$9::float8')}, last_status = $4, last_error_kind = $5, last_error = $6,
          last_duration_ms = $7, updated_at = now()
        WHERE id = $1 AND lease_token = $2 AND status = 'pending' RETURNING id, attempts, last_attempt_at
      ), forgotten AS (
@@ -128,7 +131,7 @@ export async function markAttemptFailed(tx: Tx, failure: DeliveryFailure): Promi
      )
      INSERT INTO delivery_attempts (delivery_id, number, started_at, status, error, reason, duration_ms, response)
      SELECT id, attempts, last_attempt_at, $4, $5, $6, $7, $8 FROM failed RETURNING number`,
-    [id, leaseToken, delayMs, status, errorKind, error, durationMs, response],
+    [id, leaseToken, delayMs, status, errorKind, error, durationMs, response, agoMs],
   );
   return rows.length > 0;
 }

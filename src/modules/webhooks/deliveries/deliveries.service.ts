@@ -43,6 +43,9 @@ const BATCH = 1000;
 /** Deleted webhooks that one round of the reconciler works on. */
 const MAX_REMOVED = 100;
 
+/** With the milliseconds since the start of the attempt. */
+type TimedOutcome = DeliveryOutcome & { agoMs: number };
+
 /** The life cycle of a delivery: pending, then delivered or failed. Every step is a conditional update. */
 @Injectable()
 export class DeliveriesService {
@@ -95,13 +98,19 @@ export class DeliveriesService {
     return await claimDueDeliveries(this.database, webhookId, count);
   }
 
-  /** Saves the outcome of an attempt. A delivery whose lease is lost, or that was deleted, is left unchanged. */
-  async record(delivery: ClaimedDelivery, outcome: DeliveryOutcome): Promise<void> {
-    if (outcome.status !== null && isSuccess(outcome.status)) {
-      await this.succeed(delivery, outcome);
-    } else {
-      await this.fail(delivery, outcome);
-    }
+  /**
+   * Saves the outcome of an attempt. A delivery whose lease is lost, or that was deleted, is left unchanged.
+   * @param startedAt of the attempt, by `performance.now()`.
+   */
+  async record(
+    delivery: ClaimedDelivery,
+    outcome: DeliveryOutcome,
+    startedAt = performance.now() - outcome.durationMs,
+  ): Promise<void> {
+    const timed = { ...outcome, agoMs: performance.now() - startedAt };
+    await (outcome.status !== null && isSuccess(outcome.status)
+      ? this.succeed(delivery, timed)
+      : this.fail(delivery, timed));
   }
 
   /** Releases a claimed delivery that was not attempted, for example at shutdown. */
@@ -149,10 +158,13 @@ export class DeliveriesService {
     }
   }
 
-  private async succeed(delivery: ClaimedDelivery, { status, durationMs, response }: DeliveryOutcome): Promise<void> {
+  private async succeed(
+    delivery: ClaimedDelivery,
+    { status, durationMs, agoMs, response }: TimedOutcome,
+  ): Promise<void> {
     const { id, leaseToken, webhookId, webhookIsFailing } = delivery;
     // First, because the delivery is sent again if the process dies before this commit.
-    await this.successes.save({ id, leaseToken, status, durationMs, response });
+    await this.successes.save({ id, leaseToken, status, durationMs, agoMs, response });
     if (!webhookIsFailing) return;
     // A statement of its own, so that each has one row to lock: see `fail`.
     await this.webhooks.update(
@@ -161,11 +173,11 @@ export class DeliveriesService {
     );
   }
 
-  private async fail(delivery: ClaimedDelivery, outcome: DeliveryOutcome): Promise<void> {
+  private async fail(delivery: ClaimedDelivery, outcome: TimedOutcome): Promise<void> {
     await this.failures.run(() => this.writeFailure(delivery, outcome));
   }
 
-  private async writeFailure(delivery: ClaimedDelivery, outcome: DeliveryOutcome): Promise<void> {
+  private async writeFailure(delivery: ClaimedDelivery, outcome: TimedOutcome): Promise<void> {
     const { id, leaseToken, webhookId, attempt, attemptsBefore } = delivery;
     const { retryAfter, ...failure } = outcome;
     const schedule = this.env.webhookRetrySchedule;

@@ -22,7 +22,8 @@ describe('DeliverySuccessBatch', () => {
     successes = new DeliverySuccessBatch({ prepared } as unknown as DatabaseService);
   });
 
-  const save = (id: string) => successes.save({ id, leaseToken: 'lease', status: 200, durationMs: 1, response: '' });
+  const save = (id: string) =>
+    successes.save({ id, leaseToken: 'lease', status: 200, durationMs: 1, agoMs: 2, response: '' });
   const end = (saved: string[] | Error) => statements.shift()?.end(saved);
 
   it('saves the first at once, and those that arrive meanwhile in one statement', async () => {

@@ -77,11 +77,12 @@ export class SendLoopsService implements OnModuleDestroy {
 
   /** @returns whether the receiver accepted it. */
   private async deliver(delivery: ClaimedDelivery): Promise<boolean> {
+    const startedAt = performance.now();
     const outcome = await this.sender.send(delivery, this.stopping.signal);
     const wasCancelled = this.stopping.signal.aborted && outcome.status === null;
     if (!wasCancelled) this.attempts.inc({ outcome: nameOf(outcome) });
     await this.save(delivery, () =>
-      wasCancelled ? this.deliveries.release(delivery) : this.deliveries.record(delivery, outcome),
+      wasCancelled ? this.deliveries.release(delivery) : this.deliveries.record(delivery, outcome, startedAt),
     );
     return outcome.status !== null && isSuccess(outcome.status);
   }
