@@ -58,12 +58,13 @@ const UP = [
   STATE_GUARD,
   `CREATE TRIGGER deliveries_guard_state BEFORE UPDATE OF status ON deliveries FOR EACH ROW
      WHEN (OLD.status <> 'pending' AND NEW.status <> OLD.status) EXECUTE FUNCTION deliveries_guard_state()`,
-  // With the status, so that pages and totals of any status are read from the index alone.
+  // Pages and totals of any status, and the events that a webhook missed, are read from indexes alone.
   'DROP INDEX deliveries_webhook_idx',
-  'CREATE INDEX deliveries_webhook_idx ON deliveries (webhook_id, created_at DESC, id DESC) INCLUDE (status)',
+  `CREATE INDEX deliveries_webhook_idx ON deliveries (webhook_id, created_at DESC, id DESC)
+     INCLUDE (status, event_id)`,
   // What a redelivery looks for.
   `CREATE INDEX deliveries_failed_idx ON deliveries (webhook_id, created_at, id) WHERE status = 'failed'`,
-  'CREATE INDEX events_account_created_idx ON events (account_id, created_at, id)',
+  'CREATE INDEX events_account_created_idx ON events (account_id, created_at, id) INCLUDE (kind)',
 ];
 
 const DOWN = [

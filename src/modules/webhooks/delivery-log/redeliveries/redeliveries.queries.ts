@@ -59,11 +59,9 @@ export async function redeliverOne(tx: Tx, webhookId: string, id: string): Promi
 
 /** The next deliveries of a redelivery of many, the oldest first. SQL because of LIMIT. @returns their positions. */
 export async function redeliverNext(tx: Tx, job: LockedRedelivery, count: number): Promise<Position[]> {
-  // Literally, so that the index of failed deliveries is used.
-  const status = job.status === 'delivered' ? 'delivered' : 'failed';
   return await tx.query<Position>(
     redeliver(
-      `d.webhook_id = $1 AND d.status = '${status}' AND d.created_at >= $2::timestamptz AND d.created_at < $3::timestamptz
+      `d.webhook_id = $1 AND d.status = '${endedStatus(job)}' AND d.created_at >= $2::timestamptz AND d.created_at < $3::timestamptz
        AND (d.created_at, d.id) > ($4::timestamptz, $5::uuid) AND d.updated_at < $6::timestamptz
        ORDER BY d.created_at, d.id LIMIT $7 FOR NO KEY UPDATE SKIP LOCKED`,
     ),
@@ -71,24 +69,46 @@ export async function redeliverNext(tx: Tx, job: LockedRedelivery, count: number
   );
 }
 
-/** Missed or not: so many are looked at by one statement, however few are missed. SQL because of LIMIT. */
-export async function selectNextEvents(
-  tx: Tx,
-  job: LockedRedelivery,
-  count: number,
-): Promise<(Position & MissedEvent)[]> {
-  return await tx.query<Position & MissedEvent>(
-    `SELECT e.created_at::text AS at, e.id, e.kind = ANY (w.events) AND ${NOT_DELIVERED} AS "isMissed"
-     FROM events e JOIN webhooks w ON w.id = $1
-     WHERE e.account_id = $2 AND e.created_at >= greatest($3::timestamptz, w.created_at) AND e.created_at < $4::timestamptz
-       AND (e.created_at, e.id) > ($5::timestamptz, $6::uuid)
-     ORDER BY e.created_at, e.id LIMIT $7`,
-    [job.webhookId, job.accountId, job.createdFrom, job.createdUntil, job.afterAt, job.afterId, count],
-  );
+/** Events that one statement looks at, missed or not. */
+const SCANNED = 10_000;
+
+/** The next missed events, and how far to go on. */
+export interface MissedEvents {
+  eventIds: string[];
+  /** Null at the end. */
+  last: Position | null;
 }
 
-interface MissedEvent {
+interface ScannedEvent extends Position {
   isMissed: boolean;
+  scanned: number;
+}
+
+/** The next missed events, the oldest first. SQL because of LIMIT: it bounds the rows read, however few are missed. */
+export async function selectMissed(tx: Tx, job: LockedRedelivery, count: number): Promise<MissedEvents> {
+  const rows = await tx.query<ScannedEvent>(
+    `WITH scanned AS MATERIALIZED (
+       SELECT e.created_at, e.id, e.kind FROM events e JOIN webhooks w ON w.id = $1
+       WHERE e.account_id = $2 AND e.created_at >= greatest($3::timestamptz, w.created_at)
+         AND e.created_at < $4::timestamptz AND (e.created_at, e.id) > ($5::timestamptz, $6::uuid)
+       ORDER BY e.created_at, e.id LIMIT ${SCANNED}
+     ), missed AS (
+       SELECT e.created_at, e.id FROM scanned e JOIN webhooks w ON w.id = $1 AND e.kind = ANY (w.events)
+       WHERE ${NOT_DELIVERED} ORDER BY e.created_at, e.id LIMIT $7
+     ), last AS (
+       SELECT created_at, id FROM scanned ORDER BY created_at DESC, id DESC LIMIT 1
+     )
+     SELECT r.created_at::text AS at, r.id, r."isMissed", r.scanned FROM (
+       SELECT created_at, id, true AS "isMissed", 0 AS scanned FROM missed
+       UNION ALL SELECT created_at, id, false, (SELECT count(*)::int FROM scanned) FROM last
+     ) r ORDER BY r.created_at, r.id, r.scanned`,
+    [job.webhookId, job.accountId, job.createdFrom, job.createdUntil, job.afterAt, job.afterId, count],
+  );
+  const missed = rows.filter(({ isMissed }) => isMissed);
+  const end = rows.find(({ isMissed }) => !isMissed);
+  const isOver = missed.length < count && (end?.scanned ?? 0) < SCANNED;
+  const last = (missed.length < count ? end : missed.at(-1)) ?? null;
+  return { eventIds: missed.map(({ id }) => id), last: isOver ? null : last };
 }
 
 const NOT_DELIVERED = 'NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event_id = e.id AND d.webhook_id = w.id)';
@@ -141,31 +161,33 @@ export async function insertRedelivery(
   return rows.length > 0;
 }
 
-const IN_DAYS = (alias: string): string =>
-  `${alias}.created_at >= r.created_from AND ${alias}.created_at < r.created_until`;
-const COUNT_ENDED = (status: 'delivered' | 'failed'): string => `(
-  SELECT count(*) FROM deliveries d
-  WHERE d.webhook_id = $1 AND d.status = '${status}' AND ${IN_DAYS('d')} AND d.updated_at < r.started_at)`;
-const COUNT_MISSED = `(
-  SELECT count(*) FROM events e
-  WHERE e.account_id = w.account_id AND e.kind = ANY (w.events) AND e.created_at >= w.created_at AND ${IN_DAYS('e')}
-    AND ${NOT_DELIVERED})`;
-const COUNTS = {
-  delivered: COUNT_ENDED('delivered'),
-  failed: COUNT_ENDED('failed'),
-  missed: COUNT_MISSED,
-  both: `${COUNT_ENDED('failed')} + ${COUNT_MISSED}`,
-};
-
-/** SQL because it counts what has no delivery. */
-export async function countRedelivery(tx: Tx, webhookId: string, status: RedeliveryStatus | null): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    `SELECT (${COUNTS[status ?? 'both']})::float8 AS count
-     FROM webhook_redeliveries r JOIN webhooks w ON w.id = r.webhook_id WHERE r.webhook_id = $1`,
-    [webhookId],
-  );
+/**
+ * How many it sends, exactly. SQL because it counts what has no delivery. The values are parameters and not joined,
+ * because the plan depends on them: 0.3 s instead of 2.4 s for 200,000 events.
+ */
+export async function countRedelivery(tx: Tx, job: LockedRedelivery, kinds: readonly string[]): Promise<number> {
+  const parameters: unknown[] = [job.webhookId, job.createdFrom, job.createdUntil];
+  const place = (value: unknown): string => `$${parameters.push(value)}`;
+  const inDays = (alias: string): string =>
+    `${alias}.created_at >= $2::timestamptz AND ${alias}.created_at < $3::timestamptz`;
+  const counts: string[] = [];
+  if (job.status !== 'missed') {
+    counts.push(`(SELECT count(*) FROM deliveries d WHERE d.webhook_id = $1 AND d.status = '${endedStatus(job)}'
+      AND ${inDays('d')} AND d.updated_at < ${place(job.startedAt)}::timestamptz)`);
+  }
+  if (job.status === null || job.status === 'missed') {
+    counts.push(`(SELECT count(*) FROM events e
+      WHERE e.account_id = ${place(job.accountId)} AND e.kind = ANY (${place(kinds)}::text[]) AND ${inDays('e')}
+        AND e.created_at >= (SELECT w.created_at FROM webhooks w WHERE w.id = $1)
+        AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event_id = e.id AND d.webhook_id = $1))`);
+  }
+  const [row] = await tx.query<{ count: number }>(`SELECT (${counts.join(' + ')})::float8 AS count`, parameters);
   return row?.count ?? 0;
 }
+
+/** Stands literally in statements, so that the index of failed deliveries is used. */
+const endedStatus = ({ status }: LockedRedelivery): 'delivered' | 'failed' =>
+  status === 'delivered' ? 'delivered' : 'failed';
 
 /** Null when another process works on it, or it has ended. SQL because of SKIP LOCKED, and of times as text. */
 export async function lockRedelivery(tx: Tx, webhookId: string): Promise<LockedRedelivery | null> {

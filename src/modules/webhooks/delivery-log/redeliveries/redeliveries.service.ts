@@ -18,9 +18,10 @@ import {
   type LockedRedelivery,
   lockRedelivery,
   moveRedelivery,
+  type Position,
   redeliverNext,
   redeliverOne,
-  selectNextEvents,
+  selectMissed,
   START,
 } from './redeliveries.queries.js';
 import { WebhookRedelivery } from './webhook-redelivery.entity.js';
@@ -73,7 +74,8 @@ export class RedeliveriesService {
       if (!webhook) throw new NotFoundError('webhook');
       if (webhook.status !== 'active') throw DISABLED;
       if (!(await insertRedelivery(tx, { ...dto, accountId, webhookId }))) throw IN_PROGRESS;
-      const matching = await countRedelivery(tx, webhookId, dto.status ?? null);
+      const job = await lockRedelivery(tx, webhookId);
+      const matching = job ? await countRedelivery(tx, job, webhook.events) : 0;
       if (matching === 0) await tx.manager.delete(WebhookRedelivery, { webhookId });
       return matching;
     });
@@ -122,9 +124,8 @@ export class RedeliveriesService {
 
   /** First what has ended, then what was missed. @returns whether nothing is left. */
   private async runPhase(tx: Tx, job: LockedRedelivery): Promise<boolean> {
-    const done = job.phase === 'deliveries' ? await redeliverNext(tx, job, BATCH) : await this.addMissed(tx, job);
-    const last = done.at(-1);
-    if (done.length === BATCH && last) {
+    const last = job.phase === 'deliveries' ? await this.redeliverEnded(tx, job) : await this.addMissed(tx, job);
+    if (last) {
       await moveRedelivery(tx, job, last);
       return false;
     }
@@ -132,11 +133,18 @@ export class RedeliveriesService {
     return await this.runPhase(tx, { ...job, phase: 'events', ...START });
   }
 
-  private async addMissed(tx: Tx, job: LockedRedelivery) {
-    const events = await selectNextEvents(tx, job, BATCH);
-    const missed = events.filter(({ isMissed }) => isMissed).map(({ id: eventId }) => ({ id: uuidv7(), eventId }));
+  /** @returns where the next batch begins, null when there is none. */
+  private async redeliverEnded(tx: Tx, job: LockedRedelivery): Promise<Position | null> {
+    const done = await redeliverNext(tx, job, BATCH);
+    return done.length < BATCH ? null : (done.at(-1) ?? null);
+  }
+
+  /** @returns where the next batch begins, null when there is none. */
+  private async addMissed(tx: Tx, job: LockedRedelivery): Promise<Position | null> {
+    const { eventIds, last } = await selectMissed(tx, job, BATCH);
+    const missed = eventIds.map((eventId) => ({ id: uuidv7(), eventId }));
     if (missed.length > 0) await insertMissed(tx, job, missed);
-    return events;
+    return last;
   }
 
   private wake(webhookId: string, deduplicationKey: string): void {
