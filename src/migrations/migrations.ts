@@ -13,6 +13,8 @@ import { EventFeed1764720000000 } from './0013-event-feed.js';
 import { DeliveryLog1764806400000 } from './0014-delivery-log.js';
 import { Corrections1764892800000 } from './0015-corrections.js';
 import { RecordingSearch1764979200000 } from './0016-recording-search.js';
+import { UsageBreakdowns1765152000000 } from './0018-usage-breakdowns.js';
+import { UsageBreakdownBackfill1765238400000 } from './0019-usage-breakdown-backfill.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,
@@ -28,6 +30,8 @@ const CORE: Migration[] = [
   DeliveryLog1764806400000,
   Corrections1764892800000,
   RecordingSearch1764979200000,
+  UsageBreakdowns1765152000000,
+  UsageBreakdownBackfill1765238400000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

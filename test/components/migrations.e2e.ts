@@ -9,6 +9,7 @@ import { SearchBackfill } from '../../src/modules/recordings/search/search-backf
 import { SearchDocument } from '../../src/modules/recordings/search/search-document.entity.js';
 import { TranscriptionShare } from '../../src/modules/recordings/leases/transcription-share.entity.js';
 import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-key.entity.js';
+import { UsageBreakdown } from '../../src/modules/recordings/usage-counters/usage-breakdown.entity.js';
 import { UsageCounterDelta } from '../../src/modules/recordings/usage-counters/usage-counter-delta.entity.js';
 import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-counter.entity.js';
 import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
@@ -43,6 +44,7 @@ const ENTITIES = [
   SearchDocument,
   Transcription,
   TranscriptionShare,
+  UsageBreakdown,
   UsageCounter,
   UsageCounterDelta,
   UserErasure,

@@ -1,13 +1,18 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
+import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { QuotasService } from '../recordings/quotas/quotas.service.js';
+import { UsageService } from '../recordings/usage-counters/usage.service.js';
 import { AccountView, presentAccount } from './account.presenter.js';
 import { AccountService } from './account.service.js';
 import { presentQuotas, QuotasView } from './quotas.presenter.js';
+import { questionOf, UsageQuery } from './usage.dto.js';
+import { presentUsageReport, USAGE_EXAMPLE, UsageReportView } from './usage.presenter.js';
 
 @ApiTags('Account')
 @Controller('v1/account')
@@ -15,6 +20,7 @@ export class AccountController {
   constructor(
     private readonly accounts: AccountService,
     private readonly quotaUsage: QuotasService,
+    private readonly usages: UsageService,
   ) {}
 
   /**
@@ -39,5 +45,21 @@ export class AccountController {
   @RequireScope('account:read')
   async quotas(@CurrentPrincipal() { accountId, quotas }: Principal, @Query() _query: NoQuery): Promise<QuotasView> {
     return presentQuotas(quotas, await this.quotaUsage.overview(accountId));
+  }
+
+  /**
+   * Get the usage over time
+   *
+   * @remarks
+   * Returns the usage of the last days, by day, by API key or by end user. Recordings count on the day of their creation
+   * (UTC). Days are in order, all of them; keys and end users in the order of their ids, a page at a time.
+   */
+  @Get('usage')
+  @ApiOkResponse({ type: UsageReportView, example: USAGE_EXAMPLE })
+  @ApiErrors(new InvalidRequestError({ field: 'by', reason: 'must be day, key or user' }))
+  @RequireScope('account:read')
+  async usage(@CurrentPrincipal() { accountId }: Principal, @Query() query: UsageQuery): Promise<UsageReportView> {
+    const question = questionOf(query);
+    return presentUsageReport(query, question, await this.usages.report(accountId, question, new Date()));
   }
 }

@@ -25,6 +25,10 @@ export class Recording {
   @Column('text', { nullable: true })
   userId: string | null;
 
+  /** The API key of the upload, or the one that issued its access token; null for earlier recordings. */
+  @Column('uuid', { nullable: true })
+  keyId: string | null;
+
   @Column('text')
   originalFilename: string;
 

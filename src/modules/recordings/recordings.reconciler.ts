@@ -5,12 +5,13 @@ import { repeatWhileFull } from '../../platform/queue/repeat-while-full.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { Spool } from '../../platform/storage/spool.js';
 import { deleteExpiredIdempotencyKeys } from './upload/idempotency.queries.js';
+import { deleteOldBreakdowns } from './usage-counters/usage-breakdown.queries.js';
 import { compactUsageCounters } from './usage-counters/usage-counters.queries.js';
 
 /** Rows deleted by one statement. */
 const BATCH = 1000;
 
-/** Compacts the usage counters, and deletes expired idempotency keys and abandoned spool files. */
+/** Compacts the usage counters, and deletes old ones of keys and end users, expired idempotency keys and abandoned spool files. */
 @Injectable()
 export class RecordingsReconciler implements OnModuleInit {
   constructor(
@@ -23,11 +24,16 @@ export class RecordingsReconciler implements OnModuleInit {
   onModuleInit(): void {
     this.reconciler.register('compact usage counters', () => compactUsageCounters(this.database));
     this.reconciler.register('delete expired idempotency keys', () => this.deleteKeys());
+    this.reconciler.register('delete old usage breakdowns', () => this.deleteBreakdowns());
     this.reconciler.register('sweep the spool', () => this.sweepSpool(), { everyProcess: true });
   }
 
   private async deleteKeys(): Promise<void> {
     await repeatWhileFull(BATCH, () => deleteExpiredIdempotencyKeys(this.database, BATCH));
+  }
+
+  private async deleteBreakdowns(): Promise<void> {
+    await repeatWhileFull(BATCH, () => deleteOldBreakdowns(this.database, BATCH));
   }
 
   /** The spool also holds local copies of remote objects, which a transcription uses until it ends. */

@@ -60,6 +60,7 @@ export class UsersService implements OnModuleInit {
       left = deleted > 0 || (await this.recordings.hasRecordings(accountId, userId));
     }
     await this.recordings.forgetIdempotencyKeys(accountId, userId);
+    await this.recordings.forgetUsage(accountId, userId);
     for (let redacted = EVENTS; redacted === EVENTS;) {
       if (Date.now() > deadline) return result;
       redacted = await this.events.redactUser(accountId, userId, EVENTS);

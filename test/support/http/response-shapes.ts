@@ -2,6 +2,7 @@
  * What each response looks like, for `toStrictEqual`: exactly the keys in the committed `openapi.json`, each value of its
  * type, and of the form that stands here. Spread one and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
  */
+import type { UsageReportView } from '../../../src/modules/account/usage.presenter.js';
 import type { AudioUrlView } from '../../../src/modules/recordings/audio-download/audio-url.presenter.js';
 import type { QuotaName } from '../../../src/access/quotas.js';
 import { SCOPES } from '../../../src/access/scopes.js';
@@ -125,6 +126,16 @@ export const CREATED_ACCESS_TOKEN = shapeOf<CreatedAccessTokenView>('CreatedAcce
   scopes: [],
   expires_at: creationTime,
   code: 'ACCESS_TOKEN_CREATED',
+});
+
+export const USAGE_REPORT = shapeOf<UsageReportView>('UsageReportView', {
+  days: integer,
+  by: oneOf('day', 'key', 'user'),
+  from: like('a day', /^\d{4}-\d{2}-\d{2}$/),
+  to: like('a day', /^\d{4}-\d{2}-\d{2}$/),
+  items: matching('a list', Array.isArray),
+  uri: like('a path', /^\/v1\/account\/usage\?/),
+  next_uri: orNull(like('a path', /^\/v1\/account\/usage\?/)),
 });
 
 export const AUDIO_URL = shapeOf<AudioUrlView>('AudioUrlView', {

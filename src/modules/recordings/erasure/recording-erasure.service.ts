@@ -6,6 +6,7 @@ import { EventBus } from '../../../platform/events/event-bus.js';
 import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
 import { Recording } from '../recording.entity.js';
 import { RecordingDeleted } from '../recordings.events.js';
+import { forgetUserUsage } from '../usage-counters/usage-breakdown.queries.js';
 import { deleteIdempotencyKeysOf, deleteRecordingsOfUser } from './recording-erasure.queries.js';
 
 /** Recordings that one transaction deletes, each with an event. */
@@ -39,5 +40,10 @@ export class RecordingErasureService {
 
   async forgetIdempotencyKeys(accountId: string, userId: string): Promise<void> {
     await repeatWhileFull(KEYS, () => deleteIdempotencyKeysOf(this.database, accountId, userId, KEYS));
+  }
+
+  /** What the user has used stays a part of the account's usage, and counts for no end user. */
+  async forgetUsage(accountId: string, userId: string): Promise<void> {
+    await this.database.transact((tx) => forgetUserUsage(tx, accountId, userId));
   }
 }

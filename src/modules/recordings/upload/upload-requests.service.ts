@@ -59,6 +59,7 @@ function contextOf(request: Request, principal: Principal): Omit<UploadContext, 
   const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
   return {
     userId: principal.identity,
+    keyId: principal.keyId,
     quotas: principal.quotas,
     clientIp: request.ip ?? null,
     userAgent: userAgent ?? null,

@@ -75,6 +75,7 @@ describe('UploadService', () => {
     const form = { file, originalFilename: 'note.wav', sha256: null } as unknown as UploadForm;
     const context = {
       userId: null,
+      keyId: null,
       quotas: {} as Quotas,
       clientIp: null,
       userAgent: null,

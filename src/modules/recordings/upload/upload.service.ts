@@ -32,6 +32,8 @@ import { readCustomTags, readLanguage, type UploadDetails } from './upload-field
 /** Who sent an upload, and how. */
 export interface UploadContext {
   userId: string | null;
+  /** The API key, or the one that issued the access token. */
+  keyId: string | null;
   quotas: Quotas;
   clientIp: string | null;
   userAgent: string | null;
@@ -123,6 +125,7 @@ export class UploadService {
       id,
       accountId,
       userId: context.userId,
+      keyId: context.keyId,
       originalFilename,
       objectKey: `${accountId}/${month}/${id}.${format}`,
       bucket: this.objectStore.bucket,

@@ -35,4 +35,20 @@ export class UsageCounterDelta {
   /** Audio of recordings that are `processing`. */
   @Column('bigint')
   queuedMs: number;
+
+  /** Recordings ever accepted that were transcribed at last, also those deleted since. */
+  @Column('bigint')
+  transcribed: number;
+
+  /** The same of those that failed at last. */
+  @Column('bigint')
+  failed: number;
+
+  /** The API key of the upload. */
+  @Column('uuid', { nullable: true })
+  keyId: string | null;
+
+  /** The end user of the recording. */
+  @Column('text', { nullable: true })
+  userId: string | null;
 }

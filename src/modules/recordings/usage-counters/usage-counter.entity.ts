@@ -32,4 +32,12 @@ export class UsageCounter {
   /** Audio of recordings that are `processing`. */
   @Column('bigint')
   queuedMs: string;
+
+  /** Recordings ever accepted that were transcribed at last, also those deleted since. */
+  @Column('bigint')
+  transcribed: string;
+
+  /** The same of those that failed at last. */
+  @Column('bigint')
+  failed: string;
 }

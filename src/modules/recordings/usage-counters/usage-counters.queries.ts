@@ -1,5 +1,6 @@
 import type { SqlRunner } from '../../../platform/database/database.service.js';
 import type { Recording, RecordingStatus } from '../recording.entity.js';
+import { BREAKDOWN_FIGURES, DIMENSIONS_OF_DELTA, KEPT_SINCE } from './breakdown-columns.js';
 import type { UsageCounterDelta } from './usage-counter-delta.entity.js';
 
 /**
@@ -7,15 +8,35 @@ import type { UsageCounterDelta } from './usage-counter-delta.entity.js';
  * A change only inserts deltas, in its own transaction, so no row is contended and nothing can deadlock. A reader adds
  * counters and deltas in one statement, which sees one snapshot (docs/decisions/0004).
  */
-type CountedRecording = Pick<Recording, 'accountId' | 'createdAt' | 'fileSizeBytes' | 'durationMs'>;
-type Figures = Pick<UsageCounterDelta, 'listed' | 'accepted' | 'durationMs' | 'bytes' | 'queuedMs'>;
+type CountedRecording = Pick<
+  Recording,
+  'accountId' | 'createdAt' | 'fileSizeBytes' | 'durationMs' | 'keyId' | 'userId'
+>;
+type Figures = Pick<
+  UsageCounterDelta,
+  'listed' | 'accepted' | 'durationMs' | 'bytes' | 'queuedMs' | 'transcribed' | 'failed'
+>;
 
-const NO_CHANGE: Figures = { listed: 0, accepted: 0, durationMs: 0, bytes: 0, queuedMs: 0 };
+const NO_CHANGE: Figures = {
+  listed: 0,
+  accepted: 0,
+  durationMs: 0,
+  bytes: 0,
+  queuedMs: 0,
+  transcribed: 0,
+  failed: 0,
+};
+
+/** The columns of the figures, but for those of keys and end users. */
+export const FIGURE_COLUMNS = ['listed', 'accepted', 'duration_ms', 'bytes', 'queued_ms', 'transcribed', 'failed'];
+const COLUMNS = FIGURE_COLUMNS.join(', ');
 
 /** Counts the new recordings in the CTE `accepted`. A part of the statement that inserts them. */
 export const COUNT_ACCEPTED = `
-  INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms)
-  SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, duration_ms, file_size_bytes, duration_ms
+  INSERT INTO usage_counter_deltas
+    (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms, key_id, user_id)
+  SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, duration_ms, file_size_bytes, duration_ms,
+    key_id, user_id
   FROM accepted
   RETURNING account_id`;
 
@@ -29,13 +50,18 @@ export async function countStatusChange(
 ): Promise<void> {
   const queuedMs = (status: RecordingStatus, ms: number): number => (status === 'processing' ? ms : 0);
   const left = queuedMs(from, -(recording.durationMs - durationMs));
-  await insertDelta(runner, recording, from, { ...NO_CHANGE, listed: -1, queuedMs: left });
+  await insertDelta(runner, recording, from, { ...NO_CHANGE, ...endedAs(from, -1), listed: -1, queuedMs: left });
   await insertDelta(runner, recording, to, {
     ...NO_CHANGE,
+    ...endedAs(to, 1),
     listed: 1,
     durationMs,
     queuedMs: queuedMs(to, recording.durationMs),
   });
+}
+
+function endedAs(status: RecordingStatus, count: number): Partial<Figures> {
+  return status === 'processing' ? {} : { [status]: count };
 }
 
 /** Usage stays counted; the list total, the stored bytes and the queue go down (D8, D32). */
@@ -54,14 +80,18 @@ export async function countDeletion(
 /** SQL, because Postgres computes the UTC day, as it does for every other counter. */
 async function insertDelta(
   runner: SqlRunner,
-  { accountId, createdAt }: CountedRecording,
+  { accountId, createdAt, keyId, userId }: CountedRecording,
   status: RecordingStatus,
-  { listed, accepted, durationMs, bytes, queuedMs }: Figures,
+  { listed, accepted, durationMs, bytes, queuedMs, transcribed, failed }: Figures,
 ): Promise<void> {
   await runner.prepared(
-    `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms)
-     VALUES ($1, ($2::timestamptz AT TIME ZONE 'UTC')::date, $3, $4, $5, $6, $7, $8)`,
-    [accountId, createdAt, status, listed, accepted, durationMs, bytes, queuedMs],
+    `INSERT INTO usage_counter_deltas
+       (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms, transcribed, failed, key_id, user_id)
+     VALUES ($1, ($2::timestamptz AT TIME ZONE 'UTC')::date, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    [
+      ...[accountId, createdAt, status, listed, accepted, durationMs, bytes, queuedMs],
+      ...[transcribed, failed, keyId, userId],
+    ],
   );
 }
 
@@ -70,9 +100,9 @@ async function insertDelta(
  * @param account a placeholder or column of the statement
  */
 export const countersOf = (account: string): string => `(
-  SELECT day, status, listed, accepted, duration_ms, bytes, queued_ms FROM usage_counters WHERE account_id = ${account}
+  SELECT day, status, ${COLUMNS} FROM usage_counters WHERE account_id = ${account}
   UNION ALL
-  SELECT day, status, listed, accepted, duration_ms, bytes, queued_ms FROM usage_counter_deltas WHERE account_id = ${account}
+  SELECT day, status, ${COLUMNS} FROM usage_counter_deltas WHERE account_id = ${account}
 )`;
 
 /** Those of account $1. */
@@ -106,22 +136,29 @@ export async function sumUsage(
 /** Deltas that one round adds up: bounds the transaction. */
 const COMPACT_BATCH = 20_000;
 
+const sumsOf = (columns: readonly string[]): string => columns.map((column) => `sum(${column})`).join(', ');
+const addTo = (row: string, columns: readonly string[]): string =>
+  columns.map((column) => `${column} = ${row}.${column} + excluded.${column}`).join(', ');
+
+const COMPACT = `
+  WITH gone AS (
+    DELETE FROM usage_counter_deltas
+    WHERE id IN (SELECT id FROM usage_counter_deltas ORDER BY id LIMIT ${COMPACT_BATCH})
+    RETURNING *
+  ),
+  broken_down AS (
+    INSERT INTO usage_breakdowns AS b (account_id, dimension, value, day, ${BREAKDOWN_FIGURES.join(', ')})
+    SELECT d.account_id, broken.dimension, broken.value, d.day, ${sumsOf(BREAKDOWN_FIGURES)}
+    FROM gone d CROSS JOIN LATERAL ${DIMENSIONS_OF_DELTA} AS broken (dimension, value)
+    WHERE d.day >= ${KEPT_SINCE}
+    GROUP BY 1, 2, 3, 4
+    ON CONFLICT ON CONSTRAINT usage_breakdowns_pkey DO UPDATE SET ${addTo('b', BREAKDOWN_FIGURES)}
+  )
+  INSERT INTO usage_counters AS c (account_id, day, status, ${COLUMNS})
+  SELECT account_id, day, status, ${sumsOf(FIGURE_COLUMNS)} FROM gone GROUP BY account_id, day, status
+  ON CONFLICT ON CONSTRAINT usage_counters_pkey DO UPDATE SET ${addTo('c', FIGURE_COLUMNS)}`;
+
 /** Moves deltas into the counters. SQL, because both happen in one statement. Runs beside any number of writers. */
 export async function compactUsageCounters(runner: SqlRunner): Promise<void> {
-  await runner.query(
-    `WITH gone AS (
-       DELETE FROM usage_counter_deltas
-       WHERE id IN (SELECT id FROM usage_counter_deltas ORDER BY id LIMIT ${COMPACT_BATCH})
-       RETURNING *
-     )
-     INSERT INTO usage_counters AS c (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms)
-     SELECT account_id, day, status, sum(listed), sum(accepted), sum(duration_ms), sum(bytes), sum(queued_ms)
-     FROM gone GROUP BY account_id, day, status
-     ON CONFLICT ON CONSTRAINT usage_counters_pkey DO UPDATE SET
-       listed = c.listed + excluded.listed,
-       accepted = c.accepted + excluded.accepted,
-       duration_ms = c.duration_ms + excluded.duration_ms,
-       bytes = c.bytes + excluded.bytes,
-       queued_ms = c.queued_ms + excluded.queued_ms`,
-  );
+  await runner.query(COMPACT);
 }

@@ -1,8 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseService } from '../../../platform/database/database.service.js';
+import { sumUsageByDay, sumUsageByDimension, type UsageItem } from './usage-breakdown.queries.js';
+import type { UsageDimension } from './usage-breakdown.entity.js';
 import { sumUsage, type UsagePeriod } from './usage-counters.queries.js';
 
-export type { UsagePeriod };
+export type { UsageItem, UsagePeriod };
+
+const DAY_MS = 86_400_000;
+
+/** What is asked for. The last day is the present one (UTC). */
+export interface UsageQuestion {
+  days: number;
+  by: 'day' | UsageDimension;
+  /** Of keys and end users. */
+  limit: number;
+  /** The last value of the page before; null for the first page. */
+  after: string | null;
+}
+
+export interface UsageReport {
+  /** `YYYY-MM-DD`, both inclusive. */
+  from: string;
+  to: string;
+  items: UsageItem[];
+  hasMore: boolean;
+}
 
 /** What an account has used, month by month. */
 @Injectable()
@@ -21,5 +43,16 @@ export class UsageService {
     const usage = (accountId: string, isLater: boolean): UsagePeriod =>
       rows.get(`${accountId} ${isLater}`) ?? { recordings: 0, durationMs: 0, bytes: 0 };
     return accountIds.map((accountId) => [usage(accountId, true), usage(accountId, false)]);
+  }
+
+  /** Usage of the recordings that were created on the last days, by day, key or end user. */
+  async report(accountId: string, { days, by, limit, after }: UsageQuestion, now: Date): Promise<UsageReport> {
+    const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+    const range = { from: dayOf(now.getTime() - (days - 1) * DAY_MS), to: dayOf(now.getTime()) };
+    if (by === 'day') {
+      return { ...range, items: await sumUsageByDay(this.database, accountId, range), hasMore: false };
+    }
+    const found = await sumUsageByDimension(this.database, accountId, by, { ...range, after, limit: limit + 1 });
+    return { ...range, items: found.slice(0, limit), hasMore: found.length > limit };
   }
 }

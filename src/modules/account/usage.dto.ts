@@ -1,0 +1,36 @@
+import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { IsFilter, IsIntegerParameter, IsOmittable, IsText } from '../../platform/http/input/rules.js';
+import type { UsageQuestion } from '../recordings/usage-counters/usage.service.js';
+
+export const USAGE_GROUPS = ['day', 'key', 'user'] as const;
+
+export class UsageQuery {
+  /** Number of days (UTC), the present one included. */
+  @IsOmittable()
+  @IsIntegerParameter(1, 365)
+  days: number = 30;
+
+  /** What the figures are broken down by. */
+  @IsOmittable()
+  @IsFilter(USAGE_GROUPS)
+  by: (typeof USAGE_GROUPS)[number] = 'day';
+
+  /** Number of items on a page, by key or user. Default: 50. */
+  @IsOmittable()
+  @IsIntegerParameter(1, 100)
+  limit?: number;
+
+  /** Of `next_uri`: lists what comes after this key or user. */
+  @IsOmittable()
+  @IsText(0, 255)
+  after?: string;
+}
+
+/** @throws InvalidRequestError for pages of days: there is one item for each. */
+export function questionOf({ days, by, limit, after }: UsageQuery): UsageQuestion {
+  for (const [field, value] of Object.entries({ limit, after })) {
+    if (by === 'day' && value !== undefined)
+      throw new InvalidRequestError({ field, reason: 'is only for by=key and by=user' });
+  }
+  return { days, by, limit: limit ?? 50, after: after ?? null };
+}

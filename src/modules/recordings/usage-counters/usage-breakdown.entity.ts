@@ -1,0 +1,41 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+export const USAGE_DIMENSIONS = ['key', 'user'] as const;
+export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
+
+/** Figures of an account's recordings that were created on one UTC day by one API key, or for one end user. */
+@Entity('usage_breakdowns')
+export class UsageBreakdown {
+  @PrimaryColumn('uuid')
+  accountId: string;
+
+  @PrimaryColumn('text')
+  dimension: UsageDimension;
+
+  /** Id of the key, or the identity of the end user; empty where there is none. */
+  @PrimaryColumn('text')
+  value: string;
+
+  /** `YYYY-MM-DD` */
+  @PrimaryColumn('date')
+  day: string;
+
+  /** Recordings ever accepted. */
+  @Column('bigint')
+  accepted: string;
+
+  /** Of these, those that were transcribed at last. */
+  @Column('bigint')
+  transcribed: string;
+
+  /** Of these, those that failed at last. */
+  @Column('bigint')
+  failed: string;
+
+  @Column('bigint')
+  durationMs: string;
+
+  /** Bytes in the object store. */
+  @Column('bigint')
+  bytes: string;
+}
