@@ -114,16 +114,16 @@ describe('audio (D41)', () => {
       const { id } = await uploaded();
       const [got, asked] = [await download(id), await download(id, { Range: 'bytes=0-9' }, 'HEAD')];
 
-      const changing = [
+      const changing = new Set([
         'connection',
         'keep-alive',
         'date',
         'x-request-id',
         'x-ratelimit-remaining',
         'x-ratelimit-reset',
-      ];
+      ]);
       const fixed = ({ headers }: BinaryAnswer) =>
-        Object.fromEntries(Object.entries(headers).filter(([name]) => !changing.includes(name)));
+        Object.fromEntries(Object.entries(headers).filter(([name]) => !changing.has(name)));
       expect(asked.status).toBe(200);
       expect(asked.bytes).toHaveLength(0);
       expect(fixed(asked)).toEqual(fixed(got));

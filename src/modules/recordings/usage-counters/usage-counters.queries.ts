@@ -88,10 +88,7 @@ async function insertDelta(
     `INSERT INTO usage_counter_deltas
        (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms, transcribed, failed, key_id, user_id)
      VALUES ($1, ($2::timestamptz AT TIME ZONE 'UTC')::date, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-    [
-      ...[accountId, createdAt, status, listed, accepted, durationMs, bytes, queuedMs],
-      ...[transcribed, failed, keyId, userId],
-    ],
+    [accountId, createdAt, status, listed, accepted, durationMs, bytes, queuedMs, transcribed, failed, keyId, userId],
   );
 }
 
