@@ -79,7 +79,6 @@ export const USAGE_EXAMPLE = {
 
 export function presentUsageReport(query: UsageQuery, question: UsageQuestion, report: UsageReport): UsageReportView {
   const { days, by } = question;
-  const last = report.items.at(-1);
   return {
     days,
     by,
@@ -87,7 +86,7 @@ export function presentUsageReport(query: UsageQuery, question: UsageQuestion, r
     to: report.to,
     items: report.items.map((item) => presentItem(by, item)),
     uri: uriOf(question, query.after),
-    next_uri: report.hasMore && last ? uriOf(question, last.value) : null,
+    next_uri: report.next === null ? null : uriOf(question, report.next),
   };
 }
 

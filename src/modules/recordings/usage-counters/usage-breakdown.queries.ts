@@ -44,7 +44,7 @@ export async function sumUsageByDay(
 
 /** Those of account $1. */
 const DELTAS_BROKEN_DOWN = `
-  SELECT broken.dimension, broken.value COLLATE "C", d.day, ${BREAKDOWN_FIGURES.map((figure) => `d.${figure}`).join(', ')}
+  SELECT broken.dimension, broken.value COLLATE "C" AS value, d.day, ${BREAKDOWN_FIGURES.map((figure) => `d.${figure}`).join(', ')}
   FROM usage_counter_deltas d CROSS JOIN LATERAL ${DIMENSIONS_OF_DELTA} AS broken (dimension, value)
   WHERE d.account_id = $1`;
 
@@ -53,8 +53,11 @@ export const BREAKDOWNS_OF_ACCOUNT = `(
   SELECT dimension, value, day, ${FIGURES} FROM usage_breakdowns WHERE account_id = $1
   UNION ALL ${DELTAS_BROKEN_DOWN})`;
 
+const SUMMED = BREAKDOWN_FIGURES.map((figure) => `sum(${figure}) AS ${figure}`).join(', ');
+
 /**
- * In the order of the values, which an index has: the cost follows the page, and not the number of end users. SQL,
+ * In the order of the values, which an index has: the cost follows the page, and not the number of end users. A value
+ * that is only in the deltas belongs to the page if it is among the first, and then all of it was read. SQL,
  * because counters and deltas are added in one snapshot.
  * @param after only values behind this one; null from the first.
  */
@@ -65,10 +68,15 @@ export async function sumUsageByDimension(
   { from, to, after, limit }: DayRange & { after: string | null; limit: number },
 ): Promise<UsageItem[]> {
   return await runner.prepared<UsageItem>(
-    `SELECT value, ${SUMS} FROM ${BREAKDOWNS_OF_ACCOUNT} AS counters
-     WHERE dimension = $2 AND day BETWEEN $3::date AND $4::date AND (value > $5 OR $6)
-     GROUP BY value HAVING sum(accepted) <> 0 OR sum(bytes) <> 0
-     ORDER BY value LIMIT $7`,
+    `WITH stored AS (
+       SELECT value, ${SUMMED} FROM usage_breakdowns
+       WHERE account_id = $1 AND dimension = $2 AND day BETWEEN $3::date AND $4::date AND (value > $5 OR $6)
+       GROUP BY value ORDER BY value LIMIT $7),
+     pending AS (
+       SELECT value, ${FIGURES} FROM (${DELTAS_BROKEN_DOWN}) AS deltas
+       WHERE dimension = $2 AND day BETWEEN $3::date AND $4::date AND (value > $5 OR $6))
+     SELECT value, ${SUMS} FROM (SELECT * FROM stored UNION ALL SELECT * FROM pending) AS counters
+     GROUP BY value ORDER BY value LIMIT $7`,
     [accountId, dimension, from, to, after ?? '', after === null, limit],
   );
 }

@@ -23,7 +23,8 @@ export interface UsageReport {
   from: string;
   to: string;
   items: UsageItem[];
-  hasMore: boolean;
+  /** What the next page comes after; null on the last page. */
+  next: string | null;
 }
 
 /** What an account has used, month by month. */
@@ -50,9 +51,11 @@ export class UsageService {
     const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
     const range = { from: dayOf(now.getTime() - (days - 1) * DAY_MS), to: dayOf(now.getTime()) };
     if (by === 'day') {
-      return { ...range, items: await sumUsageByDay(this.database, accountId, range), hasMore: false };
+      return { ...range, items: await sumUsageByDay(this.database, accountId, range), next: null };
     }
     const found = await sumUsageByDimension(this.database, accountId, by, { ...range, after, limit: limit + 1 });
-    return { ...range, items: found.slice(0, limit), hasMore: found.length > limit };
+    const page = found.slice(0, limit);
+    const next = found.length > limit ? (page.at(-1)?.value ?? null) : null;
+    return { ...range, items: page.filter(({ recordings, bytes }) => recordings !== 0 || bytes !== 0), next };
   }
 }
