@@ -1,7 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-export const USAGE_DIMENSIONS = ['key', 'user'] as const;
-export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
+export type UsageDimension = 'key' | 'user';
 
 /** Figures of an account's recordings that were created on one UTC day by one API key, or for one end user. */
 @Entity('usage_breakdowns')
