@@ -41,7 +41,9 @@ export class AppModule {
         CompatModule,
         UsersModule,
         HealthModule,
-        ...(env.roles.includes('transcriber') ? [TranscriptionWorkerModule.for(env, engine)] : []),
+        ...(env.roles.includes('transcriber')
+          ? [TranscriptionWorkerModule.for(env, engine, addedBy(extensions, 'transcriptFilters'))]
+          : []),
         ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule] : []),
 
         ...extensions.map((extension) => extension.module),

@@ -2,6 +2,7 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { registerScope, type Scope } from './access/scopes.js';
 import { type PlanDefinition, registerPlan } from './modules/account/plans.js';
 import type { EngineDefinition } from './modules/transcriptions/engines/transcription-engine.js';
+import type { TranscriptFilter } from './modules/transcriptions/worker/transcript-filter.js';
 import { registerEventKind } from './modules/webhooks/events/event-kinds.js';
 import type { Migration } from './platform/database/data-source.js';
 import type { ObjectStoreDefinition } from './platform/storage/object-store.js';
@@ -14,6 +15,8 @@ export interface Extension {
   engines?: EngineDefinition[];
   /** Selected by their name in STORAGE_DRIVER. */
   objectStores?: ObjectStoreDefinition[];
+  /** Applied to each transcript before it is stored. */
+  transcriptFilters?: TranscriptFilter[];
   /** For `@RequireScope` on its routes and for API keys. */
   scopes?: Scope[];
   plans?: PlanDefinition[];
@@ -25,6 +28,7 @@ interface Additions {
   migrations: Migration;
   engines: EngineDefinition;
   objectStores: ObjectStoreDefinition;
+  transcriptFilters: TranscriptFilter;
 }
 
 /** What all extensions add of one kind, in their order. */

@@ -79,7 +79,7 @@ export { ApiErrors } from '../platform/http/output/api-errors.decorator.js';
 export { PageFields, pageFields, PageQuery, type PageResult } from '../platform/http/page.js';
 export { creationTime, eventTime, resourceTime } from '../platform/http/timestamps.js';
 
-// Ports: engines and object stores.
+// Ports: engines, filters of transcripts, and object stores.
 export {
   type AudioChunk,
   AudioRejectedError,
@@ -91,6 +91,7 @@ export {
   type TranscriptionEngine,
   type TranscriptWord,
 } from '../modules/transcriptions/engines/transcription-engine.js';
+export type { FilterableTranscript, TranscriptFilter } from '../modules/transcriptions/worker/transcript-filter.js';
 export type { ByteRange } from '../platform/storage/byte-range.js';
 export { ObjectStore, type ObjectStoreDefinition } from '../platform/storage/object-store.js';
 export type { Spool, SpoolFile } from '../platform/storage/spool.js';

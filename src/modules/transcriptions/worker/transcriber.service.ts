@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
 import { ChunkCutter } from '../chunks/chunk-cutter.js';
 import { FairQueue } from '../chunks/fair-queue.js';
@@ -18,6 +18,7 @@ import {
 } from '../engines/transcription-engine.js';
 import { Outage } from './outage.js';
 import { storable } from './storable-transcript.js';
+import { TRANSCRIPT_FILTERS, type FilterableTranscript, type TranscriptFilter } from './transcript-filter.js';
 
 /** Longer chunks would make other accounts wait longer for their turn, and take more memory. */
 const MAX_CHUNK_SECONDS = 120;
@@ -62,6 +63,7 @@ export class TranscriberService implements OnApplicationShutdown {
   constructor(
     @Inject(TRANSCRIPTION_ENGINE) readonly engine: TranscriptionEngine,
     private readonly env: Env,
+    @Optional() @Inject(TRANSCRIPT_FILTERS) private readonly filters: readonly TranscriptFilter[] = [],
   ) {
     this.maxChunkSeconds = Math.min(engine.maxChunkSeconds, MAX_CHUNK_SECONDS);
     const memory = env.transcriptionMemoryMb << 20;
@@ -88,17 +90,20 @@ export class TranscriberService implements OnApplicationShutdown {
       accountId,
       onResult: (chunk) => {
         const piece = texts.add(chunk);
-        if (piece) audio.onText?.(piece);
+        // Filters need the whole text, and nobody may see a piece of it before.
+        if (piece && this.filters.length === 0) audio.onText?.(piece);
       },
       signal,
     });
     const joined = joinTranscripts(transcripts);
+    const { text, words } = joined;
+    const spoken = joined.language ?? language ?? this.engine.defaultLanguage;
     return {
       durationSeconds: cutter.durationSeconds,
-      ...joined,
-      language: joined.language ?? language ?? this.engine.defaultLanguage,
+      confidence: joined.confidence,
+      ...(await this.filter({ text, words, language: spoken })),
       speechSeconds: Math.round(cutter.speechSeconds * 100) / 100,
-      noSpeech: joined.text === '',
+      noSpeech: text === '',
     };
   }
 
@@ -125,6 +130,15 @@ export class TranscriberService implements OnApplicationShutdown {
       if (error instanceof EngineUnavailableError) this.outage.fail(error.message);
       throw error;
     }
+  }
+
+  private async filter(transcript: FilterableTranscript): Promise<FilterableTranscript> {
+    let filtered = transcript;
+    for (const filter of this.filters) {
+      const { text, words } = await filter(filtered);
+      filtered = { ...filtered, text, words };
+    }
+    return filtered;
   }
 
   private refuseUnsupported(language: string | null): void {

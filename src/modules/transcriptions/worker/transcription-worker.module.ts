@@ -7,6 +7,7 @@ import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { type EngineDefinition, TRANSCRIPTION_ENGINE } from '../engines/transcription-engine.js';
 import { isolationLevels } from '../processes/isolation.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
+import { TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcript-filter.js';
 import { TranscriberService } from './transcriber.service.js';
 import { TranscriptionRunService } from './transcription-run.service.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
@@ -15,12 +16,13 @@ import { TranscriptionsProcessor } from './transcriptions.processor.js';
 /** Loaded only in processes with the role `transcriber`: it owns the engine. */
 @Module({})
 export class TranscriptionWorkerModule {
-  static for(env: Env, engine: EngineDefinition): DynamicModule {
+  static for(env: Env, engine: EngineDefinition, filters: readonly TranscriptFilter[]): DynamicModule {
     return {
       module: TranscriptionWorkerModule,
       imports: [TranscriptionsModule, RecordingsModule],
       providers: [
         { provide: TRANSCRIPTION_ENGINE, useFactory: () => engine.create(env) },
+        { provide: TRANSCRIPT_FILTERS, useValue: filters },
         TranscriberService,
         TranscriptionRunService,
         TranscriptionWorkerService,
