@@ -5,7 +5,7 @@ import { AccessTokenVoid } from '../../src/modules/access-tokens/access-token-vo
 import { Account } from '../../src/modules/account/account.entity.js';
 import { ApiKey } from '../../src/modules/api-keys/api-key.entity.js';
 import { Recording } from '../../src/modules/recordings/recording.entity.js';
-import { SearchBackfill } from '../../src/modules/recordings/search/search-backfill.entity.js';
+import { SearchBackfill } from '../../src/modules/recordings/search/backfill/search-backfill.entity.js';
 import { SearchDocument } from '../../src/modules/recordings/search/search-document.entity.js';
 import { TranscriptionShare } from '../../src/modules/recordings/leases/transcription-share.entity.js';
 import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-key.entity.js';

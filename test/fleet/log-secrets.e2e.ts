@@ -4,14 +4,14 @@ import { speech } from '../../src/testing/speech.js';
 import { runCli } from '../support/service/cli.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
-import { CapturingClient } from '../support/http/capturing-client.js';
+import { CapturingClient } from '../support/http/clients/capturing-client.js';
 import {
   hostedServices,
   localServices,
   type ExternalServices,
   uniqueMarker,
 } from '../support/servers/external-services.js';
-import { head } from '../support/http/raw-http.js';
+import { head } from '../support/http/clients/raw-http.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 

@@ -8,7 +8,7 @@ import { ServiceProcess } from '../support/service/service-process.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { longRecording } from '../support/audio/long-recording.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
-import { RawConnection } from '../support/http/raw-http.js';
+import { RawConnection } from '../support/http/clients/raw-http.js';
 import { useService } from '../../src/testing/test-service.js';
 import { uploadState } from '../support/state/upload-state.js';
 import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';

@@ -9,7 +9,7 @@ import { MetricsMiddleware } from '../../src/platform/observability/metrics.midd
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { expectNoConnections, expectNothingKept } from '../support/http/expect-unharmed.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
-import { exchange, head, type Header, RawConnection } from '../support/http/raw-http.js';
+import { exchange, head, type Header, RawConnection } from '../support/http/clients/raw-http.js';
 import { uploadState } from '../support/state/upload-state.js';
 
 const JSON_TYPE: Header = ['Content-Type', 'application/json'];

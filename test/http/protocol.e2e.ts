@@ -3,7 +3,7 @@ import request, { type Response, type Test } from 'supertest';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { call, NAMED_OPERATIONS, nameOf, OPERATIONS, createResources } from '../support/http/operations.js';
-import { exchange, head } from '../support/http/raw-http.js';
+import { exchange, head } from '../support/http/clients/raw-http.js';
 import { expectHeaders, expectInvalid, expectInvalidOf, expectError } from '../support/http/expect-errors.js';
 import { transcribesAtOnce } from '../support/service/instant-transcriber.js';
 import { startService, type TestService, useService } from '../../src/testing/test-service.js';

@@ -7,7 +7,7 @@ import { startService, useService } from '../../src/testing/test-service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { expectError, statusesOf } from '../support/http/expect-errors.js';
 import { filePart, FORM_TYPE } from '../support/http/multipart.js';
-import { type Header, head, RawConnection } from '../support/http/raw-http.js';
+import { type Header, head, RawConnection } from '../support/http/clients/raw-http.js';
 import { fail, transcribe } from '../support/state/recording-states.js';
 
 /** Nothing is transcribed unless a test does it. */

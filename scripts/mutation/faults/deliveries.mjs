@@ -2,7 +2,7 @@ const DELIVERIES = 'src/modules/webhooks/deliveries';
 const SENDING = 'src/modules/webhooks/sending';
 const STATES = 'test/components/webhooks/delivery-states.e2e.ts';
 const STATES_OF_ATTEMPTS = 'the outcome of an attempt|a webhook that is disabled|a delivery that is released';
-const RESOURCE = 'test/http/resources/deliveries.e2e.ts';
+const RESOURCE = 'test/http/resources/webhooks/deliveries.e2e.ts';
 
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const deliveries = [
@@ -30,15 +30,22 @@ export const deliveries = [
     ],
   },
   {
-    file: `${DELIVERIES}/deliveries.service.ts`,
+    file: `${DELIVERIES}/deliveries.queries.ts`,
     tests: STATES,
     name: STATES_OF_ATTEMPTS,
     faults: [
       [
         'a failure is recorded without the lease',
-        "{ id, leaseToken, status: 'pending' },\n        {\n          status:",
-        "{ id, status: 'pending' },\n        {\n          status:",
+        "WHERE id = $1 AND lease_token = $2 AND status = 'pending' RETURNING",
+        "WHERE id = $1 AND $2::uuid IS NOT NULL AND status = 'pending' RETURNING",
       ],
+    ],
+  },
+  {
+    file: `${DELIVERIES}/deliveries.service.ts`,
+    tests: STATES,
+    name: STATES_OF_ATTEMPTS,
+    faults: [
       [
         'a delivery is released without the lease',
         "{ id, leaseToken, status: 'pending' },\n      { leaseToken: null",
@@ -47,7 +54,7 @@ export const deliveries = [
       ['a released delivery has used up an attempt', "() => 'attempts - 1'", "() => 'attempts'"],
       [
         'a failure without the lease counts against the webhook',
-        'if (!webhook || !affected) return;',
+        'if (!webhook || !isSaved) return;',
         'if (!webhook) return;',
       ],
     ],

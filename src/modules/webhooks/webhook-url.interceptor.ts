@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { catchError, type Observable } from 'rxjs';
 import type { IdentifiedRequest } from '../../access/current-principal.decorator.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
-import { JsonBody } from '../../platform/http/input/json-body.js';
+import { JsonBody } from '../../platform/http/input/json/json-body.js';
 import { WebhooksService } from './webhooks.service.js';
 
 /**

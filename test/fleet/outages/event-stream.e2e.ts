@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useEnvironment } from '../../../src/testing/test-environment.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import { EventStreamClient } from '../../support/http/event-stream.js';
+import { EventStreamClient } from '../../support/http/clients/event-stream.js';
 import { PrivateRedis } from '../../support/servers/private-redis.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
 import { newAccount, ServiceProcess } from '../../support/service/service-process.js';

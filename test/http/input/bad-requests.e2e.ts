@@ -10,7 +10,7 @@ import type { ApiClient } from '../../../src/testing/api-client.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
 import { filePart, form, FORM_TYPE } from '../../support/http/multipart.js';
 import { type Ids, nameOf, type Operation, OPERATIONS } from '../../support/http/operations.js';
-import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/raw-http.js';
+import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/clients/raw-http.js';
 import { expectHeaders, expectInvalid, expectInvalidOf, expectError } from '../../support/http/expect-errors.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
 import { failDelivery } from '../../support/state/recording-events.js';

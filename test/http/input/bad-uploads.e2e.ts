@@ -12,7 +12,7 @@ import { reportMeasurement } from '../../support/service/measurements.js';
 import { type BuiltService, startBuilt } from '../../support/service/built-service.js';
 import { BOUNDARY, filePart, form, FORM_TYPE, part, textPart } from '../../support/http/multipart.js';
 import { forgetPeak, memoryOf } from '../../support/service/process-stats.js';
-import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/raw-http.js';
+import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/clients/raw-http.js';
 import { expectInvalid, expectError } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { type UploadState, uploadState } from '../../support/state/upload-state.js';

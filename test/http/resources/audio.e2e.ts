@@ -9,10 +9,10 @@ import { eventually } from '../../../src/testing/eventually.js';
 import { speech } from '../../../src/testing/speech.js';
 import { startService, type TestService, useService } from '../../../src/testing/test-service.js';
 import { wavOfBytes } from '../../support/audio/audio-bytes.js';
-import { type BinaryAnswer, fetchBinary, partsOf } from '../../support/http/audio-client.js';
+import { type BinaryAnswer, fetchBinary, partsOf } from '../../support/http/clients/audio-client.js';
 import { expectError, expectInvalid } from '../../support/http/expect-errors.js';
 import { INVALID_IDS } from '../../support/http/invalid-ids.js';
-import { head, RawConnection } from '../../support/http/raw-http.js';
+import { head, RawConnection } from '../../support/http/clients/raw-http.js';
 import { FakeS3 } from '../../support/servers/fake-s3.mjs';
 import { fail, transcribe } from '../../support/state/recording-states.js';
 

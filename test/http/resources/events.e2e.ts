@@ -6,7 +6,7 @@ import { EventBus } from '../../../src/platform/events/event-bus.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
-import { EventStreamClient } from '../../support/http/event-stream.js';
+import { EventStreamClient } from '../../support/http/clients/event-stream.js';
 import { expectError } from '../../support/http/expect-errors.js';
 import { TcpProxy } from '../../support/servers/tcp-proxy.js';
 import { snapshotOf } from '../../support/state/recording-events.js';

@@ -10,7 +10,7 @@ import { speech } from '../../../src/testing/speech.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
 import { filePart, form, FORM_TYPE, part, textPart } from '../../support/http/multipart.js';
-import { head, RawConnection } from '../../support/http/raw-http.js';
+import { head, RawConnection } from '../../support/http/clients/raw-http.js';
 import { expectHeaders, expectInvalid, expectError, statusesOf } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { CREATED_RECORDING, pageOf, RECORDING, SINGLE_RECORDING } from '../../support/http/response-shapes.js';

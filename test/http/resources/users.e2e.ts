@@ -42,6 +42,8 @@ async function rows(sql: string, ...parameters: unknown[]): Promise<number> {
 describe('the erasure of an end user (D46)', () => {
   it('deletes the recordings in every state, removes user and tags from the events, and keeps the usage', async () => {
     const client = await service.account();
+    const webhook = { url: 'https://hooks.example.com/notes', events: ['recording.transcribed'] };
+    await client.post('/v1/webhooks', webhook).expect(201);
     const [processing, transcribed, failed, deleted] = [
       await uploadAs(client, 'zoe/1'),
       await uploadAs(client, 'zoe/1', 'a key'),
@@ -51,6 +53,12 @@ describe('the erasure of an end user (D46)', () => {
     const other = await uploadAs(client, 'grace');
     await transcribe(service, transcribed, { text: 'what nobody may read' });
     await fail(service, failed);
+    await service.database.query(
+      `WITH sent AS (UPDATE deliveries SET last_response = 'hello Zoe' WHERE account_id = $1 RETURNING id)
+       INSERT INTO delivery_attempts (delivery_id, number, started_at, duration_ms, status, response)
+       SELECT id, 1, now(), 1, 500, 'sorry Zoe' FROM sent`,
+      [client.accountId],
+    );
     await client.delete(`/v1/recordings/${deleted}`).expect(204);
     const usage = async () => (await client.get('/v1/account').expect(200)).body.usage.current_month;
     const before = await usage();
@@ -68,6 +76,10 @@ describe('the erasure of an end user (D46)', () => {
     const after = await usage();
     expect(after).toEqual({ ...before, storage_used_bytes: before.storage_used_bytes / 4 });
     expect((await client.get('/v1/account/quotas').expect(200)).body.quotas[2].used).toBeCloseTo(0.1);
+
+    expect(await rows(`deliveries WHERE account_id = $1`, client.accountId)).toBe(1);
+    expect(await rows(`deliveries WHERE last_response IS NOT NULL`)).toBe(0);
+    expect(await rows(`delivery_attempts WHERE response IS NOT NULL`)).toBe(0);
 
     const feed = await feedOf(client);
     expect(feed.map(({ sequence }) => sequence)).toEqual(feed.map((_, i) => i + 1));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get, globalAgent, type IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '../../../src/testing/eventually.js';
-import type { Answer } from './raw-http.js';
+import type { Answer } from './clients/raw-http.js';
 import type { TestEnvironment } from '../../../src/testing/test-environment.js';
 import type { TestService } from '../../../src/testing/test-service.js';
 import { type UploadState, uploadState } from '../state/upload-state.js';

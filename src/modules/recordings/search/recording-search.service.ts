@@ -15,7 +15,7 @@ import {
   selectFound,
   type Slice,
 } from './recording-search.queries.js';
-import { SearchBackfillService } from './search-backfill.service.js';
+import { SearchBackfillService } from './backfill/search-backfill.service.js';
 import { selectTagged, writeDocument } from './search-documents.queries.js';
 import { indexQuery, parseQuery, phraseConditions, rankQuery, type SearchQuery } from './search-query.js';
 import { SearchSlots } from './search-slots.js';

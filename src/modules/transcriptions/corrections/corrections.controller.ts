@@ -11,7 +11,7 @@ import {
   PreconditionFailedError,
 } from '../../../platform/errors/errors.js';
 import { type EntityTags, parseEntityTags } from '../../../platform/http/input/entity-tags.js';
-import { JsonBodyLimit } from '../../../platform/http/input/json-body-limit.interceptor.js';
+import { JsonBodyLimit } from '../../../platform/http/input/json/json-body-limit.interceptor.js';
 import { NoQuery } from '../../../platform/http/input/no-query.js';
 import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
 import {

@@ -54,10 +54,15 @@ export async function lockEventsOfUser(
   );
 }
 
-/** SQL, because one statement gives each row another body. */
+/** With them go the answers of receivers, which may repeat them. SQL, because one statement gives each row another body. */
 export async function replaceBodies(tx: Tx, events: readonly { id: string; body: string }[]): Promise<void> {
   await tx.query(
-    `UPDATE events e SET body = redacted.body, user_id = NULL
+    `WITH sent AS (
+       UPDATE deliveries SET last_response = NULL WHERE event_id = ANY ($1) RETURNING id
+     ), tried AS (
+       UPDATE delivery_attempts a SET response = NULL FROM sent WHERE a.delivery_id = sent.id
+     )
+     UPDATE events e SET body = redacted.body, user_id = NULL
      FROM unnest($1::uuid[], $2::text[]) AS redacted (id, body) WHERE e.id = redacted.id`,
     [events.map(({ id }) => id), events.map(({ body }) => body)],
   );

@@ -12,7 +12,7 @@ import {
 } from '../../errors/errors.js';
 import { StorageUnavailableError } from '../../storage/storage-errors.js';
 import { discardRemainingBody } from '../server/drop-body.js';
-import { JSON_BODY_BYTES } from '../input/json-body.js';
+import { JSON_BODY_BYTES } from '../input/json/json-body.js';
 import { requestIdOf } from '../server/request-id.js';
 
 /** Renders every error there is, ours and those of Nest, Express and its parsers, in the envelope of its path. */

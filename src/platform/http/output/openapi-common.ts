@@ -13,7 +13,7 @@ import {
   ServiceUnavailableError,
 } from '../../errors/errors.js';
 import { type ErrorShape, errorShapeOf } from '../../errors/error-body.js';
-import { JSON_BODY_BYTES } from '../input/json-body.js';
+import { JSON_BODY_BYTES } from '../input/json/json-body.js';
 import { errorExamples, schemaRefOf } from './api-errors.decorator.js';
 import { addSuccessExamples, type Operation, type Response } from './openapi-examples.js';
 

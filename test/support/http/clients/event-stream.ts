@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import type { ApiClient } from '../../../src/testing/api-client.js';
-import { eventually } from '../../../src/testing/eventually.js';
+import type { ApiClient } from '../../../../src/testing/api-client.js';
+import { eventually } from '../../../../src/testing/eventually.js';
 
 export interface StreamedEvent {
   id: number;

@@ -3,22 +3,22 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { Module } from '@nestjs/common';
-import type { Extension } from '../../../src/extension.js';
+import type { Extension } from '../../../../src/extension.js';
 import type {
   AttemptView,
   DeliveryView,
   SingleDeliveryView,
-} from '../../../src/modules/webhooks/delivery-log/delivery.presenter.js';
-import { SENDER_OPTIONS } from '../../../src/modules/webhooks/sending/webhook-sender.service.js';
-import type { ApiClient } from '../../../src/testing/api-client.js';
-import { eventually } from '../../../src/testing/eventually.js';
-import { useService } from '../../../src/testing/test-service.js';
-import { type Answer, signatureProblems, WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
-import { expectError, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';
-import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
-import { ATTEMPT, DELIVERY, SINGLE_DELIVERY, TEST_CALL } from '../../support/http/response-shapes.js';
-import { FIXTURES } from '../../support/paths.js';
-import { failRecordings } from '../../support/state/recording-events.js';
+} from '../../../../src/modules/webhooks/delivery-log/delivery.presenter.js';
+import { SENDER_OPTIONS } from '../../../../src/modules/webhooks/sending/webhook-sender.service.js';
+import type { ApiClient } from '../../../../src/testing/api-client.js';
+import { eventually } from '../../../../src/testing/eventually.js';
+import { useService } from '../../../../src/testing/test-service.js';
+import { type Answer, signatureProblems, WebhookReceiver } from '../../../../src/testing/webhook-receiver.js';
+import { expectError, expectInvalid, statusesOf } from '../../../support/http/expect-errors.js';
+import { BAD_PARAMETERS, envelope, walk } from '../../../support/http/list-parameters.js';
+import { ATTEMPT, DELIVERY, SINGLE_DELIVERY, TEST_CALL } from '../../../support/http/response-shapes.js';
+import { FIXTURES } from '../../../support/paths.js';
+import { failRecordings } from '../../../support/state/recording-events.js';
 
 /** Instead of 15 s, so that a hanging receiver costs a test less. */
 const HEADERS_MS = 800;

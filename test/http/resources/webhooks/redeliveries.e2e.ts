@@ -1,15 +1,15 @@
-import { DeliveriesService } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
-import type { ClaimedDelivery } from '../../../src/modules/webhooks/deliveries/deliveries.queries.js';
-import { RedeliveriesService } from '../../../src/modules/webhooks/delivery-log/redeliveries/redeliveries.service.js';
-import type { DeliveryView } from '../../../src/modules/webhooks/delivery-log/delivery.presenter.js';
-import type { ApiClient } from '../../../src/testing/api-client.js';
-import { eventually } from '../../../src/testing/eventually.js';
-import { startService, type TestService, useService } from '../../../src/testing/test-service.js';
-import { type ReceivedRequest, signatureProblems, WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
-import { expectError, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';
-import { DELIVERY } from '../../support/http/response-shapes.js';
-import { reportMeasurement } from '../../support/service/measurements.js';
-import { failRecordings } from '../../support/state/recording-events.js';
+import { DeliveriesService } from '../../../../src/modules/webhooks/deliveries/deliveries.service.js';
+import type { ClaimedDelivery } from '../../../../src/modules/webhooks/deliveries/deliveries.queries.js';
+import { RedeliveriesService } from '../../../../src/modules/webhooks/delivery-log/redeliveries/redeliveries.service.js';
+import type { DeliveryView } from '../../../../src/modules/webhooks/delivery-log/delivery.presenter.js';
+import type { ApiClient } from '../../../../src/testing/api-client.js';
+import { eventually } from '../../../../src/testing/eventually.js';
+import { startService, type TestService, useService } from '../../../../src/testing/test-service.js';
+import { type ReceivedRequest, signatureProblems, WebhookReceiver } from '../../../../src/testing/webhook-receiver.js';
+import { expectError, expectInvalid, statusesOf } from '../../../support/http/expect-errors.js';
+import { DELIVERY } from '../../../support/http/response-shapes.js';
+import { reportMeasurement } from '../../../support/service/measurements.js';
+import { failRecordings } from '../../../support/state/recording-events.js';
 
 /** Two attempts. */
 const VARIABLES = { WEBHOOK_RETRY_SCHEDULE: '1' };

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseService } from '../../../platform/database/database.service.js';
+import { DatabaseService } from '../../../../platform/database/database.service.js';
 import { endPass, insertMissing, selectBackfill, selectBefore, setBefore } from './search-backfill.queries.js';
-import { tagTerms, textTerms } from './search-terms.js';
+import { tagTerms, textTerms } from '../search-terms.js';
 
 /** Recordings that are read at a time. */
 const BATCH = 200;

@@ -1,23 +1,23 @@
 import { execFileSync } from 'node:child_process';
 import { Module } from '@nestjs/common';
-import type { Extension } from '../../../src/extension.js';
-import { RecordingFailed } from '../../../src/modules/recordings/recordings.events.js';
-import type { Delivery } from '../../../src/modules/webhooks/deliveries/delivery.entity.js';
-import { SENDER_OPTIONS } from '../../../src/modules/webhooks/sending/webhook-sender.service.js';
-import { EventBus } from '../../../src/platform/events/event-bus.js';
-import { garbage, silenceWav } from '../../support/audio/audio-bytes.js';
-import type { ApiClient } from '../../../src/testing/api-client.js';
-import { eventually } from '../../../src/testing/eventually.js';
-import { failRecordings, snapshotOf } from '../../support/state/recording-events.js';
-import { reportMeasurement } from '../../support/service/measurements.js';
-import { HostileReceiver } from '../../support/servers/hostile-receiver.js';
-import { useService } from '../../../src/testing/test-service.js';
+import type { Extension } from '../../../../src/extension.js';
+import { RecordingFailed } from '../../../../src/modules/recordings/recordings.events.js';
+import type { Delivery } from '../../../../src/modules/webhooks/deliveries/delivery.entity.js';
+import { SENDER_OPTIONS } from '../../../../src/modules/webhooks/sending/webhook-sender.service.js';
+import { EventBus } from '../../../../src/platform/events/event-bus.js';
+import { garbage, silenceWav } from '../../../support/audio/audio-bytes.js';
+import type { ApiClient } from '../../../../src/testing/api-client.js';
+import { eventually } from '../../../../src/testing/eventually.js';
+import { failRecordings, snapshotOf } from '../../../support/state/recording-events.js';
+import { reportMeasurement } from '../../../support/service/measurements.js';
+import { HostileReceiver } from '../../../support/servers/hostile-receiver.js';
+import { useService } from '../../../../src/testing/test-service.js';
 import {
   type Answer,
   type ReceivedRequest,
   signatureProblems,
   WebhookReceiver,
-} from '../../../src/testing/webhook-receiver.js';
+} from '../../../../src/testing/webhook-receiver.js';
 
 /** Seconds between attempts; three attempts in all. */
 const SCHEDULE = [1, 1];

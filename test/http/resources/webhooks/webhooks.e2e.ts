@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
-import type { ApiClient } from '../../../src/testing/api-client.js';
-import { addWebhooks } from '../../support/state/filler-rows.js';
-import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
-import { expectHeaders, expectInvalid, expectError, statusesOf } from '../../support/http/expect-errors.js';
-import { startService, useService } from '../../../src/testing/test-service.js';
-import { CREATED_WEBHOOK, pageOf, WEBHOOK } from '../../support/http/response-shapes.js';
-import { fail, transcribe, upload } from '../../support/state/recording-states.js';
-import { INVALID_IDS } from '../../support/http/invalid-ids.js';
-import { FIXTURES } from '../../support/paths.js';
+import { SecretsService } from '../../../../src/platform/secrets/secrets.service.js';
+import type { ApiClient } from '../../../../src/testing/api-client.js';
+import { addWebhooks } from '../../../support/state/filler-rows.js';
+import { BAD_PARAMETERS, envelope, walk } from '../../../support/http/list-parameters.js';
+import { expectHeaders, expectInvalid, expectError, statusesOf } from '../../../support/http/expect-errors.js';
+import { startService, useService } from '../../../../src/testing/test-service.js';
+import { CREATED_WEBHOOK, pageOf, WEBHOOK } from '../../../support/http/response-shapes.js';
+import { fail, transcribe, upload } from '../../../support/state/recording-states.js';
+import { INVALID_IDS } from '../../../support/http/invalid-ids.js';
+import { FIXTURES } from '../../../support/paths.js';
 
 const HOOKS = '/v1/webhooks';
 const URL_ = 'https://hooks.example.com/notes';

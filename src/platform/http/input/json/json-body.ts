@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { MalformedRequestError, PayloadTooLargeError } from '../../errors/errors.js';
+import { MalformedRequestError, PayloadTooLargeError } from '../../../errors/errors.js';
 import { duplicateKey } from './json-keys.js';
 
 export const JSON_BODY_BYTES = 102_400;

@@ -1,7 +1,7 @@
-import type { SqlRunner } from '../../../platform/database/database.service.js';
+import type { SqlRunner } from '../../../../platform/database/database.service.js';
 import type { SearchBackfill } from './search-backfill.entity.js';
-import type { SearchDocument } from './search-document.entity.js';
-import type { TaggedRecording } from './search-terms.js';
+import type { SearchDocument } from '../search-document.entity.js';
+import type { TaggedRecording } from '../search-terms.js';
 
 /** SQL, because the clock of the database decides. */
 export async function selectBackfill(

@@ -1,4 +1,4 @@
-import type { ApiClient } from '../../../src/testing/api-client.js';
+import type { ApiClient } from '../../../../src/testing/api-client.js';
 
 /** An answer whose body may be audio. */
 export interface BinaryAnswer {
