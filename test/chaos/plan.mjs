@@ -43,10 +43,11 @@ const PROTECTIONS = { reconciler: { RECONCILE_SECONDS: '0' }, leases: { LEASE_SE
 /** @param {{ short: boolean, s3: boolean, only?: string }} options only: a kind of fault @throws UserError */
 export function sizeOf({ short, s3, only }) {
   const size = short ? SIZES.short : SIZES.full;
-  const faults = s3 ? { ...size.faults, ...STORE_FAULTS } : size.faults;
-  if (only === undefined) return { ...size, faults };
-  if (!Object.hasOwn(faults, only)) throw new UserError(`--only takes one of: ${Object.keys(faults).join(', ')}`);
-  return { ...size, faults: { [only]: faults[only] }, clocks: {} };
+  const store = s3 ? STORE_FAULTS : {};
+  if (only === undefined) return { ...size, faults: { ...size.faults, ...(short ? {} : store) } };
+  const known = { ...SIZES.full.faults, ...store };
+  if (!Object.hasOwn(known, only)) throw new UserError(`--only takes one of: ${Object.keys(known).join(', ')}`);
+  return { ...size, faults: { [only]: short ? 1 : known[only] }, clocks: {} };
 }
 
 /** @param {string} [protection] @returns {Record<string, string>} environment variables @throws UserError */
