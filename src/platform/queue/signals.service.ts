@@ -20,7 +20,7 @@ const PING_MS = 5000;
 
 /**
  * Messages between processes over Redis Pub/Sub. Any of them may be lost, for example while Redis is unavailable:
- * Postgres is the record, and whoever waits for a message also looks there after a bounded time. All subscriptions of a
+ * Postgres is the record, and those who wait for a message also look there after a bounded time. All subscriptions of a
  * process share one connection, which is opened by the first of them.
  */
 @Injectable()

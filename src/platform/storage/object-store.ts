@@ -35,8 +35,8 @@ export abstract class ObjectStore {
   abstract withFile<T>(key: string, use: (file: string) => Promise<T>, signal?: AbortSignal): Promise<T>;
 
   /**
-   * Opens an object, or a range of it, for a reader that may be slow. Resolves when its first bytes can be read. Whoever
-   * destroys the stream frees all that it holds, at once. When the store fails later, the stream ends with an error.
+   * Opens an object, or a range of it, for a reader that may be slow. Resolves when its first bytes can be read. To
+   * destroy the stream frees all that it holds, at once. When the store fails later, the stream ends with an error.
    * A store that can read ranges overrides this: it makes a local copy of the whole object for each reader.
    * @param range all of the object when omitted.
    * @param signal ends the wait for the store, and the stream.

@@ -120,7 +120,7 @@ export class AudioDownloadController {
    * Play the audio
    *
    * @remarks
-   * Returns the audio to whoever has a URL that `POST /v1/recordings/{recording_id}/audio-url` created. Takes no
+   * Returns the audio to anyone with a URL that `POST /v1/recordings/{recording_id}/audio-url` created. Takes no
    * credentials; requests count for the address of the client.
    * @param id Identifier of the recording.
    */

@@ -92,8 +92,8 @@ export async function deleteOldBreakdowns(runner: SqlRunner, count: number): Pro
 }
 
 /**
- * Counts the figures of an end user for none (D46). In this order: when the deltas are free of the user, whoever was
- * adding them up meanwhile has committed. SQL, because rows are moved in one statement.
+ * Counts the figures of an end user for none (D46). In this order: when the deltas are free of the user, the process
+ * that was adding them up has committed. SQL, because rows are moved in one statement.
  */
 export async function forgetUserUsage(tx: Tx, accountId: string, userId: string): Promise<void> {
   await tx.query('UPDATE usage_counter_deltas SET user_id = NULL WHERE account_id = $1 AND user_id = $2', [

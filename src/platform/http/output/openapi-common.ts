@@ -75,7 +75,7 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
     if (shape) Object.assign(document.components.schemas, { [shape.schemaName]: shape.schema });
     for (const operation of [item.get, item.post, item.put, item.delete] as (Operation | undefined)[]) {
       if (!operation) continue;
-      // An operation without a scope is open to whoever knows its URL.
+      // An operation without a scope is open to anyone who knows its URL.
       if (operation['x-required-scope'] === undefined) operation.security = [];
       addSuccessExamples(path, operation, document);
       for (const error of commonErrors(path, operation)) addError(operation, error, shape);
