@@ -1,6 +1,7 @@
-import type { DescribedOperation } from './description.js';
+import type { DescribedOperation, Schema } from './description.js';
 import { ERRORS } from '../http/expect-errors.js';
 import { violations } from './schema-check.js';
+import type { WireRequest } from './wire.js';
 
 export interface FuzzAnswer {
   status: number;
@@ -16,6 +17,18 @@ const LIMIT_MS = 5000;
 const RATE_LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 /** A stack, a query or a path of this machine has no place in an answer. */
 const INSIDES = /\n\s+at |node_modules|QueryFailedError|SELECT .* FROM|INSERT INTO/;
+
+/** Node's parser counts the URL and the headers, and refuses more before the service has a request. */
+const MAX_HEAD_BYTES = 8192;
+
+/** @returns null unless the head of the request is too large to be read; else what is wrong with the answer to that. */
+export function oversizeComplaints({ target }: WireRequest, { status, text }: FuzzAnswer): string[] | null {
+  if (target.length <= MAX_HEAD_BYTES) return null;
+  const { error } = (parsed(text) ?? {}) as { error?: { code?: unknown } };
+  return status === 431 && error?.code === ERRORS.MalformedRequestError.code
+    ? []
+    : [`answered with ${status}, and 431 is right: the URL has ${target.length} bytes`];
+}
 
 /** @returns what an answer must not be, whatever the request was. */
 export function complaints(operation: DescribedOperation, answer: FuzzAnswer): string[] {
@@ -49,21 +62,26 @@ function bodyComplaints(
   { headers, text, status }: FuzzAnswer,
 ): string[] {
   const entries = Object.entries(content);
-  const entry = entries.find(([one]) => String(headers['content-type']).startsWith(`${one};`)) ?? entries[0];
-  if (!entry) {
-    const type = headers['content-type'];
+  const type = headers['content-type'];
+  if (entries.length === 0) {
     return [
       ...(text === '' ? [] : [`${status} is documented without a body`]),
       ...(type === undefined ? [] : [`${status} is documented without a body, and says ${String(type)}`]),
     ];
   }
+  const entry = entries.find(([mediaType, { schema }]) => isOfType(String(type), mediaType, schema));
+  if (!entry) return [`the content type is ${String(type)}, documented is ${Object.keys(content).join(' or ')}`];
   const [mediaType, { schema }] = entry;
-  const type = String(headers['content-type']);
-  if (type !== `${mediaType}; charset=utf-8`) return [`the content type is ${type}, documented is ${mediaType}`];
   if (mediaType !== 'application/json') return [];
   const body = parsed(text);
   if (body === undefined) return [`the body is no JSON: ${text.slice(0, 200)}`];
   return violations(schema, body).map((violation) => `the body does not fit its schema: ${violation}`);
+}
+
+/** Text says how it is encoded; bytes are not. */
+function isOfType(type: string, mediaType: string, { format }: Schema): boolean {
+  if (mediaType.startsWith('multipart/')) return /^; boundary=[\w-]{1,70}$/.test(type.slice(mediaType.length));
+  return type === (format === 'binary' ? mediaType : `${mediaType}; charset=utf-8`);
 }
 
 /** The table of errors is part of the interface: each type has its status and its code. */

@@ -49,7 +49,7 @@ export interface DescribedOperation {
   parameters: Parameter[];
   body: { mediaType: string; schema: Schema } | null;
   responses: Record<string, DescribedResponse>;
-  scope: string;
+  scope: string | undefined;
   /** Whether an access token will do by itself. */
   takesToken: boolean;
 }
@@ -59,7 +59,7 @@ interface RawOperation {
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, Partial<DescribedResponse>>;
   security?: Record<string, unknown>[];
-  'x-required-scope': string;
+  'x-required-scope'?: string;
 }
 
 export interface ApiDocument {
@@ -67,9 +67,29 @@ export interface ApiDocument {
   components: { schemas: Record<string, Schema> };
 }
 
-/** Parameters of the path that name a row. */
+/** Parameters of the path that identify something. */
 export const idParameters = ({ parameters }: DescribedOperation): Parameter[] =>
   parameters.filter((parameter) => parameter.in === 'path' && parameter.name.endsWith('_id'));
+
+/** Whether it is text that clients choose: every text that keeps to the schema is right, and it names no row. */
+export const isChosenText = ({ schema }: Parameter): boolean => schema.maxLength !== undefined;
+
+/** Whether a URL is all that it takes: its signature stands in the place of credentials. */
+export const isSigned = ({ scope }: DescribedOperation): boolean => scope === undefined;
+
+/** The ways to fulfil a schema that asks for one of several properties; itself when there is one way only. */
+export function waysOf({ oneOf, ...schema }: Schema): Schema[] {
+  const { properties } = schema;
+  if (!properties || !oneOf) return [{ ...schema, ...(oneOf && { oneOf }) }];
+  const choices = oneOf.flatMap(({ required = [] }) => required);
+  return oneOf.map(({ required = [] }) => ({
+    ...schema,
+    required: [...(schema.required ?? []), ...required],
+    properties: Object.fromEntries(
+      Object.entries(properties).filter(([name]) => required.includes(name) || !choices.includes(name)),
+    ),
+  }));
+}
 
 export function readDocument(): ApiDocument {
   return JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as ApiDocument;

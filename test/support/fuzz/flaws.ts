@@ -1,4 +1,11 @@
-import type { DescribedOperation, Parameter, Schema } from './description.js';
+import {
+  type DescribedOperation,
+  idParameters,
+  isChosenText,
+  isSigned,
+  type Parameter,
+  type Schema,
+} from './description.js';
 import type { Form, JsonText, Plan } from './plan.js';
 import { REFUSED_NAMES } from './samples.js';
 import { violations } from './schema-check.js';
@@ -14,18 +21,47 @@ export interface Flaws {
 /** In the order of D14: credentials, then the scope, then everything else. */
 export function flawsOf(operation: DescribedOperation, plan: Plan): Flaws {
   const { credentials } = plan;
+  if (isSigned(operation)) return inputFlaws(operation, plan);
   if (credentials === 'none' || credentials === 'wrong secret') {
     return { reasons: [`credentials: ${credentials}`], statuses: [401] };
   }
   if (credentials === 'all scopes but the one needed' || (credentials === 'token' && !operation.takesToken)) {
     return { reasons: [`credentials: ${credentials}`], statuses: [403] };
   }
-  const input = [...queryFlaws(operation, plan), ...headerFlaws(operation, plan), ...bodyFlaws(operation, plan)];
-  const ids = Object.entries(plan.ids).filter(([, { kind }]) => kind !== 'own');
+  return inputFlaws(operation, plan);
+}
+
+function inputFlaws(operation: DescribedOperation, plan: Plan): Flaws {
+  const input = [
+    ...queryFlaws(operation, plan),
+    ...headerFlaws(operation, plan),
+    ...bodyFlaws(operation, plan),
+    ...textIdFlaws(operation, plan),
+  ];
+  const texts = new Set(
+    idParameters(operation)
+      .filter(isChosenText)
+      .map(({ name }) => name),
+  );
+  const ids = Object.entries(plan.ids).filter(([name, { kind }]) => kind !== 'own' && !texts.has(name));
   if (ids.length === 0) return { reasons: input, statuses: null };
   const malformed = ids.some(([, id]) => id.kind === 'nonsense' && !isDecodable(id.encoded));
-  const statuses = input.length > 0 ? null : malformed ? [400, 404] : [404];
+  // A signature is for one recording, and says nothing of others.
+  const unknown = isSigned(operation) ? 401 : 404;
+  const statuses = input.length > 0 ? null : malformed ? [400, unknown] : [unknown];
   return { reasons: [...ids.map(([name, { kind }]) => `${name}: ${kind}`), ...input], statuses };
+}
+
+function textIdFlaws(operation: DescribedOperation, { ids }: Plan): string[] {
+  return idParameters(operation)
+    .filter(isChosenText)
+    .flatMap((parameter) => {
+      const id = ids[parameter.name];
+      if (id?.kind !== 'nonsense') return [];
+      return isDecodable(id.encoded)
+        ? textFlaws(parameter, decodeURIComponent(id.encoded))
+        : [`path: ${parameter.name} is malformed`];
+    });
 }
 
 function isDecodable(encoded: string): boolean {
@@ -86,11 +122,13 @@ function bodyFlaws({ body: described }: DescribedOperation, { body }: Plan): str
 
 function jsonFlaws(schema: Schema, { text, contentType }: JsonText): string[] {
   const wrongType = contentType?.split(';')[0] !== 'application/json' ? [`body: of type ${String(contentType)}`] : [];
+  let value: unknown;
   try {
-    return [...wrongType, ...violations(schema, JSON.parse(text)).map((violation) => `body: ${violation}`)];
+    value = JSON.parse(text);
   } catch {
     return [...wrongType, 'body: it is no JSON'];
   }
+  return [...wrongType, ...violations(schema, value).map((violation) => `body: ${violation}`)];
 }
 
 function formFlaws(

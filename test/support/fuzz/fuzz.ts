@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { complaints, type FuzzAnswer } from './answer-check.js';
+import { complaints, type FuzzAnswer, oversizeComplaints } from './answer-check.js';
 import type { DescribedOperation } from './description.js';
 import { flawsOf } from './flaws.js';
 import type { Plan } from './plan.js';
@@ -69,10 +69,10 @@ async function fuzzOperation(
     if (found.complaints.length > 0) finding = found;
     return found.complaints.length === 0;
   });
-  const { failed, errorInstance } = await fc.check(property, {
-    ...parameters,
-    examples: rulePlans(operation).map((plan): [Plan] => [plan]),
-  });
+  const examples = rulePlans(operation).map((plan): [Plan] => [plan]);
+  // The examples are the first of the runs: none of them is left out.
+  const numRuns = Math.max(parameters.numRuns, examples.length);
+  const { failed, errorInstance } = await fc.check(property, { ...parameters, numRuns, examples });
   if (!failed) return null;
   return finding ? describe(operation, finding) : `${operation.name}: ${String(errorInstance)}`;
 }
@@ -95,6 +95,8 @@ async function examine(operation: DescribedOperation, target: FuzzTarget, plan: 
   } catch (error) {
     return { plan, request, answer: null, isWrong, complaints: [`no answer: ${(error as Error).message}`] };
   }
+  const oversize = oversizeComplaints(request, answer);
+  if (oversize) return { plan, request, answer, isWrong: true, complaints: oversize };
   const found = complaints(operation, answer);
   if (isWrong && answer.status < 400) found.push(`accepted, though it is wrong: ${reasons.join('; ')}`);
   else if (isWrong && statuses && !statuses.includes(answer.status)) {

@@ -3,6 +3,7 @@ import { type DescribedOperation, idParameters, type Parameter } from './descrip
 import { jsonBodies } from './json-bodies.js';
 import { forms } from './forms.js';
 import { type CredentialsKind, MISSPELLINGS, type Misspelling, type PathId, type Plan } from './plan.js';
+import { examplePlan } from './rule-plans.js';
 import { nastyText, nearMiss, UNKNOWN_NAMES, valueOf } from './values.js';
 
 /** What a plan is made of; the one that is `bad` is made to break the document, the others to keep to it. */
@@ -23,12 +24,14 @@ export function plansFor(operation: DescribedOperation): fc.Arbitrary<Plan> {
 }
 
 function planWith(operation: DescribedOperation, bad: Concern): fc.Arbitrary<Plan> {
+  // What breaks a rule that no schema can state would be refused before the rows are looked for.
+  const example = bad === 'ids' ? examplePlan(operation) : null;
   return fc.record({
     credentials: bad === 'credentials' ? badCredentials(operation) : goodCredentials(operation),
     ids: pathIds(operation, bad === 'ids'),
-    query: query(operation, bad === 'query'),
+    query: example ? fc.constant(example.query) : query(operation, bad === 'query'),
     headers: headers(operation, bad === 'headers'),
-    body: body(operation, bad === 'body'),
+    body: example ? fc.constant(example.body) : body(operation, bad === 'body'),
   });
 }
 

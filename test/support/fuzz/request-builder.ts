@@ -2,19 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { SCOPES } from '../../../src/access/scopes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { TestService } from '../../../src/testing/test-service.js';
-import { fail, transcribe } from '../state/recording-states.js';
-import type { DescribedOperation } from './description.js';
+import { failDelivery } from '../state/recording-events.js';
+import { type DescribedOperation, idParameters, isChosenText, isSigned } from './description.js';
 import { exampleBody } from './rule-plans.js';
 import { type CredentialsKind, MISSPELLINGS, type PathId, type Plan } from './plan.js';
+import { bringTo, statesOf } from './row-states.js';
 import { encodeBody, encodeQuery, send, type WireRequest } from './wire.js';
 
 /** Below every ceiling of an account: 50 webhooks, 100 keys, and the 2,000 requests of its burst. */
 const REQUESTS_OF_AN_ACCOUNT = 25;
-
-/** What a row can be brought to before a request meets it; rows of other kinds are as they were made. */
-const STATES: Record<string, ((service: TestService, id: string) => Promise<void>)[]> = {
-  recording_id: [async () => undefined, transcribe, fail],
-};
 
 /**
  * Makes of a plan a request that can be sent: with credentials, and with rows behind its path ids. A request that may
@@ -40,8 +36,11 @@ export class RequestBuilder {
   async prepare(operation: DescribedOperation, plan: Plan): Promise<WireRequest> {
     const owner = await this.currentOwner();
     let target = operation.path;
-    for (const [name, id] of Object.entries(plan.ids)) {
-      target = target.replace(`{${name}}`, await this.spell(owner, operation, name, id));
+    const rows = new Map<string, string>();
+    for (const { name } of idParameters(operation)) {
+      const id = plan.ids[name] as PathId;
+      const row = id.kind === 'nonsense' ? id.encoded : await this.rowFor(owner, operation, name, id, rows);
+      target = target.replace(`{${name}}`, () => (id.kind === 'misspelt' ? MISSPELLINGS[id.way](row) : row));
     }
     // What is left names no row: any value will do.
     target = target.replaceAll(/\{\w+\}/g, 'any');
@@ -49,7 +48,7 @@ export class RequestBuilder {
     const credentials = await this.headersOf(owner, plan.credentials, operation);
     return {
       method: operation.method,
-      target: target + encodeQuery(plan.query),
+      target: target + encodeQuery(await this.signed(owner, operation, plan.query, rows)),
       headers: { ...headers, ...plan.headers, ...credentials },
       body,
     };
@@ -82,13 +81,38 @@ export class RequestBuilder {
     return (await this.service.key(owner, others)).headers;
   }
 
-  private async spell(owner: ApiClient, operation: DescribedOperation, name: string, id: PathId): Promise<string> {
-    if (id.kind === 'nonsense') return id.encoded;
-    if (id.kind === 'foreign') return await this.kept(this.foreignRows, name, () => this.make(this.stranger, name, 0));
-    const state = id.kind === 'own' ? id.state % (STATES[name]?.length ?? 1) : 0;
-    const make = (): Promise<string> => this.make(owner, name, state);
-    const row = operation.method === 'GET' ? await this.kept(this.ownRows, `${name} ${state}`, make) : await make();
-    return id.kind === 'misspelt' ? MISSPELLINGS[id.way](row) : row;
+  /** @param rows of the owner that this request names already: what belongs to one of them is made for it. */
+  private async rowFor(
+    owner: ApiClient,
+    operation: DescribedOperation,
+    name: string,
+    id: Exclude<PathId, { kind: 'nonsense' }>,
+    rows: Map<string, string>,
+  ): Promise<string> {
+    if (id.kind === 'foreign') {
+      return await this.kept(this.foreignRows, name, () => this.make(this.stranger, name, 0, new Map()));
+    }
+    const state = id.kind === 'own' ? id.state % statesOf(name) : 0;
+    const make = (): Promise<string> => this.make(owner, name, state, rows);
+    const key = [name, state, ...rows.values()].join(' ');
+    const row = operation.method === 'GET' ? await this.kept(this.ownRows, key, make) : await make();
+    rows.set(name, row);
+    return row;
+  }
+
+  /** The document's example of a signature stands for a right one, of the recording that is named if it is our own. */
+  private async signed(
+    owner: ApiClient,
+    operation: DescribedOperation,
+    query: Plan['query'],
+    rows: Map<string, string>,
+  ): Promise<Plan['query']> {
+    const example = operation.parameters.find(({ name }) => name === 'token')?.schema.example;
+    if (!isSigned(operation) || !query.some(([, value]) => value === example)) return query;
+    const id = rows.get('recording_id') ?? (await this.make(owner, 'recording_id', 0, rows));
+    const { body } = await owner.post(`/v1/recordings/${id}/audio-url`).expect(201);
+    const token = new URL(body.url as string, this.service.url).searchParams.get('token') ?? '';
+    return query.map(([name, value]) => [name, value === example ? token : value]);
   }
 
   private async kept(rows: Map<string, string>, key: string, make: () => Promise<string>): Promise<string> {
@@ -97,8 +121,23 @@ export class RequestBuilder {
     return id;
   }
 
+  private async make(client: ApiClient, parameter: string, state: number, rows: Map<string, string>): Promise<string> {
+    // Events make deliveries, and no operation does.
+    if (parameter === 'delivery_id') {
+      const webhookId = rows.get('webhook_id') ?? (await this.create(client, 'webhook_id'));
+      return await failDelivery(this.service, client.accountId, webhookId);
+    }
+    const isText = this.operations.some((operation) =>
+      idParameters(operation).some((other) => other.name === parameter && isChosenText(other)),
+    );
+    if (isText) return 'user-1';
+    const id = await this.create(client, parameter);
+    await bringTo(state, parameter, this.service, id, client);
+    return id;
+  }
+
   /** By the operation that creates in the collection whose items the parameter names, with the document's examples. */
-  private async make(client: ApiClient, parameter: string, state: number): Promise<string> {
+  private async create(client: ApiClient, parameter: string): Promise<string> {
     const item = this.operations.find(({ path }) => path.includes(`/{${parameter}}`));
     const collection = item?.path.slice(0, item.path.indexOf(`/{${parameter}}`));
     const creation = this.operations.find(({ method, path }) => method === 'POST' && path === collection);
@@ -114,7 +153,6 @@ export class RequestBuilder {
     });
     if (answer.status !== 201) throw new Error(`${creation.name} with its examples: ${answer.text}`);
     const { id } = JSON.parse(answer.text) as { id: string };
-    await STATES[parameter]?.[state]?.(this.service, id);
     return id;
   }
 }

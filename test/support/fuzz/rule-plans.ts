@@ -1,5 +1,6 @@
-import { type DescribedOperation, idParameters, type Parameter, type Schema } from './description.js';
+import { type DescribedOperation, idParameters, type Parameter, type Schema, waysOf } from './description.js';
 import type { CredentialsKind, Form, JsonText, PathId, Plan } from './plan.js';
+import { statesOf } from './row-states.js';
 import { jsonText, nearMisses } from './values.js';
 
 type Fields = Record<string, unknown>;
@@ -13,6 +14,7 @@ export function rulePlans(operation: DescribedOperation): Plan[] {
   const changed = (changes: Partial<Plan>[]): Plan[] => changes.map((change) => ({ ...right, ...change }));
   return [
     right,
+    ...changed(otherStates(operation).map((ids) => ({ ids }))),
     ...changed(badQueries(operation).map((query) => ({ query }))),
     ...changed(badHeaders(operation).map((headers) => ({ headers }))),
     ...changed(badBodies(operation).map((body) => ({ body }))),
@@ -26,10 +28,23 @@ const BAD_CREDENTIALS: CredentialsKind[] = ['none', 'wrong secret', 'all scopes 
 const parametersIn = ({ parameters }: DescribedOperation, place: Parameter['in']): Parameter[] =>
   parameters.filter((parameter) => parameter.in === place);
 
-function examplePlan(operation: DescribedOperation): Plan {
+export function examplePlan(operation: DescribedOperation): Plan {
   const own: PathId = { kind: 'own', state: 0 };
   const ids = Object.fromEntries(idParameters(operation).map(({ name }) => [name, own]));
-  return { credentials: 'pair', ids, query: [], headers: {}, body: exampleBody(operation) };
+  const query = parametersIn(operation, 'query')
+    .filter(({ required }) => required)
+    .map((parameter): [string, string] => [parameter.name, exampleText(parameter)]);
+  return { credentials: 'pair', ids, query, headers: {}, body: exampleBody(operation) };
+}
+
+/** An operation may have a use for one state of its row alone. */
+function otherStates(operation: DescribedOperation): Plan['ids'][] {
+  const { ids } = examplePlan(operation);
+  return idParameters(operation).flatMap(({ name }) =>
+    Array.from({ length: statesOf(name) }, (_, state) => state)
+      .slice(1)
+      .map((state): Plan['ids'] => ({ ...ids, [name]: { kind: 'own', state } })),
+  );
 }
 
 function badQueries(operation: DescribedOperation): Plan['query'][] {
@@ -37,12 +52,9 @@ function badQueries(operation: DescribedOperation): Plan['query'][] {
   const misses = known.flatMap(({ name, schema }) =>
     nearMisses(schema).map((value): Plan['query'] => [[name, asText(value)]]),
   );
-  const twice = known.map(({ name, schema }): Plan['query'] => {
-    const value = asText(schema.example ?? schema.default ?? schema.enum?.[0]);
-    return [
-      [name, value],
-      [name, value],
-    ];
+  const twice = known.map((parameter): Plan['query'] => {
+    const pair: [string, string] = [parameter.name, exampleText(parameter)];
+    return [pair, pair];
   });
   return [[['unknown', '1']], ...misses, ...twice];
 }
@@ -57,11 +69,14 @@ function badHeaders(operation: DescribedOperation): Plan['headers'][] {
   );
 }
 
+const exampleText = ({ schema }: Parameter): string => asText(schema.example ?? schema.default ?? schema.enum?.[0]);
+
 const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 function badBodies({ body }: DescribedOperation): (JsonText | Form)[] {
   if (body?.mediaType !== 'application/json') return [];
-  const { properties = {}, required = [] } = body.schema;
+  const { properties = {} } = body.schema;
+  const { required = [] } = waysOf(body.schema)[0] as Schema;
   const right = exampleOf(body.schema);
   const misses = Object.entries(properties).flatMap(([name, schema]) =>
     nearMisses(schema).map((value) => ({ ...right, [name]: value })),
@@ -85,7 +100,8 @@ export function exampleBody({ body }: DescribedOperation): JsonText | Form | nul
   return { kind: 'form', parts, complete: true, contentType: 'form' };
 }
 
-function exampleOf({ properties = {} }: Schema): Fields {
+function exampleOf(whole: Schema): Fields {
+  const { properties = {} } = waysOf(whole)[0] as Schema;
   const examples = Object.entries(properties).map(([name, schema]) => [
     name,
     schema.example ?? schema.default ?? schema.enum?.[0],

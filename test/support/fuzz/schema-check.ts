@@ -2,8 +2,11 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import type { Schema } from './description.js';
 
-/** `ownProperties`: what an object inherits, `constructor` for instance, is not what it holds. */
-const ajv = new Ajv({ strict: true, allErrors: true, ownProperties: true });
+/**
+ * `ownProperties`: what an object inherits, `constructor` for instance, is not what it holds. `strictRequired`: a branch
+ * of `oneOf` may require what is described outside of it.
+ */
+const ajv = new Ajv({ strict: true, strictRequired: false, allErrors: true, ownProperties: true });
 formats.default(ajv);
 ajv.addKeyword('example');
 ajv.addFormat('binary', true);

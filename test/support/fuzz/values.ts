@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Schema } from './description.js';
+import { type Schema, waysOf } from './description.js';
 
 type Values = fc.Arbitrary<unknown>;
 
@@ -59,9 +59,10 @@ export const strangeValue = (): Values =>
 /** A value that the schema allows; its example the most often, for there are rules that no schema can state. */
 export function valueOf(schema: Schema): Values {
   if (schema.nullable) return fc.option(valueOf({ ...schema, nullable: false }), { nil: null, freq: 5 });
+  const ways = waysOf(schema);
+  if (ways.length > 1) return fc.oneof(...ways.map(valueOf));
   const branches = schema.oneOf ?? schema.anyOf;
-  if (branches) return fc.oneof(...branches.map(valueOf));
-  const usual = usualValue(schema);
+  const usual = branches ? fc.oneof(...branches.map(valueOf)) : usualValue(schema);
   const example = schema.example ?? schema.default;
   if (example === undefined || example === null) return usual;
   return fc.oneof({ weight: 2, arbitrary: fc.constant(example) }, { weight: 1, arbitrary: usual });
@@ -104,11 +105,12 @@ export function nearMisses({ minLength, maxLength, minimum, maximum, items, ...s
   const misses: unknown[] = [null, {}];
   if (schema.type === 'string') misses.push(7, ['x']);
   if (schema.format === 'date') misses.push('2026-02-30', '2026-1-1', '2026-01-01T00:00:00Z');
-  if (schema.pattern !== undefined) misses.push('é');
+  if (schema.pattern !== undefined) misses.push('é', '');
   if (minLength !== undefined && minLength > 0) misses.push('x'.repeat(minLength - 1));
   if (maxLength !== undefined) misses.push('x'.repeat(maxLength + 1), '𝕏'.repeat(maxLength + 1));
   if (minimum !== undefined) misses.push(minimum - 1, minimum + 0.5, String(minimum));
   if (maximum !== undefined) misses.push(maximum + 1, Number.MAX_SAFE_INTEGER);
+  for (const branch of schema.oneOf ?? []) misses.push(...nearMisses(branch));
   for (const value of schema.enum ?? []) misses.push(`${String(value)} `, String(value).toUpperCase());
   if (items) misses.push([], [null], [['x']], ['x'], 'x');
   if (items?.enum) misses.push([items.enum[0], items.enum[0]], items.enum[0], [items.enum[0], 'x']);

@@ -10,7 +10,7 @@ import {
   PayloadTooLargeError,
   PreconditionFailedError,
 } from '../../../platform/errors/errors.js';
-import { type EntityTags, parseEntityTags } from '../../../platform/http/input/entity-tags.js';
+import { ENTITY_TAGS, type EntityTags, parseEntityTags } from '../../../platform/http/input/entity-tags.js';
 import { JsonBodyLimit } from '../../../platform/http/input/json/json-body-limit.interceptor.js';
 import { NoQuery } from '../../../platform/http/input/no-query.js';
 import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
@@ -31,7 +31,7 @@ const IF_MATCH: ApiHeaderOptions = {
   name: 'If-Match',
   required: false,
   description: 'The ETag of the version that you have read, in any form. A later one is not overwritten: 412.',
-  schema: { type: 'string', example: '"019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f.1"' },
+  schema: { type: 'string', pattern: ENTITY_TAGS, example: '"019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f.1"' },
 };
 const CHANGED = new PreconditionFailedError('The transcription', '"019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f.2"');
 

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import { IsOmittable, IsValid } from '../../../platform/http/input/rules.js';
 import {
@@ -45,13 +45,19 @@ const WORD_SCHEMA = {
   },
 };
 
+const JSON_TEXT = { type: 'string', description: 'JSON text of the list.' };
+
 function IsCorrectedWords(): PropertyDecorator {
   return applyDecorators(
     IsValid('isCorrectedWords', (value) => readCorrectedWords(value).problem),
-    ApiProperty({ type: 'array', maxItems: MAX_WORDS, items: WORD_SCHEMA } as object),
+    ApiProperty({ oneOf: [{ type: 'array', maxItems: MAX_WORDS, items: WORD_SCHEMA }, JSON_TEXT] } as object),
   );
 }
 
+/** All of it goes into the schema, though the type names the description alone. */
+const EITHER = { description: 'Either `text` or `words`.', oneOf: [{ required: ['text'] }, { required: ['words'] }] };
+
+@ApiSchema(EITHER)
 export class CorrectTranscriptionDto {
   /**
    * The whole corrected text; line feeds separate paragraphs. Words that are unchanged keep their times, others get

@@ -3,13 +3,15 @@ export type EntityTags = '*' | string[];
 
 /** RFC 9110 §8.8.3. */
 const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
-const LIST = new RegExp(`^${TAG}(?:[ \\t]*,[ \\t]*${TAG})*$`);
+/** For the document, too. */
+export const ENTITY_TAGS = String.raw`^(?:\*|${TAG}(?:[ \t]*,[ \t]*${TAG})*)$`;
+const HEADER = new RegExp(ENTITY_TAGS);
 
 /** Null for a header that breaks the grammar. */
 export function parseEntityTags(header: string): EntityTags | null {
   const list = header.trim();
   if (list === '*') return '*';
-  return LIST.test(list) ? (list.match(new RegExp(TAG, 'g')) ?? []) : null;
+  return HEADER.test(list) ? (list.match(new RegExp(TAG, 'g')) ?? []) : null;
 }
 
 /** The comparison of `If-None-Match`: a weak tag is as good as a strong one. */
