@@ -18,7 +18,6 @@ const REQUESTS_OF_AN_ACCOUNT = 25;
  */
 export class RequestBuilder {
   private owner: ApiClient | null = null;
-  private token = '';
   private requests = 0;
   private readonly ownRows = new Map<string, string>();
   private readonly foreignRows = new Map<string, string>();
@@ -59,8 +58,6 @@ export class RequestBuilder {
       this.requests = 0;
       this.ownRows.clear();
       this.owner = await this.service.account();
-      const { body } = await this.owner.post('/v1/account/access-tokens', { identity: 'user-1' }).expect(201);
-      this.token = body.token as string;
     }
     return this.owner;
   }
@@ -71,7 +68,11 @@ export class RequestBuilder {
     { scope }: DescribedOperation,
   ): Promise<Record<string, string>> {
     if (kind === 'none') return {};
-    if (kind === 'token') return { Authorization: `Bearer ${this.token}` };
+    if (kind === 'token') {
+      // A new one: a request may have voided those before it.
+      const { body } = await owner.post('/v1/account/access-tokens', { identity: 'user-1' }).expect(201);
+      return { Authorization: `Bearer ${body.token as string}` };
+    }
     // Well-formed, and the secret of somebody else: a made-up one would fail its checksum before anything is asked.
     if (kind === 'wrong secret') {
       return { ...owner.headers, 'X-Service-API-Secret': this.stranger.credentials.secret };
