@@ -50,7 +50,7 @@ const JSON_TEXT = { type: 'string', description: 'JSON text of the list.' };
 function IsCorrectedWords(): PropertyDecorator {
   return applyDecorators(
     IsValid('isCorrectedWords', (value) => readCorrectedWords(value).problem),
-    ApiProperty({ oneOf: [{ type: 'array', maxItems: MAX_WORDS, items: WORD_SCHEMA }, JSON_TEXT] } as object),
+    ApiProperty({ oneOf: [{ type: 'array', maxItems: MAX_WORDS, items: WORD_SCHEMA }, JSON_TEXT] }),
   );
 }
 
