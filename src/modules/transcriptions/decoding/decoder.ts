@@ -17,7 +17,7 @@ import { forgetIsolation, isolationFor, SandboxUnavailableError } from '../proce
 import { findProgram } from '../processes/programs.js';
 import { endOf, failedToStart, spawnSandboxed } from '../processes/sandbox.js';
 import { keepStderrTail } from '../processes/stderr-tail.js';
-import type { Limits } from '../processes/wrappers.js';
+import { killAll, type Limits } from '../processes/wrappers.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
 import { ProgressWatch } from './progress-watch.js';
 
@@ -77,7 +77,7 @@ export async function* decode(source: AudioSource, options: DecodeOptions): Asyn
   refuseImplausible(source);
   signal.throwIfAborted();
   const child = await start({ ...source, file: path.resolve(source.file) }, options);
-  const kill = (): void => void child.kill('SIGKILL');
+  const kill = (): void => killAll(child);
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => undefined);
   const stderr = keepStderrTail(child.stderr);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { findProgram } from './programs.js';
-import { type Command, type IsolationLevel, type Sandbox, startWrapped, wrapperOf } from './wrappers.js';
+import { type Command, type IsolationLevel, killAll, type Sandbox, startWrapped, wrapperOf } from './wrappers.js';
 
 /** SANDBOX=required and bubblewrap cannot be used. The message is for an operator. */
 export class SandboxUnavailableError extends Error {
@@ -104,7 +104,7 @@ async function probe(
     let stderr = '';
     (child.stderr as Readable).on('data', (text: Buffer) => (stderr += text.toString('utf8')));
     const limit = setTimeout(() => {
-      child.kill('SIGKILL');
+      killAll(child);
       resolve({ works: false, reason: `no answer within ${limitMs} ms`, slow: true });
     }, limitMs);
     child.once('error', ({ message }) => resolve({ works: false, reason: message }));

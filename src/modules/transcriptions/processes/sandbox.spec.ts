@@ -5,12 +5,13 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SandboxMode } from '../../../platform/config/env.js';
 import { forgetIsolation, isolationFor, isolationLevels, SandboxUnavailableError } from './isolation.js';
 import { findProgram } from './programs.js';
 import { endOf, failedToStart, spawnSandboxed } from './sandbox.js';
 import { seccompFilter } from './seccomp-filter.js';
-import { type IsolationLevel, type Limits, startWrapped } from './wrappers.js';
+import { type IsolationLevel, killAll, type Limits, startWrapped } from './wrappers.js';
 
 // A second of CPU time takes many on a busy machine.
 jest.setTimeout(30_000);
@@ -125,6 +126,21 @@ print(open('/dev/null').read() == '')`;
     child.kill('SIGKILL');
     // The pipes are closed when the last process of the sandbox has ended.
     expect((await once(child, 'close')) as unknown[]).toEqual([null, 'SIGKILL']);
+  });
+
+  it('ends when it is killed while it starts', async () => {
+    const sandbox = { limits: LIMITS, reads: [__filename] } as const;
+    const command = { program: SHELL, args: ['-c', 'sleep 60'] };
+    const children = Array.from({ length: 40 }, () =>
+      startWrapped(command, sandbox, 'bubblewrap', ['ignore', 'pipe', 'pipe']),
+    );
+    await Promise.all(
+      children.map(async (child, i) => {
+        await delay(i);
+        killAll(child);
+        await once(child, 'close');
+      }),
+    );
   });
 });
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { childEnvironment } from '../../../platform/config/child-environment.js';
 import type { SandboxMode } from '../../../platform/config/env.js';
+import { errorCode } from '../../../platform/storage/file-system.js';
 import { bubblewrapOptions } from './bubblewrap.js';
 import { findProgram } from './programs.js';
 import { seccompFilter } from './seccomp-filter.js';
@@ -37,7 +38,10 @@ export interface Sandbox {
 /** Standard input, output and error, and further ones. */
 export type Streams = readonly ('ignore' | 'pipe')[];
 
-/** Starts the command behind the wrappers of this level. All of them exec the program, except bubblewrap, which waits. */
+/**
+ * Starts the command behind the wrappers of this level. All of them exec the program, except bubblewrap, which waits. The
+ * processes are a group of their own: see {@link killAll}.
+ */
 export function startWrapped(
   { program, args }: Command,
   { limits, reads }: Pick<Sandbox, 'limits' | 'reads'>,
@@ -50,11 +54,24 @@ export function startWrapped(
   const isolation = level === 'bubblewrap' ? [...bubblewrapOptions(program, reads), ...descriptor] : UNSHARE[level];
   const wrapper = isolation ? [wrapperOf(level), ...isolation, '--'] : [];
   const [first = program, ...rest] = [...limitPrefix(limits), ...wrapper, program, ...args];
-  const child = spawn(first, rest, { env: childEnvironment(), stdio });
+  const child = spawn(first, rest, { env: childEnvironment(), stdio, detached: true });
   const pipe = filter ? (child.stdio[streams.length] as Writable | null) : null;
   // Bubblewrap may have ended already, which its exit tells.
   pipe?.on('error', () => undefined).end(filter);
   return child;
+}
+
+/**
+ * Kills the program and its wrappers. Bubblewrap that is killed alone while it starts leaves behind a process that waits
+ * for ever and holds our pipes open.
+ */
+export function killAll(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error;
+  }
 }
 
 /** The program that keeps a process apart. */

@@ -5,7 +5,7 @@ import type { SandboxMode } from '../../../../platform/config/env.js';
 import { forgetIsolation } from '../../processes/isolation.js';
 import { endOf, failedToStart, spawnSandboxed } from '../../processes/sandbox.js';
 import { keepStderrTail } from '../../processes/stderr-tail.js';
-import type { Limits } from '../../processes/wrappers.js';
+import { killAll, type Limits } from '../../processes/wrappers.js';
 import { EngineError, type ChunkTranscript } from '../transcription-engine.js';
 import { type ChildMessage, LENGTH_BYTES, MESSAGE_DESCRIPTOR, receiveMessages } from './child-messages.js';
 
@@ -77,7 +77,7 @@ export class EngineChild {
   async close(): Promise<void> {
     this.state.closing = true;
     await this.started.catch(() => undefined);
-    this.child?.kill('SIGKILL');
+    if (this.child) killAll(this.child);
     await this.exited;
   }
 
@@ -150,7 +150,7 @@ export class EngineChild {
 
   private end(reason: string): void {
     this.markLost(reason);
-    this.child?.kill('SIGKILL');
+    if (this.child) killAll(this.child);
   }
 
   private markLost(reason: string): void {
