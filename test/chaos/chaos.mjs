@@ -1,6 +1,6 @@
 // Crashes everything while people upload, and counts what is lost: docs/reliability.md.
 //   npm run chaos -- [--seed N] [--short] [--s3] [--only FAULT] [--without reconciler|leases]
-// A run of one fault without the protection from it must lose something: otherwise the others prove nothing.
+// One fault without a protection from it shows what that protection is worth.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 

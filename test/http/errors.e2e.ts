@@ -118,8 +118,24 @@ describe('errors', () => {
         },
       ],
       [
+        'PreconditionFailedError',
+        async () => {
+          const { body } = await client.upload(silenceWav(0.1)).expect(201);
+          const { headers } = await client.get(`${body.uri}/audio`).expect(200);
+          return [await client.get(`${body.uri}/audio`).set('If-Match', '"another"'), { etag: headers.etag }];
+        },
+      ],
+      [
         'PayloadTooLargeError',
         async () => [await client.post(KEYS, { name: 'x'.repeat(200_000) }), { max_bytes: 102_400 }],
+      ],
+      [
+        'RangeNotSatisfiableError',
+        async () => {
+          const { body } = await client.upload(silenceWav(0.1)).expect(201);
+          const answer = await client.get(`${body.uri}/audio`).set('Range', 'bytes=999999-');
+          return [answer, { size_bytes: body.file_size_bytes }];
+        },
       ],
       ['NotFoundError', async () => [await client.get(`/v1/recordings/${randomUUID()}`)]],
       [
@@ -318,7 +334,7 @@ describe('errors', () => {
       ['/v1/recordings', 'put'],
       [`/v1/recordings/${randomUUID()}`, 'put'],
       [`/v1/recordings/${randomUUID()}/retry`, 'get'],
-      [`/v1/recordings/${randomUUID()}/transcription`, 'delete'],
+      [`/v1/recordings/${randomUUID()}/transcription`, 'post'],
     ])('so is %s by a method that it does not have (%s), which the message says', async (path, method) => {
       const answer = await request(service.url)[method](path).set(client.headers);
       expectError(answer, 'NotFoundError');

@@ -221,8 +221,8 @@ describe('HTTP', () => {
       );
     }
 
-    it('are taken by four operations', () => {
-      expect(taking.map(nameOf)).toHaveLength(4);
+    it('are taken by six operations', () => {
+      expect(taking.map(nameOf)).toHaveLength(6);
     });
 
     it.each<[string, string | Buffer]>([
