@@ -1,20 +1,20 @@
 import type { Extension } from '../extension.js';
 import type { Migration } from '../platform/database/data-source.js';
-import { Initial1763683200000 } from './0001-initial.js';
-import { AccountEpoch1763769600000 } from './0002-account-epoch.js';
-import { UsageCountersAndOpenKinds1763856000000 } from './0003-usage-counters-and-open-kinds.js';
-import { Quotas1764028800000 } from './0005-quotas.js';
-import { FairQueues1764201600000 } from './0007-fair-queues.js';
-import { RemovedWebhooks1764288000000 } from './0008-removed-webhooks.js';
-import { ObjectRemovalAttempts1764374400000 } from './0009-object-removal-attempts.js';
-import { CredentialLineage1764547200000 } from './0011-credential-lineage.js';
-import { PreviousWebhookSecrets1764633600000 } from './0012-previous-webhook-secrets.js';
-import { EventFeed1764720000000 } from './0013-event-feed.js';
-import { DeliveryLog1764806400000 } from './0014-delivery-log.js';
-import { Corrections1764892800000 } from './0015-corrections.js';
-import { RecordingSearch1764979200000 } from './0016-recording-search.js';
-import { UsageBreakdowns1765152000000 } from './0018-usage-breakdowns.js';
-import { UsageBreakdownBackfill1765238400000 } from './0019-usage-breakdown-backfill.js';
+import { Initial1763683200000 } from './0000-0009/0001-initial.js';
+import { AccountEpoch1763769600000 } from './0000-0009/0002-account-epoch.js';
+import { UsageCountersAndOpenKinds1763856000000 } from './0000-0009/0003-usage-counters-and-open-kinds.js';
+import { Quotas1764028800000 } from './0000-0009/0005-quotas.js';
+import { FairQueues1764201600000 } from './0000-0009/0007-fair-queues.js';
+import { RemovedWebhooks1764288000000 } from './0000-0009/0008-removed-webhooks.js';
+import { ObjectRemovalAttempts1764374400000 } from './0000-0009/0009-object-removal-attempts.js';
+import { CredentialLineage1764547200000 } from './0010-0019/0011-credential-lineage.js';
+import { PreviousWebhookSecrets1764633600000 } from './0010-0019/0012-previous-webhook-secrets.js';
+import { EventFeed1764720000000 } from './0010-0019/0013-event-feed.js';
+import { DeliveryLog1764806400000 } from './0010-0019/0014-delivery-log.js';
+import { Corrections1764892800000 } from './0010-0019/0015-corrections.js';
+import { RecordingSearch1764979200000 } from './0010-0019/0016-recording-search.js';
+import { UsageBreakdowns1765152000000 } from './0010-0019/0018-usage-breakdowns.js';
+import { UsageBreakdownBackfill1765238400000 } from './0010-0019/0019-usage-breakdown-backfill.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,

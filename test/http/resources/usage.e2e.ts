@@ -1,7 +1,7 @@
 import { CounterAuditService } from '../../../src/modules/recordings/usage-counters/counter-audit.service.js';
 import { deleteOldBreakdowns } from '../../../src/modules/recordings/usage-counters/usage-breakdown.queries.js';
 import { compactUsageCounters } from '../../../src/modules/recordings/usage-counters/usage-counters.queries.js';
-import { UsageBreakdownBackfill1765238400000 } from '../../../src/migrations/0019-usage-breakdown-backfill.js';
+import { UsageBreakdownBackfill1765238400000 } from '../../../src/migrations/0010-0019/0019-usage-breakdown-backfill.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
