@@ -17,6 +17,8 @@ export interface TranscriptionEngine {
   readonly maxChunkSeconds: number;
   /** Chunks that this process may transcribe at the same time. */
   readonly concurrency: number;
+  /** Terms of a vocabulary that it takes with a chunk; absent or 0 when it takes none. */
+  readonly maxVocabularyTerms?: number;
 
   /**
    * @throws AudioRejectedError when the engine will never accept this audio; EngineError when a retry may succeed.
@@ -56,6 +58,8 @@ export interface AudioChunk {
 export interface TranscribeOptions {
   /** Lower-case English name. Null: the engine detects the language, or assumes its default. */
   language: string | null;
+  /** Names and words to expect, the most important first: at most `maxVocabularyTerms` of the engine (D48). */
+  vocabulary: readonly string[];
   signal: AbortSignal;
 }
 

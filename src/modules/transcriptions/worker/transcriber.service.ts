@@ -85,7 +85,7 @@ export class TranscriberService implements OnApplicationShutdown {
     const texts = new TextJoiner();
     const transcripts = await transcribeChunks({
       chunks: (stop) => this.cut(audio, cutter, stop),
-      transcribe: (chunk, stop) => this.recognise(chunk, { language, signal: stop }),
+      transcribe: (chunk, stop) => this.recognise(chunk, { language, vocabulary: [], signal: stop }),
       queue: this.queue,
       accountId,
       onResult: (chunk) => {
