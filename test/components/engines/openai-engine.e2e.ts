@@ -59,7 +59,10 @@ describe('the OpenAI engine', () => {
   const never = new AbortController().signal;
 
   function transcribe(engine = engineFor(), language: string | null = null, seconds = 3, signal = never) {
-    return engine.transcribe({ pcm: Buffer.alloc(seconds * BYTES_PER_SECOND), start: 0 }, { language, vocabulary: [], signal });
+    return engine.transcribe(
+      { pcm: Buffer.alloc(seconds * BYTES_PER_SECOND), start: 0 },
+      { language, vocabulary: [], signal },
+    );
   }
 
   /** The error of a call that must fail. */
@@ -83,7 +86,10 @@ describe('the OpenAI engine', () => {
   describe('asks', () => {
     it('with a 16 kHz WAV of the chunk, the model, the key and all details', async () => {
       const pcm = randomBytes(3 * BYTES_PER_SECOND);
-      await engineFor({ model: 'large-v3' }).transcribe({ pcm, start: 0 }, { language: 'german', vocabulary: [], signal: never });
+      await engineFor({ model: 'large-v3' }).transcribe(
+        { pcm, start: 0 },
+        { language: 'german', vocabulary: [], signal: never },
+      );
       const [call] = server.calls;
       expect(call?.fields).toEqual({
         model: ['large-v3'],
