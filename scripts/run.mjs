@@ -8,12 +8,15 @@ import { readEnvironment, RUNNING_ENVIRONMENT } from './lib/environment.mjs';
 import { readJsonIfAny } from './lib/files.mjs';
 import { ROOT } from './lib/paths.mjs';
 
+/** These work on files alone. */
+const WITHOUT_DATABASE = ['dist/commands/models.js'];
+
 const [file, ...args] = process.argv.slice(2);
 const given = readEnvironment();
 const env = given.NODE_ENV === 'production' ? given : { ...readJsonIfAny(RUNNING_ENVIRONMENT), ...given };
 
 if (!existsSync(join(ROOT, file))) fail(`${file} is not built yet: run \`npm run build\` or \`npm start\`.`);
-if (!env.DATABASE_URL && !env.DATABASE_URL_FILE)
+if (!WITHOUT_DATABASE.includes(file) && !env.DATABASE_URL && !env.DATABASE_URL_FILE)
   fail('No database: set DATABASE_URL, or run `npm start` in another terminal first.');
 
 // In this process: another one would take 0.1 s to start.

@@ -37,6 +37,7 @@ export function localSettings(env) {
     NODE_ENV: env.NODE_ENV ?? 'development',
     ...(env.SECRET_KEY_FILE ? {} : { SECRET_KEY: env.SECRET_KEY ?? localSecret() }),
     STORAGE_DIR: env.STORAGE_DIR ?? join(DATA, 'storage'),
+    MODELS_FOLDER: env.MODELS_FOLDER ?? join(DATA, 'models'),
     HOST: env.HOST ?? '127.0.0.1',
     // So that a webhook receiver on the same machine can be tried out.
     WEBHOOK_ALLOWED_CIDRS: env.WEBHOOK_ALLOWED_CIDRS ?? '127.0.0.0/8,::1/128',

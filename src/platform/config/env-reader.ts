@@ -36,6 +36,7 @@ const SECRETS = new Set([
   'S3_ACCESS_KEY_ID',
   'S3_SECRET_ACCESS_KEY',
   'OPENAI_API_KEY',
+  'HF_TOKEN',
   'METRICS_TOKEN',
 ]);
 const WEBHOOK_RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
@@ -66,6 +67,10 @@ export class EnvReader {
     const value = Number(text);
     const valid = /^\d+$/.test(text) && value >= min && value <= max;
     return valid ? value : this.refuse(name, `must be an integer from ${min} to ${max}`, fallback);
+  }
+
+  integerIfAny(name: string, min: number, max: number): number | null {
+    return this.text(name) === null ? null : this.integer(name, min, min, max);
   }
 
   oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {

@@ -1,4 +1,5 @@
 import { EnvReader, type RateLimit, type Role, SECRET_KEY_LENGTH } from './env-reader.js';
+import { readModelSettings } from './model-settings.js';
 
 export { InvalidEnvironmentError, type RateLimit, type Role } from './env-reader.js';
 
@@ -44,6 +45,11 @@ export class Env {
   /** Recordings a worker process transcribes at once; null: four for each core. */
   readonly transcriptionConcurrency: number | null;
   readonly sandbox: SandboxMode;
+  /** Folder of models of speech recognition, each in a folder of its own name. */
+  readonly modelsFolder: string;
+  /** Where `npm run models` downloads; with `hfToken` if the source wants one. */
+  readonly modelsUrl: string;
+  readonly hfToken: string | null;
   /** For the decoded audio that a worker process holds. */
   readonly transcriptionMemoryMb: number;
   readonly openaiBaseUrl: string | null;
@@ -122,10 +128,9 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     s3AccessKeyId: read.text('S3_ACCESS_KEY_ID'),
     s3SecretAccessKey: read.text('S3_SECRET_ACCESS_KEY'),
     transcriptionEngine: read.text('TRANSCRIPTION_ENGINE') ?? 'auto',
-    transcriptionConcurrency: read.text('TRANSCRIPTION_CONCURRENCY')
-      ? read.integer('TRANSCRIPTION_CONCURRENCY', 1, 1, 256)
-      : null,
+    transcriptionConcurrency: read.integerIfAny('TRANSCRIPTION_CONCURRENCY', 1, 256),
     sandbox: read.oneOf('SANDBOX', ['required', 'auto', 'off'], 'auto'),
+    ...readModelSettings(read),
     transcriptionMemoryMb: read.integer('TRANSCRIPTION_MEMORY_MB', 512, 64, 65_536),
     openaiBaseUrl: read.url('OPENAI_BASE_URL', ['http:', 'https:']),
     openaiApiKey: read.text('OPENAI_API_KEY'),

@@ -1,0 +1,73 @@
+import { findEntry, readCatalogue } from '../../modules/transcriptions/models/catalogue/catalogue.js';
+import type { CatalogueEntry } from '../../modules/transcriptions/models/catalogue/catalogue-entry.js';
+import { ProgressLines } from '../../modules/transcriptions/models/download/progress-lines.js';
+import { pullModel } from '../../modules/transcriptions/models/download/pull-model.js';
+import { DOWNLOAD_TIMING } from '../../modules/transcriptions/models/download/retries.js';
+import { SourceClient } from '../../modules/transcriptions/models/download/source-client.js';
+import { PassingSourceError } from '../../modules/transcriptions/models/download/source-error.js';
+import { proxyText } from '../../platform/config/model-settings.js';
+import { onInterruption } from './interruption.js';
+import { presentModel } from './list-command.js';
+import { modelsContext } from './models-context.js';
+import type { CommandResult } from './command-result.js';
+
+interface PullOptions {
+  target: string;
+  use?: true;
+  update?: true;
+  revision?: string;
+}
+
+export async function pull(options: PullOptions): Promise<CommandResult> {
+  const { models, settings } = modelsContext();
+  const found = findEntry(await readCatalogue(models.path), options.target);
+  const entry = { ...found, revision: options.revision ?? found.revision };
+  const signal = onInterruption('Interrupted. The next pull continues with what was received.');
+  const lines = new ProgressLines(entry.name, process.stderr);
+  const client = new SourceClient(settings, DOWNLOAD_TIMING);
+  try {
+    const { record, isNew } = await pullModel(models, entry, {
+      client,
+      timing: DOWNLOAD_TIMING,
+      signal,
+      update: options.update ?? options.revision !== undefined,
+      onProgress: (received, total) => lines.update(received, total),
+      onRetry: ({ message }, pauseMs) => lines.say(`${message}. Trying again in ${Math.ceil(pauseMs / 1000)} s.`),
+      onWait: (holder) => lines.say(`Waiting for ${holder}, which works on ${entry.name}.`),
+    });
+    if (options.use) await models.select(entry.name);
+    const model = await models.get(entry.name);
+    const what = isNew ? `downloaded, every file has the digest that ${client.address} publishes` : 'was there already';
+    return {
+      value: { model: presentModel(model), downloaded: isNew },
+      text: [
+        `${entry.name}: ${what}.`,
+        `Folder: ${model.folder}`,
+        `Licence: ${record.licence ? `${record.licence.name} (${record.licence.source})` : `see ${pageOf(entry)}`}`,
+        model.isSelected
+          ? 'Selected: workers use it from their next start on.'
+          : `Select it: npm run models -- use ${entry.name}`,
+      ].join('\n'),
+    };
+  } catch (error) {
+    if (error instanceof PassingSourceError) throw new Error(helpWith(error, entry, client.address), { cause: error });
+    throw error;
+  } finally {
+    lines.end();
+    await client.close();
+  }
+}
+
+const pageOf = ({ repository }: CatalogueEntry): string => `https://huggingface.co/${repository}`;
+
+function helpWith(error: PassingSourceError, entry: CatalogueEntry, address: string): string {
+  if (!error.isUnreachable) return `${error.message}. Try again later: the download continues with what was received.`;
+  return [
+    `${error.message}.`,
+    `- Behind a proxy: set HTTPS_PROXY, and NO_PROXY for hosts that need none. ${proxyText(process.env)}`,
+    '- With a mirror of Hugging Face: set MODELS_URL to its address.',
+    `- Without a network: download ${entry.files.join(', ')} of ${address}/${entry.repository} on another machine,`,
+    `  copy the folder here and run: npm run models -- add FOLDER --name ${entry.name}`,
+    'What was received is kept: the next pull continues.',
+  ].join('\n');
+}

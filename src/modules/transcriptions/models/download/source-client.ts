@@ -1,0 +1,149 @@
+import { type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { parseRetryAfter } from '../../../../platform/http/retry-after.js';
+import type { DownloadTiming } from './retries.js';
+import { PassingSourceError, SourceError } from './source-error.js';
+
+const MAX_REDIRECTS = 5;
+/** A folder of 1,000 files takes 250 kB. */
+const MAX_JSON_BYTES = 8 * 1024 * 1024;
+const PASSING_STATUS = new Set([408, 425, 429]);
+
+export interface SourceSettings {
+  modelsUrl: string;
+  hfToken: string | null;
+}
+
+export interface SourceResponse {
+  status: number;
+  headers: Dispatcher.ResponseData['headers'];
+  body: Dispatcher.ResponseData['body'];
+}
+
+/**
+ * Speaks to Hugging Face or a mirror of it, through the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name. The token
+ * goes to the source alone and never to the hosts that it redirects to.
+ */
+export class SourceClient {
+  /** For messages and records: without credentials. */
+  readonly address: string;
+  private readonly base: URL;
+  private readonly agent: Dispatcher;
+  private readonly authorization: Record<string, string>;
+
+  constructor(
+    { modelsUrl, hfToken }: SourceSettings,
+    private readonly timing: DownloadTiming,
+  ) {
+    this.base = new URL(modelsUrl);
+    this.address = `${this.base.origin}${this.base.pathname.replace(/\/+$/, '')}`;
+    this.authorization = authorizationOf(this.base, hfToken);
+    // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+    const tls = { timeout: timing.connectMs, rejectUnauthorized: true };
+    this.agent = new EnvHttpProxyAgent({ connect: tls, requestTls: tls, proxyTls: tls });
+  }
+
+  /** Resolves with any response of the statuses 200 to 299, and with 416. Its body must be read or dumped. */
+  async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<SourceResponse> {
+    let url = new URL(`${this.address}${path}`);
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+      const response = await this.request(url, headers, signal);
+      const { statusCode: status } = response;
+      const location = first(response.headers.location);
+      if (status < 300 || status === 416) return { status, headers: response.headers, body: response.body };
+      // Before the connection is used again.
+      await response.body.dump({ limit: 64 * 1024 }).catch(() => undefined);
+      if (status >= 400 || location === null) throw this.refusal(url, response);
+      url = this.target(url, location);
+    }
+    throw new SourceError(`${this.address} redirects more than ${MAX_REDIRECTS} times.`);
+  }
+
+  async json(path: string, signal: AbortSignal): Promise<{ value: unknown; headers: SourceResponse['headers'] }> {
+    const { body, headers } = await this.open(path, { accept: 'application/json' }, signal);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > MAX_JSON_BYTES) throw new SourceError(`The answer of ${this.address} is too long.`);
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      throw error instanceof SourceError ? error : this.broken(error);
+    }
+    try {
+      return { value: JSON.parse(Buffer.concat(chunks).toString('utf8')), headers };
+    } catch {
+      throw new SourceError(`${this.address}${path} is not JSON: is MODELS_URL a mirror of Hugging Face?`);
+    }
+  }
+
+  /** For an error of the connection, also while a body is read. */
+  broken(error: unknown): PassingSourceError {
+    const { code = null, message = '' } = (error ?? {}) as { code?: string; message?: string };
+    const reason = code === null || code === 'UND_ERR_ABORTED' ? message || String(error) : code;
+    const text = `No answer from ${this.address} (${reason})`;
+    return new PassingSourceError(text, null, true, { cause: error });
+  }
+
+  async close(): Promise<void> {
+    await this.agent.destroy();
+  }
+
+  private async request(url: URL, headers: Record<string, string>, signal: AbortSignal) {
+    try {
+      return await this.agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: 'GET',
+        headers: {
+          'user-agent': 'voice-note-transcription-service',
+          'accept-encoding': 'identity',
+          ...headers,
+          ...(url.origin === this.base.origin ? this.authorization : {}),
+        },
+        headersTimeout: this.timing.stallMs,
+        bodyTimeout: this.timing.stallMs,
+        signal,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.broken(error);
+    }
+  }
+
+  private target(from: URL, location: string): URL {
+    if (!URL.canParse(location, from.href)) throw new SourceError(`${this.address} redirects to no address.`);
+    const to = new URL(location, from);
+    const isPlain = to.protocol === 'http:' && from.protocol === 'http:';
+    if (to.protocol === 'https:' || isPlain) return to;
+    throw new SourceError(`${this.address} redirects to ${to.protocol}//${to.host}: only https is followed.`);
+  }
+
+  private refusal(url: URL, { statusCode: status, headers }: Dispatcher.ResponseData): SourceError {
+    // The path may be signed after a redirect: only that of the source is named.
+    const what = url.origin === this.base.origin ? `${url.origin}${url.pathname}` : url.origin;
+    if (status >= 500 || PASSING_STATUS.has(status)) {
+      return new PassingSourceError(`${what} answers ${status}`, parseRetryAfter(first(headers['retry-after'])));
+    }
+    if (status === 401 || status === 403) {
+      const hint = this.authorization.authorization
+        ? 'The token in HF_TOKEN gives no access to it.'
+        : 'It does not exist, or needs a token: set HF_TOKEN.';
+      return new SourceError(`${what} answers ${status}. ${hint}`);
+    }
+    if (status === 404) return new SourceError(`${what} does not exist (404).`);
+    return new SourceError(`${what} answers ${status}.`);
+  }
+}
+
+export function first(header: string | string[] | undefined): string | null {
+  return (Array.isArray(header) ? header[0] : header) ?? null;
+}
+
+function authorizationOf({ username, password }: URL, token: string | null): Record<string, string> {
+  if (token !== null) return { authorization: `Bearer ${token}` };
+  if (username === '') return {};
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+}
