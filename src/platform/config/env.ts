@@ -6,6 +6,9 @@ export { InvalidEnvironmentError, type RateLimit, type Role } from './env-reader
 /** How strictly processes that read strangers' audio are isolated: SANDBOX in docs/operations.md. */
 export type SandboxMode = 'required' | 'auto' | 'off';
 
+/** How speech is told from other sound: SPEECH_DETECTOR in docs/operations.md. */
+export type SpeechDetectorChoice = 'auto' | 'energy';
+
 /**
  * What `readEnv` found in `process.env`, which nothing else reads. Everything is read and checked once, at boot, and every
  * broken variable is named in one error, so that a misconfigured process never starts half-way.
@@ -50,6 +53,7 @@ export class Env {
   /** Where `npm run models` downloads; with `hfToken` if the source wants one. */
   readonly modelsUrl: string;
   readonly hfToken: string | null;
+  readonly speechDetector: SpeechDetectorChoice;
   /** For the decoded audio that a worker process holds. */
   readonly transcriptionMemoryMb: number;
   readonly openaiBaseUrl: string | null;
@@ -127,14 +131,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     s3Bucket: read.text('S3_BUCKET') ?? (storageDriver === 's3' ? read.missing('S3_BUCKET') : 'voice-notes'),
     s3AccessKeyId: read.text('S3_ACCESS_KEY_ID'),
     s3SecretAccessKey: read.text('S3_SECRET_ACCESS_KEY'),
-    transcriptionEngine: read.text('TRANSCRIPTION_ENGINE') ?? 'auto',
-    transcriptionConcurrency: read.integerIfAny('TRANSCRIPTION_CONCURRENCY', 1, 256),
-    sandbox: read.oneOf('SANDBOX', ['required', 'auto', 'off'], 'auto'),
-    ...readModelSettings(read),
-    transcriptionMemoryMb: read.integer('TRANSCRIPTION_MEMORY_MB', 512, 64, 65_536),
-    openaiBaseUrl: read.url('OPENAI_BASE_URL', ['http:', 'https:']),
-    openaiApiKey: read.text('OPENAI_API_KEY'),
-    openaiModel: read.text('OPENAI_MODEL') ?? 'whisper-1',
+    ...readTranscriptionSettings(read),
     maxAudioSeconds: read.integer('MAX_AUDIO_SECONDS', 7200, 1, 86_400),
     leaseSeconds: read.integer('LEASE_SECONDS', 60, 1, 3600),
     uploadTimeoutSeconds: read.integer('UPLOAD_TIMEOUT_SECONDS', 300, 1, 3600),
@@ -182,6 +179,20 @@ function readWebhookSettings(read: EnvReader) {
     webhookRetrySchedule: read.schedule('WEBHOOK_RETRY_SCHEDULE'),
     webhookConnections: read.integer('WEBHOOK_CONNECTIONS', 2000, 1, 50_000),
     webhookConnectionsPerHost: read.integer('WEBHOOK_CONNECTIONS_PER_HOST', 256, 1, 50_000),
+  };
+}
+
+function readTranscriptionSettings(read: EnvReader) {
+  return {
+    transcriptionEngine: read.text('TRANSCRIPTION_ENGINE') ?? 'auto',
+    transcriptionConcurrency: read.integerIfAny('TRANSCRIPTION_CONCURRENCY', 1, 256),
+    sandbox: read.oneOf('SANDBOX', ['required', 'auto', 'off'], 'auto'),
+    speechDetector: read.oneOf('SPEECH_DETECTOR', ['auto', 'energy'], 'auto'),
+    ...readModelSettings(read),
+    transcriptionMemoryMb: read.integer('TRANSCRIPTION_MEMORY_MB', 512, 64, 65_536),
+    openaiBaseUrl: read.url('OPENAI_BASE_URL', ['http:', 'https:']),
+    openaiApiKey: read.text('OPENAI_API_KEY'),
+    openaiModel: read.text('OPENAI_MODEL') ?? 'whisper-1',
   };
 }
 

@@ -62,9 +62,12 @@ async function transcribe() {
 
 async function chunksOf(file) {
   const { ChunkCutter } = await import(`${DIST}/chunks/chunk-cutter.js`);
-  const cutter = new ChunkCutter(CHUNK_SECONDS);
-  const pcm = await decode(file);
-  return [...cutter.push(pcm), ...cutter.end()].map((chunk) => chunk.pcm);
+  const { EnergyDetector } = await import(`${DIST}/speech/energy-detector.js`);
+  const cutter = new ChunkCutter(CHUNK_SECONDS, new EnergyDetector());
+  const chunks = [];
+  for await (const { pcm } of cutter.push(await decode(file))) chunks.push(pcm);
+  for await (const { pcm } of cutter.end()) chunks.push(pcm);
+  return chunks;
 }
 
 async function decode(file) {

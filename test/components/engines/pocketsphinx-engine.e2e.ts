@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { AudioFormat } from '../../../src/platform/audio/audio-formats.js';
 import { PocketSphinxEngine } from '../../../src/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js';
 import { AudioRejectedError, EngineError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
+import { SpeechDetectionService } from '../../../src/modules/transcriptions/speech/speech-detection.service.js';
 import {
   type AudioInput,
   type TranscriptionResult,
@@ -36,7 +37,8 @@ const env = readEnv({
 });
 
 describe('PocketSphinx', () => {
-  const transcriber = new TranscriberService(new PocketSphinxEngine(), env);
+  const speech = new SpeechDetectionService(env);
+  const transcriber = new TranscriberService(new PocketSphinxEngine(), env, speech);
   let folder: string;
 
   beforeAll(async () => {
@@ -44,6 +46,7 @@ describe('PocketSphinx', () => {
   });
   afterAll(async () => {
     await transcriber.onApplicationShutdown();
+    await speech.onApplicationShutdown();
     await rm(folder, { recursive: true });
   });
 

@@ -1,7 +1,7 @@
-import type { AudioChunk } from '../engines/transcription-engine.js';
+import type { AudioChunk, SpeechSection } from '../engines/transcription-engine.js';
 import { ByteQueue } from '../decoding/byte-queue.js';
 import { BYTES_PER_SECOND } from '../decoding/pcm.js';
-import { FRAME_BYTES, FRAMES_PER_SECOND, SpeechDetector } from './speech-detector.js';
+import { FRAME_BYTES, FRAMES_PER_SECOND, type SpeechDetector } from '../speech/speech-detector.js';
 
 /** Speech is detected in blocks of 5 s. */
 const BLOCK_BYTES = 5 * FRAMES_PER_SECOND * FRAME_BYTES;
@@ -22,8 +22,7 @@ const CUT_FROM = 1 / 3;
  */
 export class ChunkCutter {
   private readonly maxFrames: number;
-  private readonly detector = new SpeechDetector();
-  /** Analysed audio that is in no chunk yet; `isSpeech` has one flag for each of its frames. */
+  /** Audio that is in no chunk yet; `isSpeech` has one flag for each of its frames that is analysed. */
   private readonly held = new ByteQueue();
   private isSpeech: boolean[] = [];
   /** Start of the held audio, in frames from the start of the recording. */
@@ -33,7 +32,10 @@ export class ChunkCutter {
   private totalBytes = 0;
   private speechFrames = 0;
 
-  constructor(maxChunkSeconds: number) {
+  constructor(
+    maxChunkSeconds: number,
+    private readonly detector: SpeechDetector,
+  ) {
     this.maxFrames = Math.floor(maxChunkSeconds * FRAMES_PER_SECOND);
   }
 
@@ -48,24 +50,30 @@ export class ChunkCutter {
   }
 
   /** Adds decoded audio, in buffers of any size. @returns the chunks that it completes */
-  *push(pcm: Buffer): Generator<AudioChunk> {
+  async *push(pcm: Buffer): AsyncGenerator<AudioChunk> {
     this.totalBytes += pcm.length;
     this.pending.push(pcm);
     while (this.pending.length >= BLOCK_BYTES) {
-      this.analyse(this.pending.take(BLOCK_BYTES));
+      await this.analyse(this.pending.take(BLOCK_BYTES));
       yield* this.cutAll(false);
     }
   }
 
   /** @returns the remaining chunks */
-  *end(): Generator<AudioChunk> {
-    this.analyse(this.pending.take(this.pending.length - (this.pending.length % FRAME_BYTES)));
+  async *end(): AsyncGenerator<AudioChunk> {
+    await this.analyse(this.pending.take(this.pending.length - (this.pending.length % FRAME_BYTES)));
+    this.isSpeech.push(...(await this.detector.end()));
     yield* this.cutAll(true);
   }
 
-  private analyse(block: Buffer): void {
+  /** Frees the detector. */
+  close(): void {
+    this.detector.close();
+  }
+
+  private async analyse(block: Buffer): Promise<void> {
     this.held.push(block);
-    this.isSpeech.push(...this.detector.detect(block));
+    this.isSpeech.push(...(await this.detector.detect(block)));
   }
 
   private *cutAll(atEnd: boolean): Generator<AudioChunk> {
@@ -105,11 +113,12 @@ export class ChunkCutter {
 
   private take(end: number): AudioChunk | null {
     const start = this.position / FRAMES_PER_SECOND;
-    const speech = this.isSpeech.slice(0, end).filter(Boolean).length;
+    const isSpeech = this.isSpeech.slice(0, end);
+    const frames = isSpeech.filter(Boolean).length;
     const pcm = this.drop(end);
-    if (speech < MIN_SPEECH) return null;
-    this.speechFrames += speech;
-    return { pcm, start };
+    if (frames < MIN_SPEECH) return null;
+    this.speechFrames += frames;
+    return this.detector.knowsVoices ? { pcm, start, speech: sectionsOf(isSpeech) } : { pcm, start };
   }
 
   private drop(frames: number): Buffer {
@@ -118,6 +127,18 @@ export class ChunkCutter {
     this.position += dropped;
     return this.held.take(dropped * FRAME_BYTES);
   }
+}
+
+/** The runs of speech, in seconds. */
+function sectionsOf(isSpeech: readonly boolean[]): SpeechSection[] {
+  const sections: SpeechSection[] = [];
+  for (let frame = 0; frame < isSpeech.length; frame++) {
+    if (!isSpeech[frame]) continue;
+    const start = frame;
+    while (isSpeech[frame]) frame++;
+    sections.push({ start: start / FRAMES_PER_SECOND, end: frame / FRAMES_PER_SECOND });
+  }
+  return sections;
 }
 
 /** In frames of the held audio. */

@@ -53,6 +53,14 @@ export const TRANSCRIPTION_ENGINE = Symbol('TranscriptionEngine');
 export interface AudioChunk {
   pcm: Buffer;
   start: number;
+  /** Where somebody speaks, in order. Absent when only the level of the sound is known. */
+  speech?: readonly SpeechSection[];
+}
+
+/** In seconds from the start of the chunk. */
+export interface SpeechSection {
+  start: number;
+  end: number;
 }
 
 export interface TranscribeOptions {

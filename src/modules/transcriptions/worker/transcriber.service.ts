@@ -16,6 +16,8 @@ import {
   type TranscriptionEngine,
   type TranscriptWord,
 } from '../engines/transcription-engine.js';
+import { dropInventedWords } from '../speech/invented/invented-words.js';
+import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { Outage } from './outage.js';
 import { storable } from './storable-transcript.js';
 import { TRANSCRIPT_FILTERS, type FilterableTranscript, type TranscriptFilter } from './transcript-filter.js';
@@ -63,6 +65,7 @@ export class TranscriberService implements OnApplicationShutdown {
   constructor(
     @Inject(TRANSCRIPTION_ENGINE) readonly engine: TranscriptionEngine,
     private readonly env: Env,
+    private readonly speech: SpeechDetectionService,
     @Optional() @Inject(TRANSCRIPT_FILTERS) private readonly filters: readonly TranscriptFilter[] = [],
   ) {
     this.maxChunkSeconds = Math.min(engine.maxChunkSeconds, MAX_CHUNK_SECONDS);
@@ -81,7 +84,7 @@ export class TranscriberService implements OnApplicationShutdown {
     const { accountId, language, signal } = audio;
     this.refuseUnsupported(language);
     if ((audio.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(audio);
-    const cutter = new ChunkCutter(this.maxChunkSeconds);
+    const cutter = new ChunkCutter(this.maxChunkSeconds, this.speech.open());
     const texts = new TextJoiner();
     const transcripts = await transcribeChunks({
       chunks: (stop) => this.cut(audio, cutter, stop),
@@ -125,7 +128,7 @@ export class TranscriberService implements OnApplicationShutdown {
     try {
       const transcript = await this.engine.transcribe(chunk, options);
       this.outage.end();
-      return storable(transcript);
+      return storable(dropInventedWords(this.engine.name, chunk, transcript));
     } catch (error) {
       if (error instanceof EngineUnavailableError) this.outage.fail(error.message);
       throw error;
@@ -166,11 +169,15 @@ export class TranscriberService implements OnApplicationShutdown {
 
   /** Cuts the audio while it is being decoded. */
   private async *cut(audio: AudioInput, cutter: ChunkCutter, signal: AbortSignal): AsyncGenerator<AudioChunk> {
-    for await (const pcm of this.decode(audio, signal)) {
-      yield* cutter.push(pcm);
-      this.checkLength(cutter.durationSeconds);
+    try {
+      for await (const pcm of this.decode(audio, signal)) {
+        yield* cutter.push(pcm);
+        this.checkLength(cutter.durationSeconds);
+      }
+      yield* cutter.end();
+    } finally {
+      cutter.close();
     }
-    yield* cutter.end();
   }
 
   /** Decodes one second more than the maximum, to detect recordings that are too long. */

@@ -6,6 +6,8 @@ import { MetricsMiddleware } from '../../../platform/observability/metrics.middl
 import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { type EngineDefinition, TRANSCRIPTION_ENGINE } from '../engines/transcription-engine.js';
 import { isolationLevels } from '../processes/isolation.js';
+import { droppedWords } from '../speech/invented/dropped-words.js';
+import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcript-filter.js';
 import { TranscriberService } from './transcriber.service.js';
@@ -23,6 +25,7 @@ export class TranscriptionWorkerModule {
       providers: [
         { provide: TRANSCRIPTION_ENGINE, useFactory: () => engine.create(env) },
         { provide: TRANSCRIPT_FILTERS, useValue: filters },
+        SpeechDetectionService,
         TranscriberService,
         TranscriptionRunService,
         TranscriptionWorkerService,
@@ -32,10 +35,30 @@ export class TranscriptionWorkerModule {
   }
 
   /** A worker without a working engine is not ready; its readiness check says what to install. */
-  constructor(health: HealthService, transcriber: TranscriberService, metrics: MetricsMiddleware) {
+  constructor(
+    health: HealthService,
+    transcriber: TranscriberService,
+    speech: SpeechDetectionService,
+    metrics: MetricsMiddleware,
+  ) {
     health.require('engine', () => transcriber.readinessProblem());
     metrics.registry.registerMetric(sandboxGauge());
+    metrics.registry.registerMetric(detectorGauge(speech));
+    metrics.registry.registerMetric(droppedWords);
   }
+}
+
+function detectorGauge(speech: SpeechDetectionService): Gauge {
+  return new Gauge({
+    name: 'speech_detector',
+    help: '1 for the detector of speech in use: silero, or energy, which only measures the level of the sound.',
+    labelNames: ['detector'],
+    registers: [],
+    collect() {
+      this.reset();
+      this.set({ detector: speech.detector }, 1);
+    },
+  });
 }
 
 function sandboxGauge(): Gauge {

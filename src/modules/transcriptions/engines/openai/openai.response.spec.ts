@@ -170,4 +170,51 @@ describe('readTranscript', () => {
       expect(readTranscript({ text: 'He said (laughs) yes.' }, REQUESTED).text).toBe('He said (laughs) yes.');
     });
   });
+
+  describe('repetitions', () => {
+    const LOOP = Array.from({ length: 12 }, () => ' Thank you for watching.').join('');
+    const words = (text: string, from: number, to: number) => {
+      const each = text.trim().split(' ');
+      const length = (to - from) / each.length;
+      return each.map((word, i) => ({ word: ` ${word}`, start: from + i * length, end: from + (i + 1) * length }));
+    };
+
+    it('keeps the first phrase of a loop in a segment that Whisper takes for a failure', () => {
+      const failed = segment({ text: ` Good evening.${LOOP} Bye.`, avg_logprob: -1.3, compression_ratio: 6 });
+      const own = words(failed.text, 0, 5);
+      const { text, words: left } = readTranscript({ text: failed.text, segments: [failed], words: own }, REQUESTED);
+      expect(text).toBe('Good evening. Thank you for watching. Bye.');
+      expect(left.map(({ word }) => word).join(' ')).toBe(text);
+    });
+
+    it('computes the compression for servers that do not tell it', () => {
+      const failed = segment({ text: LOOP, avg_logprob: -1.3 });
+      expect(readTranscript({ text: LOOP, segments: [failed] }, REQUESTED).text).toBe('Thank you for watching.');
+    });
+
+    it.each([
+      ['that are likely', segment({ text: LOOP, avg_logprob: -0.3, compression_ratio: 6 })],
+      ['that hardly repeat', segment({ text: ' no no no no no', avg_logprob: -1.3, compression_ratio: 1.1 })],
+      ['without a probability', segment({ text: LOOP, avg_logprob: null, compression_ratio: 6 })],
+    ])('keeps repetitions %s', (_, said) => {
+      expect(readTranscript({ text: said.text, segments: [said] }, REQUESTED).text).toBe(said.text.trim());
+    });
+
+    const series = (count: number, length: (index: number) => number) =>
+      Array.from({ length: count }, (_, i) => segment({ text: ' Thank you.', start: i, end: i + length(i) }));
+    const textOf = (segments: { text: string }[]) => segments.map(({ text }) => text).join('');
+
+    it('keeps one of many equal segments of equal length', () => {
+      const segments = [segment({ text: ' Hello.', start: 0, end: 0.5 }), ...series(9, () => 1)];
+      expect(readTranscript({ text: textOf(segments), segments }, REQUESTED).text).toBe('Hello. Thank you.');
+    });
+
+    it.each([
+      ['of different lengths', series(9, (i) => 0.5 + (i % 3) / 10)],
+      ['without times', series(9, (i) => -i)],
+      ['that are fewer than eight', series(7, () => 1)],
+    ])('keeps equal segments %s', (_, segments) => {
+      expect(readTranscript({ text: textOf(segments), segments }, REQUESTED).text).toBe(textOf(segments).trim());
+    });
+  });
 });

@@ -1,5 +1,6 @@
 import { languageName } from '../../../../platform/languages/languages.js';
 import type { ChunkTranscript, TranscriptWord } from '../transcription-engine.js';
+import { isAnnotation, outside, reviewSegments, type Segment, withoutRepeatsIn } from './openai.segments.js';
 
 /** The request that the response belongs to. */
 interface Requested {
@@ -9,24 +10,10 @@ interface Requested {
   seconds: number;
 }
 
+/** In the metric of dropped words. */
+const ENGINE = 'openai';
+
 type Fields = Readonly<Record<string, unknown>>;
-
-/** A segment of the response. `logprob`: mean natural logarithm of the token probabilities. Times in seconds. */
-interface Segment {
-  text: string;
-  start: number;
-  end: number;
-  logprob: number | null;
-  noSpeech: number | null;
-  words: unknown[];
-}
-
-/**
- * Whisper invents words in silence (`Thank you.`). A segment is dropped when its no-speech probability is above Whisper's
- * own `no_speech_threshold` and its words are less likely than not.
- */
-const NO_SPEECH_ABOVE = 0.6;
-const LOGPROB_BELOW = Math.log(0.5);
 
 /**
  * Reads the response of `/audio/transcriptions`: `verbose_json` in the variants of several servers, or text only.
@@ -36,12 +23,13 @@ export function readTranscript(response: unknown, requested: Requested): ChunkTr
   const fields = asFields(response);
   if (typeof fields?.text !== 'string') throw new TypeError('The response has no text');
   const segments = asList(fields.segments).flatMap((item) => readSegment(item) ?? []);
-  const kept = segments.filter(isSpeech);
-  const text = kept.length < segments.length ? kept.map((segment) => segment.text).join(' ') : fields.text;
+  const { kept, dropped, shortened } = reviewSegments(segments, ENGINE);
+  const isWhole = dropped.length === 0 && shortened.length === 0;
+  const text = isWhole ? fields.text : kept.map((segment) => segment.text).join(' ');
   const language = (typeof fields.language === 'string' && languageName(fields.language)) || requested.language;
   const speech = isAnnotation(text) ? '' : text.replace(/\s+/g, ' ').trim();
   if (speech === '') return { text: '', confidence: null, language, words: [] };
-  const words = readWords(fields, segments, requested.seconds);
+  const words = withoutRepeatsIn(shortened, readWords(fields, kept, dropped, requested.seconds));
   return { text: speech, confidence: confidenceOf(words, kept, fields), language, words };
 }
 
@@ -54,29 +42,21 @@ function readSegment(item: unknown): Segment | null {
     end: asNumber(fields.end) ?? 0,
     logprob: asNumber(fields.avg_logprob),
     noSpeech: asNumber(fields.no_speech_prob),
+    compression: asNumber(fields.compression_ratio),
     words: asList(fields.words),
   };
 }
 
-function isSpeech({ text, logprob, noSpeech }: Segment): boolean {
-  const silent = noSpeech !== null && noSpeech > NO_SPEECH_ABOVE && logprob !== null && logprob < LOGPROB_BELOW;
-  return !silent && !isAnnotation(text);
-}
-
-/** `[BLANK_AUDIO]`, `(wind blowing)`, `♪`: descriptions of sound, not speech. */
-function isAnnotation(text: string): boolean {
-  return text.replace(/\[[^[\]]*\]|\([^()]*\)|\*[^*]*\*|[♪♫\s.,-]/g, '') === '';
-}
-
 /** Words are listed beside the segments (OpenAI) or inside them (whisper.cpp). Those of dropped segments are dropped. */
-function readWords(fields: Fields, segments: readonly Segment[], seconds: number): TranscriptWord[] {
+function readWords(
+  fields: Fields,
+  kept: readonly Segment[],
+  dropped: readonly Segment[],
+  seconds: number,
+): TranscriptWord[] {
   const own = asList(fields.words);
-  if (own.length === 0) return segments.filter(isSpeech).flatMap(({ words }) => joinWords(words, seconds));
-  const dropped = segments.filter((segment) => !isSpeech(segment));
-  return joinWords(own, seconds).filter(({ start, end }) => {
-    const middle = (start + end) / 2;
-    return !dropped.some((segment) => middle >= segment.start && middle <= segment.end);
-  });
+  if (own.length === 0) return kept.flatMap(({ words }) => joinWords(words, seconds));
+  return outside(joinWords(own, seconds), dropped);
 }
 
 /** Scripts without spaces between words: here a token without a leading space is a word of its own. */

@@ -1,8 +1,5 @@
-import { BYTES_PER_SAMPLE, SAMPLES_PER_SECOND } from '../decoding/pcm.js';
-
-export const FRAMES_PER_SECOND = 100;
-const FRAME_SAMPLES = SAMPLES_PER_SECOND / FRAMES_PER_SECOND;
-export const FRAME_BYTES = FRAME_SAMPLES * BYTES_PER_SAMPLE;
+import { BYTES_PER_SAMPLE } from '../decoding/pcm.js';
+import { FRAME_BYTES, FRAME_SAMPLES, FRAMES_PER_SECOND, type SpeechDetector } from './speech-detector.js';
 
 /** Speech is louder than the noise by this much; the level of steady noise varies by less. */
 const ABOVE_NOISE_DB = 9;
@@ -25,18 +22,26 @@ const MIN_ENERGY = 1e-12;
  * Distinguishes speech from silence and steady noise by the level of each frame. The threshold follows the noise and the
  * loudest sound of the last seconds, so that it adapts when the noise changes.
  */
-export class SpeechDetector {
+export class EnergyDetector implements SpeechDetector {
+  readonly knowsVoices = false;
   private recent: number[] = [];
   private previousIn = 0;
   private previousOut = 0;
 
-  /** Whether each frame is speech. Takes the next block of audio: whole frames, preferably several seconds of them. */
   detect(pcm: Buffer): boolean[] {
     const levels = this.levels(pcm);
     this.recent = [...this.recent, ...levels].slice(-Math.max(HISTORY, levels.length));
     const threshold = thresholdFor(this.recent);
     const loud = levels.map((level) => level > threshold);
     return loud.map((isLoud, frame) => isLoud && runLength(loud, frame) >= MIN_RUN);
+  }
+
+  end(): boolean[] {
+    return [];
+  }
+
+  close(): void {
+    this.recent = [];
   }
 
   /** The level of each frame, in dB relative to full scale. */

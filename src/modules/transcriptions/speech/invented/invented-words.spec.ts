@@ -1,0 +1,103 @@
+import type { AudioChunk, ChunkTranscript, TranscriptWord } from '../../engines/transcription-engine.js';
+import { droppedWords } from './dropped-words.js';
+import { dropInventedWords } from './invented-words.js';
+
+const word = (text: string, start: number, end: number, confidence: number | null = 0.3): TranscriptWord => ({
+  word: text,
+  start,
+  end,
+  confidence,
+});
+
+/** Somebody speaks from 0.3 to 2 s and from 5 to 7 s. */
+const SPEECH = [
+  { start: 0.3, end: 2 },
+  { start: 5, end: 7 },
+];
+
+function chunk(speech?: AudioChunk['speech']): AudioChunk {
+  return { pcm: Buffer.alloc(0), start: 0, ...(speech ? { speech } : {}) };
+}
+
+function transcript(words: TranscriptWord[], text = words.map((each) => each.word).join(' ')): ChunkTranscript {
+  return { text, confidence: 0.9, language: 'english', words };
+}
+
+async function dropped(reason: string): Promise<number> {
+  const { values } = await droppedWords.get();
+  return values.find(({ labels }) => labels.engine === 'test' && labels.reason === reason)?.value ?? 0;
+}
+
+const drop = (given: ChunkTranscript, speech: AudioChunk['speech'] = SPEECH): ChunkTranscript =>
+  dropInventedWords('test', chunk(speech), given);
+
+describe('dropInventedWords', () => {
+  beforeEach(() => droppedWords.reset());
+
+  it('drops doubtful words in a pause, with their punctuation, and counts them', async () => {
+    const words = [word('Hello', 0.4, 1), word('Thank', 3, 3.2), word('you', 3.2, 3.5), word('again', 5, 6, 0.8)];
+    const left = drop(transcript(words, 'Hello, Thank you. again!'));
+    expect(left.text).toBe('Hello, again!');
+    expect(left.words.map((each) => each.word)).toEqual(['Hello', 'again']);
+    expect(left.confidence).toBeCloseTo(0.55);
+    expect(await dropped('silence')).toBe(2);
+  });
+
+  it.each([
+    ['that the engine trusts', word('yes', 3, 3.5, 0.6)],
+    ['that reaches into speech', word('yes', 1.9, 3.5)],
+    ['near speech, as the times of engines are not exact', word('yes', 2.2, 2.6)],
+  ])('keeps a word %s', (_, kept) => {
+    const given = transcript([word('Hello', 0.4, 1), kept]);
+    expect(drop(given)).toBe(given);
+  });
+
+  it('keeps every word when only the level of the sound is known', () => {
+    const given = transcript([word('Hello', 3, 3.5)]);
+    expect(dropInventedWords('test', chunk(), given)).toBe(given);
+  });
+
+  it('keeps words that are not in the text, because it could not be corrected', () => {
+    const given = transcript([word('Hello', 3, 3.5)], 'Something else');
+    expect(drop(given)).toBe(given);
+  });
+
+  it('becomes empty when every word was invented', () => {
+    expect(drop(transcript([word('you', 3, 3.5)]))).toMatchObject({ text: '', words: [] });
+  });
+
+  describe('repetitions', () => {
+    const phrase = (times: number, seconds: number): TranscriptWord[] =>
+      Array.from({ length: times * 2 }, (_, index) => {
+        const length = seconds / (times * 2);
+        return word(index % 2 === 0 ? 'Thank' : 'you.', 5 + index * length, 5 + (index + 1) * length, 0.95);
+      });
+
+    it('drops repeats that are faster than anybody speaks, and keeps the first', async () => {
+      const left = drop(transcript([word('Hello.', 0.4, 1, 0.9), ...phrase(20, 1)]));
+      expect(left.text).toBe('Hello. Thank you.');
+      expect(left.words).toHaveLength(3);
+      expect(await dropped('repetition')).toBe(38);
+    });
+
+    it('drops repeats in a pause, however sure the engine is', () => {
+      const words = phrase(6, 2).map((each, index) => ({ ...each, start: index / 10 + 3, end: index / 10 + 3.05 }));
+      expect(drop(transcript(words)).text).toBe('Thank you.');
+    });
+
+    it('keeps what a person can say', () => {
+      const given = transcript(phrase(8, 2));
+      expect(drop(given)).toBe(given);
+    });
+
+    it('keeps repetitions of an engine that gives no times', () => {
+      const given = transcript(phrase(8, 0));
+      expect(drop(given)).toBe(given);
+    });
+
+    it('keeps a phrase that is said four times, at any speed', () => {
+      const given = transcript([word('So', 0.4, 1, 0.9), ...phrase(4, 0.1)]);
+      expect(drop(given)).toBe(given);
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { WINDOW_SAMPLES } from './silero-messages.js';
+
+/** The detector of sherpa-onnx, as far as it is used here. */
+export interface Vad {
+  acceptWaveform(samples: Float32Array): void;
+  isDetected(): boolean;
+  flush(): void;
+  clear(): void;
+  reset(): void;
+}
+
+/** sherpa-onnx decides on a window when it has the next one, and starts and ends speech one window late. */
+const DELAY = 2;
+/** Full scale of 16-bit samples. */
+const FULL_SCALE = 32_768;
+
+/** One recording in one detector, window by window. */
+export class SileroStream {
+  private readonly window = new Float32Array(WINDOW_SAMPLES);
+  /** Samples in `window`. */
+  private filled = 0;
+  private accepted = 0;
+
+  constructor(private readonly vad: Vad) {}
+
+  /** @returns whether somebody speaks, for each window that can be decided on with this audio */
+  detect(pcm: Int16Array): boolean[] {
+    const windows: boolean[] = [];
+    for (const sample of pcm) {
+      this.window[this.filled++] = sample / FULL_SCALE;
+      if (this.filled < WINDOW_SAMPLES) continue;
+      const isSpeech = this.accept();
+      if (this.accepted > DELAY) windows.push(isSpeech);
+    }
+    return windows;
+  }
+
+  /** @returns the windows that are left, the last of them partly silence */
+  end(): boolean[] {
+    return this.detect(new Int16Array((DELAY + 1) * WINDOW_SAMPLES - this.filled));
+  }
+
+  /** The detector, for another recording. */
+  release(): Vad {
+    this.vad.reset();
+    return this.vad;
+  }
+
+  private accept(): boolean {
+    this.filled = 0;
+    this.accepted++;
+    this.vad.acceptWaveform(this.window);
+    const isSpeech = this.vad.isDetected();
+    // Otherwise it would copy all speech so far with every window. Its judgement goes on as before.
+    if (isSpeech) this.vad.flush();
+    this.vad.clear();
+    return isSpeech;
+  }
+}

@@ -1,0 +1,88 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { SileroAnswer, SileroRequest } from './silero-messages.js';
+
+/**
+ * The built file, even when this one runs from source: Node cannot start TypeScript, and Jest turns modules into
+ * CommonJS. The package root is five folders up from both src and dist.
+ */
+const DIST = fileURLToPath(new URL('../../../../../dist/modules/transcriptions/speech/silero/', import.meta.url));
+const THREAD = path.join(DIST, 'silero.thread.js');
+
+/** A block of 5 s takes about 20 ms, and each recording has one block at a time in the thread. */
+const ANSWER_LIMIT_MS = 60_000;
+
+interface Pending {
+  resolve: (windows: boolean[]) => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * A thread with Silero's model for all recordings of this process. A thread, because a block of audio would occupy the
+ * event loop for 20 ms; no process, because the model sees nothing but samples and ships with the service.
+ */
+export class SileroThread {
+  private readonly worker: Worker;
+  private readonly pending = new Map<number, Pending>();
+  private lost: Error | null = null;
+
+  /** @param onLost called once, with the reason, when the thread cannot work or ends without `close`. */
+  constructor(
+    private readonly onLost: (error: Error) => void,
+    model: string,
+  ) {
+    // Without the flags of this process, such as a debugger port or a test loader, and without its environment.
+    this.worker = new Worker(THREAD, { name: 'silero', workerData: { model }, execArgv: [], env: {} });
+    this.worker.unref();
+    this.worker.on('message', (answer: SileroAnswer) => {
+      if ('problem' in answer) this.lose(new Error(answer.problem));
+      else this.pending.get(answer.stream)?.resolve(answer.windows);
+    });
+    this.worker.on('error', (error) => this.lose(error));
+    this.worker.on('exit', (code) => this.lose(new Error(`The thread ended with code ${code}`)));
+  }
+
+  /** @returns the windows that the block decides. Only one block of a stream may be pending. */
+  async detect(stream: number, pcm: Int16Array<ArrayBuffer>, last: boolean): Promise<boolean[]> {
+    if (this.lost) throw this.lost;
+    this.worker.ref();
+    const limit = setTimeout(() => this.lose(new Error('The thread does not answer')), ANSWER_LIMIT_MS);
+    try {
+      return await new Promise((resolve, reject) => {
+        this.pending.set(stream, { resolve, reject });
+        this.send({ stream, pcm, last }, [pcm.buffer]);
+      });
+    } finally {
+      clearTimeout(limit);
+      this.pending.delete(stream);
+      if (this.pending.size === 0) this.worker.unref();
+    }
+  }
+
+  /** The recording needs no more. */
+  release(stream: number): void {
+    if (!this.lost) this.send({ stream, close: true });
+  }
+
+  async close(): Promise<void> {
+    this.fail(new Error('The thread was closed'));
+    await this.worker.terminate();
+  }
+
+  private send(request: SileroRequest, transfer: ArrayBuffer[] = []): void {
+    this.worker.postMessage(request, transfer);
+  }
+
+  private lose(error: Error): void {
+    if (this.lost) return;
+    this.fail(error);
+    this.onLost(error);
+    void this.worker.terminate();
+  }
+
+  private fail(error: Error): void {
+    this.lost ??= error;
+    for (const { reject } of this.pending.values()) reject(this.lost);
+  }
+}
