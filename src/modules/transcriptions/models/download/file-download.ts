@@ -90,18 +90,24 @@ class FileDownload {
     const response = await client.open(address, await this.rangeHeaders(), signal);
     if (!(await this.accept(response, handle))) return false;
     await this.rememberTag(first(response.headers.etag));
-    try {
-      for await (const chunk of response.body as AsyncIterable<Buffer>) {
-        if (this.received + chunk.length > this.file.bytes)
-          throw new SourceError(`${this.named} is longer than the ${this.file.bytes} bytes that the source states.`);
-        await this.write(handle, chunk);
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error instanceof SourceError ? error : client.broken(error);
+    for await (const chunk of this.chunksOf(response.body)) {
+      if (this.received + chunk.length > this.file.bytes)
+        throw new SourceError(`${this.named} is longer than the ${this.file.bytes} bytes that the source states.`);
+      await handle.appendFile(chunk);
+      this.count(chunk);
     }
     if (this.received === this.file.bytes) return true;
     throw new PassingSourceError(`The connection ended after ${this.received} of ${this.file.bytes} bytes`);
+  }
+
+  /** Errors of the connection alone, not those of the disk, may pass. */
+  private async *chunksOf(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    try {
+      yield* body;
+    } catch (error) {
+      this.context.signal.throwIfAborted();
+      throw this.context.client.broken(error);
+    }
   }
 
   private async rangeHeaders(): Promise<Record<string, string>> {
@@ -126,20 +132,6 @@ class FileDownload {
     await body.dump({ limit: 64 * 1024 }).catch(() => undefined);
     if (status === 416) return false;
     throw new PassingSourceError(`${this.context.client.address} answers ${status} with another part of ${this.named}`);
-  }
-
-  private async write(handle: FileHandle, chunk: Buffer): Promise<void> {
-    try {
-      await handle.appendFile(chunk);
-    } catch (error) {
-      if (errorCode(error) !== 'ENOSPC' && errorCode(error) !== 'EDQUOT') throw error;
-      const done = `${this.received} of ${this.file.bytes} bytes of ${this.file.name}`;
-      throw new SourceError(
-        `The disk of ${path.dirname(this.target)} is full after ${done}. Free space and run the command again: it continues.`,
-        { cause: error },
-      );
-    }
-    this.count(chunk);
   }
 
   private count(chunk: Buffer): void {

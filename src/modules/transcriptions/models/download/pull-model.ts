@@ -51,8 +51,14 @@ export async function pullModel(
     const plan = await planWithRetries(entry, context);
     if (present !== null && isSame(present, plan) && (await isComplete(models.folderOf(entry.name), present)))
       return { record: present, isNew: false };
-    const record = await download(models, entry, plan, context);
-    return { record, isNew: true };
+    try {
+      return { record: await download(models, entry, plan, context), isNew: true };
+    } catch (error) {
+      const code = errorCode(error);
+      if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
+      const advice = 'Free space and run the command again: it continues with what was received.';
+      throw new SourceError(`The disk of ${models.path} is full. ${advice}`, { cause: error });
+    }
   });
 }
 
