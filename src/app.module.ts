@@ -10,7 +10,7 @@ import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { RecordingsModule } from './modules/recordings/recordings.module.js';
-import { selectEngine } from './modules/transcriptions/engines/engine-registry.js';
+import { selectEngines } from './modules/transcriptions/engines/chain/engine-selection.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
 import { UsersModule } from './modules/users/users.module.js';
@@ -25,7 +25,7 @@ export class AppModule {
     registerExtensions(extensions);
     registerErrorShape(OPENAI_ERRORS);
     // In every role, so that a wrong name is reported wherever it is set.
-    const engine = selectEngine(env, addedBy(extensions, 'engines'));
+    const engines = selectEngines(env, addedBy(extensions, 'engines'));
     return {
       module: AppModule,
       imports: [
@@ -42,7 +42,7 @@ export class AppModule {
         UsersModule,
         HealthModule,
         ...(env.roles.includes('transcriber')
-          ? [TranscriptionWorkerModule.for(env, engine, addedBy(extensions, 'transcriptFilters'))]
+          ? [TranscriptionWorkerModule.for(env, engines, addedBy(extensions, 'transcriptFilters'))]
           : []),
         ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule] : []),
 

@@ -82,7 +82,8 @@ export function neededPackages(env) {
   const worker = isTranscriber(env);
   const openAi = Boolean(env.OPENAI_BASE_URL || env.OPENAI_API_KEY);
   const engine = env.TRANSCRIPTION_ENGINE || 'auto';
-  const pocketSphinx = engine === 'pocketsphinx' || (engine === 'auto' && !openAi);
+  // One engine, or a chain of several in either of its forms.
+  const pocketSphinx = /\bpocketsphinx\b/.test(engine) || (engine === 'auto' && !openAi);
   return [
     ...(env.REDIS_URL ? [] : [REDIS]),
     ...(worker ? [FFMPEG] : []),

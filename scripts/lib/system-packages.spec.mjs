@@ -14,6 +14,11 @@ describe('neededPackages', () => {
       { OPENAI_API_KEY: 'x', TRANSCRIPTION_ENGINE: 'pocketsphinx' },
       ['redis-server', 'ffmpeg', 'PocketSphinx'],
     ],
+    [
+      'PocketSphinx as the second of a chain',
+      { OPENAI_API_KEY: 'x', TRANSCRIPTION_ENGINE: 'openai, pocketsphinx' },
+      ['redis-server', 'ffmpeg', 'PocketSphinx'],
+    ],
     ['an API without a worker', { ROLES: 'api' }, ['redis-server']],
   ])('%s', (_, env, expected) => {
     expect(names(env)).toEqual(expected);

@@ -6,14 +6,10 @@ import {
   type Outcome,
   RecordingLeasesService,
 } from '../../src/modules/recordings/leases/recording-leases.service.js';
-import {
-  AudioRejectedError,
-  EngineError,
-  EngineUnavailableError,
-} from '../../src/modules/transcriptions/engines/transcription-engine.js';
-import { Outage } from '../../src/modules/transcriptions/worker/outage.js';
+import { AudioRejectedError, EngineError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
+import { NoEngineError } from '../../src/modules/transcriptions/engines/chain/engine-failures.js';
 import { TranscriptionWorkerService } from '../../src/modules/transcriptions/worker/transcription-worker.service.js';
-import type { TranscriberService } from '../../src/modules/transcriptions/worker/transcriber.service.js';
+import type { EngineChainService } from '../../src/modules/transcriptions/worker/engine-chain.service.js';
 import { TranscriptSignalsService } from '../../src/modules/transcriptions/transcript-signals.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../../src/modules/transcriptions/transcriptions.queue.js';
 import {
@@ -259,18 +255,17 @@ describe('the table itself refuses invalid changes', () => {
 });
 
 describe('an attempt that fails', () => {
-  /** The run of a worker whose transcriber does as it is told. */
+  /** The run of a worker whose engines do as they are told. */
   function runWith(transcribe: () => Promise<never>, problem: string | null = null): TranscriptionRunService {
-    const transcriber = {
+    const chain = {
+      candidatesFor: async () => ({ inOrder: [], problems: [] }),
       transcribe,
-      engine: { name: 'fake', model: 'fake' },
-      outage: new Outage(),
-      problem: () => Promise.resolve(problem),
-    } as unknown as TranscriberService;
+      decodingProblem: async () => problem,
+    } as unknown as EngineChainService;
     const { app } = api;
     return new TranscriptionRunService(
       processing,
-      transcriber,
+      chain,
       app.get(ObjectStore),
       app.get<JobQueue<TranscriptionJob>>(getQueueToken(TRANSCRIPTION_QUEUE)),
       app.get(Env),
@@ -319,8 +314,8 @@ describe('an attempt that fails', () => {
 
   it.each([
     ['a store that is out of reach', new StorageUnavailableError('no disk'), null],
-    ['an engine that refuses all work', new EngineUnavailableError('the quota is used up'), null],
-    ['an engine that does not work by its own account', new EngineError('no answer', false), 'it is down'],
+    ['an engine that refuses all work', new NoEngineError('the quota is used up', 5, true), null],
+    ['a decoder that is not installed', new EngineError('no ffmpeg', false), 'it is not installed'],
   ])('by %s never counts, however often it is repeated', async (_, error, problem) => {
     const id = await uploaded();
     const run = throwing(error, problem);

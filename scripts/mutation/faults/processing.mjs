@@ -144,7 +144,11 @@ export const processing = [
         'next || this.running.size >= this.limits.maximum / 2',
         'next',
       ],
-      ['recordings are claimed without an engine', ' || (await this.problem()) !== null) return;', ') return;'],
+      [
+        'recordings are claimed without an engine',
+        ' || (await this.chain.decodingProblem()) !== null) return;',
+        ') return;',
+      ],
       ['recordings are claimed while Postgres may have given others away', 'this.runs.hasDoubtfulLease || ', ''],
       ['a stopping worker claims', '!this.stopping.signal.aborted && ', ''],
       ['a worker claims before it is started', 'return this.started && ', 'return '],

@@ -7,6 +7,9 @@ import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { OPERATOR } from './key-commands.js';
 import { recordByOperator } from './security-events.js';
+import { addedBy, type Extension } from '../../extension.js';
+import { type EngineChoice, engineChoicesJson } from '../../modules/transcriptions/engines/chain/engine-choice.js';
+import { registeredEngines } from '../../modules/transcriptions/engines/engine-registry.js';
 import type { UsagePeriod } from '../../modules/recordings/usage-counters/usage.service.js';
 
 interface LimitOptions {
@@ -28,6 +31,7 @@ interface UpdateOptions extends LimitOptions, Partial<Record<keyof Quotas, Quota
   name?: string;
   email?: string;
   status?: AccountStatus;
+  engines?: EngineChoice[] | 'default';
 }
 
 export async function createAccount(app: INestApplicationContext, options: CreateOptions): Promise<object> {
@@ -41,16 +45,30 @@ export async function createAccount(app: INestApplicationContext, options: Creat
   return { account: await showAccount(app, account), key_id: key.id, api_key: key.key, api_secret: secret };
 }
 
-export async function updateAccount(app: INestApplicationContext, options: UpdateOptions): Promise<object> {
-  const accounts = app.get(AccountService);
-  const { account: id, name, email, plan, status, rateLimit, burstLimit } = options;
-  refuseUnusedLimits(plan ?? (await accounts.get(id)).plan, options);
-  const changes = { name, email, plan, status, rateLimit, burstLimit };
-  const quotas = quotaChanges(options);
-  const account = await accounts.update(id, { ...changes, quotas });
-  const changed = Object.entries({ ...changes, ...quotas }).filter(([, value]) => value !== undefined);
-  recordByOperator(app, 'account changed', { account_id: id, fields: changed.map(([field]) => field) });
-  return { account: await showAccount(app, account) };
+/** @param extensions whose engines an account may have, too. */
+export function updateAccount(extensions: readonly Extension[]) {
+  return async (app: INestApplicationContext, options: UpdateOptions): Promise<object> => {
+    const accounts = app.get(AccountService);
+    const { account: id, name, email, plan, status, rateLimit, burstLimit } = options;
+    refuseUnusedLimits(plan ?? (await accounts.get(id)).plan, options);
+    const engines = enginesOf(options, extensions);
+    const changes = { name, email, plan, status, rateLimit, burstLimit, engines };
+    const quotas = quotaChanges(options);
+    const account = await accounts.update(id, { ...changes, quotas });
+    const changed = Object.entries({ ...changes, ...quotas }).filter(([, value]) => value !== undefined);
+    recordByOperator(app, 'account changed', { account_id: id, fields: changed.map(([field]) => field) });
+    return { account: await showAccount(app, account) };
+  };
+}
+
+/** As they are stored; null for those of the service, undefined for no change. */
+function enginesOf({ engines }: UpdateOptions, extensions: readonly Extension[]): object[] | null | undefined {
+  if (engines === undefined) return undefined;
+  if (engines === 'default') return null;
+  const known = registeredEngines(addedBy(extensions, 'engines')).map(({ name }) => name);
+  const unknown = engines.find(({ name }) => !known.includes(name));
+  if (unknown) throw new Error(`--engines: ${unknown.name} is not an engine. Use one or more of ${known.join(', ')}.`);
+  return engineChoicesJson(engines);
 }
 
 /** Its recordings and deliveries wait, or go on with `finishQueue` (D4). */
@@ -94,10 +112,16 @@ async function showAccount(app: INestApplicationContext, account: Account): Prom
   return presentForOperator(account, await app.get(AccountService).usage(account.id));
 }
 
-/** As clients see it, and with the limits and quotas in force. */
+/** As clients see it, with the limits and quotas in force, and with its own engines if it has any. */
 function presentForOperator(account: Account, usage: [UsagePeriod, UsagePeriod]): object {
   const { rate, burst } = limitOf(account.plan, account);
-  return { ...presentAccount(account, usage), rate_limit: rate, burst_limit: burst, quotas: showQuotas(account) };
+  return {
+    ...presentAccount(account, usage),
+    rate_limit: rate,
+    burst_limit: burst,
+    quotas: showQuotas(account),
+    ...(account.engines && { engines: account.engines }),
+  };
 }
 
 function showQuotas({ plan, quotas }: Account): object {

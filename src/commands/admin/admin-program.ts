@@ -4,7 +4,7 @@ import { SCOPES } from '../../access/scopes.js';
 import { type Extension, registerExtensions } from '../../extension.js';
 import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../modules/account/plans.js';
 import { formatOutput } from './format-output.js';
-import { choice, choices, count, email, futureTime, quota, text } from './option-parsers.js';
+import { choice, choices, count, email, engines, futureTime, quota, text } from './option-parsers.js';
 
 /** Runs a command on the application and returns what it prints, as one JSON value. */
 type Action<Options> = (app: INestApplicationContext, options: Options) => Promise<object>;
@@ -47,7 +47,7 @@ function adminProgram(extensions: Extension[]): Command {
     // Values stay out of error messages: an e-mail address must not reach a log.
     .configureOutput({ outputError: (message, write) => write(message.replace(/ argument '[^]*' is invalid\./, ':')) });
 
-  addAccountCommands(program, run);
+  addAccountCommands(program, run, extensions);
   command(program, 'account:purge', 'remove an account with all its audio and rows, for ever')
     .requiredOption(...ACCOUNT)
     .option('--yes', 'suspend the account first if it is active')
@@ -62,7 +62,7 @@ function adminProgram(extensions: Extension[]): Command {
   return program;
 }
 
-function addAccountCommands(program: Command, run: Run): void {
+function addAccountCommands(program: Command, run: Run, extensions: Extension[]): void {
   const plan = ['--plan <plan>', planNames().join(', '), choice(planNames())] as const;
 
   command(program, 'account:create', 'create an account and its first API key, which has every scope')
@@ -86,7 +86,12 @@ function addAccountCommands(program: Command, run: Run): void {
     .option('--audio-seconds-per-month <quota>', `audio uploaded in a month, ${QUOTA}`, quota)
     .option('--queued-audio-seconds <quota>', `audio that waits for its transcription, ${QUOTA}`, quota)
     .option('--concurrent-uploads <quota>', `uploads at the same time, ${QUOTA}`, quota)
-    .action(run(async () => (await import('./account-commands.js')).updateAccount));
+    .option(
+      '--engines <list>',
+      'engines in their order, separated by commas or as JSON; default for those of the service',
+      engines,
+    )
+    .action(run(async () => (await import('./account-commands.js')).updateAccount(extensions)));
 
   command(program, 'account:suspend', 'refuse the requests of an account; its recordings and deliveries wait')
     .requiredOption(...ACCOUNT)

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { type EngineChoice, parseEngineChoices } from '../../modules/transcriptions/engines/chain/engine-choice.js';
 import { isCleanText, isFutureInstant } from '../../platform/http/input/text-rules.js';
 
 /** Turns an option's text into its value. Commander passes the value before when an option is repeated. */
@@ -61,6 +62,17 @@ export const quota: Parser<number | 'unlimited' | 'plan'> = (value, previous) =>
   const valid = /^\d+$/.test(given) && Number.isSafeInteger(parsed);
   check(valid, 'It must be an integer from 0, unlimited, or plan.');
   return parsed;
+};
+
+/** Engines in their order, or `default` for those of the service. */
+export const engines: Parser<EngineChoice[] | 'default'> = (value, previous) => {
+  const given = text(4000)(value, previous);
+  if (given === 'default') return given;
+  try {
+    return parseEngineChoices(given);
+  } catch (error) {
+    throw new InvalidArgumentError(`It ${(error as Error).message}.`);
+  }
 };
 
 export const futureTime: Parser<string> = (value, previous) => {

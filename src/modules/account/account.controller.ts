@@ -1,10 +1,11 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Body, Controller, Get, Put, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { checkVocabulary, MAX_TERMS } from '../../platform/languages/vocabulary.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { QuotasService } from '../recordings/quotas/quotas.service.js';
 import { UsageService } from '../recordings/usage-counters/usage.service.js';
@@ -12,6 +13,7 @@ import { AccountView, presentAccount } from './account.presenter.js';
 import { AccountService } from './account.service.js';
 import { presentQuotas, QuotasView } from './quotas.presenter.js';
 import { questionOf, UsageQuery } from './usage.dto.js';
+import { VocabularyDto, VocabularyView } from './vocabulary.dto.js';
 import { presentUsageReport, USAGE_EXAMPLE, UsageReportView } from './usage.presenter.js';
 
 @ApiTags('Account')
@@ -61,5 +63,41 @@ export class AccountController {
   async usage(@CurrentPrincipal() { accountId }: Principal, @Query() query: UsageQuery): Promise<UsageReportView> {
     const question = questionOf(query);
     return presentUsageReport(query, question, await this.usages.report(accountId, question, new Date()));
+  }
+
+  /**
+   * Get the vocabulary
+   *
+   * @remarks
+   * Returns the names and words that the engine is to expect in all recordings of the account.
+   */
+  @Get('vocabulary')
+  @RequireScope('account:read')
+  async vocabulary(@CurrentPrincipal() { accountId }: Principal, @Query() _query: NoQuery): Promise<VocabularyView> {
+    const { vocabulary } = await this.accounts.get(accountId);
+    return { vocabulary };
+  }
+
+  /**
+   * Set the vocabulary
+   *
+   * @remarks
+   * Replaces the names and words that the engine is to expect in all recordings of the account. Those that an upload
+   * names come first. At most 15 terms reach the engine.
+   */
+  @Put('vocabulary')
+  @ApiErrors(
+    new InvalidRequestError({ field: 'vocabulary', reason: `must have at most ${MAX_TERMS} terms; this has 101` }),
+  )
+  @RequireScope('account:write')
+  async setVocabulary(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Body() body: VocabularyDto,
+    @Query() _query: NoQuery,
+  ): Promise<VocabularyView> {
+    const checked = checkVocabulary(body.vocabulary);
+    const vocabulary = checked.ok ? checked.terms : [];
+    await this.accounts.setVocabulary(accountId, vocabulary);
+    return { vocabulary };
   }
 }

@@ -30,6 +30,14 @@ export class Account {
   @Column('jsonb', { default: {} })
   quotas: Partial<Quotas>;
 
+  /** Terms for all its recordings (D48). */
+  @Column('text', { array: true, default: [] })
+  vocabulary: string[];
+
+  /** Engines for its recordings in place of those of the service, as `EngineChoiceJson`; null: those of the service. */
+  @Column('jsonb', { nullable: true })
+  engines: object[] | null;
+
   /** While suspended: recordings and deliveries go on instead of waiting. */
   @Column('boolean', { default: false })
   finishQueue: boolean;

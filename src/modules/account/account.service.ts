@@ -25,7 +25,7 @@ export interface AccountAccess {
 }
 
 type NewAccount = Pick<Account, 'name' | 'email' | 'plan' | 'rateLimit' | 'burstLimit'>;
-type AccountFields = NewAccount & Pick<Account, 'status' | 'finishQueue'>;
+type AccountFields = NewAccount & Pick<Account, 'status' | 'finishQueue' | 'engines'>;
 /** Of the quotas, undefined is the one of the plan, null unlimited, and what is left out stays. */
 export type AccountChanges = Partial<AccountFields> & {
   quotas?: Partial<Record<keyof Quotas, number | null | undefined>>;
@@ -113,6 +113,11 @@ export class AccountService {
     });
     await this.versions.announce(accountId, version);
     return await this.get(accountId);
+  }
+
+  /** In place of the terms before (D48). Recordings that are transcribed from now on have them. */
+  async setVocabulary(accountId: string, vocabulary: string[]): Promise<void> {
+    await this.accounts.update({ id: accountId }, { vocabulary, updatedAt: new Date() });
   }
 }
 

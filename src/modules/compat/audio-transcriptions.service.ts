@@ -45,8 +45,8 @@ export class AudioTranscriptionsService {
     const { recording, replayed } = await this.uploads.accept(request, principal, {
       fields,
       details: () => {
-        const { language } = fields.read();
-        return language === undefined ? {} : { language };
+        const { language, vocabulary } = fields.read();
+        return { ...(language !== undefined && { language }), vocabulary: JSON.stringify(vocabulary) };
       },
       repeats: () => ({ seconds: REPEAT_SECONDS, sameText: fields.read().prompt }),
     });

@@ -31,7 +31,11 @@ const FORM = {
         example: 'whisper-1',
       },
       language: { type: 'string', description: 'ISO 639 code of the language spoken.', example: 'en' },
-      prompt: { type: 'string', description: 'Accepted; no engine uses it.', example: 'Kubernetes, Grafana' },
+      prompt: {
+        type: 'string',
+        description: 'Names and words to expect, separated by commas or lines. Of sentences, the names count.',
+        example: 'Kubernetes, Grafana',
+      },
       response_format: { type: 'string', enum: [...RESPONSE_FORMATS], default: 'json' },
       temperature: { type: 'string', description: 'Accepted; no engine uses it.', example: '0' },
       'timestamp_granularities[]': {

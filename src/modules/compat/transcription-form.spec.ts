@@ -11,7 +11,14 @@ function read(...fields: [name: string, value: string | undefined][]): Transcrip
 
 describe('TranscriptionFormFields', () => {
   it('has defaults for everything', () => {
-    expect(read()).toEqual({ language: undefined, prompt: '', format: 'json', granularities: [], stream: false });
+    expect(read()).toEqual({
+      language: undefined,
+      prompt: '',
+      vocabulary: [],
+      format: 'json',
+      granularities: [],
+      stream: false,
+    });
   });
 
   it.each([

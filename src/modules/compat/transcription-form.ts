@@ -1,5 +1,6 @@
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { type FormField, type FormFields, MAX_FIELD_BYTES } from '../../platform/http/input/form-fields.js';
+import { promptTerms } from './prompt-terms.js';
 import { languageName } from '../../platform/languages/languages.js';
 
 export const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
@@ -13,6 +14,8 @@ export interface TranscriptionOptions {
   /** Lower-case English name; undefined without one. */
   language: string | undefined;
   prompt: string;
+  /** Terms in the prompt (D48). */
+  vocabulary: string[];
   format: ResponseFormat;
   granularities: readonly Granularity[];
   stream: boolean;
@@ -58,6 +61,7 @@ export class TranscriptionFormFields implements FormFields {
     return {
       language: readLanguage(language),
       prompt,
+      vocabulary: promptTerms(prompt),
       format: format === undefined ? 'json' : oneOf('response_format', format, RESPONSE_FORMATS),
       granularities: this.granularities.map((name) => oneOf('timestamp_granularities', name, GRANULARITIES)),
       stream: stream !== undefined && STREAM_VALUES[oneOf('stream', stream, STREAM_NAMES)],

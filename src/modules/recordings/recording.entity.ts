@@ -11,6 +11,8 @@ export type UploadSource = (typeof UPLOAD_SOURCES)[number];
 export interface RecordingFeatures {
   speech_seconds: number | null;
   no_speech: boolean;
+  /** Terms that were given to the engine; only where the upload or the account named any (D48). */
+  vocabulary?: readonly string[];
 }
 
 @Entity('recordings')
@@ -78,6 +80,10 @@ export class Recording {
   /** The language that the upload named, in lower-case English. */
   @Column('text', { nullable: true })
   language: string | null;
+
+  /** Terms that the upload named (D48). */
+  @Column('text', { array: true, nullable: true })
+  vocabulary: string[] | null;
 
   @Column('text')
   status: RecordingStatus;

@@ -25,6 +25,11 @@ const FEATURES: ApiPropertyOptions = {
   properties: {
     speech_seconds: { type: 'number', nullable: true, description: 'Seconds of speech, if the engine tells.' },
     no_speech: { type: 'boolean', description: 'Whether nobody speaks.' },
+    vocabulary: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Only if the upload or the account has a vocabulary: the terms that the engine was given.',
+    },
   },
   example: { speech_seconds: 9.7, no_speech: false },
 };

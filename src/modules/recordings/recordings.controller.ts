@@ -24,6 +24,7 @@ import {
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
 import { checkDays } from '../../platform/http/input/day-range.js';
+import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/languages/vocabulary.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { UploadFields } from './upload/upload-fields.js';
@@ -61,6 +62,13 @@ const UPLOAD_FORM = {
         type: 'string',
         description: 'English name of the language spoken. Detected or assumed by the engine when omitted.',
         example: 'english',
+      },
+      vocabulary: {
+        type: 'string',
+        description:
+          'Names and words to expect, the most important first: a JSON list, or separated by commas. At most ' +
+          `${MAX_TERMS} terms of ${MAX_TERM_LENGTH} characters.`,
+        example: 'Grafana, Zoë',
       },
     },
   },

@@ -4,7 +4,7 @@ import { SignalsService, type Unsubscribe } from '../../platform/queue/signals.s
 /** Text of a transcription in progress, in the order of the recording. */
 export interface ChunkSignal {
   type: 'chunk';
-  /** Attempt of the transcription: another one begins anew, and may hear other words. */
+  /** Attempt of the transcription: another one begins anew, and may hear other words. So does another `provider`. */
   attempt: number;
   /** Length of the text before this one. */
   offset: number;

@@ -6,7 +6,7 @@ import { ObjectStore } from '../storage/object-store.js';
 import { pingDatabase } from './health.queries.js';
 import { sharedRun } from './shared-run.js';
 
-/** `degraded`: the process serves requests without Redis. `checks` holds `ok`, or the problem and its remedy. */
+/** `degraded`: the process does its work without Redis, or without something else that it can do without. `checks` holds `ok`, or the problem and its remedy. */
 export interface HealthReport {
   status: 'ok' | 'degraded' | 'unavailable';
   checks?: Record<string, string>;
@@ -26,6 +26,7 @@ export class HealthService {
   /** For everybody: the status, at most a second old, however many ask. */
   readonly status = sharedRun(async () => (await this.report()).status, STATUS_KEPT_MS);
   private readonly checks = new Map<string, Check>();
+  private readonly notices = new Map<string, Check>();
 
   constructor(
     database: DatabaseService,
@@ -41,14 +42,25 @@ export class HealthService {
     this.checks.set(name, check);
   }
 
+  /** Makes the process degraded while `check` reports a problem. It is listed only then. */
+  notice(name: string, check: Check): void {
+    this.notices.set(name, check);
+  }
+
   private async build(): Promise<HealthReport> {
     const names = [...this.checks.keys()];
     const problems = await Promise.all([...this.checks.values()].map(ask));
     const redis = await this.redis.ping();
     const checks = Object.fromEntries(names.map((name, i) => [name, problems[i] ?? 'ok']));
+    const noticed = await Promise.all(
+      [...this.notices].map(async ([name, check]) => [name, await ask(check)] as const),
+    );
+    const degraded = noticed.filter(([, problem]) => problem !== null);
+    Object.assign(checks, Object.fromEntries(degraded));
     checks.redis = redis ? 'ok' : 'Redis is unavailable; limiting per process. Jobs start with a delay.';
     const ready = problems.every((problem) => problem === null);
-    return { status: ready ? (redis ? 'ok' : 'degraded') : 'unavailable', checks };
+    if (!ready) return { status: 'unavailable', checks };
+    return { status: redis && degraded.length === 0 ? 'ok' : 'degraded', checks };
   }
 }
 

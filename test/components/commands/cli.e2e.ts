@@ -168,6 +168,20 @@ describe('the command line (D30)', () => {
     expectFailure(await runCli(environment, ...update, '--stored-bytes', '-1'), /--stored-bytes.*must be an integer/);
   });
 
+  it('account:update gives an account engines of its own, and takes them back', async () => {
+    const client = await service.account();
+    const update = ['account:update', '--account', client.accountId];
+    const { account } = await json(...update, '--engines', '[{"name":"openai","max_seconds":60},"pocketsphinx"]');
+    expect(account.engines).toEqual([{ name: 'openai', max_seconds: 60 }, { name: 'pocketsphinx' }]);
+    expect((await client.get('/v1/account').expect(200)).body).not.toHaveProperty('engines');
+    expectFailure(
+      await runCli(environment, ...update, '--engines', 'whisper'),
+      /whisper is not an engine\. Use .*openai/,
+    );
+    expectFailure(await runCli(environment, ...update, '--engines', '[{"names":1}]'), /has an unknown key "names"/);
+    expect((await json(...update, '--engines', 'default')).account).not.toHaveProperty('engines');
+  });
+
   it('account:suspend holds the queue, or lets it finish, and a new status sets that back (D4)', async () => {
     const { accountId } = await service.account();
     const finishesQueue = async () => {

@@ -1,15 +1,19 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { Registry } from 'prom-client';
 import type { AudioFormat } from '../../../src/platform/audio/audio-formats.js';
 import { PocketSphinxEngine } from '../../../src/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js';
 import { AudioRejectedError, EngineError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import { SpeechDetectionService } from '../../../src/modules/transcriptions/speech/speech-detection.service.js';
+import { EngineLanesService } from '../../../src/modules/transcriptions/engines/chain/engine-lanes.service.js';
 import {
-  type AudioInput,
-  type TranscriptionResult,
-  TranscriberService,
-} from '../../../src/modules/transcriptions/worker/transcriber.service.js';
+  type ChainInput,
+  type ChainResult,
+  EngineChainService,
+} from '../../../src/modules/transcriptions/worker/engine-chain.service.js';
+import { TranscriberService } from '../../../src/modules/transcriptions/worker/transcriber.service.js';
+import type { MetricsMiddleware } from '../../../src/platform/observability/metrics.middleware.js';
 import { readEnv } from '../../../src/platform/config/env.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { wordErrors } from '../../support/audio/word-error-rate.js';
@@ -38,26 +42,36 @@ const env = readEnv({
 
 describe('PocketSphinx', () => {
   const speech = new SpeechDetectionService(env);
-  const transcriber = new TranscriberService(new PocketSphinxEngine(), env, speech);
+  const engines = [{ name: 'pocketsphinx', create: () => new PocketSphinxEngine() }];
+  const lanes = new EngineLanesService(env, { chain: [{ name: 'pocketsphinx' }], definitions: engines });
+  const metrics = { registry: new Registry() } as unknown as MetricsMiddleware;
+  const chain = new EngineChainService(lanes, new TranscriberService(env, speech), env, metrics);
   let folder: string;
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'engine-e2e-'));
   });
   afterAll(async () => {
-    await transcriber.onApplicationShutdown();
+    await lanes.onApplicationShutdown();
     await speech.onApplicationShutdown();
     await rm(folder, { recursive: true });
   });
 
-  function inputOf(file: string, more: Partial<AudioInput> = {}): AudioInput {
+  function inputOf(file: string, more: Partial<ChainInput> = {}): ChainInput {
     const format = path.extname(file).slice(1) as AudioFormat;
     const signal = new AbortController().signal;
-    return { accountId: 'a', file, format, sampleRate: null, channels: null, language: null, signal, ...more };
+    const facts = { sampleRate: null, channels: null, language: null };
+    return { accountId: 'a', file, format, ...facts, onText: () => undefined, signal, ...more };
   }
 
-  const transcribe = (name: string, more?: Partial<AudioInput>): Promise<TranscriptionResult> =>
-    transcriber.transcribe(inputOf(path.join(SPEECH, name), more));
+  async function transcribeInput(input: ChainInput): Promise<ChainResult> {
+    const durationMs = (input.probedSeconds ?? 0) * 1000;
+    const recording = { accountId: 'a', language: input.language, durationMs, faults: 0, accountEngines: null };
+    return await chain.transcribe(await chain.candidatesFor(recording), input);
+  }
+
+  const transcribe = (name: string, more?: Partial<ChainInput>): Promise<ChainResult> =>
+    transcribeInput(inputOf(path.join(SPEECH, name), more));
 
   async function silence(seconds: number): Promise<string> {
     const file = path.join(folder, `silence-${seconds}.wav`);
@@ -66,7 +80,7 @@ describe('PocketSphinx', () => {
   }
 
   it('can work on this machine', async () => {
-    expect(await transcriber.problem()).toBeNull();
+    expect(await chain.problem()).toBeNull();
   });
 
   it('transcribes every format with few enough word errors', async () => {
@@ -115,7 +129,7 @@ describe('PocketSphinx', () => {
   });
 
   it('gives no words for silence', async () => {
-    expect(await transcriber.transcribe(inputOf(await silence(20), { language: 'english' }))).toEqual({
+    expect(await transcribeInput(inputOf(await silence(20), { language: 'english' }))).toEqual({
       durationSeconds: 20,
       text: '',
       confidence: 0,
@@ -123,6 +137,8 @@ describe('PocketSphinx', () => {
       words: [],
       speechSeconds: 0,
       noSpeech: true,
+      provider: 'pocketsphinx',
+      model: 'en-us',
     });
   });
 
@@ -130,7 +146,7 @@ describe('PocketSphinx', () => {
     'rejects audio that is too long, with a probed length of %s',
     async (probedSeconds) => {
       const file = await silence(MAX_AUDIO_SECONDS + 1);
-      const refusal = await transcriber.transcribe(inputOf(file, { probedSeconds })).catch((error: unknown) => error);
+      const refusal = await transcribeInput(inputOf(file, { probedSeconds })).catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(AudioRejectedError);
       expect((refusal as Error).message).toContain(`${MAX_AUDIO_SECONDS} seconds`);
     },
@@ -138,7 +154,7 @@ describe('PocketSphinx', () => {
 
   it('accepts the maximum length, even if the header claims more', async () => {
     const file = await silence(MAX_AUDIO_SECONDS);
-    const result = await transcriber.transcribe(inputOf(file, { probedSeconds: 100_000 }));
+    const result = await transcribeInput(inputOf(file, { probedSeconds: 100_000 }));
     expect(result.durationSeconds).toBe(MAX_AUDIO_SECONDS);
   });
 

@@ -54,6 +54,10 @@ export const OPERATIONS: Operation[] = [
   define('GET /v1/account', 'account:read', 200, shapes.ACCOUNT),
   define('GET /v1/account/quotas', 'account:read', 200, shapes.QUOTAS),
   define('GET /v1/account/usage', 'account:read', 200, shapes.USAGE_REPORT),
+  define('GET /v1/account/vocabulary', 'account:read', 200, shapes.VOCABULARY),
+  define('PUT /v1/account/vocabulary', 'account:write', 200, shapes.VOCABULARY, {
+    body: { vocabulary: ['Grafana', 'Zoë'] },
+  }),
   define('GET /v1/account/api-keys', 'account:read', 200, shapes.pageOf('api_keys')),
   define('POST /v1/account/api-keys', 'account:write', 201, shapes.CREATED_API_KEY, { body: { name: 'A key' } }),
   define('GET /v1/account/api-keys/:key_id', 'account:read', 200, shapes.SINGLE_API_KEY),

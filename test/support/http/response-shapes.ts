@@ -14,6 +14,7 @@ import type {
   CreatedApiKeyView,
   SingleApiKeyView,
 } from '../../../src/modules/api-keys/api-key.presenter.js';
+import type { VocabularyView } from '../../../src/modules/account/vocabulary.dto.js';
 import type { ModelView } from '../../../src/modules/compat/model.presenter.js';
 import type { RecordingFeatures } from '../../../src/modules/recordings/recording.entity.js';
 import type {
@@ -74,6 +75,13 @@ export const ACCOUNT = shapeOf<AccountView>('AccountView', {
 
 const quota = (name: QuotaName, resetsAt: unknown = null) =>
   shapeOf<QuotaView>('QuotaView', { quota: name, limit: orNull(integer), used: number, resets_at: resetsAt });
+
+export const VOCABULARY = shapeOf<VocabularyView>('VocabularyView', {
+  vocabulary: matching(
+    'a list of terms',
+    (value) => Array.isArray(value) && value.every((term) => typeof term === 'string'),
+  ),
+});
 
 export const QUOTAS = shapeOf<QuotasView>('QuotasView', {
   quotas: [
@@ -248,7 +256,8 @@ export const CREATED_RECORDING = shapeOf<CreatedRecordingView>('CreatedRecording
   code: 'RECORDING_CREATED',
 });
 
-export const FEATURES: Record<keyof RecordingFeatures, unknown> = {
+/** Without what is there only when somebody asked for it. */
+export const FEATURES: Omit<Record<keyof RecordingFeatures, unknown>, 'vocabulary'> = {
   speech_seconds: orNull(number),
   no_speech: boolean,
 };

@@ -13,7 +13,8 @@ const COMMENT_MS = 15_000;
  */
 export class TranscriptStream {
   private sent = '';
-  private attempt: number | null = null;
+  /** The attempt and engine of the first chunk: another one begins the text anew. */
+  private source: string | null = null;
   private comments: NodeJS.Timeout | undefined;
 
   /** @param setHeaders called before the first event, with what told the engine. */
@@ -30,8 +31,9 @@ export class TranscriptStream {
 
   /** Chunks that do not continue the text are left out: the end makes up for them. */
   add(chunk: ChunkSignal): void {
-    this.attempt ??= chunk.attempt;
-    if (chunk.attempt !== this.attempt || chunk.offset !== this.sent.length) return;
+    const source = `${chunk.attempt} ${chunk.provider}`;
+    this.source ??= source;
+    if (source !== this.source || chunk.offset !== this.sent.length) return;
     this.begin(chunk);
     this.sendDelta(chunk.text);
   }

@@ -9,7 +9,7 @@ const ACCOUNTS = 16;
 /** Recordings considered of each: more than one, because another worker may be claiming the first. */
 const HEADS = 8;
 /** What a claim costs at least, in milliseconds of audio. */
-const MIN_COST_MS = 1000;
+export const MIN_COST_MS = 1000;
 
 /** Unclaimed, and with the fields of `recordings_waiting_idx`. */
 const WAITING = `status = 'processing' AND lease_until IS NULL`;
@@ -27,11 +27,19 @@ const accountsIn = (name: string, condition: string): string => `
             ORDER BY r.account_id LIMIT 1)
     FROM ${name} a WHERE a.account_id IS NOT NULL)`;
 
+/** Conditions that a claim may have beside its own. */
+interface ClaimConditions {
+  /** Of the accounts that are considered. */
+  limit: string;
+  account: string;
+  recording: string;
+}
+
 /**
  * Start-time fair queueing (Goyal, Vin, Cheng 1996). `virtual_end` is the audio that an account was given. An account
  * that had nothing to do starts at the latest `virtual_start`, so that it has no credit for that time.
  */
-const CLAIM = `
+const claimSql = ({ limit, account, recording }: ClaimConditions): string => `
   WITH RECURSIVE ${accountsIn('waiting', WAITING)}, ${accountsIn('leased', LEASED)},
   turns AS MATERIALIZED (
     SELECT a.account_id, greatest(s.virtual_end, (SELECT max(virtual_start) FROM transcription_shares), 0) AS starts
@@ -40,17 +48,17 @@ const CLAIM = `
       UNION SELECT l.account_id FROM leased l
         WHERE EXISTS (SELECT 1 FROM recordings r WHERE r.account_id = l.account_id AND ${EXPIRED})
     ) a LEFT JOIN transcription_shares s ON s.account_id = a.account_id
-    WHERE a.account_id <> ALL($3::uuid[]) AND ${queueMovesOn('a.account_id')}
-    ORDER BY starts LIMIT ${ACCOUNTS}),
+    WHERE a.account_id <> ALL($3::uuid[]) AND ${queueMovesOn('a.account_id')} ${account}
+    ORDER BY starts LIMIT ${limit}),
   picked AS MATERIALIZED (
     SELECT r.id, turns.starts
     FROM turns
     CROSS JOIN LATERAL (
       (SELECT id, created_at FROM recordings
-       WHERE account_id = turns.account_id AND ${WAITING} AND attempt < ${MAX_ATTEMPTS}
+       WHERE account_id = turns.account_id AND ${WAITING} AND attempt < ${MAX_ATTEMPTS} ${recording}
        ORDER BY created_at, id LIMIT ${HEADS})
       UNION ALL
-      (SELECT id, created_at FROM recordings WHERE account_id = turns.account_id AND ${EXPIRED}
+      (SELECT id, created_at FROM recordings WHERE account_id = turns.account_id AND ${EXPIRED} ${recording}
        ORDER BY lease_until LIMIT ${HEADS})) head
     JOIN recordings r ON r.id = head.id
       AND r.status = 'processing' AND (r.lease_until IS NULL OR r.lease_until < now())
@@ -65,17 +73,50 @@ const CLAIM = `
     SELECT account_id, starts, starts + greatest(duration_ms, ${MIN_COST_MS}) FROM claimed
     ON CONFLICT ON CONSTRAINT transcription_shares_pkey DO UPDATE SET virtual_start = excluded.virtual_start,
       virtual_end = greatest(s.virtual_end, excluded.virtual_start) + excluded.virtual_end - excluded.virtual_start)
-  SELECT ${selectList(Recording, 'r')} FROM claimed r`;
+  SELECT ${selectList(Recording, 'r')}, a.vocabulary AS "accountVocabulary", a.engines AS "accountEngines"
+  FROM claimed r JOIN accounts a ON a.id = r.account_id`;
+
+const CLAIM = claimSql({ limit: `${ACCOUNTS}`, account: '', recording: '' });
+
+/** While some engines of this process do not work. Accounts that are left with nothing take no turn from the others. */
+const CLAIM_WORKABLE = claimSql({
+  limit: `${ACCOUNTS} + cardinality($5::uuid[])`,
+  account: `AND (NOT $4 OR EXISTS (
+      SELECT FROM accounts own WHERE own.id = a.account_id AND own.engines IS NOT NULL))`,
+  recording: `AND NOT EXISTS (
+         SELECT FROM unnest($5::uuid[], $6::text[], $7::integer[]) AS postponed (account_id, language, min_ms)
+         WHERE postponed.account_id = recordings.account_id AND recordings.duration_ms >= postponed.min_ms
+           AND postponed.language IS NOT DISTINCT FROM recordings.language)`,
+});
+
+/** What a worker does not claim, because none of its engines can transcribe it now. */
+export interface UnworkableRecordings {
+  /** Those of accounts without engines of their own. */
+  ofSharedEngines: boolean;
+  /** By account and language, from a length on. */
+  others: readonly { accountId: string; language: string | null; minDurationMs: number }[];
+}
 
 /**
  * Claims the oldest due recording of the account that has had the least audio transcribed, and charges the account for
  * it. One statement, so that no lock is held between two. Its cost grows with the number of accounts that wait, not
- * with their recordings. SQL, because of all that.
+ * with their recordings, but for those that the worker cannot work on. SQL, because of all that.
  */
 export async function claimFairest(
   runner: SqlRunner,
-  claim: { leaseToken: string; leaseSeconds: number; exceptAccounts: readonly string[] },
+  claim: { leaseToken: string; leaseSeconds: number; exceptAccounts: readonly string[]; except?: UnworkableRecordings },
 ): Promise<Lease | null> {
-  const [lease] = await runner.prepared<Lease>(CLAIM, [claim.leaseToken, claim.leaseSeconds, claim.exceptAccounts]);
+  const parameters = [claim.leaseToken, claim.leaseSeconds, claim.exceptAccounts];
+  const { ofSharedEngines = false, others = [] } = claim.except ?? {};
+  const [lease] =
+    ofSharedEngines || others.length > 0
+      ? await runner.prepared<Lease>(CLAIM_WORKABLE, [
+          ...parameters,
+          ofSharedEngines,
+          others.map(({ accountId }) => accountId),
+          others.map(({ language }) => language),
+          others.map(({ minDurationMs }) => minDurationMs),
+        ])
+      : await runner.prepared<Lease>(CLAIM, parameters);
   return lease ?? null;
 }

@@ -14,9 +14,16 @@ export type Lease = Pick<
   | 'channels'
   | 'durationMs'
   | 'language'
+  | 'vocabulary'
   | 'attempt'
   | 'faults'
-> & { leaseToken: string };
+> & {
+  leaseToken: string;
+  /** Terms of the account (D48). */
+  accountVocabulary: string[];
+  /** The engines of the account as stored, or null for those of the service. */
+  accountEngines: unknown;
+};
 
 /** Claims of one run, whatever ended them. */
 export const MAX_ATTEMPTS = 20;

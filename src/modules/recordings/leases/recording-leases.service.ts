@@ -9,7 +9,7 @@ import type { RecordingFeatures } from '../recording.entity.js';
 import { RecordingFailed, RecordingTranscribed, type Transcript } from '../recordings.events.js';
 import { RecordingSearchService } from '../search/recording-search.service.js';
 import { countStatusChange } from '../usage-counters/usage-counters.queries.js';
-import { claimFairest } from './recording-claims.queries.js';
+import { claimFairest, MIN_COST_MS, type UnworkableRecordings } from './recording-claims.queries.js';
 import {
   type Lease,
   lockProcessing,
@@ -47,13 +47,18 @@ export class RecordingLeasesService {
   /**
    * Claims the oldest due recording of the account that has had the least of the engines (D33).
    * @param exceptAccounts accounts that are not considered.
+   * @param except what the worker has no engine for.
    * @returns null when nothing is due.
    */
-  async claimNext(exceptAccounts: readonly string[] = []): Promise<Lease | null> {
+  async claimNext(
+    exceptAccounts: readonly string[] = [],
+    except: UnworkableRecordings = { ofSharedEngines: false, others: [] },
+  ): Promise<Lease | null> {
     return await claimFairest(this.database, {
       leaseToken: randomUUID(),
       leaseSeconds: this.env.leaseSeconds,
       exceptAccounts,
+      except,
     });
   }
 
@@ -70,6 +75,14 @@ export class RecordingLeasesService {
    */
   async release(lease: Lease, delaySeconds: number, attempts: 0 | 1, faults: 0 | 1): Promise<void> {
     await releaseRecording(this.database, lease, { delaySeconds, attempts, faults });
+  }
+
+  /** Undoes a claim: the recording has its old place, and its account is not charged. */
+  async putBack(lease: Lease): Promise<void> {
+    await releaseRecording(this.database, lease, { delaySeconds: 0, attempts: 0, faults: 0 });
+    const cost = Math.max(lease.durationMs, MIN_COST_MS);
+    // An error is of no consequence: it affects one turn of the account.
+    await this.shares.decrement({ accountId: lease.accountId }, 'virtualEnd', cost).catch(() => undefined);
   }
 
   /**

@@ -7,9 +7,10 @@ import {
 } from '../../../platform/http/input/form-fields.js';
 import { isCleanText } from '../../../platform/http/input/rules.js';
 import { isLanguage, languageName } from '../../../platform/languages/languages.js';
+import { parseVocabulary } from '../../../platform/languages/vocabulary.js';
 import { parseCustomTags } from './custom-tags.js';
 
-const NAMES = ['custom_tags', 'language'] as const;
+const NAMES = ['custom_tags', 'language', 'vocabulary'] as const;
 type Name = (typeof NAMES)[number];
 
 /** What an upload says about its audio, not validated yet. */
@@ -53,4 +54,12 @@ export function readLanguage(text: string | undefined): string | null {
       ? 'must be the English name of a language, such as english'
       : `must be a language name, not a code: ${name}`;
   throw new InvalidRequestError({ field: 'language', reason });
+}
+
+/** The terms of the `vocabulary` field (D48), or null when there are none. @throws InvalidRequestError */
+export function readVocabulary(text: string | undefined): string[] | null {
+  if (text === undefined) return null;
+  const parsed = parseVocabulary(text);
+  if (!parsed.ok) throw new InvalidRequestError({ field: 'vocabulary', reason: parsed.reason });
+  return parsed.terms.length > 0 ? parsed.terms : null;
 }

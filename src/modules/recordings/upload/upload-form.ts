@@ -117,7 +117,7 @@ function readForm(
     parser.on('filesLimit', () => reject(new InvalidRequestError({ field: 'file', reason: 'may be given only once' })));
     for (const limit of ['fieldsLimit', 'partsLimit'] as const) {
       parser.on(limit, () =>
-        reject(new MalformedRequestError(`The form has too many parts. Send file, ${fields.names.join(' and ')}.`)),
+        reject(new MalformedRequestError(`The form has too many parts. Send file, ${listOf(fields.names)}.`)),
       );
     }
     parser.on('error', malformed);
@@ -157,3 +157,5 @@ const noBoundary = (): MalformedRequestError =>
   new MalformedRequestError('The multipart boundary in Content-Type is missing or too long.');
 
 const tooLarge = (): PayloadTooLargeError => new PayloadTooLargeError('The file', MAX_FILE_BYTES);
+
+const listOf = (names: readonly string[]): string => names.join(', ').replace(/, (\w+)$/, ' and $1');

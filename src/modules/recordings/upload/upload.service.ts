@@ -27,7 +27,7 @@ import { RecordingAccepted } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
 import { claimIdempotencyKey, findIdempotencyKey, forgetIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
 import type { UploadForm } from './upload-form.js';
-import { readCustomTags, readLanguage, type UploadDetails } from './upload-fields.js';
+import { readCustomTags, readLanguage, readVocabulary, type UploadDetails } from './upload-fields.js';
 
 /** Who sent an upload, and how. */
 export interface UploadContext {
@@ -116,6 +116,7 @@ export class UploadService {
     if (!format) throw new InvalidRequestError({ field: 'file', reason: await unsupportedFormat(window) });
     const customTags = readCustomTags(details.custom_tags);
     const language = readLanguage(details.language);
+    const vocabulary = readVocabulary(details.vocabulary);
     const facts = await probeAudio(window, format);
     const id = uuidv7();
     const now = new Date();
@@ -141,6 +142,7 @@ export class UploadService {
       uploadSource: context.source,
       customTags,
       language,
+      vocabulary,
       status: 'processing',
       run: 1,
       attempt: 0,
@@ -240,14 +242,21 @@ const demandOf = ({ fileSizeBytes: bytes, durationMs }: Recording): QuotaDemand 
 function claimOf(
   { idempotencyKey: key, repeats }: UploadContext,
   { sha256 }: UploadForm,
-  { language, customTags }: Recording,
+  { language, customTags, vocabulary }: Recording,
 ): IdempotencyClaim | null {
   if (key === null && !repeats) return null;
   if (key !== null && !IDEMPOTENCY_KEY.test(key)) {
     throw new InvalidRequestError({ field: 'Idempotency-Key', reason: 'must be 1 to 255 printable ASCII characters' });
   }
-  // The custom tags of an upload of another kind make it another upload. The text stands last, where there is one.
-  const contents = [sha256, language, customTags, ...(repeats ? [repeats.sameText] : [])];
+  // The custom tags of an upload of another kind make it another upload. The text and the list stand last, where there
+  // are any, so that uploads without them keep the fingerprints of earlier releases.
+  const contents = [
+    sha256,
+    language,
+    customTags,
+    ...(repeats ? [repeats.sameText] : []),
+    ...(vocabulary ? [vocabulary] : []),
+  ];
   const fingerprint = createHash('sha256').update(JSON.stringify(contents)).digest('hex');
   if (key !== null) return { key, fingerprint, keptSeconds: KEPT_SECONDS };
   return { key: CONTENT_KEY + fingerprint, fingerprint, keptSeconds: repeats?.seconds ?? 0 };

@@ -8,15 +8,24 @@ const CORE_ENGINES: readonly EngineDefinition[] = [openAiEngine, pocketSphinxEng
 
 const AUTO = 'auto';
 
+/** Every engine that can be named. @param added those of extensions */
+export const registeredEngines = (added: readonly EngineDefinition[]): EngineDefinition[] => [
+  ...added,
+  ...CORE_ENGINES,
+];
+
 /**
- * The engine that TRANSCRIPTION_ENGINE names. `auto` selects the first configured one, engines of extensions first.
+ * An engine that TRANSCRIPTION_ENGINE names. `auto` selects the first configured one, engines of extensions first.
  * @throws InvalidEnvironmentError when the name is unknown, or the engine lacks its variables.
  */
-export function selectEngine(env: Env, added: readonly EngineDefinition[]): EngineDefinition {
-  const engines = [...added, ...CORE_ENGINES];
-  const names = engines.map(({ name }) => name);
+export function selectEngine(
+  env: Env,
+  added: readonly EngineDefinition[],
+  name: string = env.transcriptionEngine,
+): EngineDefinition {
+  const engines = registeredEngines(added);
+  const names = engines.map((engine) => engine.name);
   refuseAmbiguous(names);
-  const name = env.transcriptionEngine;
   const engine = engines.find((candidate) => (name === AUTO ? candidate.isConfigured?.(env) : candidate.name === name));
   if (!engine) {
     throw new InvalidEnvironmentError([`TRANSCRIPTION_ENGINE must be one of ${[AUTO, ...names].join(', ')}`]);

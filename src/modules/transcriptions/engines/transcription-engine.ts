@@ -33,21 +33,21 @@ export interface TranscriptionEngine {
 
 /** Registers an engine: those of the core in engine-registry.ts, others in `engines` of an extension. */
 export interface EngineDefinition {
-  /** The value of TRANSCRIPTION_ENGINE that selects the engine. */
+  /** Its name in TRANSCRIPTION_ENGINE and in the engines of an account. */
   readonly name: string;
 
   /** Must not start processes or open connections yet: the first chunk or `problem` does. */
   create(env: Env): TranscriptionEngine;
 
-  /** Whether `auto` may select the engine. An engine without this function is selected by its name only. */
+  /**
+   * Whether `auto` may select the engine, and accounts may have it. An engine without this function has to be named in
+   * TRANSCRIPTION_ENGINE.
+   */
   isConfigured?(env: Env): boolean;
 
   /** The variables that `isConfigured` looks at, for the error when the engine is selected without them. */
   readonly variables?: string;
 }
-
-/** Injection token of the selected engine. */
-export const TRANSCRIPTION_ENGINE = Symbol('TranscriptionEngine');
 
 /** A section of decoded audio. `pcm`: 16 kHz, mono, signed 16-bit little-endian. `start`: seconds into the recording. */
 export interface AudioChunk {

@@ -3,13 +3,32 @@ import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError } from '../../../platform/storage/storage-errors.js';
 import type { Lease, Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
+import { NoEngineError } from '../engines/chain/engine-failures.js';
+import { AudioRejectedError } from '../engines/transcription-engine.js';
 import type { TranscriptSignalsService } from '../transcript-signals.service.js';
 import type { TranscriptionJob } from '../transcriptions.queue.js';
-import type { TranscriberService } from './transcriber.service.js';
+import type { EngineChainService } from './engine-chain.service.js';
 import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
 
-const LEASE = { id: 'recording', leaseToken: 'token', durationMs: 1000, attempt: 1, faults: 0 } as Lease;
-const RESULT = { text: '', confidence: 0, language: 'english', words: [], speechSeconds: 0, noSpeech: true };
+const LEASE = {
+  id: 'recording',
+  leaseToken: 'token',
+  durationMs: 1000,
+  attempt: 1,
+  faults: 0,
+  vocabulary: null,
+  accountVocabulary: [] as string[],
+} as Lease;
+const RESULT = {
+  text: '',
+  confidence: 0,
+  language: 'english',
+  words: [],
+  speechSeconds: 0,
+  noSpeech: true,
+  provider: 'fake',
+  model: 'fake',
+};
 
 /** What the store and the engine do with one recording, until the test lets them end. */
 interface Work {
@@ -22,6 +41,8 @@ describe('TranscriptionRunService', () => {
   let written: string[];
   let renewals: () => Promise<boolean>;
   let renewed: number;
+  /** What the chain finds. */
+  let candidates: () => Promise<object>;
   let work: Work | undefined;
   let service: TranscriptionRunService;
   let stopping: AbortController;
@@ -31,6 +52,7 @@ describe('TranscriptionRunService', () => {
     written = [];
     renewals = () => Promise.resolve(true);
     renewed = 0;
+    candidates = () => Promise.resolve({});
     work = undefined;
     stopping = new AbortController();
     const leases = {
@@ -40,6 +62,7 @@ describe('TranscriptionRunService', () => {
       },
       finish: async (_: Lease, { status, ...rest }: Outcome) =>
         void written.push(`${status}${'reason' in rest ? `: ${rest.reason}` : ''}`),
+      putBack: async () => void written.push('put back'),
       release: async (_: Lease, ...figures: number[]) => void written.push(`released ${figures.join(' ')}`),
     };
     const store = {
@@ -49,11 +72,11 @@ describe('TranscriptionRunService', () => {
           work = { signal, finish: () => void use('file').then(resolve, reject), fail: reject };
         }),
     };
-    const transcriber = { transcribe: async () => RESULT, engine: { name: 'fake', model: 'fake' } };
+    const chain = { candidatesFor: () => candidates(), transcribe: async () => RESULT };
     const jobs = { enqueue: async ({ recordingId }: TranscriptionJob) => void written.push(`enqueued ${recordingId}`) };
     service = new TranscriptionRunService(
       leases as unknown as RecordingLeasesService,
-      transcriber as unknown as TranscriberService,
+      chain as unknown as EngineChainService,
       store as unknown as ObjectStore,
       jobs as unknown as JobQueue<TranscriptionJob>,
       { leaseSeconds: 60 } as Env,
@@ -115,8 +138,24 @@ describe('TranscriptionRunService', () => {
 
   it('fails a recording whose audio is gone', async () => {
     const run = perform();
+    await pass(0);
     work?.fail(new ObjectNotFoundError('Object not found: key'));
     await run;
     expect(written).toEqual(['failed: The audio is no longer in storage.']);
+  });
+
+  it('gives a recording back unchanged when no engine for it works, and waits when one was tried', async () => {
+    candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, false));
+    await perform();
+    candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, true));
+    await perform();
+    expect(written).toEqual(['put back', 'released 40 0 0']);
+  });
+
+  it('fails a recording whose language no engine takes, before its audio is read', async () => {
+    candidates = () => Promise.reject(new AudioRejectedError('Language not supported: german.'));
+    await perform();
+    expect(work).toBeUndefined();
+    expect(written).toEqual(['failed: Language not supported: german.']);
   });
 });

@@ -6,17 +6,21 @@ import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
 import { type Lease, type Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import { AudioRejectedError, EngineError, EngineUnavailableError } from '../engines/transcription-engine.js';
+import { NoEngineError } from '../engines/chain/engine-failures.js';
+import { sourcesOf } from '../engines/chain/engine-vocabulary.js';
+import { Outage } from '../engines/outage.js';
+import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
 import { TranscriptSignalsService } from '../transcript-signals.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
-import { Outage } from './outage.js';
-import { TranscriberService } from './transcriber.service.js';
+import { EngineChainService } from './engine-chain.service.js';
 
 /** After this many crashes of the engine or decoder, the recording itself counts as the cause. */
 const MAX_CRASHES = 5;
 /** Delay before the next attempt: doubled each time, up to half an hour. */
 const FIRST_DELAY_SECONDS = 2;
 const MAX_DELAY_SECONDS = 1800;
+/** While the decoder of this process does not work, which is looked at before each claim. */
+const DECODER_DELAY_SECONDS = 5;
 /** After three failed renewals in a row, a quarter of the lease is left. */
 const RENEWALS_PER_LEASE = 4;
 
@@ -38,7 +42,7 @@ export class TranscriptionRunService {
 
   constructor(
     private readonly leases: RecordingLeasesService,
-    private readonly transcriber: TranscriberService,
+    private readonly chain: EngineChainService,
     private readonly store: ObjectStore,
     @InjectQueue(TRANSCRIPTION_QUEUE) private readonly jobs: JobQueue<TranscriptionJob>,
     private readonly env: Env,
@@ -72,11 +76,14 @@ export class TranscriptionRunService {
     const started = performance.now();
     const { accountId, audioFormat: format, sampleRate, channels, language } = lease;
     const probedSeconds = lease.durationMs / 1000;
+    const vocabulary = sourcesOf(lease.vocabulary, lease.accountVocabulary);
+    const engines = await this.chain.candidatesFor(lease);
+    signal.throwIfAborted();
     const result = await this.store.withFile(
       lease.objectKey,
       (file) => {
         this.storageOutage.end();
-        return this.transcriber.transcribe({
+        return this.chain.transcribe(engines, {
           accountId,
           file,
           format,
@@ -84,7 +91,10 @@ export class TranscriptionRunService {
           channels,
           language,
           probedSeconds,
-          onText: (piece) => this.announce(lease, piece),
+          ...(vocabulary && { vocabulary }),
+          onText: (piece, { name: provider, model }) => {
+            this.signals.publish(lease.id, { type: 'chunk', attempt: lease.attempt, ...piece, provider, model });
+          },
           signal,
         });
       },
@@ -96,19 +106,18 @@ export class TranscriptionRunService {
         text: result.text,
         confidence: result.confidence,
         language: result.language,
-        provider: this.transcriber.engine.name,
-        model: this.transcriber.engine.model,
+        provider: result.provider,
+        model: result.model,
         processingDurationMs: Math.round(performance.now() - started),
         words: result.words,
       },
-      features: { speech_seconds: result.speechSeconds, no_speech: result.noSpeech },
+      features: {
+        speech_seconds: result.speechSeconds,
+        no_speech: result.noSpeech,
+        ...(result.vocabulary && { vocabulary: result.vocabulary }),
+      },
       durationMs: Math.round(result.durationSeconds * 1000),
     };
-  }
-
-  private announce({ id, attempt }: Lease, piece: { offset: number; text: string }): void {
-    const { name: provider, model } = this.transcriber.engine;
-    this.signals.publish(id, { type: 'chunk', attempt, ...piece, provider, model });
   }
 
   /** Retried while Postgres restarts, because a transcription may have taken minutes. A repeated finish is harmless. */
@@ -125,6 +134,8 @@ export class TranscriptionRunService {
       await this.jobs.enqueue({ recordingId: lease.id }, { deduplicationKey: `released-${Date.now()}` });
       return;
     }
+    // Nothing was begun, and a claim by another process may find an engine.
+    if (error instanceof NoEngineError && !error.wasTried) return await this.leases.putBack(lease);
     const context = { err: error, recording_id: lease.id, attempt: lease.attempt };
     this.logger.warn(context, 'transcription attempt failed');
     const wait = await this.outageAfter(error);
@@ -140,10 +151,9 @@ export class TranscriptionRunService {
   /** Seconds to wait when the cause is something that all recordings need; null when it may be this recording. */
   private async outageAfter(error: unknown): Promise<number | null> {
     if (error instanceof StorageUnavailableError) return this.storageOutage.fail(error.message);
+    if (error instanceof NoEngineError) return error.waitSeconds;
     if (!(error instanceof EngineError) || error.audioSuspected) return null;
-    const { outage } = this.transcriber;
-    if (error instanceof EngineUnavailableError) return outage.fail(error.message);
-    return (await this.transcriber.problem()) === null ? null : outage.fail(error.message);
+    return (await this.chain.decodingProblem()) === null ? null : DECODER_DELAY_SECONDS;
   }
 
   private async fail(lease: Lease, reason: string): Promise<void> {

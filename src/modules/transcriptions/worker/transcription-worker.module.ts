@@ -4,12 +4,14 @@ import type { Env } from '../../../platform/config/env.js';
 import { HealthService } from '../../../platform/observability/health.service.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
-import { type EngineDefinition, TRANSCRIPTION_ENGINE } from '../engines/transcription-engine.js';
+import { EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import type { EngineSelection } from '../engines/chain/engine-selection.js';
 import { isolationLevels } from '../processes/isolation.js';
 import { droppedWords } from '../speech/invented/dropped-words.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcript-filter.js';
+import { EngineChainService } from './engine-chain.service.js';
 import { TranscriberService } from './transcriber.service.js';
 import { TranscriptionRunService } from './transcription-run.service.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
@@ -18,15 +20,16 @@ import { TranscriptionsProcessor } from './transcriptions.processor.js';
 /** Loaded only in processes with the role `transcriber`: it owns the engine. */
 @Module({})
 export class TranscriptionWorkerModule {
-  static for(env: Env, engine: EngineDefinition, filters: readonly TranscriptFilter[]): DynamicModule {
+  static for(env: Env, engines: EngineSelection, filters: readonly TranscriptFilter[]): DynamicModule {
     return {
       module: TranscriptionWorkerModule,
       imports: [TranscriptionsModule, RecordingsModule],
       providers: [
-        { provide: TRANSCRIPTION_ENGINE, useFactory: () => engine.create(env) },
+        { provide: EngineLanesService, useFactory: () => new EngineLanesService(env, engines) },
         { provide: TRANSCRIPT_FILTERS, useValue: filters },
         SpeechDetectionService,
         TranscriberService,
+        EngineChainService,
         TranscriptionRunService,
         TranscriptionWorkerService,
         TranscriptionsProcessor,
@@ -37,14 +40,16 @@ export class TranscriptionWorkerModule {
   /** A worker without a working engine is not ready; its readiness check says what to install. */
   constructor(
     health: HealthService,
-    transcriber: TranscriberService,
+    lanes: EngineLanesService,
+    chain: EngineChainService,
     speech: SpeechDetectionService,
-    metrics: MetricsMiddleware,
+    { registry }: MetricsMiddleware,
   ) {
-    health.require('engine', () => transcriber.readinessProblem());
-    metrics.registry.registerMetric(sandboxGauge());
-    metrics.registry.registerMetric(detectorGauge(speech));
-    metrics.registry.registerMetric(droppedWords);
+    health.require('engine', async () => (await chain.decodingProblem()) ?? (await lanes.problem()));
+    health.notice('engines', () => lanes.degradation());
+    for (const metric of [sandboxGauge(), setAsideGauge(lanes), detectorGauge(speech), droppedWords]) {
+      registry.registerMetric(metric);
+    }
   }
 }
 
@@ -57,6 +62,18 @@ function detectorGauge(speech: SpeechDetectionService): Gauge {
     collect() {
       this.reset();
       this.set({ detector: speech.detector }, 1);
+    },
+  });
+}
+
+function setAsideGauge(lanes: EngineLanesService): Gauge {
+  return new Gauge({
+    name: 'transcription_engine_set_aside',
+    help: '1 for each engine that gets no recordings because it failed for all, until it has transcribed again.',
+    labelNames: ['engine'],
+    registers: [],
+    collect() {
+      for (const { engine, outage } of lanes.all) this.set({ engine: engine.name }, outage.problem === null ? 0 : 1);
     },
   });
 }

@@ -2,13 +2,17 @@ import { Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
 import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import type { Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import type { TranscriberService } from './transcriber.service.js';
+import type { EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import type { EngineChainService } from './engine-chain.service.js';
 import type { TranscriptionRunService } from './transcription-run.service.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
 
 const turns = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await Promise.resolve();
 };
+
+/** An account with engines of its own. */
+const OWN_ENGINES = 'own';
 
 describe('TranscriptionWorkerService', () => {
   /** Accounts of the recordings that are due, the next one first. */
@@ -19,14 +23,18 @@ describe('TranscriptionWorkerService', () => {
   let answered: Promise<void>;
   let runs: { account: string; signal: AbortSignal; end: () => void }[];
   let hasDoubtfulLease: boolean;
+  /** Of the engines of the service. */
   let problem: string | null;
+  let decodingProblem: string | null;
   let worker: TranscriptionWorkerService;
 
   function workerOf(env: Partial<Env> = {}, maxRecordings = 4): TranscriptionWorkerService {
     const leases = {
-      claimNext: async (except: readonly string[]) => {
+      claimNext: async (except: readonly string[], { ofSharedEngines }: { ofSharedEngines: boolean }) => {
         claims.push(except);
-        const next = due.findIndex((account) => !except.includes(account));
+        const next = due.findIndex(
+          (account) => !except.includes(account) && (!ofSharedEngines || account === OWN_ENGINES),
+        );
         const accountId = next < 0 ? null : due.splice(next, 1)[0];
         await answered;
         return accountId ? ({ id: 'recording', accountId } as Lease) : null;
@@ -41,7 +49,12 @@ describe('TranscriptionWorkerService', () => {
     };
     return new TranscriptionWorkerService(
       leases as unknown as RecordingLeasesService,
-      { maxRecordings, problem: async () => problem } as unknown as TranscriberService,
+      {
+        problem: async () => problem ?? decodingProblem,
+        decodingProblem: async () => decodingProblem,
+        postponements: { current: [] },
+      } as unknown as EngineChainService,
+      { maxRecordings } as unknown as EngineLanesService,
       runner as unknown as TranscriptionRunService,
       { transcriptionConcurrency: 2, reconcileSeconds: 5, ...env } as Env,
       { registry: new Registry() } as unknown as MetricsMiddleware,
@@ -56,6 +69,7 @@ describe('TranscriptionWorkerService', () => {
     runs = [];
     hasDoubtfulLease = false;
     problem = null;
+    decodingProblem = null;
     worker = workerOf();
     worker.onApplicationBootstrap();
   });
@@ -117,17 +131,27 @@ describe('TranscriptionWorkerService', () => {
     expect(accounts()).toEqual(['a']);
   });
 
-  it('claims nothing while the engine cannot work, or a lease of its own may have expired', async () => {
+  it('claims nothing while it cannot decode, or a lease of its own may have expired', async () => {
     due = ['a'];
-    problem = 'the engine is not installed';
+    decodingProblem = 'ffmpeg is not installed';
     await worker.wake();
-    problem = null;
+    decodingProblem = null;
     hasDoubtfulLease = true;
     await worker.wake();
     expect(claims).toEqual([]);
     hasDoubtfulLease = false;
     await worker.wake();
     expect(accounts()).toEqual(['a']);
+  });
+
+  it('claims recordings of accounts with engines of their own while the others cannot work', async () => {
+    due = ['a', OWN_ENGINES, 'b'];
+    problem = 'the engine is not installed';
+    await worker.wake();
+    expect(accounts()).toEqual([OWN_ENGINES]);
+    problem = null;
+    await worker.wake();
+    expect(due).toEqual([]);
   });
 
   it('claims nothing before it is started', async () => {

@@ -5,7 +5,8 @@ import { Env } from '../../../platform/config/env.js';
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import { TranscriberService } from './transcriber.service.js';
+import { EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import { EngineChainService } from './engine-chain.service.js';
 import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
 
 /**
@@ -41,14 +42,15 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
 
   constructor(
     private readonly leases: RecordingLeasesService,
-    private readonly transcriber: TranscriberService,
+    private readonly chain: EngineChainService,
+    lanes: EngineLanesService,
     private readonly runs: TranscriptionRunService,
     private readonly env: Env,
     { registry }: MetricsMiddleware,
   ) {
     registry.registerMetric(gaugeOf(this.running));
     const shared = env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
-    const maximum = Math.min(Math.max(shared, MAX_RECORDINGS), transcriber.maxRecordings);
+    const maximum = Math.min(Math.max(shared, MAX_RECORDINGS), lanes.maxRecordings);
     this.limits = { shared: Math.min(shared, maximum), maximum };
   }
 
@@ -87,7 +89,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
 
   /** Null when the engine can work. */
   async problem(): Promise<string | null> {
-    const problem = await this.transcriber.problem();
+    const problem = await this.chain.problem();
     if (problem !== this.lastProblem && problem !== null)
       this.logger.error({ problem }, 'transcription engine unavailable');
     if (problem === null && this.lastProblem !== null) this.logger.log('transcription engine available again');
@@ -99,9 +101,9 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     try {
       while (this.searchAgain && this.canStart) {
         this.searchAgain = false;
-        // A claim without a working engine would only delay the recording.
-        if (this.runs.hasDoubtfulLease || (await this.problem()) !== null) return;
-        const lease = await this.claim();
+        const problem = await this.problem();
+        if (this.runs.hasDoubtfulLease || (await this.chain.decodingProblem()) !== null) return;
+        const lease = await this.claim(problem !== null);
         if (!lease) continue;
         this.start(lease);
         this.searchAgain = true;
@@ -116,13 +118,18 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     return this.started && !this.stopping.signal.aborted && this.running.size < this.limits.maximum;
   }
 
-  /** A full worker considers accounts of which it transcribes nothing, then those with one recording in progress. */
-  private async claim(): Promise<Lease | null> {
-    if (!this.isFull) return await this.leases.claimNext([]);
-    const next = await this.leases.claimNext(this.accountsWith(1));
+  /**
+   * A full worker considers accounts of which it transcribes nothing, then those with one recording in progress. A claim
+   * without a working engine would only delay the recording.
+   */
+  private async claim(ofSharedEngines: boolean): Promise<Lease | null> {
+    const claimNext = async (except: string[]): Promise<Lease | null> =>
+      await this.leases.claimNext(except, { ofSharedEngines, others: this.chain.postponements.current });
+    if (!this.isFull) return await claimNext([]);
+    const next = await claimNext(this.accountsWith(1));
     // Half of the room is kept for accounts without any.
     if (next || this.running.size >= this.limits.maximum / 2) return next;
-    return await this.leases.claimNext(this.accountsWith(RECORDINGS_PER_ACCOUNT));
+    return await claimNext(this.accountsWith(RECORDINGS_PER_ACCOUNT));
   }
 
   /** Accounts with at least so many recordings in progress. */

@@ -13,8 +13,15 @@ import {
   type TranscriptionEngine,
 } from '../transcription-engine.js';
 import { NoResponseError, OpenAiClient, type OpenAiResponse } from './openai.client.js';
-import { describeNoResponse, isTooDetailed, isTransient, keyRefused, toEngineError } from './openai.errors.js';
-import { type FormFields, transcriptionForm, type TranscriptionForm } from './openai.form.js';
+import {
+  describeNoResponse,
+  isTooDetailed,
+  isTransient,
+  keyRefused,
+  refusesPrompt,
+  toEngineError,
+} from './openai.errors.js';
+import { type FormFields, promptOf, transcriptionForm, type TranscriptionForm } from './openai.form.js';
 import { readTranscript } from './openai.response.js';
 
 type OpenAiSettings = Pick<Env, 'openaiBaseUrl' | 'openaiApiKey' | 'openaiModel' | 'transcriptionConcurrency'>;
@@ -44,6 +51,7 @@ const NAME = 'openai';
 const HOSTED_URL = 'https://api.openai.com/v1';
 const MAX_ATTEMPTS = 4;
 const DEFAULT_CONCURRENCY = 4;
+const MAX_TERMS = 15;
 
 /** Hosted servers refuse shorter audio as broken. It is too short for a word. */
 const MIN_SECONDS = 0.1;
@@ -80,6 +88,13 @@ export class OpenAiEngine implements TranscriptionEngine {
   private readonly lastProblem: ProblemCache;
   /** Index in DETAILS of the most that the server has accepted. */
   private detail = 0;
+  /** Until the server refuses a prompt. */
+  private takesPrompt = true;
+
+  /** As many as improve the text: a long prompt makes Whisper's worse. */
+  get maxVocabularyTerms(): number {
+    return this.takesPrompt ? MAX_TERMS : 0;
+  }
 
   constructor(
     settings: OpenAiSettings,
@@ -94,20 +109,27 @@ export class OpenAiEngine implements TranscriptionEngine {
     this.lastProblem = new ProblemCache(() => this.findProblem(), times.problemKept);
   }
 
-  async transcribe({ pcm }: AudioChunk, { language, signal }: TranscribeOptions): Promise<ChunkTranscript> {
+  async transcribe({ pcm }: AudioChunk, { language, vocabulary, signal }: TranscribeOptions): Promise<ChunkTranscript> {
     const seconds = pcm.length / BYTES_PER_SECOND;
     if (seconds > this.maxChunkSeconds) throw new RangeError(`A chunk of ${seconds} s is too long for one request`);
     const requested = { language: language ?? this.defaultLanguage, seconds };
     if (seconds < MIN_SECONDS) return readTranscript({ text: '' }, requested);
     const limitMs = this.times.limit + seconds * this.times.limitPerSecond;
-    for (let detail = this.detail; ; detail++) {
-      const form = transcriptionForm([...this.fieldsFor(language), ...(DETAILS[detail] ?? [])], pcm);
+    let prompt = this.takesPrompt ? promptOf(vocabulary) : [];
+    for (let detail = this.detail; ;) {
+      const form = transcriptionForm([...this.fieldsFor(language), ...prompt, ...(DETAILS[detail] ?? [])], pcm);
       const response = await this.sendWithRetries(form, { limitMs, signal });
       if (response.status >= 200 && response.status < 300) {
         this.detail = Math.max(this.detail, detail);
         return this.read(response, requested);
       }
-      if (detail + 1 >= DETAILS.length || !isTooDetailed(response)) throw this.errorFor(response);
+      if (prompt.length > 0 && refusesPrompt(response)) {
+        this.takesPrompt = false;
+        prompt = [];
+        continue;
+      }
+      detail++;
+      if (detail >= DETAILS.length || !isTooDetailed(response)) throw this.errorFor(response);
     }
   }
 

@@ -46,6 +46,12 @@ export function isTooDetailed(response: OpenAiResponse): boolean {
   );
 }
 
+/** Whether the server may accept the same audio without a prompt. */
+export function refusesPrompt(response: OpenAiResponse): boolean {
+  const { param, message } = errorOf(response);
+  return [400, 415, 422].includes(response.status) && /\bprompt\b/i.test(`${param} ${message}`);
+}
+
 /**
  * The error for a response without a transcript. AudioRejectedError only when the audio or the requested language is the
  * cause: a wrong key, address or model must not fail every recording for good.

@@ -10,6 +10,12 @@ export interface TranscriptionForm {
   parts: readonly Buffer[];
 }
 
+/** The terms as the text that Whisper takes for what was said before, so that it spells them alike. */
+export const promptOf = (vocabulary: readonly string[]): FormFields =>
+  vocabulary.length === 0 ? [] : [['prompt', `${vocabulary.map(oneLine).join(', ')}.`]];
+
+const oneLine = (term: string): string => term.replace(/\s+/gu, ' ');
+
 /** The body of `POST /audio/transcriptions`: the fields, then the audio as a WAV file. */
 export function transcriptionForm(fields: FormFields, pcm: Buffer): TranscriptionForm {
   const boundary = `voice-note-${randomUUID()}`;

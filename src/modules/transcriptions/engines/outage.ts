@@ -3,7 +3,7 @@ const MIN_SECONDS = 5;
 const MAX_SECONDS = 300;
 
 /**
- * Something that every recording needs does not work, such as the engine's quota. It lasts until the next success. What
+ * Something that all recordings need does not work, such as the quota of an engine. It lasts until the next success. What
  * fails meanwhile is tried again when its wait is over, and is no fault of the recording.
  */
 export class Outage {
@@ -38,5 +38,10 @@ export class Outage {
   /** The same, but null once it is time to try again. */
   get waitsFor(): string | null {
     return Date.now() < this.retryAt ? this.cause : null;
+  }
+
+  /** Seconds until then; 0 when nothing is waited for. */
+  get waitSeconds(): number {
+    return Math.max(0, Math.ceil((this.retryAt - Date.now()) / 1000));
   }
 }

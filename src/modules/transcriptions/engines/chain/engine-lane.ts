@@ -1,0 +1,59 @@
+import { FairQueue } from '../../chunks/fair-queue.js';
+import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
+import { Outage } from '../outage.js';
+import type { TranscriptionEngine } from '../transcription-engine.js';
+
+/** Longer chunks would make other accounts wait longer for their turn, and take more memory. */
+const MAX_CHUNK_SECONDS = 120;
+
+/** An engine of this process, the queue for its slots, and whether it works. */
+export class EngineLane {
+  readonly outage = new Outage();
+  readonly maxChunkSeconds: number;
+  readonly queue: FairQueue;
+  /** Whether a recording was to have it. */
+  isWanted = false;
+  /** Recordings that try whether the engine works again. */
+  private trials = 0;
+
+  /** @param memoryBytes for decoded audio, of which the chunks in its slots may take half. */
+  constructor(
+    readonly engine: TranscriptionEngine,
+    memoryBytes: number,
+  ) {
+    this.maxChunkSeconds = Math.min(engine.maxChunkSeconds, MAX_CHUNK_SECONDS);
+    this.queue = new FairQueue(
+      Math.max(1, Math.min(engine.concurrency, Math.floor(memoryBytes / 2 / this.chunkBytes))),
+    );
+  }
+
+  get chunkBytes(): number {
+    return this.maxChunkSeconds * BYTES_PER_SECOND;
+  }
+
+  /** Null when recordings may be given to it; otherwise what is wrong and how to fix it, for an operator. */
+  async problem(): Promise<string | null> {
+    return this.outage.waitsFor ?? (await this.engine.problem());
+  }
+
+  /** The same, until a chunk was transcribed again. */
+  async readinessProblem(): Promise<string | null> {
+    return this.outage.problem ?? (await this.engine.problem());
+  }
+
+  /** Whether one recording tries it already after an outage: others need not find out as well. */
+  get isOnTrial(): boolean {
+    return this.outage.problem !== null && this.trials > 0;
+  }
+
+  /** Counts the recordings that are given to it while nobody knows whether it works again. */
+  async try<T>(task: () => Promise<T>): Promise<T> {
+    const isTrial = this.outage.problem !== null;
+    if (isTrial) this.trials++;
+    try {
+      return await task();
+    } finally {
+      if (isTrial) this.trials--;
+    }
+  }
+}

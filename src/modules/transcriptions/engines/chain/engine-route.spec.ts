@@ -1,0 +1,74 @@
+import { AudioRejectedError } from '../transcription-engine.js';
+import type { EngineChoice } from './engine-choice.js';
+import { type RoutedAudio, routeOf } from './engine-route.js';
+
+const LANGUAGES: Record<string, readonly string[] | 'any'> = {
+  any: 'any',
+  other: 'any',
+  english: ['english'],
+  two: ['english', 'german'],
+};
+
+function route(chain: EngineChoice[], audio: Partial<RoutedAudio> = {}) {
+  const whole = { language: null, seconds: 10, faults: 0, ...audio };
+  return routeOf(chain, whole, (name) => LANGUAGES[name]);
+}
+
+const names = (chain: EngineChoice[], audio?: Partial<RoutedAudio>): string[] =>
+  route(chain, audio).choices.map(({ name }) => name);
+
+describe('routeOf', () => {
+  it('keeps the order of the chain, and each engine once', () => {
+    expect(names([{ name: 'any' }, { name: 'english' }, { name: 'any' }])).toEqual(['any', 'english']);
+  });
+
+  it('leaves out engines that do not speak the language, and entries for other languages', () => {
+    const chain = [{ name: 'english' }, { name: 'any', languages: ['french'] }, { name: 'two' }, { name: 'other' }];
+    expect(names(chain, { language: 'german' })).toEqual(['two', 'other']);
+    expect(names(chain, { language: 'french' })).toEqual(['any', 'other']);
+    expect(names(chain, { language: 'english' })).toEqual(['english', 'two', 'other']);
+  });
+
+  it('gives a recording without a language to entries for any, or else to all', () => {
+    const restricted = { name: 'any', languages: ['french'] };
+    expect(names([restricted, { name: 'english' }])).toEqual(['english']);
+    expect(names([restricted])).toEqual(['any']);
+  });
+
+  it('refuses a language that none takes, and names those that are', () => {
+    const refusal = () => route([{ name: 'two' }, { name: 'any', languages: ['french'] }], { language: 'polish' });
+    expect(refusal).toThrow(AudioRejectedError);
+    expect(refusal).toThrow('Language not supported: polish. Supported: english, german, french.');
+    const narrowed = () => route([{ name: 'two', languages: ['german', 'french'] }], { language: 'english' });
+    expect(narrowed).toThrow('Language not supported: english. Supported: german.');
+  });
+
+  it('leaves out entries for shorter recordings; of too short ones only, the longest finds out', () => {
+    const chain = [
+      { name: 'any', maxSeconds: 60 },
+      { name: 'other', maxSeconds: 600 },
+    ];
+    expect(names(chain, { seconds: 60 })).toEqual(['any', 'other']);
+    expect(names(chain, { seconds: 61 })).toEqual(['other']);
+    expect(names(chain, { seconds: 601 })).toEqual(['other']);
+    expect(names(chain, { seconds: null })).toEqual(['any', 'other']);
+    expect(route(chain).dependsOnLength).toBe(true);
+    expect(route([{ name: 'any' }]).dependsOnLength).toBe(false);
+  });
+
+  it.each([
+    [0, ['any', 'other', 'two']],
+    [1, ['any', 'other', 'two']],
+    [2, ['other', 'two']],
+    [4, ['two']],
+    [9, ['two']],
+  ])('passes to the next engine with every second crash: %s', (faults, expected) => {
+    expect(names([{ name: 'any' }, { name: 'other' }, { name: 'two' }], { faults })).toEqual(expected);
+  });
+
+  it('names engines that this process does not have, and refuses nothing because of them', () => {
+    expect(route([{ name: 'gone' }], { language: 'polish' })).toMatchObject({ choices: [], missing: ['gone'] });
+    const both = route([{ name: 'gone' }, { name: 'english' }], { language: 'english' });
+    expect(both).toMatchObject({ choices: [{ name: 'english' }], missing: ['gone'] });
+  });
+});

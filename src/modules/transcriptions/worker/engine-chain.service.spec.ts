@@ -1,0 +1,190 @@
+import { Logger } from '@nestjs/common';
+import { Registry } from 'prom-client';
+import type { Env } from '../../../platform/config/env.js';
+import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
+import type { EngineChoice } from '../engines/chain/engine-choice.js';
+import { EngineFailureError, NoEngineError } from '../engines/chain/engine-failures.js';
+import type { EngineLane } from '../engines/chain/engine-lane.js';
+import { EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import {
+  AudioRejectedError,
+  EngineError,
+  EngineUnavailableError,
+  type TranscriptionEngine,
+} from '../engines/transcription-engine.js';
+import { type ChainInput, EngineChainService } from './engine-chain.service.js';
+import type { TranscriberService } from './transcriber.service.js';
+
+const RECORDING = { accountId: 'account', accountEngines: null, language: null, durationMs: 2000, faults: 0 };
+const RESULT = { text: 'heard' };
+
+describe('EngineChainService', () => {
+  /** What each engine does with the next recordings: null for a transcript. */
+  let failures: Record<string, Error | null>;
+  /** What each engine says of itself, and how often it was asked. */
+  let problems: Record<string, string | null>;
+  let asked: string[];
+  let tried: string[];
+  let lanes: EngineLanesService;
+  let chain: EngineChainService;
+  let registry: Registry;
+  let going: AbortController;
+
+  const engineOf = (name: string): TranscriptionEngine => ({
+    name,
+    model: `${name}-1`,
+    languages: name === 'english' ? ['english'] : 'any',
+    defaultLanguage: 'english',
+    maxChunkSeconds: 10,
+    concurrency: 2,
+    transcribe: () => Promise.reject(new Error('not used')),
+    problem: async () => {
+      asked.push(name);
+      return problems[name] ?? null;
+    },
+    close: async () => undefined,
+  });
+
+  function useChain(...choices: EngineChoice[]): void {
+    const definitions = ['first', 'second', 'english'].map((name) => ({ name, create: () => engineOf(name) }));
+    const env = { transcriptionMemoryMb: 64, sandbox: 'off' } as Env;
+    lanes = new EngineLanesService(env, { chain: choices, definitions });
+    const transcriber = {
+      transcribe: async (_: unknown, { engine, outage }: EngineLane) => {
+        tried.push(engine.name);
+        const failure = failures[engine.name];
+        if (failure) throw new EngineFailureError(failure);
+        outage.end();
+        return RESULT;
+      },
+    } as unknown as TranscriberService;
+    registry = new Registry();
+    chain = new EngineChainService(lanes, transcriber, env, { registry } as unknown as MetricsMiddleware);
+  }
+
+  beforeAll(() => Logger.overrideLogger(false));
+  afterAll(() => Logger.overrideLogger(true));
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    failures = {};
+    problems = {};
+    asked = [];
+    tried = [];
+    going = new AbortController();
+    useChain({ name: 'first' }, { name: 'second' });
+  });
+
+  afterEach(() => jest.useRealTimers());
+
+  const input = (): ChainInput => ({ signal: going.signal, onText: () => undefined }) as unknown as ChainInput;
+  const transcribe = async (recording: Partial<typeof RECORDING> = {}, requested: string | null = null) =>
+    await chain.transcribe(await chain.candidatesFor({ ...RECORDING, ...recording }, requested), input());
+
+  it('uses the first engine, names it, and does not start the others', async () => {
+    expect(await transcribe()).toEqual({ ...RESULT, provider: 'first', model: 'first-1' });
+    expect([tried, asked]).toEqual([['first'], ['first']]);
+  });
+
+  it.each([
+    ['refuses all work', new EngineUnavailableError('no quota')],
+    ['fails without the audio being the cause', new EngineError('answered 500', false)],
+    ['refuses the audio', new AudioRejectedError('The server does not know the language')],
+  ])('goes on with the next engine when one %s, and counts that', async (_, failure) => {
+    failures.first = failure;
+    expect(await transcribe()).toMatchObject({ provider: 'second' });
+    expect(tried).toEqual(['first', 'second']);
+    expect(await registry.metrics()).toContain('transcription_engine_failures_total{engine="first"} 1');
+  });
+
+  it('leaves a crash to the next attempt, on the same engine first', async () => {
+    failures.first = new EngineError('the process was lost', true);
+    await expect(transcribe()).rejects.toBe(failures.first);
+    expect(tried).toEqual(['first']);
+    expect(await transcribe({ faults: 2 })).toMatchObject({ provider: 'second' });
+  });
+
+  it('sets an engine aside that works for nobody, for longer each time, and tries it with one recording', async () => {
+    failures.first = new EngineUnavailableError('no quota');
+    for (const seconds of [5, 5, 10, 20]) {
+      tried = [];
+      await Promise.all([transcribe(), transcribe()]);
+      expect(tried.filter((name) => name === 'second')).toHaveLength(2);
+      expect(tried).toContain('first');
+      tried = [];
+      jest.advanceTimersByTime(seconds * 1000 - 1);
+      await transcribe();
+      expect(tried).toEqual(['second']);
+      jest.advanceTimersByTime(1);
+    }
+    expect(await lanes.degradation()).toBe('first: no quota');
+    expect(await lanes.problem()).toBeNull();
+    failures.first = null;
+    expect(await transcribe()).toMatchObject({ provider: 'first' });
+    expect(await lanes.degradation()).toBeNull();
+  });
+
+  it('gives a second recording to the next engine while a first one tries whether the engine works again', async () => {
+    failures.first = new EngineUnavailableError('no quota');
+    await transcribe();
+    jest.advanceTimersByTime(5000);
+    const lane = lanes.lane('first');
+    let end = (): void => undefined;
+    const trial = lane.try(() => new Promise<void>((resolve) => (end = resolve)));
+    expect(await transcribe()).toMatchObject({ provider: 'second' });
+    end();
+    await trial;
+    failures.first = null;
+    expect(await transcribe()).toMatchObject({ provider: 'first' });
+  });
+
+  it('waits when no engine works, until the first of them is tried again', async () => {
+    failures = { first: new EngineUnavailableError('no quota'), second: new EngineUnavailableError('no key') };
+    const tries = transcribe();
+    await expect(tries).rejects.toBeInstanceOf(NoEngineError);
+    await expect(tries).rejects.toMatchObject({
+      wasTried: true,
+      waitSeconds: 5,
+      message: 'first: no quota; second: no key',
+    });
+    await expect(transcribe()).rejects.toMatchObject({ wasTried: false, waitSeconds: 5 });
+    expect(chain.postponements.current).toMatchObject([{ accountId: 'account', language: null, minDurationMs: 0 }]);
+    expect(await lanes.problem()).toBe('first: no quota; second: no key');
+    jest.advanceTimersByTime(5000);
+    expect(chain.postponements.current).toEqual([]);
+  });
+
+  it('waits for an engine that is set aside rather than fail what the other refuses', async () => {
+    problems.first = 'connection refused';
+    failures.second = new AudioRejectedError('too large');
+    await expect(transcribe()).rejects.toMatchObject({ wasTried: true, message: 'first: connection refused' });
+    problems.first = null;
+    failures.first = new AudioRejectedError('too loud');
+    await expect(transcribe()).rejects.toBe(failures.second);
+  });
+
+  it('uses the engines of the account alone, and postpones only what they cannot take', async () => {
+    problems.second = 'connection refused';
+    const accountEngines = [{ name: 'english', max_seconds: 60 }, { name: 'second' }] as never;
+    expect(await transcribe({ accountEngines })).toMatchObject({ provider: 'english' });
+    await expect(transcribe({ accountEngines, durationMs: 61_000 })).rejects.toMatchObject({ wasTried: false });
+    expect(chain.postponements.current).toMatchObject([{ language: null, minDurationMs: 61_000 }]);
+    await expect(chain.candidatesFor({ ...RECORDING, accountEngines: [{ name: 'gone' }] })).rejects.toThrow(
+      'gone: not configured in this process',
+    );
+  });
+
+  it('uses the requested engine alone, and postpones nothing for it', async () => {
+    expect(await transcribe({}, 'second')).toMatchObject({ provider: 'second' });
+    problems.second = 'connection refused';
+    await expect(transcribe({}, 'second')).rejects.toMatchObject({ wasTried: true });
+    expect(chain.postponements.current).toEqual([]);
+  });
+
+  it('ends at once when the recording is taken away', async () => {
+    failures.first = new EngineUnavailableError('aborted');
+    going.abort();
+    await expect(transcribe()).rejects.toBeInstanceOf(EngineFailureError);
+    expect(tried).toEqual(['first']);
+  });
+});

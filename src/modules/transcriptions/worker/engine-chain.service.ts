@@ -1,0 +1,164 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { Env } from '../../../platform/config/env.js';
+import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
+import type { Lease } from '../../recordings/leases/recording-leases.service.js';
+import { decoderProblem } from '../decoding/decoder.js';
+import type { EngineChoice } from '../engines/chain/engine-choice.js';
+import { EngineFailureError, NoEngineError } from '../engines/chain/engine-failures.js';
+import type { EngineLane } from '../engines/chain/engine-lane.js';
+import { commonProblem, EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import { Postponements } from '../engines/chain/postponed-recordings.js';
+import { AudioRejectedError, EngineError, EngineUnavailableError } from '../engines/transcription-engine.js';
+import { type AudioInput, TranscriberService, type TranscriptionResult } from './transcriber.service.js';
+
+/** Between two looks at an engine that says itself that it cannot work. */
+const LOOK_SECONDS = 5;
+
+/** A result, and the engine that it is from. */
+export interface ChainResult extends TranscriptionResult {
+  provider: string;
+  model: string;
+}
+
+/** What is transcribed, but for what differs between engines. */
+export type ChainInput = Omit<AudioInput, 'maxSeconds' | 'onText'> & {
+  /** As in AudioInput. Another engine begins the text anew. */
+  onText: (piece: { offset: number; text: string }, engine: { name: string; model: string }) => void;
+};
+
+interface Candidate {
+  choice: EngineChoice;
+  lane: EngineLane;
+}
+
+/** Engines that may have a recording now, the first of which can work. */
+interface Candidates {
+  inOrder: readonly Candidate[];
+  /** What is wrong with those before them. */
+  problems: readonly string[];
+}
+
+type EngineFields = Pick<Lease, 'accountId' | 'accountEngines' | 'language' | 'durationMs' | 'faults'>;
+
+/** Tries the engines of a recording in the order of its chain. */
+@Injectable()
+export class EngineChainService {
+  /** What cannot be transcribed by this process for a while. */
+  readonly postponements = new Postponements();
+  private readonly logger = new Logger(EngineChainService.name);
+  private readonly failures = new Counter({
+    name: 'transcription_engine_failures_total',
+    help: 'Recordings that an engine could not take or refused, so that the next engine of the chain is tried.',
+    labelNames: ['engine'],
+    registers: [],
+  });
+
+  constructor(
+    private readonly lanes: EngineLanesService,
+    private readonly transcriber: TranscriberService,
+    private readonly env: Env,
+    { registry }: MetricsMiddleware,
+  ) {
+    registry.registerMetric(this.failures);
+  }
+
+  /**
+   * @param requested the only engine to use, or null.
+   * @throws AudioRejectedError when no engine takes the language; NoEngineError when none can work now. Then this process
+   *   claims no such recordings for a while.
+   */
+  async candidatesFor(recording: EngineFields, requested: string | null = null): Promise<Candidates> {
+    const { accountId, accountEngines, language, durationMs, faults } = recording;
+    const audio = { language, seconds: durationMs > 0 ? durationMs / 1000 : null, faults };
+    const { choices, missing, dependsOnLength } = this.lanes.route(audio, accountEngines, requested);
+    const all = choices.map((choice) => ({ choice, lane: this.lanes.lane(choice.name) }));
+    const problems: string[] = [];
+    let onTrial: Candidate | null = null;
+    for (const [index, candidate] of all.entries()) {
+      // In turn, because an engine may start processes to find out.
+      const problem = await problemOf(candidate);
+      if (problem === null && !candidate.lane.isOnTrial) return { inOrder: all.slice(index), problems };
+      if (problem === null) onTrial ??= candidate;
+      problems.push(problem ?? `${candidate.choice.name}: another recording tries it`);
+    }
+    if (onTrial) return { inOrder: [onTrial], problems };
+    const wait = shortestWait(all);
+    const minDurationMs = dependsOnLength ? durationMs : 0;
+    if (requested === null) this.postponements.add({ accountId, language, minDurationMs }, wait);
+    const absent = missing.map((name) => `${name}: not configured in this process`);
+    throw new NoEngineError([...problems, ...absent].join('; '), wait, requested !== null);
+  }
+
+  /**
+   * @throws what TranscriberService throws of the decoder, and of the last engine; NoEngineError when the recording has to
+   *   wait for an engine.
+   */
+  async transcribe({ inOrder, problems }: Candidates, audio: ChainInput): Promise<ChainResult> {
+    const waitedFor = [...problems];
+    let last: Error | null = null;
+    for (const [index, candidate] of inOrder.entries()) {
+      const problem = index === 0 ? null : await problemOf(candidate);
+      if (problem !== null) {
+        waitedFor.push(problem);
+        continue;
+      }
+      if (last)
+        this.logger.warn({ err: last, engine: candidate.choice.name }, 'transcription goes on with another engine');
+      const outcome = await this.transcribeWith(candidate, audio);
+      if (!(outcome instanceof Error)) return outcome;
+      last = outcome;
+      if (candidate.lane.outage.waitsFor !== null) waitedFor.push(`${candidate.choice.name}: ${last.message}`);
+    }
+    // An engine that was not asked may take what the others refuse.
+    if (waitedFor.length > 0 || !last) throw new NoEngineError(waitedFor.join('; '), shortestWait(inOrder), true);
+    throw last;
+  }
+
+  /** Null when a recording of an account without engines of its own may be claimed; otherwise what is missing. */
+  async problem(): Promise<string | null> {
+    return (await this.decodingProblem()) ?? (await commonProblem(this.lanes.shared, (lane) => lane.problem()));
+  }
+
+  /** Null when any recording may be claimed, if its engine works. */
+  async decodingProblem(): Promise<string | null> {
+    return await decoderProblem(this.env.sandbox);
+  }
+
+  /** @returns the error of the engine where another engine may help. */
+  private async transcribeWith({ choice, lane }: Candidate, audio: ChainInput): Promise<ChainResult | Error> {
+    const { engine } = lane;
+    const onText: AudioInput['onText'] = (piece) => audio.onText(piece, engine);
+    const input = { ...audio, maxSeconds: choice.maxSeconds, onText };
+    try {
+      const result = await lane.try(() => this.transcriber.transcribe(input, lane));
+      return { ...result, provider: engine.name, model: engine.model };
+    } catch (error) {
+      if (audio.signal.aborted || !(error instanceof EngineFailureError)) throw error;
+      const { original } = error;
+      if (await isOfThisRecording(lane, original)) throw original;
+      this.failures.inc({ engine: engine.name });
+      return original;
+    }
+  }
+}
+
+/** Whether the same engine has to repeat it. Sets the engine aside when it works for nobody. */
+async function isOfThisRecording(lane: EngineLane, error: Error): Promise<boolean> {
+  if (error instanceof AudioRejectedError) return false;
+  if (!(error instanceof EngineError) || error.audioSuspected) return true;
+  const isOutage = error instanceof EngineUnavailableError || (await lane.problem()) !== null;
+  if (isOutage) lane.outage.fail(error.message);
+  return false;
+}
+
+async function problemOf({ choice, lane }: Candidate): Promise<string | null> {
+  lane.isWanted = true;
+  const problem = await lane.problem();
+  return problem === null ? null : `${choice.name}: ${problem}`;
+}
+
+function shortestWait(candidates: readonly { lane: EngineLane }[]): number {
+  const waits = candidates.map(({ lane }) => lane.outage.waitSeconds).filter((seconds) => seconds > 0);
+  return waits.length > 0 ? Math.min(...waits) : LOOK_SECONDS;
+}

@@ -1,0 +1,326 @@
+import { join } from 'node:path';
+import { Module } from '@nestjs/common';
+import request from 'supertest';
+import { AccountService } from '../../../src/modules/account/account.service.js';
+import { EngineLanesService } from '../../../src/modules/transcriptions/engines/chain/engine-lanes.service.js';
+import { OpenAiEngine } from '../../../src/modules/transcriptions/engines/openai/openai.engine.js';
+import type {
+  EngineDefinition,
+  TranscriptionEngine,
+} from '../../../src/modules/transcriptions/engines/transcription-engine.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { eventually } from '../../../src/testing/eventually.js';
+import { SPEECH } from '../../../src/testing/speech.js';
+import { useEnvironment } from '../../../src/testing/test-environment.js';
+import { startService, type TestService } from '../../../src/testing/test-service.js';
+import { type FakeAnswer, FakeOpenAiServer, VERBOSE_ANSWER } from '../../support/servers/fake-openai-server.js';
+
+const AUDIO = 'go-forward-ten-meters.wav';
+const QUICK = { limit: 400, limitPerSecond: 0, backoff: 5, maxDelay: 50, problemLimit: 500, problemKept: 50 };
+const NO_QUOTA: FakeAnswer = {
+  status: 429,
+  json: { error: { code: 'insufficient_quota', message: 'the quota is used up' } },
+};
+const NO_LANGUAGE: FakeAnswer = { status: 400, json: { error: { message: 'Language de is not supported' } } };
+const TERMS = Array.from({ length: 100 }, (_, i) => `Term ${i}`);
+
+@Module({})
+class EnginesModule {}
+
+const servers = {} as Record<'near' | 'far', FakeOpenAiServer>;
+
+/** The engine of a server of its own. Its chunks are short, so that a recording has several. */
+const engineAt = (name: 'near' | 'far'): EngineDefinition => ({
+  name,
+  isConfigured: () => true,
+  create: () => {
+    const settings = { openaiBaseUrl: servers[name].baseUrl, openaiApiKey: 'k', openaiModel: `${name}-1` };
+    const engine = new OpenAiEngine({ ...settings, transcriptionConcurrency: 1 }, QUICK);
+    return Object.create(engine, { name: { value: name }, maxChunkSeconds: { value: 5 } }) as TranscriptionEngine;
+  },
+});
+
+const extensions = [{ module: EnginesModule, engines: [engineAt('near'), engineAt('far')] }];
+const environment = useEnvironment(extensions);
+let desk: TestService;
+let worker: TestService;
+
+beforeAll(async () => {
+  servers.near = await FakeOpenAiServer.start();
+  servers.far = await FakeOpenAiServer.start();
+  environment.defer(async () => {
+    await servers.near.stop();
+    await servers.far.stop();
+  });
+  desk = await startService(environment, { ROLES: 'api' }, extensions);
+  const variables = { TRANSCRIPTION_ENGINE: 'near,far', LEASE_SECONDS: '4' };
+  worker = await startService(environment, { ...variables, ROLES: 'worker' }, extensions);
+});
+
+beforeEach(() => {
+  for (const server of Object.values(servers)) {
+    server.calls.length = 0;
+    server.answer = { json: VERBOSE_ANSWER };
+    server.models = { json: { object: 'list', data: [] } };
+  }
+  for (const { outage } of worker.app.get(EngineLanesService).all) outage.end();
+});
+
+const goesDown = (...names: ('near' | 'far')[]): void => {
+  for (const name of names) servers[name].models = { status: 500, json: {} };
+};
+
+async function uploaded(client: ApiClient, fields: Record<string, string> = {}, audio = AUDIO): Promise<string> {
+  return (await client.upload(audio, fields).expect(201)).body.id as string;
+}
+
+/** Its transcription and features, once it is done. */
+async function heard(client: ApiClient, id: string): Promise<Record<string, unknown>> {
+  const { features, status } = await client.finished(id);
+  expect(status).toBe('transcribed');
+  const { body } = await client.get(`/v1/recordings/${id}/transcription`).expect(200);
+  return { ...body, features };
+}
+
+const transcribed = async (client: ApiClient, fields?: Record<string, string>, audio?: string) =>
+  await heard(client, await uploaded(client, fields, audio));
+
+const ready = async () => await request(worker.url).get('/health/ready');
+
+const metric = async (line: string) => (await request(worker.url).get('/metrics').expect(200)).text.includes(line);
+
+async function rowOf(id: string): Promise<{ status: string; attempt: number }> {
+  const [row] = await desk.database.query<{ status: string; attempt: number }>(
+    'SELECT status, attempt FROM recordings WHERE id = $1',
+    [id],
+  );
+  return row as { status: string; attempt: number };
+}
+
+const prompts = (name: 'near' | 'far') => servers[name].calls.map(({ fields }) => fields.prompt?.[0]);
+
+describe('a chain of engines', () => {
+  it('uses the first, which the transcription names; features are as ever', async () => {
+    const client = await desk.account();
+    expect(await transcribed(client)).toMatchObject({ provider: 'near', model: 'near-1' });
+    const { features } = await client.finished(await uploaded(client));
+    expect(features).toEqual({ speech_seconds: expect.any(Number), no_speech: false });
+    expect(servers.far.calls).toEqual([]);
+    expect(prompts('near')).toEqual([undefined, undefined]);
+  });
+
+  it('goes on with the next when one refuses all work, is degraded, and goes back in time', async () => {
+    const client = await desk.account();
+    servers.near.answer = NO_QUOTA;
+    expect(await transcribed(client)).toMatchObject({ provider: 'far', model: 'far-1' });
+    const { status, body } = await ready();
+    expect([status, body.status, body.checks.engine]).toEqual([200, 'degraded', 'ok']);
+    expect(body.checks.engines).toMatch(/^near: .*the quota is used up/);
+    expect(await metric('transcription_engine_set_aside{engine="near"} 1')).toBe(true);
+    expect(await metric('transcription_engine_failures_total{engine="near"} 1')).toBe(true);
+    const { length } = servers.near.calls;
+    expect(await transcribed(client)).toMatchObject({ provider: 'far' });
+    expect(servers.near.calls).toHaveLength(length);
+    servers.near.answer = { json: VERBOSE_ANSWER };
+    await eventually(async () => (await transcribed(client)).provider === 'near', 15_000);
+    expect((await ready()).body.checks).not.toHaveProperty('engines');
+  });
+
+  it('starts a recording anew when one fails in its middle: no text of two engines', async () => {
+    const client = await desk.account();
+    const answer = (text: string) => ({ json: { ...VERBOSE_ANSWER, text, segments: [], words: [] } });
+    servers.near.next(answer('near'));
+    servers.near.answer = NO_QUOTA;
+    servers.far.answer = answer('far');
+    const { text, provider } = await transcribed(client, {}, 'jfk.wav');
+    expect(provider).toBe('far');
+    expect(text).toMatch(/^far( far)+$/);
+  });
+
+  it('goes on with the next when one refuses the language, or is too slow', async () => {
+    const client = await desk.account();
+    servers.near.answer = NO_LANGUAGE;
+    expect(await transcribed(client, { language: 'german' })).toMatchObject({ provider: 'far' });
+    servers.near.answer = { behaviour: 'hang' };
+    const slow = await uploaded(client);
+    expect(await heard(client, slow)).toMatchObject({ provider: 'far' });
+    expect(await rowOf(slow)).toMatchObject({ attempt: 1 });
+  });
+
+  it('fails what all refuse, with the reason of the last', async () => {
+    const client = await desk.account();
+    servers.near.answer = servers.far.answer = NO_LANGUAGE;
+    const id = await uploaded(client);
+    expect(await client.finished(id)).toMatchObject({ status: 'failed' });
+  });
+
+  it('waits when all are down, is not ready, and goes on when one works', async () => {
+    const client = await desk.account();
+    goesDown('near', 'far');
+    await eventually(async () => (await ready()).status === 503);
+    const id = await uploaded(client);
+    const { body } = await ready();
+    expect(body.checks.engine).toMatch(/^near: .* answers 500\.; far: /);
+    expect(await rowOf(id)).toEqual({ status: 'processing', attempt: 0 });
+    servers.far.models = { json: { object: 'list', data: [] } };
+    expect(await heard(client, id)).toMatchObject({ provider: 'far' });
+    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+  });
+});
+
+describe('engines of an account', () => {
+  const own = async (...engines: object[]): Promise<ApiClient> => {
+    const client = await desk.account();
+    await desk.app.get(AccountService).update(client.accountId, { engines });
+    return client;
+  };
+
+  it('are used alone, and waited for while others are served', async () => {
+    const [mine, others] = [await own({ name: 'far' }), await desk.account()];
+    expect(await transcribed(mine)).toMatchObject({ provider: 'far' });
+    goesDown('far');
+    await eventually(async () => (await ready()).body.status === 'degraded');
+    const waiting = await Promise.all(Array.from({ length: 5 }, () => uploaded(mine)));
+    expect(await transcribed(others)).toMatchObject({ provider: 'near' });
+    for (const id of waiting) expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: 0 });
+    servers.far.models = { json: { object: 'list', data: [] } };
+    for (const id of waiting) {
+      expect(await heard(mine, id)).toMatchObject({ provider: 'far' });
+      expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+    }
+  });
+
+  it('serve the account while those of the service are down', async () => {
+    const [mine, others] = [await own({ name: 'far' }), await desk.account()];
+    servers.near.answer = NO_QUOTA;
+    const chain = await startService(environment, { ROLES: 'worker', TRANSCRIPTION_ENGINE: 'near' }, extensions);
+    await worker.close();
+    try {
+      const waiting = await uploaded(others);
+      await eventually(async () => (await request(chain.url).get('/health/ready')).status === 503);
+      expect(await transcribed(mine)).toMatchObject({ provider: 'far' });
+      expect(await rowOf(waiting)).toMatchObject({ status: 'processing', attempt: 0 });
+    } finally {
+      await chain.close();
+      worker = await startService(
+        environment,
+        { ROLES: 'worker', TRANSCRIPTION_ENGINE: 'near,far', LEASE_SECONDS: '4' },
+        extensions,
+      );
+    }
+  });
+
+  it('by language and length: only what none can take waits', async () => {
+    const mine = await own({ name: 'near', languages: ['english'], max_seconds: 5 }, { name: 'far' });
+    expect(await transcribed(mine, { language: 'english' })).toMatchObject({ provider: 'near' });
+    expect(await transcribed(mine, { language: 'german' })).toMatchObject({ provider: 'far' });
+    expect(await transcribed(mine, { language: 'english' }, 'jfk.wav')).toMatchObject({ provider: 'far' });
+    goesDown('far');
+    const waiting = await Promise.all([
+      uploaded(mine, { language: 'german' }),
+      uploaded(mine, { language: 'german' }),
+      uploaded(mine, { language: 'english' }, 'jfk.wav'),
+    ]);
+    expect(await transcribed(mine, { language: 'english' })).toMatchObject({ provider: 'near' });
+    for (const id of waiting) expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: 0 });
+    servers.far.models = { json: { object: 'list', data: [] } };
+    for (const id of waiting) expect(await heard(mine, id)).toMatchObject({ provider: 'far' });
+  });
+});
+
+describe('a vocabulary (D48)', () => {
+  it('reaches the engine: the upload’s terms first, then the account’s, never more than 15', async () => {
+    const client = await desk.account();
+    await client.put('/v1/account/vocabulary', { vocabulary: ['Grafana', ...TERMS.slice(50)] }).expect(200);
+    expect(await transcribed(client)).toMatchObject({
+      features: { vocabulary: ['Grafana', ...TERMS.slice(50, 64)] },
+    });
+    expect(await transcribed(client, { vocabulary: 'Zoë, grafana' })).toMatchObject({
+      features: { vocabulary: ['Zoë', 'grafana', ...TERMS.slice(50, 63)] },
+    });
+    const full = await transcribed(client, { vocabulary: JSON.stringify(TERMS) }, 'jfk.wav');
+    expect(full).toMatchObject({ features: { vocabulary: TERMS.slice(0, 15) } });
+    const sent = prompts('near');
+    expect(sent[1]).toBe(`Zoë, grafana, ${TERMS.slice(50, 63).join(', ')}.`);
+    expect(sent.length).toBeGreaterThan(3);
+    for (const prompt of sent) expect(prompt?.split(', ').length).toBeLessThanOrEqual(15);
+    await client.put('/v1/account/vocabulary', { vocabulary: [] }).expect(200);
+    const { features } = await transcribed(client);
+    expect(features).not.toHaveProperty('vocabulary');
+  });
+
+  it('is kept by a retry, and by the engine that takes over', async () => {
+    const client = await desk.account();
+    servers.near.answer = servers.far.answer = NO_LANGUAGE;
+    const id = await uploaded(client, { vocabulary: 'Grafana' });
+    await client.finished(id);
+    servers.far.answer = { json: VERBOSE_ANSWER };
+    await client.post(`/v1/recordings/${id}/retry`).expect(202);
+    expect(await heard(client, id)).toMatchObject({ provider: 'far', features: { vocabulary: ['Grafana'] } });
+    expect(new Set([...prompts('near'), ...prompts('far')])).toEqual(new Set(['Grafana.']));
+  });
+
+  it('is the prompt of the compatible endpoint', async () => {
+    const client = await desk.account();
+    const { headers } = await request(desk.url)
+      .post('/v1/audio/transcriptions')
+      .set(client.headers)
+      .field('prompt', 'Glossary: Kubernetes, Grafana.')
+      .attach('file', join(SPEECH, AUDIO))
+      .expect(200);
+    expect(headers['x-transcription-engine']).toBe('near/near-1');
+    expect(prompts('near')).toEqual(['Kubernetes, Grafana.']);
+    const { body } = await client.get(`/v1/recordings/${headers['x-recording-id']}`).expect(200);
+    expect(body.features).toMatchObject({ vocabulary: ['Kubernetes', 'Grafana'] });
+  });
+
+  it('is [] where the engine cannot take one', async () => {
+    const client = await desk.account();
+    servers.near.answer = ({ fields }) =>
+      fields.prompt
+        ? { status: 400, json: { error: { param: 'prompt', message: 'not supported' } } }
+        : { json: VERBOSE_ANSWER };
+    expect(await transcribed(client, { vocabulary: 'Grafana' })).toMatchObject({
+      provider: 'near',
+      features: { speech_seconds: expect.any(Number), no_speech: false, vocabulary: [] },
+    });
+    const { length } = servers.near.calls;
+    await transcribed(client, { vocabulary: 'Grafana' });
+    expect(servers.near.calls).toHaveLength(length + 1);
+  });
+
+  it.each([
+    ['[1]', /^vocabulary must be a JSON list of texts/],
+    [JSON.stringify([...TERMS, 'x']), /^vocabulary must have at most 100 terms; this has 101/],
+    ['x'.repeat(65), /^vocabulary term 1 must be at most 64 characters; this has 65/],
+    ['a,--', /^vocabulary term 2 must contain a letter or a digit/],
+    ['x'.repeat(16_385), /^vocabulary must be at most 16384 bytes/],
+  ])('%j of an upload is refused with the field and the rule', async (vocabulary, message) => {
+    const client = await desk.account();
+    const { body } = await client.upload(AUDIO, { vocabulary }).expect(400);
+    expect(body.error).toMatchObject({ type: 'ValidationError', details: { field: 'vocabulary' } });
+    expect(body.error.message).toMatch(message);
+  });
+
+  it.each([
+    [{}, /^vocabulary is required/],
+    [{ vocabulary: 'Grafana' }, /^vocabulary must be a list of texts/],
+    [{ vocabulary: ['\u0000'] }, /^vocabulary term 1 must not contain control characters/],
+    [{ vocabulary: [...TERMS, 'x'] }, /^vocabulary must have at most 100 terms/],
+    [{ vocabulary: [], terms: [] }, /^terms/],
+  ])('%j of an account is refused with the field and the rule', async (given, message) => {
+    const client = await desk.account();
+    await client.put('/v1/account/vocabulary', { vocabulary: ['Zoë'] }).expect(200);
+    const { body } = await client.put('/v1/account/vocabulary', given).expect(400);
+    expect(body.error.message).toMatch(message);
+    expect((await client.get('/v1/account/vocabulary').expect(200)).body).toEqual({ vocabulary: ['Zoë'] });
+  });
+
+  it('makes two uploads with one Idempotency-Key differ', async () => {
+    const client = await desk.account();
+    const upload = (fields: Record<string, string>) => client.upload(AUDIO, fields).set('Idempotency-Key', 'k');
+    await upload({ vocabulary: 'Grafana' }).expect(201);
+    await upload({ vocabulary: '["Grafana"]' }).expect(201).expect('Idempotent-Replayed', 'true');
+    await upload({}).expect(409);
+  });
+});
