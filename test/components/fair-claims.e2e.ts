@@ -99,6 +99,41 @@ describe('D33: claims', () => {
     expect(owners.filter((owner) => owner === liar.accountId)).toHaveLength(4);
   });
 
+  it('leave out accounts of shared engines that do not work, and take those with engines of their own', async () => {
+    const [shared, own] = await Promise.all([api.account(), api.account()]);
+    await waiting(shared, 3);
+    const [id] = await waiting(own, 1);
+    await api.database.query(`UPDATE accounts SET engines = '[{"name":"x"}]' WHERE id = $1`, [own.accountId]);
+    const except = { ofSharedEngines: true, others: [] };
+    expect(await leases.claimNext([], except)).toMatchObject({ id, accountEngines: [{ name: 'x' }] });
+    expect(await leases.claimNext([], except)).toBeNull();
+    expect(await leases.claimNext()).toMatchObject({ accountId: shared.accountId, accountEngines: null });
+  });
+
+  it('leave out postponed recordings, by language and length, however many accounts have only such', async () => {
+    const accounts = await Promise.all(Array.from({ length: 20 }, () => api.account()));
+    for (const account of accounts) await waiting(account, 2, 60);
+    const mixed = accounts[7] as ApiClient;
+    const [short] = await waiting(mixed, 1, 10);
+    const [german] = await waiting(mixed, 1, 60);
+    await api.database.query(`UPDATE recordings SET language = 'german' WHERE id = $1`, [german]);
+    const others = accounts.map(({ accountId }) => ({ accountId, language: null, minDurationMs: 60_000 }));
+    const claim = async () => (await leases.claimNext([], { ofSharedEngines: false, others }))?.id;
+    expect(new Set([await claim(), await claim()])).toEqual(new Set([short, german]));
+    expect(await claim()).toBeUndefined();
+  });
+
+  it('that are given back leave the recording and its account as they were', async () => {
+    const [first, second] = await Promise.all([api.account(), api.account()]);
+    const ids = await waiting(first, 2, 100);
+    const lease = await leases.claimNext();
+    expect(lease?.id).toBe(ids[0]);
+    await leases.putBack(lease as NonNullable<typeof lease>);
+    await waiting(second, 1);
+    // The older recording of the account that was not charged.
+    expect(await leases.claimNext()).toMatchObject({ id: ids[0], attempt: 1 });
+  });
+
   it('cost no more with 100,000 recordings in the queue of an account', async () => {
     const [flooding, other] = await Promise.all([api.account(), api.account()]);
     const timed = async (): Promise<number> => {
@@ -116,6 +151,13 @@ describe('D33: claims', () => {
     await waiting(flooding, 100_000);
     await api.database.query('ANALYZE recordings');
     const long = await timed();
+    const postponed = { accountId: flooding.accountId, language: null, minDurationMs: 0 };
+    const started = performance.now();
+    const lease = await leases.claimNext([], { ofSharedEngines: false, others: [postponed] });
+    const beside = performance.now() - started;
+    expect(lease?.accountId).toBe(other.accountId);
+    reportMeasurement(`a claim beside 100,000 that no engine can take now: ${beside.toFixed(1)} ms`);
+    expect(beside).toBeLessThan(1000);
     reportMeasurement(`a claim: ${short.toFixed(1)} ms with 100 waiting, ${long.toFixed(1)} ms with 100,000`);
     expect(long).toBeLessThan(20 + 3 * short);
   });
