@@ -6,18 +6,32 @@ import { demoAccount, printCommands, transcribeSample } from './lib/demo.mjs';
 import { choosePort, RANK, runLocally, startServices, teardown } from './lib/local-run.mjs';
 import { DATA, ROOT } from './lib/paths.mjs';
 import { prepareProject } from './lib/setup.mjs';
-import { printError, seconds, step } from './lib/steps.mjs';
+import { prepareModel, startOptions, USAGE, withModel } from './lib/speech-model.mjs';
+import { parallelStep, printError, seconds, step } from './lib/steps.mjs';
 import { ensureSystemPackages } from './lib/system-packages.mjs';
 
 const startedAt = performance.now();
+const { model, help } = readOptions();
 
-await runLocally(main);
+if (help) console.log(USAGE);
+else await runLocally(main);
 
-async function main(given) {
+function readOptions() {
+  try {
+    return startOptions(process.argv.slice(2));
+  } catch (error) {
+    printError(error);
+    return process.exit(1);
+  }
+}
+
+async function main(settings) {
+  const given = withModel(settings, model);
   const production = given.NODE_ENV === 'production';
   console.log('Voice Note Transcription Service\n');
   await step('System', () => ensureSystemPackages(given));
   await prepareProject();
+  if (model) await parallelStep('Model', () => prepareModel(given, model));
   const env = await startServices(given);
   await step('Schema', () => migrate(env));
   const { port, note } = await choosePort(env);
@@ -32,10 +46,10 @@ async function main(given) {
 
 async function tryOut(baseUrl, env) {
   const { credentials } = await step('Demo account', () => demoAccount(baseUrl, env));
-  if (credentials.sample || !rolesOf(env).some((role) => role === 'worker' || role === 'transcriber'))
-    return credentials;
+  const isDone = credentials.sample && (!model || credentials.sample.model === model);
+  if (isDone || !rolesOf(env).some((role) => role === 'worker' || role === 'transcriber')) return credentials;
   try {
-    const { sample, text } = await step('Sample', () => transcribeSample(baseUrl, credentials));
+    const { sample, text } = await step('Sample', () => transcribeSample(baseUrl, credentials, model));
     console.log(`\n  “${text}”`);
     return { ...credentials, sample };
   } catch (error) {

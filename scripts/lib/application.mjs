@@ -3,10 +3,13 @@ import { join, relative } from 'node:path';
 import { DATA, ROOT } from './paths.mjs';
 import { freePort } from './ports.mjs';
 import { rotateLog, run, spawnServer, stopProcess, tailOf, waitUntil } from './processes.mjs';
+import { usesModel } from './speech-model.mjs';
 import { UserError } from './steps.mjs';
 import { stopLeftover, Supervisor } from './supervisor.mjs';
 
 const READY_TIMEOUT_MS = 60_000;
+/** A large model is loaded once for each core, and then tried. */
+const MODEL_READY_TIMEOUT_MS = 600_000;
 /** A worker finishes or releases what it is transcribing before it exits. */
 const STOP_TIMEOUT_MS = 30_000;
 const CLI_TIMEOUT_MS = 60_000;
@@ -49,7 +52,7 @@ export async function startApplication(env, port, own) {
       const supervisor = superviseRole(role, { ...env, ROLES: role, PORT: String(rolePort) });
       own(supervisor);
       await supervisor.start();
-      await waitUntilReady(supervisor, rolePort, env.HOST);
+      await waitUntilReady(supervisor, rolePort, env);
       return supervisor;
     }),
   );
@@ -69,15 +72,15 @@ function superviseRole(role, env) {
   });
 }
 
-async function waitUntilReady(supervisor, port, host) {
+async function waitUntilReady(supervisor, port, env) {
   let answer = 'no answer';
   const ready = await waitUntil(
     async () => {
       if (supervisor.hasEnded()) return true;
-      answer = await healthOf(port, host);
+      answer = await healthOf(port, env.HOST);
       return answer === 'ready';
     },
-    READY_TIMEOUT_MS,
+    usesModel(env) ? MODEL_READY_TIMEOUT_MS : READY_TIMEOUT_MS,
     50,
   );
   if (ready && !supervisor.hasEnded()) return;

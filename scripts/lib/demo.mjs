@@ -31,16 +31,19 @@ export async function demoAccount(baseUrl, env) {
   return { credentials, detail: `${credentials.email}, plan pro, kept in .data/demo.json` };
 }
 
-/** Sends the packaged voice note through the public API and waits for its text. */
-export async function transcribeSample(baseUrl, credentials) {
+/**
+ * Sends the packaged voice note through the public API and waits for its text.
+ * @param {string | null} model chosen for this start; each gets a recording of its own
+ */
+export async function transcribeSample(baseUrl, credentials, model) {
   const client = new Client({ baseUrl, ...credentials });
   const start = performance.now();
   // The key makes a second try harmless, should this one be interrupted before the recording's id is kept.
-  const uploaded = await client.upload(SAMPLE, 'packaged-sample');
+  const uploaded = await client.upload(SAMPLE, `packaged-sample${model ? `-${model}` : ''}`);
   if (uploaded.status !== 201) throw new UserError(`The sample was not accepted: ${describe(uploaded)}`);
   const recordingId = uploaded.body.id;
   const transcription = await waitForTranscription(client, recordingId);
-  const sample = { recordingId };
+  const sample = { recordingId, model };
   keep({ ...credentials, sample });
   return {
     sample,

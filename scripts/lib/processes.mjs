@@ -96,12 +96,13 @@ const tools = new Set();
 
 /**
  * Runs a tool to its end.
- * @param {import('node:child_process').SpawnOptions & { input?: string, timeLimitMs?: number }} options
+ * @param {import('node:child_process').SpawnOptions & { input?: string, timeLimitMs?: number, showsErrors?: boolean }} options
+ *   showsErrors: its standard error goes to the terminal
  * @returns {Promise<{ code: number, stdout: string, output: string }>} output: both streams as they came
  */
-export function run(command, args, { input = '', timeLimitMs = 0, ...options } = {}) {
+export function run(command, args, { input = '', timeLimitMs = 0, showsErrors = false, ...options } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { ...options, stdio: 'pipe' });
+    const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', showsErrors ? 'inherit' : 'pipe'] });
     tools.add(child);
     let stdout = '';
     let output = '';
@@ -109,7 +110,7 @@ export function run(command, args, { input = '', timeLimitMs = 0, ...options } =
       stdout += text;
       output += text;
     });
-    child.stderr.setEncoding('utf8').on('data', (text) => (output += text));
+    child.stderr?.setEncoding('utf8').on('data', (text) => (output += text));
     const limit = timeLimitMs > 0 ? setTimeout(endLate, timeLimitMs) : undefined;
     function endLate() {
       output += `\n${command} was ended: it took longer than ${timeLimitMs / 60_000} minutes.\n`;
@@ -122,7 +123,7 @@ export function run(command, args, { input = '', timeLimitMs = 0, ...options } =
       // What it started and left behind may hold its output open for ever.
       setTimeout(() => {
         child.stdout.destroy();
-        child.stderr.destroy();
+        child.stderr?.destroy();
       }, PIPE_DRAIN_MS).unref();
     });
     child.on('close', (code) => resolve({ code: code ?? 1, stdout, output }));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { findCommand, run } from './processes.mjs';
 import { findRedisServer } from './redis.mjs';
+import { usesModel } from './speech-model.mjs';
 import { UserError } from './steps.mjs';
 
 /** Where Debian and Fedora, Homebrew on Apple and on Intel, and a local build put things. */
@@ -83,7 +84,7 @@ export function neededPackages(env) {
   const openAi = Boolean(env.OPENAI_BASE_URL || env.OPENAI_API_KEY);
   const engine = env.TRANSCRIPTION_ENGINE || 'auto';
   // One engine, or a chain of several in either of its forms.
-  const pocketSphinx = /\bpocketsphinx\b/.test(engine) || (engine === 'auto' && !openAi);
+  const pocketSphinx = /\bpocketsphinx\b/.test(engine) || (engine === 'auto' && !openAi && !usesModel(env));
   return [
     ...(env.REDIS_URL ? [] : [REDIS]),
     ...(worker ? [FFMPEG] : []),
@@ -138,7 +139,7 @@ function instructions(missing, problem) {
     `  Fedora           ${sudo}dnf install -y ${list('dnf')}`,
     `  macOS            brew install ${list('brew')}`,
     ...(missing.includes(POCKETSPHINX)
-      ? ['', 'Or set OPENAI_BASE_URL to a transcription server: then PocketSphinx is not needed.']
+      ? ['', 'Or use a model: npm start -- --model whisper-small. Or set OPENAI_BASE_URL to a transcription server.']
       : []),
     ...(missing.includes(REDIS) ? ['', 'Or set REDIS_URL to a Redis of your own.'] : []),
   ].join('\n');

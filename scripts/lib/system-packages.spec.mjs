@@ -1,12 +1,15 @@
+import { tmpdir } from 'node:os';
+
 import { neededPackages } from './system-packages.mjs';
 
 describe('neededPackages', () => {
-  const names = (env) => neededPackages(env).map(({ name }) => name.split(' ')[0]);
+  const names = (env) => neededPackages({ MODELS_FOLDER: tmpdir(), ...env }).map(({ name }) => name.split(' ')[0]);
 
   test.each([
     ['a plain start', {}, ['redis-server', 'ffmpeg', 'PocketSphinx']],
     ['an existing Redis', { REDIS_URL: 'redis://localhost' }, ['ffmpeg', 'PocketSphinx']],
     ['a transcription server', { OPENAI_BASE_URL: 'http://localhost:8080/v1' }, ['redis-server', 'ffmpeg']],
+    ['a model of speech recognition', { SHERPA_MODEL: 'whisper-small' }, ['redis-server', 'ffmpeg']],
     ['a hosted engine', { TRANSCRIPTION_ENGINE: 'openai' }, ['redis-server', 'ffmpeg']],
     ['an engine of an extension', { TRANSCRIPTION_ENGINE: 'whisper' }, ['redis-server', 'ffmpeg']],
     [

@@ -21,9 +21,9 @@ export interface PlannedFile {
   digest: PublishedDigest;
 }
 
-/** Texts that a licence may ask to keep with the files. */
-const NOTICES = /^(LICEN[CS]E|NOTICE|README)(\.\w+)?$/i;
-const MAX_NOTICE_BYTES = 1024 * 1024;
+/** Taken if they are there: texts that a licence may ask to keep with the files, and the pieces of words for hot words. */
+const EXTRAS = /^((LICEN[CS]E|NOTICE|README)(\.\w+)?|bpe\.vocab)$/i;
+const MAX_EXTRA_BYTES = 1024 * 1024;
 const MAX_PAGES = 20;
 
 /**
@@ -45,8 +45,8 @@ export async function planDownload(
     const there = listed.map((one) => one.path).filter((one) => /\.(onnx|ort|txt|weights|data)$/.test(one));
     throw new SourceError(`${repository} at ${commit} has no file ${file}. There: ${there.join(', ') || 'none'}.`);
   });
-  const notices = listed.filter((one) => NOTICES.test(one.path) && one.bytes <= MAX_NOTICE_BYTES);
-  return { repository, revision: commit, files: [...wanted, ...notices] };
+  const extras = listed.filter((one) => EXTRAS.test(one.path) && one.bytes <= MAX_EXTRA_BYTES);
+  return { repository, revision: commit, files: [...wanted, ...extras] };
 }
 
 async function commitOf(

@@ -80,7 +80,7 @@ describe('pullModel', () => {
   }
 
   it('downloads the files of the commit, checks their digests and records them', async () => {
-    const commit = source.publish('acme/small', { ...files, 'other.onnx': 'x', LICENSE: 'MIT' });
+    const commit = source.publish('acme/small', { ...files, 'other.onnx': 'x', LICENSE: 'MIT', 'bpe.vocab': 'a' });
     const progress: [number, number][] = [];
     const { record, isNew } = await pull({ onProgress: (received, total) => progress.push([received, total]) });
 
@@ -95,10 +95,11 @@ describe('pullModel', () => {
       ['model.int8.onnx', 'sha256'],
       ['tokens.txt', 'git-sha1'],
       ['LICENSE', 'git-sha1'],
+      ['bpe.vocab', 'git-sha1'],
     ]);
     expect(record.files.every(({ sha256 }) => /^[0-9a-f]{64}$/.test(sha256))).toBe(true);
     const [received, total] = progress.at(-1) ?? [];
-    expect([received, total]).toEqual([total, size + (files['tokens.txt']?.length ?? 0) + 3]);
+    expect([received, total]).toEqual([total, size + (files['tokens.txt']?.length ?? 0) + 4]);
     expect(existsSync(path.join(root, 'small', 'other.onnx'))).toBe(false);
   });
 
@@ -266,6 +267,12 @@ describe('pullModel', () => {
     const content = source.requests.filter(({ host }) => host === 'content');
     expect(content.map(({ headers }) => headers.authorization)).toEqual([undefined]);
     expect(readFileSync(path.join(root, 'small', 'model.json'), 'utf8')).not.toContain('hf_s3cret');
+  });
+
+  it('sends a token over http to this machine only', async () => {
+    await expect(pull({ url: 'http://mirror.example.com', hfToken: 'hf_s3cret' })).rejects.toThrow(
+      'sent by https only',
+    );
   });
 
   it('takes files from folders of the repository', async () => {

@@ -6,6 +6,7 @@ import { PassingSourceError, SourceError } from './source-error.js';
 const MAX_REDIRECTS = 5;
 /** A folder of 1,000 files takes 250 kB. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const PASSING_STATUS = new Set([408, 425, 429]);
 
 export interface SourceSettings {
@@ -141,7 +142,16 @@ export function first(header: string | string[] | undefined): string | null {
   return (Array.isArray(header) ? header[0] : header) ?? null;
 }
 
-function authorizationOf({ username, password }: URL, token: string | null): Record<string, string> {
+function authorizationOf(
+  { protocol, hostname, username, password }: URL,
+  token: string | null,
+): Record<string, string> {
+  const isOpen = protocol === 'http:' && !LOOPBACK.test(hostname);
+  if (isOpen && (token !== null || username !== '')) {
+    throw new SourceError(
+      'HF_TOKEN and credentials in MODELS_URL are sent by https only: MODELS_URL is a http: address.',
+    );
+  }
   if (token !== null) return { authorization: `Bearer ${token}` };
   if (username === '') return {};
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
