@@ -101,6 +101,14 @@ describe('TranscriptStream', () => {
     expect(response.events.at(-1)).toMatchObject({ text: 'one two' });
   });
 
+  it('sends nothing of an engine that took over, even where its text is as long', () => {
+    stream.add(chunk(0, 'won'));
+    stream.add({ ...chunk(3, ' two'), provider: 'another' });
+    stream.end(note('one two'));
+    expect(deltas()).toEqual(['won']);
+    expect(response.events.at(-1)).toMatchObject({ text: 'one two' });
+  });
+
   it('says nothing for silence but the end', () => {
     stream.end(note(''));
     expect(deltas()).toEqual([]);

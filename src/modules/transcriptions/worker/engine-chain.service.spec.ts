@@ -50,11 +50,12 @@ describe('EngineChainService', () => {
     const env = { transcriptionMemoryMb: 64, sandbox: 'off' } as Env;
     lanes = new EngineLanesService(env, { chain: choices, definitions });
     const transcriber = {
-      transcribe: async (_: unknown, { engine, outage }: EngineLane) => {
+      transcribe: async (_: unknown, lane: EngineLane) => {
+        const { engine } = lane;
         tried.push(engine.name);
         const failure = failures[engine.name];
         if (failure) throw new EngineFailureError(failure);
-        outage.end();
+        lane.works();
         return RESULT;
       },
     } as unknown as TranscriberService;

@@ -14,6 +14,8 @@ import { type AudioInput, TranscriberService, type TranscriptionResult } from '.
 
 /** Between two looks at an engine that says itself that it cannot work. */
 const LOOK_SECONDS = 5;
+/** Between two claims of recordings whose engines this process does not have. */
+const MISSING_SECONDS = 60;
 
 /** A result, and the engine that it is from. */
 export interface ChainResult extends TranscriptionResult {
@@ -83,10 +85,11 @@ export class EngineChainService {
       problems.push(problem ?? `${candidate.choice.name}: another recording tries it`);
     }
     if (onTrial) return { inOrder: [onTrial], problems };
-    const wait = shortestWait(all);
+    const wait = all.length > 0 ? shortestWait(all) : MISSING_SECONDS;
     const minDurationMs = dependsOnLength ? durationMs : 0;
     if (requested === null) this.postponements.add({ accountId, language, minDurationMs }, wait);
     const absent = missing.map((name) => `${name}: not configured in this process`);
+    if (all.length === 0) this.logger.warn({ account_id: accountId, engines: missing }, 'engines not configured here');
     throw new NoEngineError([...problems, ...absent].join('; '), wait, requested !== null);
   }
 
@@ -148,7 +151,7 @@ async function isOfThisRecording(lane: EngineLane, error: Error): Promise<boolea
   if (error instanceof AudioRejectedError) return false;
   if (!(error instanceof EngineError) || error.audioSuspected) return true;
   const isOutage = error instanceof EngineUnavailableError || (await lane.problem()) !== null;
-  if (isOutage) lane.outage.fail(error.message);
+  if (isOutage) lane.setAside(error.message);
   return false;
 }
 

@@ -96,15 +96,11 @@ export class TranscriberService {
     };
   }
 
-  private async recognise(
-    { engine, outage }: EngineLane,
-    chunk: AudioChunk,
-    options: TranscribeOptions,
-  ): Promise<ChunkTranscript> {
+  private async recognise(lane: EngineLane, chunk: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript> {
     try {
-      const transcript = await engine.transcribe(chunk, options);
-      outage.end();
-      return storable(dropInventedWords(engine.name, chunk, transcript));
+      const transcript = await lane.engine.transcribe(chunk, options);
+      lane.works();
+      return storable(dropInventedWords(lane.engine.name, chunk, transcript));
     } catch (error) {
       if (options.signal.aborted) throw error;
       throw error instanceof Error ? new EngineFailureError(error) : error;

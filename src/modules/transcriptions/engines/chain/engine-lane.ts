@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { FairQueue } from '../../chunks/fair-queue.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
 import { Outage } from '../outage.js';
@@ -9,6 +10,7 @@ const MAX_CHUNK_SECONDS = 120;
 /** An engine of this process, the queue for its slots, and whether it works. */
 export class EngineLane {
   readonly outage = new Outage();
+  private readonly logger = new Logger(EngineLane.name);
   readonly maxChunkSeconds: number;
   readonly queue: FairQueue;
   /** Whether a recording was to have it. */
@@ -29,6 +31,19 @@ export class EngineLane {
 
   get chunkBytes(): number {
     return this.maxChunkSeconds * BYTES_PER_SECOND;
+  }
+
+  /** It works for nobody now. */
+  setAside(cause: string): void {
+    if (this.outage.problem === null)
+      this.logger.error({ engine: this.engine.name, cause }, 'transcription engine set aside');
+    this.outage.fail(cause);
+  }
+
+  /** It has transcribed. */
+  works(): void {
+    if (this.outage.problem !== null) this.logger.log({ engine: this.engine.name }, 'transcription engine works again');
+    this.outage.end();
   }
 
   /** Null when recordings may be given to it; otherwise what is wrong and how to fix it, for an operator. */
