@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { descendantsOf } from './process-stats.js';
 
 /** The engine's processes below a process, by their numbers, without those of bubblewrap around them. Linux only. */
-export function engineProcesses(parent: number = process.pid): number[] {
+export function engineProcesses(parent: number = process.pid, child = /pocketsphinx\.child/): number[] {
   // Not by their name, which is `node` before Node 24 and `MainThread` since.
-  return descendantsOf(parent).filter((pid) => /^[^\0]*node\0[^]*pocketsphinx\.child/.test(commandLineOf(pid)));
+  return descendantsOf(parent).filter(
+    (pid) => /^[^\0]*node\0/.test(commandLineOf(pid)) && child.test(commandLineOf(pid)),
+  );
 }
 
 /** Whether there is still such a process, other than as an entry that nobody has collected yet. */

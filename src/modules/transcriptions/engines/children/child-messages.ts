@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ChunkTranscript, TranscriptWord } from '../transcription-engine.js';
+import type { AudioChunk, ChunkTranscript, TranscribeOptions, TranscriptWord } from '../transcription-engine.js';
 
 /**
  * What a child sends, each as one line of JSON: first that it is ready or why it cannot be, then one transcript for each
@@ -9,8 +9,15 @@ export type ChildMessage = { ready: true } | { problem: string } | { transcript:
 
 /** Where the child writes its messages. Standard output would mix them with what its libraries print. */
 export const MESSAGE_DESCRIPTOR = 3;
-/** Before each chunk of audio, which the child reads from its standard input: its length, little-endian. */
+/**
+ * What the child reads from its standard input for each chunk: the length of the options, the length of the audio, both
+ * as 32 bits, little-endian, then the options as JSON, then the audio.
+ */
 export const LENGTH_BYTES = 4;
+export const HEADER_BYTES = 2 * LENGTH_BYTES;
+
+/** What a recogniser is told about a chunk. */
+export type ChunkOptions = Partial<Omit<TranscribeOptions, 'signal'> & Pick<AudioChunk, 'speech'>>;
 
 /** Typical: 6 kB for a chunk of 15 s. */
 const MAX_LINE_BYTES = 256 * 1024;

@@ -14,7 +14,7 @@ const FAKE_CHILD = `
   const ID = randomUUID();
   const write = (text) => { for (let rest = text; rest.length > 0; ) rest = rest.slice(writeSync(3, rest)); };
   const send = (message) => write(JSON.stringify(message) + '\\n');
-  const obey = (order) => {
+  const obey = (order, options) => {
     if (order === 'c') process.kill(process.pid, 'SIGSEGV');
     if (order === 'x') { console.error('out of luck'); process.exit(3); }
     if (order === 'h') for (;;);
@@ -27,7 +27,8 @@ const FAKE_CHILD = `
     if (order === 't') return send({ transcript: { text: 7, confidence: 1, language: 'english', words: [] } });
     if (order === 'k') return send({ transcript: { text: 'a', confidence: 7, language: 'english', words: [] } });
     if (order === 'r') return send({ ready: true });
-    const text = order === 'p' ? ID : order === 'e' ? JSON.stringify(process.env) : order;
+    const texts = { p: ID, e: JSON.stringify(process.env), n: JSON.stringify(options), v: process.argv.slice(2).join() };
+    const text = texts[order] ?? order;
     const answer = () => send({ transcript: { text, confidence: 1, language: 'english', words: [] } });
     if (order === '2') answer();
     order === 's' ? setTimeout(answer, 150) : answer();
@@ -36,11 +37,13 @@ const FAKE_CHILD = `
   process.stdin.on('end', () => process.exit());
   process.stdin.on('data', (data) => {
     bytes = Buffer.concat([bytes, data]);
-    while (bytes.length >= 4 && bytes.length >= 4 + bytes.readUInt32LE()) {
-      const end = 4 + bytes.readUInt32LE();
-      const order = String.fromCharCode(bytes[4]);
+    while (bytes.length >= 8 && bytes.length >= 8 + bytes.readUInt32LE(0) + bytes.readUInt32LE(4)) {
+      const start = 8 + bytes.readUInt32LE(0);
+      const end = start + bytes.readUInt32LE(4);
+      const options = JSON.parse(bytes.toString('utf8', 8, start));
+      const order = String.fromCharCode(bytes[start]);
       bytes = bytes.subarray(end);
-      obey(order);
+      obey(order, options);
     }
   });
   send({ ready: true });
@@ -181,6 +184,49 @@ describe('ChildPool', () => {
     expect(error).toMatchObject({ message: 'Install the library', audioSuspected: false });
     await broken.close();
     expect(await pool.problem()).toBeNull();
+  });
+
+  it('gives the child its arguments, and each chunk its options', async () => {
+    const other = new ChildPool({ ...module, args: ['--model', 'a b'] }, 1);
+    const { signal } = new AbortController();
+    expect((await other.transcribe(Buffer.from('v'), LIMIT_MS, signal)).text).toBe('--model,a b');
+    const options = { language: 'german', vocabulary: ['Grüße'] };
+    const { text } = await other.transcribe(Buffer.from('n'), LIMIT_MS, signal, options);
+    expect(JSON.parse(text)).toEqual(options);
+    await other.close();
+  });
+
+  it('starts a child that cannot work again only after a while, and longer each time', async () => {
+    const unable = await moduleOf('later', UNABLE_CHILD);
+    const other = new ChildPool(unable, 2);
+    const { signal } = new AbortController();
+    const tryIt = (): Promise<unknown> =>
+      other.transcribe(Buffer.from('a'), LIMIT_MS, signal).then(
+        ({ text }) => text,
+        (error: Error) => error.name,
+      );
+    const start = Date.now();
+    expect(await Promise.all([tryIt(), tryIt()])).toEqual(['EngineUnavailableError', 'EngineUnavailableError']);
+    await moduleOf('later', FAKE_CHILD);
+    expect(await tryIt()).toBe('EngineUnavailableError');
+    await moduleOf('later', UNABLE_CHILD);
+    const now = jest.spyOn(Date, 'now').mockReturnValue(start + 30_000);
+    expect(await tryIt()).toBe('EngineUnavailableError');
+    await moduleOf('later', FAKE_CHILD);
+    now.mockReturnValue(start + 30_000 + 15_000);
+    expect(await tryIt()).toBe('EngineUnavailableError');
+    now.mockReturnValue(start + 30_000 + 21_000);
+    expect(await tryIt()).toBe('a');
+    now.mockRestore();
+    await other.close();
+  });
+
+  it('explains the end of a child that was not ready', async () => {
+    const broken = await moduleOf('broken', `console.error('no model'); process.exit(4);`);
+    const explain = (end: string, said: string): string => `${end}: ${said.trim()}`;
+    const other = new ChildPool({ ...broken, explain }, 1);
+    expect(await other.problem()).toBe('ended by exit code 4: no model');
+    await other.close();
   });
 
   it('is closed at once while a child is still loading', async () => {

@@ -1,17 +1,23 @@
 import type { SandboxMode } from '../../../../platform/config/env.js';
 import { FairQueue } from '../../chunks/fair-queue.js';
 import { ProblemCache } from '../problem-cache.js';
-import { EngineError, type ChunkTranscript } from '../transcription-engine.js';
+import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
+import type { ChunkOptions } from './child-messages.js';
 import { type ChildModule, EngineChild } from './engine-child.js';
 
-/** After a failed start, the next health check waits this long before it starts another process. */
-const RECHECK_MS = 10_000;
+/**
+ * After a failed start, so long no other process is started. It doubles with every further failure, up to the maximum: to
+ * load a large model in vain takes a core for many seconds.
+ */
+const RETRY_MS = 10_000;
+const MAX_RETRY_MS = 300_000;
 
 /** A fixed number of engine processes, started when first needed and replaced when lost. */
 export class ChildPool {
   private children: EngineChild[] = [];
   private readonly queue;
-  private readonly startProblem = new ProblemCache(() => this.tryStart(), RECHECK_MS);
+  private readonly startProblem = new ProblemCache(() => this.tryStart(), RETRY_MS);
+  private readonly failedStarts = { count: 0, retryAt: 0, problem: '' };
   private closed = false;
 
   constructor(
@@ -25,13 +31,18 @@ export class ChildPool {
   /**
    * Transcribes the audio in a child process. Once aborted it rejects immediately: a chunk that is being transcribed is
    * finished and its result dropped; a waiting chunk never starts.
-   * @throws EngineError
+   * @throws EngineError; EngineUnavailableError when no process can be started
    */
-  async transcribe(pcm: Uint8Array, limitMs: number, signal: AbortSignal): Promise<ChunkTranscript> {
+  async transcribe(
+    pcm: Uint8Array,
+    limitMs: number,
+    signal: AbortSignal,
+    options: ChunkOptions = {},
+  ): Promise<ChunkTranscript> {
     const transcript = this.queue.run(() => {
       signal.throwIfAborted();
       if (this.closed) throw new EngineError('The engine is closed', false);
-      return this.idleChild().transcribe(pcm, limitMs);
+      return this.idleChild().transcribe(pcm, options, limitMs);
     });
     return await abortable(transcript, signal);
   }
@@ -62,9 +73,23 @@ export class ChildPool {
 
   private start(): EngineChild {
     this.children = this.children.filter((child) => child.isAlive);
+    const { retryAt, problem } = this.failedStarts;
+    if (Date.now() < retryAt) throw new EngineUnavailableError(problem);
     const child = new EngineChild(this.module, this.sandbox);
     this.children.push(child);
+    child.ready.then(
+      () => Object.assign(this.failedStarts, { count: 0, retryAt: 0 }),
+      (error: Error) => this.postpone(error.message),
+    );
     return child;
+  }
+
+  /** Processes that were started together fail together, and count as one. */
+  private postpone(problem: string): void {
+    const { count, retryAt } = this.failedStarts;
+    if (Date.now() < retryAt) return;
+    const wait = Math.min(RETRY_MS * 2 ** count, MAX_RETRY_MS);
+    Object.assign(this.failedStarts, { count: count + 1, retryAt: Date.now() + wait, problem });
   }
 }
 

@@ -6,22 +6,37 @@ import { forgetIsolation } from '../../processes/isolation.js';
 import { endOf, failedToStart, spawnSandboxed } from '../../processes/sandbox.js';
 import { keepStderrTail } from '../../processes/stderr-tail.js';
 import { killAll, type Limits } from '../../processes/wrappers.js';
-import { EngineError, type ChunkTranscript } from '../transcription-engine.js';
-import { type ChildMessage, LENGTH_BYTES, MESSAGE_DESCRIPTOR, receiveMessages } from './child-messages.js';
+import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
+import {
+  type ChildMessage,
+  type ChunkOptions,
+  HEADER_BYTES,
+  LENGTH_BYTES,
+  MESSAGE_DESCRIPTOR,
+  receiveMessages,
+} from './child-messages.js';
 
 /** A built module that calls `serveChunks`, and everything that it imports and reads. */
 export interface ChildModule {
   file: string;
+  args?: readonly string[];
   /** Absolute paths of files and folders. Not needed: Node itself, the libraries of the system. */
   reads: readonly [string, ...string[]];
+  /** Private memory that it may take, beside {@link BASE_BYTES}. */
+  modelBytes?: number;
+  /** Time until it is ready, in milliseconds. */
+  loadLimitMs?: number;
+  /** What an operator is told about a process that ended before it was ready, given how it ended and what it said. */
+  explain?: (end: string, said: string) => string;
 }
 
 /**
- * Measured with the model loaded and after minutes of audio: 205 MB of private memory (140 MB resident) and 21 open
- * files. The V8 of Node 24 reserves more and needs over 512 MiB at its start. CPU time is not limited, since a child lives
- * as long as the service; the time for each chunk is.
+ * Measured with PocketSphinx loaded and after minutes of audio: 205 MB of private memory (140 MB resident) and 21 open
+ * files. The V8 of Node 24 reserves more and needs over 512 MiB at its start.
  */
-const LIMITS: Limits = { dataBytes: 1 << 30, openFiles: 64 };
+const BASE_BYTES = 2 ** 30;
+/** CPU time is not limited, since a child lives as long as the service; the time for each chunk is. */
+const OPEN_FILES = 64;
 const LOAD_LIMIT_MS = 60_000;
 const STREAMS = ['pipe', 'ignore', 'pipe', 'pipe'] as const;
 
@@ -39,11 +54,16 @@ export class EngineChild {
   private stderrTail: () => string = () => '';
   private pending: { resolve: (message: ChildMessage) => void; reject: (error: EngineError) => void } | null = null;
 
-  constructor({ file, reads }: ChildModule, mode: SandboxMode) {
+  constructor(
+    private readonly module: ChildModule,
+    mode: SandboxMode,
+  ) {
+    const { file, args = [], reads, modelBytes = 0, loadLimitMs = LOAD_LIMIT_MS } = module;
     // Without the flags of this process, such as a debugger port or a test loader.
-    const command = { program: process.execPath, args: [file] };
-    this.started = spawnSandboxed(command, { mode, limits: LIMITS, reads }, STREAMS).then((child) => this.watch(child));
-    this.ready = this.load();
+    const command = { program: process.execPath, args: [file, ...args] };
+    const limits: Limits = { dataBytes: BASE_BYTES + Math.ceil(modelBytes), openFiles: OPEN_FILES };
+    this.started = spawnSandboxed(command, { mode, limits, reads }, STREAMS).then((child) => this.watch(child));
+    this.ready = this.load(loadLimitMs);
     this.ready.catch(() => undefined);
   }
 
@@ -60,11 +80,11 @@ export class EngineChild {
   }
 
   /** @throws EngineError when the child crashes, breaks the rules, or takes longer than `limitMs` and is killed. */
-  async transcribe(pcm: Uint8Array, limitMs: number): Promise<ChunkTranscript> {
+  async transcribe(pcm: Uint8Array, options: ChunkOptions, limitMs: number): Promise<ChunkTranscript> {
     this.state.busy = true;
     try {
       await this.ready;
-      const message = await this.nextMessage(limitMs, () => this.send(pcm));
+      const message = await this.nextMessage(limitMs, () => this.send(pcm, options));
       if ('transcript' in message) return message.transcript;
       this.end('an unexpected message');
       throw new EngineError('The engine process sent an unexpected message', true);
@@ -81,21 +101,22 @@ export class EngineChild {
     await this.exited;
   }
 
-  private async load(): Promise<void> {
+  private async load(limitMs: number): Promise<void> {
     try {
       await this.started;
     } catch (error) {
       this.state.alive = false;
-      throw new EngineError((error as Error).message, false, { cause: error });
+      throw new EngineUnavailableError((error as Error).message, { cause: error });
     }
-    const message = await this.nextMessage(LOAD_LIMIT_MS, () => undefined);
+    const message = await this.nextMessage(limitMs, () => undefined);
     if ('ready' in message) {
       this.state.ready = true;
       return;
     }
-    const problem = 'problem' in message ? message.problem : 'The engine process sent an unexpected message';
+    const said = 'problem' in message ? message.problem : 'The engine process sent an unexpected message';
+    const problem = this.module.explain?.('ended by itself', said) ?? said;
     this.end(problem);
-    throw new EngineError(problem, false);
+    throw new EngineUnavailableError(problem);
   }
 
   private watch(child: ChildProcess): void {
@@ -119,11 +140,13 @@ export class EngineChild {
     pending?.resolve(message);
   }
 
-  private send(pcm: Uint8Array): void {
-    const length = Buffer.alloc(LENGTH_BYTES);
-    length.writeUInt32LE(pcm.length);
+  private send(pcm: Uint8Array, options: ChunkOptions): void {
+    const json = Buffer.from(JSON.stringify(options));
+    const header = Buffer.alloc(HEADER_BYTES);
+    header.writeUInt32LE(json.length);
+    header.writeUInt32LE(pcm.length, LENGTH_BYTES);
     const stdin = this.child?.stdin as Writable;
-    stdin.write(length);
+    stdin.write(Buffer.concat([header, json]));
     stdin.write(pcm);
   }
 
@@ -155,9 +178,15 @@ export class EngineChild {
 
   private markLost(reason: string): void {
     this.state.alive = false;
-    const audioSuspected = this.state.ready && !this.state.closing;
-    const cause = this.stderrTail() || undefined;
-    this.pending?.reject(new EngineError(`The engine process was lost: ${reason}`, audioSuspected, { cause }));
+    this.pending?.reject(this.lossOf(reason));
+  }
+
+  private lossOf(reason: string): EngineError {
+    const stderr = this.stderrTail();
+    const options = { cause: stderr || undefined };
+    const message = `The engine process was lost: ${reason}`;
+    if (this.state.ready || this.state.closing) return new EngineError(message, !this.state.closing, options);
+    return new EngineUnavailableError(this.module.explain?.(reason, stderr) ?? message, options);
   }
 
   /** Whether the child and its pipes keep this process alive. */

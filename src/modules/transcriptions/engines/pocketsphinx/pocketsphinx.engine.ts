@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs';
 import os from 'node:os';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { SandboxMode } from '../../../../platform/config/env.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
 import { ChildPool } from '../children/child-pool.js';
+import { CHILD_READS, childFile } from '../children/package-folders.js';
 import type {
   AudioChunk,
   ChunkTranscript,
@@ -12,14 +10,6 @@ import type {
   TranscribeOptions,
   TranscriptionEngine,
 } from '../transcription-engine.js';
-
-/**
- * The built file, even when this one runs from source: Node cannot fork TypeScript, and Jest turns modules into
- * CommonJS. The package root is five folders up from both src and dist.
- */
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
-const DIST = path.join(ROOT, 'dist');
-const CHILD = path.join(DIST, 'modules/transcriptions/engines/pocketsphinx/pocketsphinx.child.js');
 
 /** A chunk usually takes 0.1 to 0.3 s per second of audio. A hundred times that counts as a hang. */
 const LIMIT = { baseMs: 30_000, perAudioSecondMs: 10_000 };
@@ -37,8 +27,8 @@ export class PocketSphinxEngine implements TranscriptionEngine {
   private readonly pool;
 
   constructor(sandbox: SandboxMode = 'auto') {
-    const reads = [DIST, path.join(ROOT, 'package.json'), ...packageFolders(ROOT)] as const;
-    this.pool = new ChildPool({ file: CHILD, reads }, this.concurrency, sandbox);
+    const module = { file: childFile('pocketsphinx/pocketsphinx'), reads: CHILD_READS };
+    this.pool = new ChildPool(module, this.concurrency, sandbox);
   }
 
   transcribe({ pcm }: AudioChunk, { signal }: TranscribeOptions): Promise<ChunkTranscript> {
@@ -53,13 +43,6 @@ export class PocketSphinxEngine implements TranscriptionEngine {
   close(): Promise<void> {
     return this.pool.close();
   }
-}
-
-/** Every folder in which Node looks for the packages that a module in this folder imports. */
-function packageFolders(folder: string): string[] {
-  const parent = path.dirname(folder);
-  const here = [path.join(folder, 'node_modules')].filter((candidate) => existsSync(candidate));
-  return parent === folder ? here : [...here, ...packageFolders(parent)];
 }
 
 /** The fallback of `auto`: it needs no configuration. */
