@@ -50,6 +50,10 @@ export class Env {
   readonly sandbox: SandboxMode;
   /** Folder of models of speech recognition, each in a folder of its own name. */
   readonly modelsFolder: string;
+  /** Path of the model of the engine `sherpa`, or its name in that folder; null: the one that was selected there. */
+  readonly sherpaModel: string | null;
+  /** Private memory that a process of this engine may take; null: derived from the size of the model. */
+  readonly sherpaMemoryMb: number | null;
   /** Where `npm run models` downloads; with `hfToken` if the source wants one. */
   readonly modelsUrl: string;
   readonly hfToken: string | null;
@@ -189,6 +193,8 @@ function readTranscriptionSettings(read: EnvReader) {
     sandbox: read.oneOf('SANDBOX', ['required', 'auto', 'off'], 'auto'),
     speechDetector: read.oneOf('SPEECH_DETECTOR', ['auto', 'energy'], 'auto'),
     ...readModelSettings(read),
+    sherpaModel: read.text('SHERPA_MODEL'),
+    sherpaMemoryMb: read.integerIfAny('SHERPA_MEMORY_MB', 16, 1_048_576),
     transcriptionMemoryMb: read.integer('TRANSCRIPTION_MEMORY_MB', 512, 64, 65_536),
     openaiBaseUrl: read.url('OPENAI_BASE_URL', ['http:', 'https:']),
     openaiApiKey: read.text('OPENAI_API_KEY'),

@@ -50,7 +50,7 @@ describe('an engine of an extension', () => {
   it.each(['worker', 'api'])('is among the known names when another one is unknown, in the role %s', async (role) => {
     const variables = { ROLES: role, TRANSCRIPTION_ENGINE: 'unknown' };
     await expect(startService(environment, variables, extensions)).rejects.toThrow(
-      'Invalid environment variables:\n  TRANSCRIPTION_ENGINE must be one of auto, fixed, openai, pocketsphinx',
+      'Invalid environment variables:\n  TRANSCRIPTION_ENGINE must be one of auto, fixed, openai, sherpa, pocketsphinx',
     );
   });
 });

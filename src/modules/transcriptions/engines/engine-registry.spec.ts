@@ -7,6 +7,7 @@ const REQUIRED = {
   DATABASE_URL: 'postgres://unused',
   REDIS_URL: 'redis://unused',
   SECRET_KEY: 'k'.repeat(32),
+  MODELS_FOLDER: '/nowhere',
 };
 
 const ADDED: EngineDefinition = { name: 'added', create: () => ({}) as TranscriptionEngine };
@@ -21,6 +22,8 @@ describe('selectEngine', () => {
     [{ OPENAI_API_KEY: 'x' }, 'openai'],
     [{ OPENAI_BASE_URL: 'http://localhost:8080/v1' }, 'openai'],
     [{ OPENAI_API_KEY: 'x', TRANSCRIPTION_ENGINE: 'pocketsphinx' }, 'pocketsphinx'],
+    [{ SHERPA_MODEL: 'whisper-small' }, 'sherpa'],
+    [{ SHERPA_MODEL: 'whisper-small', OPENAI_API_KEY: 'x' }, 'openai'],
     [{ TRANSCRIPTION_ENGINE: 'added' }, 'added'],
   ])('%j selects %s', (variables, name) => {
     expect(select(variables, ADDED)).toBe(name);
@@ -33,7 +36,7 @@ describe('selectEngine', () => {
 
   it('refuses an unknown name and lists the known ones', () => {
     expect(() => select({ TRANSCRIPTION_ENGINE: 'whisper' }, ADDED)).toThrow(
-      'Invalid environment variables:\n  TRANSCRIPTION_ENGINE must be one of auto, added, openai, pocketsphinx',
+      'Invalid environment variables:\n  TRANSCRIPTION_ENGINE must be one of auto, added, openai, sherpa, pocketsphinx',
     );
   });
 

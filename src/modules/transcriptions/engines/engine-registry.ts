@@ -1,10 +1,11 @@
 import { type Env, InvalidEnvironmentError } from '../../../platform/config/env.js';
 import { openAiEngine } from './openai/openai.engine.js';
 import { pocketSphinxEngine } from './pocketsphinx/pocketsphinx.engine.js';
+import { sherpaEngine } from './sherpa/sherpa.engine.js';
 import type { EngineDefinition } from './transcription-engine.js';
 
 /** The engines of the core, in the order in which `auto` considers them. */
-const CORE_ENGINES: readonly EngineDefinition[] = [openAiEngine, pocketSphinxEngine];
+const CORE_ENGINES: readonly EngineDefinition[] = [openAiEngine, sherpaEngine, pocketSphinxEngine];
 
 const AUTO = 'auto';
 

@@ -1,0 +1,36 @@
+/** What is used of sherpa-onnx-node, which has no type declarations. */
+declare module 'sherpa-onnx-node' {
+  export interface OfflineRecognizerConfig {
+    featConfig: { sampleRate: number; featureDim: number };
+    /** The files of the model under the name of its kind; `tokens`, `numThreads`, `provider` and others beside it. */
+    modelConfig: Record<string, string | number | Record<string, string | number>>;
+    decodingMethod?: 'greedy_search' | 'modified_beam_search';
+    hotwordsScore?: number;
+  }
+
+  export interface OfflineStream {
+    readonly handle: unknown;
+    acceptWaveform(audio: { samples: Float32Array; sampleRate: number }): void;
+    setOption(key: string, value: string): void;
+  }
+
+  export interface OfflineRecognizer {
+    readonly handle: unknown;
+    /** Hot words only with a transducer and `modified_beam_search`: the process ends otherwise. */
+    createStream(hotwords?: string): OfflineStream;
+    setConfig(config: OfflineRecognizerConfig): void;
+  }
+
+  const sherpa: {
+    OfflineRecognizer: { createAsync(config: OfflineRecognizerConfig): Promise<OfflineRecognizer> };
+  };
+  export default sherpa;
+}
+
+declare module 'sherpa-onnx-node/addon.js' {
+  const addon: {
+    /** @returns a result as JSON, in which control characters of the text are not escaped */
+    decodeOfflineStreamAsync(recognizer: unknown, stream: unknown): Promise<string>;
+  };
+  export default addon;
+}

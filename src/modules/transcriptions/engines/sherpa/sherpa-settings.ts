@@ -1,0 +1,124 @@
+import type { OfflineRecognizerConfig } from 'sherpa-onnx-node';
+import type { ModelFolder, ModelKind } from '../../models/model-kind.js';
+import { readTokens } from '../../models/model-files.js';
+
+/** What a child is started with, as JSON. */
+export interface SherpaSettings {
+  config: OfflineRecognizerConfig;
+  kind: ModelKind;
+  /** The file with the model's symbols. */
+  tokens: string;
+  defaultLanguage: string;
+  /** The model writes capitals only: its text is turned into small letters. */
+  capitalsOnly: boolean;
+  hotWords: boolean;
+  /** The longest chunk. The child tries that much before it says that it is ready: it may need more memory than there is. */
+  maxSeconds: number;
+}
+
+type Files = Record<string, string | number>;
+
+/** Added to the log probability of every piece of a hot word; the value of sherpa-onnx's own examples. */
+const HOT_WORD_SCORE = 2;
+/** A symbol that the tokens file adds to those of the language. */
+const SPECIAL = /^(<.*>|\[.*\]|#\d+)$/;
+const HAN = /^\p{Script=Han}$/u;
+
+export function sherpaSettings(model: ModelFolder, defaultLanguage: string, maxSeconds: number): SherpaSettings {
+  const symbols = languageSymbols(model);
+  const unit = modelingUnit(model, symbols);
+  return {
+    config: {
+      featConfig: { sampleRate: 16_000, featureDim: 80 },
+      modelConfig: {
+        tokens: model.files.tokens,
+        // More threads in one process collapse when the cores are busy.
+        numThreads: 1,
+        provider: 'cpu',
+        debug: 0,
+        ...modelConfig(model),
+        ...unit,
+      },
+      ...(unit ? { decodingMethod: 'modified_beam_search', hotwordsScore: HOT_WORD_SCORE } : {}),
+    },
+    kind: model.kind,
+    tokens: model.files.tokens,
+    defaultLanguage,
+    // Tokens of Whisper are in Base64.
+    capitalsOnly: model.kind !== 'whisper' && !symbols.some((symbol) => /\p{Ll}/u.test(symbol)),
+    hotWords: unit !== null,
+    maxSeconds,
+  };
+}
+
+export function knowsHotWords(model: ModelFolder): boolean {
+  return modelingUnit(model, languageSymbols(model)) !== null;
+}
+
+function languageSymbols({ files }: ModelFolder): string[] {
+  return readTokens(files.tokens).filter((symbol) => !SPECIAL.test(symbol));
+}
+
+/** How a transducer's tokens make up a hot word; null when nothing says so, or for another kind of model. */
+function modelingUnit(
+  { kind, files }: ModelFolder,
+  symbols: readonly string[],
+): { modelingUnit: string; bpeVocab?: string } | null {
+  if (kind !== 'transducer' && kind !== 'nemo-transducer') return null;
+  const hasCharacters = symbols.some((symbol) => HAN.test(symbol));
+  if (files.bpeVocabulary === undefined) return hasCharacters ? { modelingUnit: 'cjkchar' } : null;
+  return { modelingUnit: hasCharacters ? 'cjkchar+bpe' : 'bpe', bpeVocab: files.bpeVocabulary };
+}
+
+/** The names that sherpa-onnx gives to the kind and its files. */
+function modelConfig({ kind, files, metadata }: ModelFolder): Record<string, string | Files> {
+  const { encoder = '', decoder = '', model = '' } = files;
+  switch (kind) {
+    case 'whisper':
+      return { whisper: { encoder, decoder, task: 'transcribe', ...whisperTimes(metadata) } };
+    case 'canary':
+      return { canary: { encoder, decoder, srcLang: 'en', tgtLang: 'en', usePnc: 1 } };
+    case 'cohere-transcribe':
+      return { cohereTranscribe: { encoder, decoder, usePunct: 1, useItn: 1 } };
+    case 'fire-red-asr':
+      return { fireRedAsr: { encoder, decoder } };
+    case 'transducer':
+      return { transducer: { encoder, decoder, joiner: files.joiner ?? '' }, modelType: 'transducer' };
+    case 'nemo-transducer':
+      return { transducer: { encoder, decoder, joiner: files.joiner ?? '' }, modelType: 'nemo_transducer' };
+    case 'moonshine':
+      return {
+        moonshine: {
+          preprocessor: files.preprocessor ?? '',
+          encoder: files.moonshineEncoder ?? '',
+          uncachedDecoder: files.uncachedDecoder ?? '',
+          cachedDecoder: files.cachedDecoder ?? '',
+        },
+      };
+    case 'moonshine-v2':
+      return { moonshine: { encoder, mergedDecoder: files.mergedDecoder ?? '' } };
+    case 'sense-voice':
+      return { senseVoice: { model, language: 'auto', useInverseTextNormalization: 1 } };
+    case 'telespeech-ctc':
+      return { teleSpeechCtc: model, modelType: 'telespeech_ctc' };
+    default:
+      return { [CTC_NAMES[kind]]: { model } };
+  }
+}
+
+const CTC_NAMES = {
+  dolphin: 'dolphin',
+  'fire-red-asr-ctc': 'fireRedAsrCtc',
+  medasr: 'medasr',
+  'nemo-ctc': 'nemoCtc',
+  omnilingual: 'omnilingual',
+  paraformer: 'paraformer',
+  'wenet-ctc': 'wenetCtc',
+  'zipformer-ctc': 'zipformerCtc',
+} as const satisfies Partial<Record<ModelKind, string>>;
+
+/** Times of tokens need an export with the attention; those of segments come with every model, but not beside the others. */
+function whisperTimes(metadata: ReadonlyMap<string, string>): Files {
+  const hasAttention = Number(metadata.get('n_alignment_heads') ?? 0) > 0;
+  return hasAttention ? { enableTokenTimestamps: 1 } : { enableSegmentTimestamps: 1 };
+}

@@ -1,0 +1,141 @@
+import os from 'node:os';
+import path from 'node:path';
+import type { Env } from '../../../../platform/config/env.js';
+import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
+import { ModelError } from '../../models/model-error.js';
+import { type ModelFolder, readModelFolder } from '../../models/model-kind.js';
+import { selectedModel } from '../../models/selected-model.js';
+import { CHILD_READS, childFile } from '../children/package-folders.js';
+import { ChildPool } from '../children/child-pool.js';
+import type { ChildModule } from '../children/engine-child.js';
+import { ProblemCache } from '../problem-cache.js';
+import {
+  type AudioChunk,
+  type ChunkTranscript,
+  type EngineDefinition,
+  EngineUnavailableError,
+  type TranscribeOptions,
+  type TranscriptionEngine,
+} from '../transcription-engine.js';
+import { describeLoss } from './load-problems.js';
+import { memoryNeeds } from './memory-needs.js';
+import { knowsHotWords, sherpaSettings } from './sherpa-settings.js';
+
+export type SherpaEnv = Pick<
+  Env,
+  'sherpaModel' | 'sherpaMemoryMb' | 'modelsFolder' | 'transcriptionConcurrency' | 'sandbox'
+>;
+
+const NAME = 'sherpa';
+const ENGLISH = 'english';
+/** Whisper's windows are 30 s, of which sherpa-onnx uses 29.5. Others were trained with less, too. */
+const MAX_CHUNK_SECONDS = 29;
+const MAX_VOCABULARY_TERMS = 15;
+/** A chunk takes 0.05 to 2 s per second of audio. More than ten times that counts as a hang. */
+const CHUNK_LIMIT = { baseMs: 60_000, perAudioSecondMs: 20_000 };
+/** From a slow disk, and then a chunk of the longest length. */
+const LOAD_LIMIT = { baseMs: 120_000, perGigabyteMs: 240_000 };
+/** So long a broken folder is not read again. */
+const RECHECK_MS = 10_000;
+
+/** sherpa-onnx with the model of a folder: each recogniser in a process of its own, with one thread. Works offline. */
+export class SherpaEngine implements TranscriptionEngine {
+  readonly name = NAME;
+  readonly model: string;
+  readonly maxChunkSeconds = MAX_CHUNK_SECONDS;
+  readonly concurrency: number;
+  private readonly folder: string | null;
+  private readonly folderProblem = new ProblemCache(() => Promise.resolve(this.load()), RECHECK_MS);
+  private loaded: ModelFolder | null = null;
+  private pool: ChildPool | null = null;
+
+  constructor(private readonly env: SherpaEnv) {
+    this.folder = modelFolder(env);
+    this.model = path.basename(this.folder ?? NAME);
+    this.load();
+    const cores = os.availableParallelism();
+    const wanted = Math.min(env.transcriptionConcurrency ?? cores, cores);
+    const { processes } = memoryNeeds(this.loaded?.bytes ?? 0, env.sherpaMemoryMb);
+    this.concurrency = Math.max(1, Math.min(wanted, processes));
+  }
+
+  get languages(): readonly string[] | 'any' {
+    return this.loaded?.languages ?? 'any';
+  }
+
+  get defaultLanguage(): string {
+    const { languages } = this;
+    return languages === 'any' || languages.includes(ENGLISH) ? ENGLISH : (languages[0] ?? ENGLISH);
+  }
+
+  get maxVocabularyTerms(): number {
+    return this.loaded && knowsHotWords(this.loaded) ? MAX_VOCABULARY_TERMS : 0;
+  }
+
+  async transcribe({ pcm, speech }: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript> {
+    const { signal, ...chunkOptions } = options;
+    const problem = await this.modelProblem();
+    if (problem !== null) throw new EngineUnavailableError(problem);
+    const limitMs = CHUNK_LIMIT.baseMs + (pcm.length / BYTES_PER_SECOND) * CHUNK_LIMIT.perAudioSecondMs;
+    return await this.processes().transcribe(pcm, limitMs, signal, { ...chunkOptions, speech });
+  }
+
+  async problem(): Promise<string | null> {
+    return (await this.modelProblem()) ?? (await this.processes().problem());
+  }
+
+  async close(): Promise<void> {
+    await this.pool?.close();
+  }
+
+  private async modelProblem(): Promise<string | null> {
+    return this.loaded === null ? await this.folderProblem.get() : null;
+  }
+
+  /** Null when the folder holds a complete model. */
+  private load(): string | null {
+    if (this.folder === null) return NO_MODEL;
+    try {
+      const model = readModelFolder(this.folder);
+      this.loaded ??= model;
+      return null;
+    } catch (error) {
+      if (error instanceof ModelError) return `${error.message}.`;
+      throw error;
+    }
+  }
+
+  private processes(): ChildPool {
+    if (this.loaded === null) throw new Error('No model was read');
+    this.pool ??= new ChildPool(this.childModule(this.loaded), this.concurrency, this.env.sandbox);
+    return this.pool;
+  }
+
+  private childModule(model: ModelFolder): ChildModule {
+    const settings = sherpaSettings(model, this.defaultLanguage, MAX_CHUNK_SECONDS);
+    const { bytes } = memoryNeeds(model.bytes, this.env.sherpaMemoryMb);
+    return {
+      file: childFile('sherpa/sherpa'),
+      args: [JSON.stringify(settings)],
+      reads: [...model.reads, ...CHILD_READS],
+      modelBytes: bytes,
+      loadLimitMs: LOAD_LIMIT.baseMs + (model.bytes / 2 ** 30) * LOAD_LIMIT.perGigabyteMs,
+      explain: (end, said) => this.load() ?? describeLoss(model.folder, bytes, end, said),
+    };
+  }
+}
+
+const NO_MODEL = 'No model is selected: npm run models -- use NAME, or set SHERPA_MODEL.';
+
+/** The folder of the model in use; null when none was chosen. */
+export function modelFolder({ sherpaModel, modelsFolder }: Pick<Env, 'sherpaModel' | 'modelsFolder'>): string | null {
+  const name = sherpaModel ?? selectedModel(modelsFolder);
+  return name === null ? null : path.resolve(modelsFolder, name);
+}
+
+export const sherpaEngine: EngineDefinition = {
+  name: NAME,
+  create: (env) => new SherpaEngine(env),
+  isConfigured: (env) => modelFolder(env) !== null,
+  variables: 'SHERPA_MODEL, or a model chosen with npm run models -- use NAME',
+};
