@@ -10,6 +10,7 @@ import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { RecordingsModule } from './modules/recordings/recordings.module.js';
+import { EngineNamesModule } from './modules/recordings/transcribe-again/engine-names.module.js';
 import { selectEngines } from './modules/transcriptions/engines/chain/engine-selection.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
@@ -35,6 +36,7 @@ export class AppModule {
         AccountModule,
         ApiKeysModule,
         AccessTokensModule,
+        EngineNamesModule.for([...new Set(engines.chain.map(({ name }) => name))]),
         RecordingsModule,
         TranscriptionsModule,
         WebhooksModule,

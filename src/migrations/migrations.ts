@@ -16,6 +16,7 @@ import { RecordingSearch1764979200000 } from './0010-0019/0016-recording-search.
 import { UsageBreakdowns1765152000000 } from './0010-0019/0018-usage-breakdowns.js';
 import { UsageBreakdownBackfill1765238400000 } from './0010-0019/0019-usage-breakdown-backfill.js';
 import { VocabularyAndEngines1765324800000 } from './0020-0029/0020-vocabulary-and-engines.js';
+import { TranscribeAgain1765411200000 } from './0020-0029/0021-transcribe-again.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,
@@ -34,6 +35,7 @@ const CORE: Migration[] = [
   UsageBreakdowns1765152000000,
   UsageBreakdownBackfill1765238400000,
   VocabularyAndEngines1765324800000,
+  TranscribeAgain1765411200000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

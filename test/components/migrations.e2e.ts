@@ -12,7 +12,9 @@ import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-
 import { UsageBreakdown } from '../../src/modules/recordings/usage-counters/usage-breakdown.entity.js';
 import { UsageCounterDelta } from '../../src/modules/recordings/usage-counters/usage-counter-delta.entity.js';
 import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-counter.entity.js';
+import { Retranscription } from '../../src/modules/transcriptions/retranscriptions/retranscription.entity.js';
 import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
+import { EarlierTranscription } from '../../src/modules/transcriptions/versions/earlier-transcription.entity.js';
 import { Delivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
 import { RemovedWebhook } from '../../src/modules/webhooks/deliveries/removed-webhook.entity.js';
 import { LoggedAttempt } from '../../src/modules/webhooks/delivery-log/logged-attempt.entity.js';
@@ -34,12 +36,14 @@ const ENTITIES = [
   Account,
   ApiKey,
   Delivery,
+  EarlierTranscription,
   EventSequence,
   IdempotencyKey,
   LoggedAttempt,
   ObjectRemoval,
   Recording,
   RemovedWebhook,
+  Retranscription,
   SearchBackfill,
   SearchDocument,
   Transcription,

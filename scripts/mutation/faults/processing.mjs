@@ -14,12 +14,12 @@ export const processing = [
     faults: [
       [
         'a lease is renewed by anybody',
-        "AND status = 'processing' AND lease_token = $2 RETURNING id",
+        'AND ${IS_OWED} AND lease_token = $2 RETURNING id',
         "AND status = 'processing' AND $2::uuid IS NOT NULL RETURNING id",
       ],
       [
         'a lease is released by anybody',
-        "AND status = 'processing' AND lease_token = $2`,\n    [id, leaseToken, delaySeconds",
+        'AND ${IS_OWED} AND lease_token = $2`,\n    [id, leaseToken, delaySeconds',
         "AND status = 'processing' AND $2::uuid IS NOT NULL`,\n    [id, leaseToken, delaySeconds",
       ],
       ['a recording is finished by anybody', 'ELSE lease_token = $2 END FOR UPDATE', 'ELSE true END FOR UPDATE'],
@@ -38,7 +38,11 @@ export const processing = [
     tests: PROCESSING,
     name: WITHOUT_ENGINE,
     faults: [
-      ['a terminal state without its event', 'await this.bus.emit(event, tx);', 'void event;'],
+      [
+        'a terminal state without its event',
+        'await this.bus.emit(new RecordingTranscribed(recording, transcript, before.rerun), tx);',
+        '',
+      ],
       ['a lost lease is written', 'if (!before) return false;', 'if (!before) return true;'],
     ],
   },
@@ -49,7 +53,7 @@ export const processing = [
     faults: [
       [
         'the account pays for what the header said',
-        "if (written && outcome.status === 'transcribed')",
+        "if (written && !isBackground(lease) && outcome.status === 'transcribed')",
         "if (!written && outcome.status === 'transcribed')",
       ],
     ],
@@ -61,7 +65,7 @@ export const processing = [
     faults: [
       [
         'the newest recording of an account is first',
-        'ORDER BY created_at, id LIMIT ${HEADS}',
+        'ORDER BY ${QUEUED_AT}, id LIMIT ${HEADS}',
         'ORDER BY created_at DESC, id LIMIT ${HEADS}',
       ],
       ['an idle account has credit', '(SELECT max(virtual_start) FROM transcription_shares), 0)', '0)'],
@@ -153,7 +157,7 @@ export const processing = [
       ['a stopping worker claims', '!this.stopping.signal.aborted && ', ''],
       ['a worker claims before it is started', 'return this.started && ', 'return '],
       ['a worker holds any number of recordings', 'this.running.size < this.limits.maximum', 'this.running.size >= 0'],
-      ['a worker is never full', 'this.running.size >= this.limits.shared', 'this.running.size > 1000'],
+      ['a worker is never full', 'this.shares.length >= this.limits.shared', 'this.shares.length > 1000'],
       [
         'a wake-up during a search is lost',
         'this.searchAgain = true;\n    this.search ??=',

@@ -4,7 +4,7 @@ import { SCOPES } from '../../access/scopes.js';
 import { type Extension, registerExtensions } from '../../extension.js';
 import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../modules/account/plans.js';
 import { formatOutput } from './format-output.js';
-import { choice, choices, count, email, engines, futureTime, quota, text } from './option-parsers.js';
+import { choice, choices, count, day, email, engines, futureTime, quota, text } from './option-parsers.js';
 
 /** Runs a command on the application and returns what it prints, as one JSON value. */
 type Action<Options> = (app: INestApplicationContext, options: Options) => Promise<object>;
@@ -56,6 +56,7 @@ function adminProgram(extensions: Extension[]): Command {
   addKeyCommands(program, run);
 
   addCounterCommands(program, run);
+  addRetranscribeCommand(program, run);
   command(program, 'secrets:rotate', 'encrypt webhook secrets with the current SECRET_KEY').action(
     run(async () => (await import('./rotate-secrets.js')).rotateSecrets),
   );
@@ -113,6 +114,20 @@ function addCounterCommands(program: Command, run: Run): void {
   command(program, 'counters:rebuild', 'correct the usage counters; uploads can go on')
     .option(...account)
     .action(run(async () => (await import('./counter-commands.js')).rebuildCounters));
+}
+
+function addRetranscribeCommand(program: Command, run: Run): void {
+  command(program, 'retranscribe', 'transcribe recordings of other models again, behind all new ones')
+    .option('--account <id>', 'recordings of this account', text(64))
+    .option('--all', 'recordings of every account')
+    .option('--model-not <name>', 'only transcriptions of other models than this one', text(200))
+    .option('--since <day>', 'only recordings uploaded on this UTC day or later, such as 2026-01-31', day)
+    .option('--rate <number>', 'at most so many recordings a minute (default: as many as the workers can)', count)
+    .option('--quiet', 'do not announce the new texts by events and webhooks')
+    .option('--detach', 'do not wait for the end')
+    .option('--status', 'show how far the commands given before have come')
+    .option('--cancel', 'end those in progress; what is being transcribed is finished')
+    .action(run(async () => (await import('./retranscribe-command.js')).retranscribe));
 }
 
 function addKeyCommands(program: Command, run: Run): void {

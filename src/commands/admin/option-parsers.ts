@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { type EngineChoice, parseEngineChoices } from '../../modules/transcriptions/engines/chain/engine-choice.js';
-import { isCleanText, isFutureInstant } from '../../platform/http/input/text-rules.js';
+import { isCleanText, isDay, isFutureInstant } from '../../platform/http/input/text-rules.js';
 
 /** Turns an option's text into its value. Commander passes the value before when an option is repeated. */
 type Parser<T> = (value: string, previous: unknown) => T;
@@ -77,6 +77,11 @@ export const engines: Parser<EngineChoice[] | 'default'> = (value, previous) => 
 
 export const futureTime: Parser<string> = (value, previous) => {
   check(isFutureInstant(text(64)(value, previous)), 'It must be a time in the future, such as 2030-01-31T12:00:00Z.');
+  return value;
+};
+
+export const day: Parser<string> = (value, previous) => {
+  check(isDay(text(64)(value, previous)), 'It must be a day that exists, such as 2026-01-31.');
   return value;
 };
 

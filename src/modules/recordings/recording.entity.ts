@@ -7,6 +7,12 @@ export type RecordingStatus = (typeof RECORDING_STATUSES)[number];
 export const UPLOAD_SOURCES = ['api', 'console', 'access_token'] as const;
 export type UploadSource = (typeof UPLOAD_SOURCES)[number];
 
+/**
+ * Why a transcribed recording is transcribed again. `requested`: by its account, and it waits like an upload. `background`:
+ * by the operator, behind all others; `quiet` without an event.
+ */
+export type Rerun = 'requested' | 'background' | 'quiet';
+
 /** What the engine found in the audio; set with the status `transcribed`. */
 export interface RecordingFeatures {
   speech_seconds: number | null;
@@ -77,7 +83,7 @@ export class Recording {
   @Column('text', { nullable: true })
   customTags: string | null;
 
-  /** The language that the upload named, in lower-case English. */
+  /** The language that the upload named, or the last request to transcribe it again, in lower-case English. */
   @Column('text', { nullable: true })
   language: string | null;
 
@@ -95,9 +101,24 @@ export class Recording {
   @Column('text', { nullable: true })
   failureReason: string | null;
 
-  /** 1 at upload, plus 1 for each retry. A run ends with one terminal status and one event. */
+  /**
+   * 1 at upload, plus 1 for each retry and at the end of each rerun. A run ends with one terminal status and at most one
+   * event.
+   */
   @Column('integer')
   run: number;
+
+  /** While a transcribed recording is to be transcribed again; its text is served all the time (D49). */
+  @Column('text', { nullable: true })
+  rerun: Rerun | null;
+
+  /** Since when; its place in the queue. */
+  @Column('timestamptz', { nullable: true })
+  rerunAt: Date | null;
+
+  /** The engine that the client asked for in this run; null: as configured. */
+  @Column('text', { nullable: true })
+  requestedEngine: string | null;
 
   /** Number of claims in this run. */
   @Column('integer')

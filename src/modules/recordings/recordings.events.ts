@@ -1,4 +1,4 @@
-import type { Recording } from './recording.entity.js';
+import type { Recording, Rerun } from './recording.entity.js';
 
 /** A recording as other modules and extensions see it. */
 export type RecordingSnapshot = Readonly<
@@ -37,18 +37,27 @@ export class RecordingAccepted {
   constructor(readonly recording: RecordingSnapshot) {}
 }
 
+/** A transcribed recording is to be transcribed again, and its text served until then (D49). */
+export class RerunRequested {
+  constructor(readonly recording: RecordingSnapshot) {}
+}
+
 export class RecordingTranscribed {
   constructor(
     readonly recording: RecordingSnapshot,
     readonly transcript: Transcript,
+    /** Why it was transcribed again; null otherwise. `quiet`: nobody outside is to be told. */
+    readonly rerun: Rerun | null = null,
   ) {}
 }
 
+/** Of a rerun that failed the recording is `transcribed` and keeps its text. */
 export class RecordingFailed {
   constructor(
     readonly recording: RecordingSnapshot,
     /** A message for the client. */
     readonly reason: string,
+    readonly rerun: Rerun | null = null,
   ) {}
 }
 

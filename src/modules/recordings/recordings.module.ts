@@ -20,11 +20,13 @@ import { Recording } from './recording.entity.js';
 import { RecordingsController } from './recordings.controller.js';
 import { RecordingsReconciler } from './recordings.reconciler.js';
 import { RecordingsService } from './recordings.service.js';
+import { TranscribeAgainController } from './transcribe-again/transcribe-again.controller.js';
+import { TranscribeAgainService } from './transcribe-again/transcribe-again.service.js';
 import { UsageService } from './usage-counters/usage.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Recording, SearchBackfill, SearchDocument, TranscriptionShare])],
-  controllers: [RecordingsController, AudioDownloadController],
+  controllers: [RecordingsController, TranscribeAgainController, AudioDownloadController],
   providers: [
     RecordingsService,
     UsageService,
@@ -40,6 +42,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     RecordingErasureService,
     RecordingSearchService,
     SearchBackfillService,
+    TranscribeAgainService,
     RecordingsReconciler,
   ],
   exports: [

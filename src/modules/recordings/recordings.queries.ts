@@ -62,13 +62,43 @@ export async function insertAccepted(tx: Tx, recording: Recording, writes: reado
   return counted.length > 0;
 }
 
+/** What a client asks for in a run. Null or absent: as before, and the engine as configured. */
+export interface RunWishes {
+  engine?: string | null;
+  language?: string | null;
+}
+
 /** Opens a new run. SQL, because it returns the row. @returns null unless the recording has failed. */
-export async function reopenFailed(tx: Tx, { accountId, id }: RecordingKey): Promise<Recording | null> {
+export async function reopenFailed(
+  tx: Tx,
+  { accountId, id }: RecordingKey,
+  { engine, language }: RunWishes,
+): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET status = 'processing', run = run + 1, attempt = 0, faults = 0, lease_until = NULL,
-       processed_at = NULL, features = NULL, failure_reason = NULL, updated_at = now()
+       processed_at = NULL, features = NULL, failure_reason = NULL, updated_at = now(),
+       requested_engine = $3, language = coalesce($4, language)
      WHERE id = $2 AND account_id = $1 AND status = 'failed' RETURNING ${COLUMNS}`,
-    [accountId, id],
+    [accountId, id, engine ?? null, language ?? null],
+  );
+  return recording ?? null;
+}
+
+/**
+ * Puts a transcribed recording into the queue of its account. One that waits in the background is moved there. SQL, as
+ * above. @returns null unless it is transcribed, and not to be transcribed again already.
+ */
+export async function requestRerun(
+  tx: Tx,
+  { accountId, id }: RecordingKey,
+  { engine, language }: RunWishes,
+): Promise<Recording | null> {
+  const [recording] = await tx.query<Recording>(
+    `UPDATE recordings r SET rerun = 'requested', rerun_at = now(), attempt = 0, faults = 0, lease_until = NULL,
+       requested_engine = $3, language = coalesce($4, language)
+     WHERE id = $2 AND account_id = $1 AND status = 'transcribed' AND lease_token IS NULL
+       AND rerun IS DISTINCT FROM 'requested' RETURNING ${COLUMNS}`,
+    [accountId, id, engine ?? null, language ?? null],
   );
   return recording ?? null;
 }

@@ -10,11 +10,14 @@ import { RecordingLoader } from './recording-loader.js';
 import { selectPageOfUser } from './user-page.queries.js';
 import { selectRecordingPage } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
-import { RecordingAccepted, RecordingDeleted } from './recordings.events.js';
+import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';
 import type { Quotas } from '../../access/quotas.js';
 import { QuotasService } from './quotas/quotas.service.js';
-import { deleteRecording, lockRecording, reopenFailed } from './recordings.queries.js';
-import { countDeletion, countStatusChange } from './usage-counters/usage-counters.queries.js';
+import { deleteRecording, lockRecording, reopenFailed, requestRerun, type RunWishes } from './recordings.queries.js';
+import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';
+
+/** Of a recording that is to be transcribed already. */
+export const PENDING = new ConflictError('This recording is being transcribed already. Try again when that has ended.');
 
 @Injectable()
 export class RecordingsService {
@@ -53,15 +56,61 @@ export class RecordingsService {
   async retry(accountId: string, id: string, quotas: Quotas): Promise<Recording> {
     await this.get(accountId, id);
     return await this.database.transact(async (tx) => {
-      const recording = await reopenFailed(tx, { accountId, id });
+      const recording = await this.reopen(tx, accountId, id, {}, quotas);
       if (!recording) throw new ConflictError('Only a recording with the status failed can be retried.');
-      const queueOnly = { ...quotas, storedBytes: null, audioSecondsPerMonth: null };
-      const demand = { bytes: 0, monthMs: 0, queuedMs: recording.durationMs };
-      await this.quotas.enforce(tx, accountId, queueOnly, demand);
-      await countStatusChange(tx, recording, 'failed', 'processing', 0);
-      await this.bus.emit(new RecordingAccepted(recording), tx);
       return recording;
     });
+  }
+
+  /**
+   * Opens a new run of a failed recording, or puts a transcribed one into the queue, whose text stays until it has
+   * another (D49).
+   * @throws NotFoundError, ConflictError while it is to be transcribed, QuotaExceededError as `retry`
+   */
+  async transcribeAgain(accountId: string, id: string, wishes: RunWishes, quotas: Quotas): Promise<Recording> {
+    await this.get(accountId, id);
+    return await this.database.transact(async (tx) => {
+      const recording =
+        (await this.rerun(tx, accountId, id, wishes, quotas)) ?? (await this.reopen(tx, accountId, id, wishes, quotas));
+      if (!recording) throw PENDING;
+      return recording;
+    });
+  }
+
+  private async reopen(
+    tx: Tx,
+    accountId: string,
+    id: string,
+    wishes: RunWishes,
+    quotas: Quotas,
+  ): Promise<Recording | null> {
+    const recording = await reopenFailed(tx, { accountId, id }, wishes);
+    if (!recording) return null;
+    await this.enforceQueue(tx, recording, quotas);
+    await countStatusChange(tx, recording, 'failed', 'processing', 0);
+    await this.bus.emit(new RecordingAccepted(recording), tx);
+    return recording;
+  }
+
+  private async rerun(
+    tx: Tx,
+    accountId: string,
+    id: string,
+    wishes: RunWishes,
+    quotas: Quotas,
+  ): Promise<Recording | null> {
+    const recording = await requestRerun(tx, { accountId, id }, wishes);
+    if (!recording) return null;
+    await this.enforceQueue(tx, recording, quotas);
+    await countRerun(tx, recording);
+    await this.bus.emit(new RerunRequested(recording), tx);
+    return recording;
+  }
+
+  /** The audio was counted in the month of its upload, and takes no more room. @throws QuotaExceededError */
+  private async enforceQueue(tx: Tx, { accountId, durationMs }: Recording, quotas: Quotas): Promise<void> {
+    const queueOnly = { ...quotas, storedBytes: null, audioSecondsPerMonth: null };
+    await this.quotas.enforce(tx, accountId, queueOnly, { bytes: 0, monthMs: 0, queuedMs: durationMs });
   }
 
   /** In every status: the row, the rows that belong to it, and the audio. @throws NotFoundError */

@@ -2,6 +2,7 @@ import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 
 @Entity('transcriptions')
 export class Transcription {
+  /** Another one after each rerun. */
   @PrimaryColumn('uuid')
   id: string;
 
@@ -37,7 +38,7 @@ export class Transcription {
   @Column('text')
   words: string;
 
-  /** 1 at first, plus 1 for each correction and each removal of one. */
+  /** 1 at first, plus 1 for each correction, each removal of one, and each rerun. */
   @Column('integer')
   revision: number;
 

@@ -1,13 +1,17 @@
 import { InjectQueue } from '@nestjs/bull';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { EventBus } from '../../platform/events/event-bus.js';
+import type { Tx } from '../../platform/database/database.service.js';
 import type { JobQueue } from '../../platform/queue/job-queue.js';
 import {
   RecordingAccepted,
   RecordingDeleted,
   RecordingFailed,
+  type RecordingSnapshot,
   RecordingTranscribed,
+  RerunRequested,
 } from '../recordings/recordings.events.js';
+import { RetranscriptionsService } from './retranscriptions/retranscriptions.service.js';
 import { TranscriptSignalsService } from './transcript-signals.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from './transcriptions.queue.js';
 import { TranscriptionsService } from './transcriptions.service.js';
@@ -19,20 +23,15 @@ export class TranscriptionsListener implements OnModuleInit {
     @InjectQueue(TRANSCRIPTION_QUEUE) private readonly jobs: JobQueue<TranscriptionJob>,
     private readonly transcriptions: TranscriptionsService,
     private readonly signals: TranscriptSignalsService,
+    private readonly retranscriptions: RetranscriptionsService,
   ) {}
 
   onModuleInit(): void {
     const core = { mustSucceed: true };
-    this.bus.on(
-      RecordingAccepted,
-      async ({ recording }, tx) => {
-        tx.afterCommit(
-          () => void this.jobs.enqueue({ recordingId: recording.id }, { deduplicationKey: `run-${recording.run}` }),
-        );
-      },
-      core,
-    );
+    this.bus.on(RecordingAccepted, ({ recording }, tx) => this.enqueue(tx, recording, 'run'), core);
+    this.bus.on(RerunRequested, ({ recording }, tx) => this.enqueue(tx, recording, 'rerun'), core);
     this.bus.on(RecordingTranscribed, (event, tx) => this.transcriptions.store(tx, event), core);
+    this.bus.on(RecordingFailed, (event, tx) => this.countFailure(tx, event), core);
     for (const ending of [RecordingTranscribed, RecordingFailed, RecordingDeleted]) {
       this.bus.on<RecordingTranscribed | RecordingFailed | RecordingDeleted>(
         ending,
@@ -40,5 +39,15 @@ export class TranscriptionsListener implements OnModuleInit {
         core,
       );
     }
+  }
+
+  /** The operator sees how many could not be transcribed. */
+  private async countFailure(tx: Tx, { recording, rerun }: RecordingFailed): Promise<void> {
+    if (rerun === null || rerun === 'requested') return;
+    await this.retranscriptions.countFailure(tx, recording.accountId);
+  }
+
+  private async enqueue(tx: Tx, { id: recordingId, run }: RecordingSnapshot, kind: 'run' | 'rerun'): Promise<void> {
+    tx.afterCommit(() => void this.jobs.enqueue({ recordingId }, { deduplicationKey: `${kind}-${run}` }));
   }
 }

@@ -6,23 +6,34 @@ import { CorrectionsController } from './corrections/corrections.controller.js';
 import { CorrectionsService } from './corrections/corrections.service.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
 import { Transcription } from './transcription.entity.js';
+import { Retranscription } from './retranscriptions/retranscription.entity.js';
+import { RetranscriptionsService } from './retranscriptions/retranscriptions.service.js';
 import { TranscriptionsController } from './transcriptions.controller.js';
 import { TranscriptionsListener } from './transcriptions.listener.js';
 import { TRANSCRIPTION_QUEUE } from './transcriptions.queue.js';
 import { TranscriptionsReconciler } from './worker/transcriptions.reconciler.js';
 import { TranscriptSignalsService } from './transcript-signals.service.js';
 import { TranscriptionsService } from './transcriptions.service.js';
+import { EarlierTranscription } from './versions/earlier-transcription.entity.js';
+import { VersionsController } from './versions/versions.controller.js';
+import { VersionsService } from './versions/versions.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Transcription]), JobQueueModule.register(TRANSCRIPTION_QUEUE), RecordingsModule],
-  controllers: [TranscriptionsController, CorrectionsController],
+  imports: [
+    TypeOrmModule.forFeature([Transcription, EarlierTranscription, Retranscription]),
+    JobQueueModule.register(TRANSCRIPTION_QUEUE),
+    RecordingsModule,
+  ],
+  controllers: [TranscriptionsController, CorrectionsController, VersionsController],
   providers: [
     CorrectionsService,
+    RetranscriptionsService,
     TranscriptExportsService,
     TranscriptionsService,
     TranscriptSignalsService,
     TranscriptionsListener,
     TranscriptionsReconciler,
+    VersionsService,
   ],
   exports: [JobQueueModule, TranscriptExportsService, TranscriptionsService, TranscriptSignalsService],
 })

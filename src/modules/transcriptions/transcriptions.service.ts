@@ -6,8 +6,10 @@ import type { Tx } from '../../platform/database/database.service.js';
 import { TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
 import type { RecordingSnapshot, RecordingTranscribed } from '../recordings/recordings.events.js';
 import { RecordingsService } from '../recordings/recordings.service.js';
+import { RecordingSearchService } from '../recordings/search/recording-search.service.js';
 import { Transcription } from './transcription.entity.js';
 import { servedVersion } from './transcription-version.js';
+import { keepEarlier } from './versions/earlier-transcriptions.queries.js';
 
 export interface TranscribedRecording {
   recording: RecordingSnapshot;
@@ -19,6 +21,7 @@ export class TranscriptionsService {
   constructor(
     @InjectRepository(Transcription) private readonly transcriptions: Repository<Transcription>,
     private readonly recordings: RecordingsService,
+    private readonly search: RecordingSearchService,
   ) {}
 
   /**
@@ -49,12 +52,11 @@ export class TranscriptionsService {
     return new Map(found.map(({ recordingId, text, correctedText }) => [recordingId, correctedText ?? text]));
   }
 
+  /** Of a rerun it takes the place of the present one, behind a correction that a person has made (D49). */
   async store(tx: Tx, { recording, transcript }: RecordingTranscribed): Promise<void> {
     const now = new Date();
-    await tx.manager.insert(Transcription, {
+    const stored = {
       id: uuidv7(),
-      recordingId: recording.id,
-      accountId: recording.accountId,
       text: transcript.text,
       confidence: transcript.confidence,
       language: transcript.language,
@@ -62,9 +64,21 @@ export class TranscriptionsService {
       model: transcript.model,
       processingDurationMs: transcript.processingDurationMs,
       words: JSON.stringify(transcript.words),
-      revision: 1,
       createdAt: now,
       updatedAt: now,
-    });
+    };
+    const { id: recordingId, accountId } = recording;
+    const present = recording.run > 1 ? await this.lockPresent(tx, recordingId) : null;
+    if (!present) {
+      await tx.manager.insert(Transcription, { ...stored, recordingId, accountId, revision: 1 });
+      return;
+    }
+    await keepEarlier(tx, recordingId);
+    await tx.manager.update(Transcription, { id: present.id }, { ...stored, revision: present.revision + 1 });
+    if (present.correctedText !== null) await this.search.replace(tx, accountId, recordingId, present.correctedText);
+  }
+
+  private async lockPresent(tx: Tx, recordingId: string): Promise<Transcription | null> {
+    return await tx.manager.findOne(Transcription, { where: { recordingId }, lock: { mode: 'for_no_key_update' } });
   }
 }

@@ -23,6 +23,7 @@ import type {
   SingleRecordingView,
 } from '../../../src/modules/recordings/recording.presenter.js';
 import type { TranscriptionView } from '../../../src/modules/transcriptions/transcription.presenter.js';
+import type { TranscriptionVersionView } from '../../../src/modules/transcriptions/versions/version.presenter.js';
 import type {
   AttemptView,
   DeliveryView,
@@ -326,6 +327,26 @@ export function pageOf(collection: string): Record<string, unknown> {
     total: integer,
   };
 }
+
+/** The versions of a transcription, and the one that is to come. */
+export const TRANSCRIPTION_VERSIONS = {
+  ...pageOf('transcriptions'),
+  pending: orNull(matching('an object', (value) => typeof value === 'object')),
+};
+
+export const TRANSCRIPTION_VERSION = shapeOf<TranscriptionVersionView>('TranscriptionVersionView', {
+  id,
+  recording_id: id,
+  text,
+  corrected_text: orNull(text),
+  confidence: fraction,
+  language: like('a language in lower case', /^[a-z][a-z ]*$/),
+  provider: text,
+  model: text,
+  processing_duration_ms: integer,
+  is_served: boolean,
+  created_at: resourceTime,
+});
 
 /** A page of the event feed. */
 export const EVENTS = { events: matching('a list', Array.isArray), uri: text, next_uri: orNull(text) };

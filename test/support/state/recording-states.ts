@@ -16,6 +16,7 @@ export interface TranscriptOptions {
   language?: string;
   durationMs?: number;
   noSpeech?: boolean;
+  model?: string;
   /** As an engine gives them; by default the first word of the text alone. */
   words?: { word: string; start: number; end: number; confidence: number | null }[];
 }
@@ -35,14 +36,20 @@ export async function transcribe(service: TestService, id: string, spoken: Trans
 }
 
 function transcribedAs(spoken: TranscriptOptions): Outcome {
-  const { text = 'hello there', language = 'english', durationMs = 100, noSpeech = false } = spoken;
+  const {
+    text = 'hello there',
+    language = 'english',
+    durationMs = 100,
+    noSpeech = false,
+    model = 'test-model',
+  } = spoken;
   const [word = ''] = text.split(' ');
   const transcript = {
     text,
     language,
     confidence: noSpeech ? 0 : 0.9,
     provider: 'test',
-    model: 'test-model',
+    model,
     processingDurationMs: 12,
     words: noSpeech ? [] : (spoken.words ?? [{ word, start: 0, end: 0.1, confidence: 0.9 }]),
   };
@@ -69,7 +76,7 @@ async function claim(database: DatabaseService, id: string, leaseSeconds: number
   const [lease] = await database.query<Lease>(
     `UPDATE recordings r SET lease_token = gen_random_uuid(), attempt = attempt + 1,
        lease_until = clock_timestamp() + make_interval(secs => $2)
-     WHERE id = $1 AND status = 'processing' AND (lease_until IS NULL OR lease_until < now())
+     WHERE id = $1 AND (status = 'processing' OR rerun IS NOT NULL) AND (lease_until IS NULL OR lease_until < now())
      RETURNING ${selectList(Recording, 'r')}`,
     [id, leaseSeconds],
   );

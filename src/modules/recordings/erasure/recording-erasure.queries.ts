@@ -12,7 +12,7 @@ const DELETE = `
     INSERT INTO usage_counter_deltas
       (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms, key_id, user_id)
     SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, -count(*), 0, 0, -sum(file_size_bytes),
-      -coalesce(sum(duration_ms) FILTER (WHERE status = 'processing'), 0), key_id, user_id
+      -coalesce(sum(duration_ms) FILTER (WHERE status = 'processing' OR rerun = 'requested'), 0), key_id, user_id
     FROM gone GROUP BY 1, 2, 3, key_id, user_id),
   removed AS (INSERT INTO object_removals (object_key, remove_after) SELECT object_key, now() FROM gone)
   SELECT ${selectList(Recording, 'r')} FROM gone r`;

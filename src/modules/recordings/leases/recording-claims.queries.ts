@@ -11,12 +11,25 @@ const HEADS = 8;
 /** What a claim costs at least, in milliseconds of audio. */
 export const MIN_COST_MS = 1000;
 
-/** Unclaimed, and with the fields of `recordings_waiting_idx`. */
-const WAITING = `status = 'processing' AND lease_until IS NULL`;
-/** Claimed before, and with the fields of `recordings_leased_idx`. */
-const LEASED = `status = 'processing' AND lease_until IS NOT NULL`;
+/** Uploads, retries, and what its account has asked to transcribe again. */
+const REQUESTED = `(status = 'processing' OR rerun = 'requested')`;
+/** Unclaimed, and with the fields of `recordings_queue_idx`. */
+const WAITING = `${REQUESTED} AND lease_until IS NULL`;
+/** Claimed before, and with the fields of `recordings_claimed_idx`. */
+const LEASED = `${REQUESTED} AND lease_until IS NOT NULL`;
+/** Place in the queue of the account. */
+const QUEUED_AT = 'coalesce(rerun_at, created_at)';
 /** The lease has expired or the delay is over. */
 const EXPIRED = `${LEASED} AND lease_until < now() AND attempt < ${MAX_ATTEMPTS}`;
+
+/** Of an UPDATE with the token and its seconds as its first parameters. */
+const TAKE_LEASE = `SET lease_token = $1, attempt = attempt + 1,
+  lease_until = clock_timestamp() + make_interval(secs => $2)`;
+
+/** Of the rows of `claimed`. */
+const LEASES = `
+  SELECT ${selectList(Recording, 'r')}, a.vocabulary AS "accountVocabulary", a.engines AS "accountEngines"
+  FROM claimed r JOIN accounts a ON a.id = r.account_id`;
 
 /** The accounts of an index, one probe for each, however many recordings an account has in it. */
 const accountsIn = (name: string, condition: string): string => `
@@ -54,27 +67,24 @@ const claimSql = ({ limit, account, recording }: ClaimConditions): string => `
     SELECT r.id, turns.starts
     FROM turns
     CROSS JOIN LATERAL (
-      (SELECT id, created_at FROM recordings
+      (SELECT id, ${QUEUED_AT} AS queued_at FROM recordings
        WHERE account_id = turns.account_id AND ${WAITING} AND attempt < ${MAX_ATTEMPTS} ${recording}
-       ORDER BY created_at, id LIMIT ${HEADS})
+       ORDER BY ${QUEUED_AT}, id LIMIT ${HEADS})
       UNION ALL
-      (SELECT id, created_at FROM recordings WHERE account_id = turns.account_id AND ${EXPIRED} ${recording}
+      (SELECT id, ${QUEUED_AT} FROM recordings WHERE account_id = turns.account_id AND ${EXPIRED} ${recording}
        ORDER BY lease_until LIMIT ${HEADS})) head
     JOIN recordings r ON r.id = head.id
-      AND r.status = 'processing' AND (r.lease_until IS NULL OR r.lease_until < now())
-    ORDER BY turns.starts, head.created_at, head.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED),
+      AND (r.status = 'processing' OR r.rerun = 'requested') AND (r.lease_until IS NULL OR r.lease_until < now())
+    ORDER BY turns.starts, head.queued_at, head.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED),
   claimed AS (
-    UPDATE recordings r SET lease_token = $1, attempt = attempt + 1,
-      lease_until = clock_timestamp() + make_interval(secs => $2)
-    FROM picked WHERE r.id = picked.id
+    UPDATE recordings r ${TAKE_LEASE} FROM picked WHERE r.id = picked.id
     RETURNING r.*, picked.starts),
   charged AS (
     INSERT INTO transcription_shares AS s (account_id, virtual_start, virtual_end)
     SELECT account_id, starts, starts + greatest(duration_ms, ${MIN_COST_MS}) FROM claimed
     ON CONFLICT ON CONSTRAINT transcription_shares_pkey DO UPDATE SET virtual_start = excluded.virtual_start,
       virtual_end = greatest(s.virtual_end, excluded.virtual_start) + excluded.virtual_end - excluded.virtual_start)
-  SELECT ${selectList(Recording, 'r')}, a.vocabulary AS "accountVocabulary", a.engines AS "accountEngines"
-  FROM claimed r JOIN accounts a ON a.id = r.account_id`;
+  ${LEASES}`;
 
 const CLAIM = claimSql({ limit: `${ACCOUNTS}`, account: '', recording: '' });
 
@@ -118,5 +128,26 @@ export async function claimFairest(
           others.map(({ minDurationMs }) => minDurationMs),
         ])
       : await runner.prepared<Lease>(CLAIM, parameters);
+  return lease ?? null;
+}
+
+const CLAIM_BACKGROUND = `
+  WITH picked AS (
+    SELECT id FROM recordings r
+    WHERE rerun IN ('background', 'quiet') AND (lease_until IS NULL OR lease_until < now())
+      AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}
+    ORDER BY rerun_at, id LIMIT 1 FOR UPDATE OF r SKIP LOCKED),
+  claimed AS (UPDATE recordings r ${TAKE_LEASE} FROM picked WHERE r.id = picked.id RETURNING r.*)
+  ${LEASES}`;
+
+/**
+ * Claims the next of those that the operator has transcribed again. Which accounts take turns was decided when they were
+ * marked, and none is charged: what its account uploads must not wait for it. SQL, as above.
+ */
+export async function claimBackground(
+  runner: SqlRunner,
+  claim: { leaseToken: string; leaseSeconds: number },
+): Promise<Lease | null> {
+  const [lease] = await runner.prepared<Lease>(CLAIM_BACKGROUND, [claim.leaseToken, claim.leaseSeconds]);
   return lease ?? null;
 }

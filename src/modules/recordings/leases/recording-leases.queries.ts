@@ -15,6 +15,8 @@ export type Lease = Pick<
   | 'durationMs'
   | 'language'
   | 'vocabulary'
+  | 'requestedEngine'
+  | 'rerun'
   | 'attempt'
   | 'faults'
 > & {
@@ -32,6 +34,9 @@ const BATCH = 100;
 
 const COLUMNS = selectList(Recording, 'r');
 
+/** To be transcribed, for the first time or again. */
+const IS_OWED = `(status = 'processing' OR rerun IS NOT NULL)`;
+
 /** SQL, because of the clock of the database. @returns whether the lease is still held. */
 export async function renewRecording(
   runner: SqlRunner,
@@ -40,7 +45,7 @@ export async function renewRecording(
 ): Promise<boolean> {
   const rows = await runner.query(
     `UPDATE recordings SET lease_until = clock_timestamp() + make_interval(secs => $3)
-     WHERE id = $1 AND status = 'processing' AND lease_token = $2 RETURNING id`,
+     WHERE id = $1 AND ${IS_OWED} AND lease_token = $2 RETURNING id`,
     [id, leaseToken, leaseSeconds],
   );
   return rows.length > 0;
@@ -59,7 +64,7 @@ export async function releaseRecording(
     `UPDATE recordings SET lease_token = NULL,
        lease_until = CASE WHEN $3 > 0 THEN now() + make_interval(secs => $3) END,
        attempt = attempt - 1 + $4::int, faults = faults + $5::int
-     WHERE id = $1 AND status = 'processing' AND lease_token = $2`,
+     WHERE id = $1 AND ${IS_OWED} AND lease_token = $2`,
     [id, leaseToken, delaySeconds, attempts, faults],
   );
 }
@@ -67,32 +72,30 @@ export async function releaseRecording(
 /** SQL, because of the clock of the database. */
 export async function selectExhausted(runner: SqlRunner): Promise<Pick<Recording, 'id'>[]> {
   return await runner.query(
-    `SELECT id FROM recordings r WHERE status = 'processing' AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()
+    `SELECT id FROM recordings r WHERE ${IS_OWED} AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()
        AND ${queueMovesOn('r.account_id')}
      LIMIT ${BATCH}`,
   );
 }
+
+export type OwedRecording = Pick<Recording, 'durationMs' | 'rerun'>;
 
 /**
  * Locks the recording for its terminal state. SQL, because of the clock of the database.
  * @param leaseToken null for a recording whose lease has expired.
  * @returns null when the lease is lost, or the recording deleted or finished.
  */
-export async function lockProcessing(
-  tx: Tx,
-  id: string,
-  leaseToken: string | null,
-): Promise<Pick<Recording, 'durationMs'> | null> {
-  const [row] = await tx.query<Pick<Recording, 'durationMs'>>(
-    `SELECT duration_ms AS "durationMs" FROM recordings
-     WHERE id = $1 AND status = 'processing'
+export async function lockOwed(tx: Tx, id: string, leaseToken: string | null): Promise<OwedRecording | null> {
+  const [row] = await tx.query<OwedRecording>(
+    `SELECT duration_ms AS "durationMs", rerun FROM recordings
+     WHERE id = $1 AND ${IS_OWED}
        AND CASE WHEN $2::uuid IS NULL THEN lease_until < now() ELSE lease_token = $2 END FOR UPDATE`,
     [id, leaseToken],
   );
   return row ?? null;
 }
 
-/** Of a recording that `lockProcessing` has locked. SQL, because it returns the row as Postgres wrote it. */
+/** Of a recording that `lockOwed` has locked. SQL, because it returns the row as Postgres wrote it. */
 export async function updateToTerminal(
   tx: Tx,
   id: string,
@@ -105,9 +108,21 @@ export async function updateToTerminal(
 ): Promise<Recording> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET status = $2, features = $3, failure_reason = $4, duration_ms = $5,
+       run = run + CASE WHEN rerun IS NULL THEN 0 ELSE 1 END, rerun = NULL, rerun_at = NULL,
        lease_token = NULL, lease_until = NULL, processed_at = now(), updated_at = now()
      WHERE id = $1 RETURNING ${COLUMNS}`,
     [id, status, features && JSON.stringify(features), failureReason, durationMs],
+  );
+  if (!recording) throw new Error(`recording ${id} is locked but not found`);
+  return recording;
+}
+
+/** Ends a rerun that failed: the recording stays as it was. SQL, as above. */
+export async function endFailedRerun(tx: Tx, id: string): Promise<Recording> {
+  const [recording] = await tx.query<Recording>(
+    `UPDATE recordings r SET run = run + 1, rerun = NULL, rerun_at = NULL, lease_token = NULL, lease_until = NULL
+     WHERE id = $1 RETURNING ${COLUMNS}`,
+    [id],
   );
   if (!recording) throw new Error(`recording ${id} is locked but not found`);
   return recording;

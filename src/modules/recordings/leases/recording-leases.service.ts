@@ -5,15 +5,17 @@ import { Repository } from 'typeorm';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
-import type { RecordingFeatures } from '../recording.entity.js';
+import type { Recording, RecordingFeatures } from '../recording.entity.js';
 import { RecordingFailed, RecordingTranscribed, type Transcript } from '../recordings.events.js';
 import { RecordingSearchService } from '../search/recording-search.service.js';
-import { countStatusChange } from '../usage-counters/usage-counters.queries.js';
-import { claimFairest, MIN_COST_MS, type UnworkableRecordings } from './recording-claims.queries.js';
+import { countRerunEnd, countStatusChange } from '../usage-counters/usage-counters.queries.js';
+import { claimBackground, claimFairest, MIN_COST_MS, type UnworkableRecordings } from './recording-claims.queries.js';
 import {
+  endFailedRerun,
   type Lease,
-  lockProcessing,
+  lockOwed,
   MAX_ATTEMPTS,
+  type OwedRecording,
   releaseRecording,
   renewRecording,
   selectExhausted,
@@ -23,6 +25,9 @@ import { TranscriptionShare } from './transcription-share.entity.js';
 
 export type { Lease } from './recording-leases.queries.js';
 
+/** Whether it waits behind all others, and uses nobody's share. */
+export const isBackground = ({ rerun }: Pick<Lease, 'rerun'>): boolean => rerun === 'background' || rerun === 'quiet';
+
 const MIN_CORRECTION_MS = 1000;
 
 /** How a transcription ended. */
@@ -31,8 +36,8 @@ export type Outcome =
   | { status: 'failed'; reason: string };
 
 /**
- * The lease of a recording that is `processing`: claim, renew, then release or finish. Every step is a conditional
- * update, which matches no row once the lease is lost or the recording is deleted.
+ * The lease of a recording that is `processing`, or to be transcribed again: claim, renew, then release or finish. Every
+ * step is a conditional update, which matches no row once the lease is lost or the recording is deleted.
  */
 @Injectable()
 export class RecordingLeasesService {
@@ -60,6 +65,11 @@ export class RecordingLeasesService {
       exceptAccounts,
       except,
     });
+  }
+
+  /** Claims the next of those that wait behind all others. @returns null when there is none. */
+  async claimBackground(): Promise<Lease | null> {
+    return await claimBackground(this.database, { leaseToken: randomUUID(), leaseSeconds: this.env.leaseSeconds });
   }
 
   /** Whether the lease is still held. */
@@ -91,7 +101,8 @@ export class RecordingLeasesService {
    */
   async finish(lease: Lease, outcome: Outcome): Promise<boolean> {
     const written = await this.database.transact((tx) => this.writeOutcome(tx, lease.id, lease.leaseToken, outcome));
-    if (written && outcome.status === 'transcribed') await this.correctShare(lease, outcome.durationMs);
+    if (written && !isBackground(lease) && outcome.status === 'transcribed')
+      await this.correctShare(lease, outcome.durationMs);
     return written;
   }
 
@@ -112,23 +123,45 @@ export class RecordingLeasesService {
 
   /** @param leaseToken null for a recording whose lease has expired. */
   private async writeOutcome(tx: Tx, id: string, leaseToken: string | null, outcome: Outcome): Promise<boolean> {
-    const before = await lockProcessing(tx, id, leaseToken);
+    const before = await lockOwed(tx, id, leaseToken);
     if (!before) return false;
-    const { status } = outcome;
-    const recording = await updateToTerminal(
-      tx,
-      id,
-      status === 'transcribed'
-        ? { status, features: outcome.features, failureReason: null, durationMs: outcome.durationMs }
-        : { status, features: null, failureReason: outcome.reason, durationMs: before.durationMs },
-    );
-    await countStatusChange(tx, recording, 'processing', status, recording.durationMs - before.durationMs);
-    if (status === 'transcribed') await this.search.write(tx, recording, outcome.transcript.text);
-    const event =
-      status === 'transcribed'
-        ? new RecordingTranscribed(recording, outcome.transcript)
-        : new RecordingFailed(recording, outcome.reason);
-    await this.bus.emit(event, tx);
+    if (outcome.status === 'transcribed') await this.writeTranscript(tx, id, before, outcome);
+    else if (before.rerun === null) await this.writeFailure(tx, id, before, outcome.reason);
+    else await this.endRerun(tx, id, before, outcome.reason);
     return true;
   }
+
+  private async writeTranscript(
+    tx: Tx,
+    id: string,
+    before: OwedRecording,
+    { transcript, features, durationMs }: Outcome & { status: 'transcribed' },
+  ): Promise<void> {
+    const ended = { status: 'transcribed', features, failureReason: null, durationMs } as const;
+    const recording = await updateToTerminal(tx, id, ended);
+    await countEnd(tx, recording, before);
+    await this.search.write(tx, recording, transcript.text);
+    await this.bus.emit(new RecordingTranscribed(recording, transcript, before.rerun), tx);
+  }
+
+  private async writeFailure(tx: Tx, id: string, before: OwedRecording, reason: string): Promise<void> {
+    const ended = { status: 'failed', features: null, failureReason: reason, durationMs: before.durationMs } as const;
+    const recording = await updateToTerminal(tx, id, ended);
+    await countEnd(tx, recording, before);
+    await this.bus.emit(new RecordingFailed(recording, reason), tx);
+  }
+
+  /** The recording keeps its text and its status (D49). */
+  private async endRerun(tx: Tx, id: string, before: OwedRecording, reason: string): Promise<void> {
+    const recording = await endFailedRerun(tx, id);
+    await countEnd(tx, recording, before);
+    const told = `Transcribing again failed, and the present text stays: ${reason}`;
+    await this.bus.emit(new RecordingFailed({ ...recording, processedAt: new Date() }, told, before.rerun), tx);
+  }
+}
+
+async function countEnd(tx: Tx, recording: Recording, { rerun, durationMs }: OwedRecording): Promise<void> {
+  const change = recording.durationMs - durationMs;
+  if (rerun === null) await countStatusChange(tx, recording, 'processing', recording.status, change);
+  else await countRerunEnd(tx, recording, rerun, change);
 }

@@ -24,7 +24,7 @@ const DIFFERENCES = `
     FROM ${countersOf('$1')} AS counters),
   there AS (
     SELECT (created_at AT TIME ZONE 'UTC')::date AS day, status, count(*) AS listed, sum(duration_ms) AS duration_ms,
-      sum(file_size_bytes) AS bytes, sum(duration_ms) FILTER (WHERE status = 'processing') AS queued_ms,
+      sum(file_size_bytes) AS bytes, sum(duration_ms) FILTER (WHERE status = 'processing' OR rerun = 'requested') AS queued_ms,
       count(*) FILTER (WHERE status = 'transcribed') AS transcribed, count(*) FILTER (WHERE status = 'failed') AS failed
     FROM recordings WHERE account_id = $1 GROUP BY 1, 2),
   figures AS (

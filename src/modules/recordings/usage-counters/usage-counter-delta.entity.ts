@@ -32,7 +32,7 @@ export class UsageCounterDelta {
   @Column('bigint')
   bytes: number;
 
-  /** Audio of recordings that are `processing`. */
+  /** Audio that waits in the queue of the account: uploads, retries and reruns that it asked for. */
   @Column('bigint')
   queuedMs: number;
 

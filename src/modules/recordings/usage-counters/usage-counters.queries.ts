@@ -1,5 +1,5 @@
 import type { SqlRunner } from '../../../platform/database/database.service.js';
-import type { Recording, RecordingStatus } from '../recording.entity.js';
+import type { Recording, RecordingStatus, Rerun } from '../recording.entity.js';
 import { BREAKDOWN_FIGURES, DIMENSIONS_OF_DELTA, KEPT_SINCE } from './breakdown-columns.js';
 import type { UsageCounterDelta } from './usage-counter-delta.entity.js';
 
@@ -64,16 +64,35 @@ function endedAs(status: RecordingStatus, count: number): Partial<Figures> {
   return status === 'processing' ? {} : { [status]: count };
 }
 
+/** A rerun that the account asks for waits in its queue (D49). */
+export async function countRerun(runner: SqlRunner, recording: CountedRecording): Promise<void> {
+  await insertDelta(runner, recording, 'transcribed', { ...NO_CHANGE, queuedMs: recording.durationMs });
+}
+
+/** @param durationMs by how much the duration changed; `recording` has the duration after it. */
+export async function countRerunEnd(
+  runner: SqlRunner,
+  recording: CountedRecording,
+  rerun: Rerun,
+  durationMs: number,
+): Promise<void> {
+  const left = rerun === 'requested' ? durationMs - recording.durationMs : 0;
+  if (left === 0 && durationMs === 0) return;
+  await insertDelta(runner, recording, 'transcribed', { ...NO_CHANGE, durationMs, queuedMs: left });
+}
+
 /** Usage stays counted; the list total, the stored bytes and the queue go down (D8, D32). */
 export async function countDeletion(
   runner: SqlRunner,
-  recording: CountedRecording & Pick<Recording, 'status'>,
+  recording: CountedRecording & Pick<Recording, 'status' | 'rerun'>,
 ): Promise<void> {
-  await insertDelta(runner, recording, recording.status, {
+  const { status, rerun, durationMs } = recording;
+  const isQueued = status === 'processing' || rerun === 'requested';
+  await insertDelta(runner, recording, status, {
     ...NO_CHANGE,
     listed: -1,
     bytes: -recording.fileSizeBytes,
-    queuedMs: recording.status === 'processing' ? -recording.durationMs : 0,
+    queuedMs: isQueued ? -durationMs : 0,
   });
 }
 

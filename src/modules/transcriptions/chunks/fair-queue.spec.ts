@@ -66,6 +66,24 @@ describe('FairQueue', () => {
     expect(tasks.started).toEqual(['a1', 'b1', 'a2', 'a3', 'b2', 'a4', 'a5', 'a6']);
   });
 
+  it('starts the background only when nothing else waits, and leaves a slot free for others', async () => {
+    const tasks = new Tasks();
+    const queue = new FairQueue(2);
+    tasks.add(queue.join('old', true), 'old1', 'old2', 'old3');
+    await settled();
+    expect(tasks.started).toEqual(['old1']);
+    tasks.add(queue.join('a'), 'a1', 'a2');
+    await tasks.end('old1');
+    expect(tasks.started).toEqual(['old1', 'a1', 'a2']);
+    await tasks.end('a1');
+    expect(tasks.started).toEqual(['old1', 'a1', 'a2', 'old2']);
+
+    const single = new FairQueue(1);
+    tasks.add(single.join('old', true), 'lone');
+    await settled();
+    expect(tasks.started.at(-1)).toBe('lone');
+  });
+
   it('gives an account no credit for the time in which it had nothing to do', async () => {
     const tasks = new Tasks();
     const queue = new FairQueue(1);

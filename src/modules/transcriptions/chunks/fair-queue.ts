@@ -19,6 +19,7 @@ interface WaitingTasks {
 }
 
 interface AccountTurns {
+  id: string;
   entries: Set<WaitingTasks>;
   /** Cost of all that was started, but never less than what every account in the queue was given while it was idle. */
   served: number;
@@ -29,23 +30,22 @@ interface AccountTurns {
  * Shares an engine's slots among accounts by the cost of their chunks, and among the recordings of an account in turn,
  * one chunk at a time. A recording waits for about one chunk of the others, and a long recording alone uses every slot.
  * Measured: short ones wait 2.2 s behind a recording of ten minutes, which alone reaches 0.92 of the bare engines
- * (docs/performance.md).
+ * (docs/performance.md). What is in the background starts only when nothing else waits, and leaves one slot free.
  */
 export class FairQueue {
-  private readonly accounts = new Map<string, AccountTurns>();
+  private readonly turns = new Turns();
+  private readonly backgroundTurns = new Turns();
   private free: number;
-  private turn = 0;
-  /** What the account of the last turn had been served before it: who was idle starts from here. */
-  private level = 0;
+  private freeForBackground: number;
 
   constructor(readonly slots: number) {
     this.free = slots;
+    this.freeForBackground = Math.max(1, slots - 1);
   }
 
-  join(accountId = ''): QueueEntry {
-    const account = this.accountOf(accountId);
-    const entry: WaitingTasks = { account, lastTurn: 0, tasks: [] };
-    account.entries.add(entry);
+  join(accountId = '', isBackground = false): QueueEntry {
+    const turns = isBackground ? this.backgroundTurns : this.turns;
+    const entry = turns.join(accountId);
     return {
       run: async (task, cost = 1) => {
         await new Promise<void>((start) => {
@@ -56,34 +56,67 @@ export class FairQueue {
           return await task();
         } finally {
           this.free++;
+          if (isBackground) this.freeForBackground++;
           this.fillSlots();
         }
       },
-      leave: () => {
-        account.entries.delete(entry);
-        if (account.entries.size === 0) this.accounts.delete(accountId);
-      },
+      leave: () => turns.leave(entry),
     };
-  }
-
-  private accountOf(id: string): AccountTurns {
-    const account = this.accounts.get(id) ?? { entries: new Set(), served: this.level, lastTurn: 0 };
-    this.accounts.set(id, account);
-    return account;
   }
 
   private fillSlots(): void {
     while (this.free > 0) {
-      const next = this.next();
-      if (!next) return;
-      const { account } = next;
-      const task = next.tasks.shift() as WaitingTask;
-      this.level = Math.max(account.served, this.level);
-      account.served = this.level + task.cost;
-      next.lastTurn = account.lastTurn = ++this.turn;
+      const task = this.turns.take() ?? this.takeFromBackground();
+      if (!task) return;
       this.free--;
       task.start();
     }
+  }
+
+  private takeFromBackground(): WaitingTask | undefined {
+    if (this.freeForBackground === 0) return undefined;
+    const task = this.backgroundTurns.take();
+    if (task) this.freeForBackground--;
+    return task;
+  }
+}
+
+/** Whose turn it is among the accounts of a queue. */
+class Turns {
+  private readonly accounts = new Map<string, AccountTurns>();
+  private turn = 0;
+  /** What the account of the last turn had been served before it: who was idle starts from here. */
+  private level = 0;
+
+  join(accountId: string): WaitingTasks {
+    const account = this.accountOf(accountId);
+    const entry: WaitingTasks = { account, lastTurn: 0, tasks: [] };
+    account.entries.add(entry);
+    return entry;
+  }
+
+  leave(entry: WaitingTasks): void {
+    const { account } = entry;
+    account.entries.delete(entry);
+    if (account.entries.size === 0) this.accounts.delete(account.id);
+  }
+
+  /** The next task, which is counted as started. */
+  take(): WaitingTask | undefined {
+    const next = this.next();
+    const task = next?.tasks.shift();
+    if (!next || !task) return undefined;
+    const { account } = next;
+    this.level = Math.max(account.served, this.level);
+    account.served = this.level + task.cost;
+    next.lastTurn = account.lastTurn = ++this.turn;
+    return task;
+  }
+
+  private accountOf(id: string): AccountTurns {
+    const account = this.accounts.get(id) ?? { id, entries: new Set(), served: this.level, lastTurn: 0 };
+    this.accounts.set(id, account);
+    return account;
   }
 
   private next(): WaitingTasks | undefined {

@@ -10,6 +10,8 @@ export interface ChunkSource {
   queue: FairQueue;
   /** Whose share of the queue they use. */
   accountId: string;
+  /** Behind all others. */
+  isBackground?: boolean;
   /** Called with each result as soon as it and all before it are there. */
   onResult?: (chunk: TranscribedChunk) => void;
   signal: AbortSignal;
@@ -25,13 +27,14 @@ export async function transcribeChunks({
   transcribe,
   queue,
   accountId,
+  isBackground,
   onResult,
   signal: outer,
 }: ChunkSource): Promise<TranscribedChunk[]> {
   const failure = new AbortController();
   const signal = AbortSignal.any([outer, failure.signal]);
   const aborted = rejectionOf(signal);
-  const entry = queue.join(accountId);
+  const entry = queue.join(accountId, isBackground);
   const results: Promise<TranscribedChunk>[] = [];
   let reported: Promise<unknown> = Promise.resolve();
   /** Resolves when the chunk has a slot. */

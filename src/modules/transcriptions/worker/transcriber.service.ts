@@ -23,6 +23,8 @@ import { TRANSCRIPT_FILTERS, type FilterableTranscript, type TranscriptFilter } 
 export interface AudioInput extends AudioSource {
   /** Whose share of the engine it uses (D33). */
   accountId: string;
+  /** Chunks of other recordings go first. */
+  isBackground?: boolean;
   /** Lower-case English name, or null when the client gave none. */
   language: string | null;
   /** Length according to the file's header or last block; null or absent when unknown. Only a hint. */
@@ -65,7 +67,7 @@ export class TranscriberService {
    *   may be decoded by a retry. EngineFailureError when the engine failed. The signal's reason when it is aborted.
    */
   async transcribe(audio: AudioInput, lane: EngineLane): Promise<TranscriptionResult> {
-    const { accountId, language, signal } = audio;
+    const { accountId, isBackground, language, signal } = audio;
     const { engine } = lane;
     if ((audio.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(audio);
     const cutter = new ChunkCutter(lane.maxChunkSeconds, this.speech.open());
@@ -76,6 +78,7 @@ export class TranscriberService {
       transcribe: (chunk, stop) => this.recognise(lane, chunk, { language, vocabulary, signal: stop }),
       queue: lane.queue,
       accountId,
+      isBackground,
       onResult: (chunk) => {
         const piece = texts.add(chunk);
         // Filters need the whole text, and nobody may see a piece of it before.

@@ -5,7 +5,12 @@ import { retryWhileUnavailable } from '../../../platform/database/unavailable.js
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
-import { type Lease, type Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
+import {
+  isBackground,
+  type Lease,
+  type Outcome,
+  RecordingLeasesService,
+} from '../../recordings/leases/recording-leases.service.js';
 import { NoEngineError } from '../engines/chain/engine-failures.js';
 import { sourcesOf } from '../engines/chain/engine-vocabulary.js';
 import { Outage } from '../engines/outage.js';
@@ -77,7 +82,7 @@ export class TranscriptionRunService {
     const { accountId, audioFormat: format, sampleRate, channels, language } = lease;
     const probedSeconds = lease.durationMs / 1000;
     const vocabulary = sourcesOf(lease.vocabulary, lease.accountVocabulary);
-    const engines = await this.chain.candidatesFor(lease);
+    const engines = await this.chain.candidatesFor(lease, lease.requestedEngine);
     signal.throwIfAborted();
     const result = await this.store.withFile(
       lease.objectKey,
@@ -85,6 +90,7 @@ export class TranscriptionRunService {
         this.storageOutage.end();
         return this.chain.transcribe(engines, {
           accountId,
+          isBackground: isBackground(lease),
           file,
           format,
           sampleRate,
@@ -135,7 +141,12 @@ export class TranscriptionRunService {
       return;
     }
     // Nothing was begun, and a claim by another process may find an engine.
-    if (error instanceof NoEngineError && !error.wasTried) return await this.leases.putBack(lease);
+    if (error instanceof NoEngineError && !error.wasTried) {
+      // A claim of the background does not know what this process postpones.
+      return isBackground(lease)
+        ? await this.leases.release(lease, error.waitSeconds, 0, 0)
+        : await this.leases.putBack(lease);
+    }
     const context = { err: error, recording_id: lease.id, attempt: lease.attempt };
     this.logger.warn(context, 'transcription attempt failed');
     const wait = await this.outageAfter(error);

@@ -17,6 +17,8 @@ const OWN_ENGINES = 'own';
 describe('TranscriptionWorkerService', () => {
   /** Accounts of the recordings that are due, the next one first. */
   let due: string[];
+  /** Accounts of those that wait behind all others. */
+  let background: string[];
   /** The accounts that each claim left out. */
   let claims: (readonly string[])[];
   /** When Postgres answers the claims. */
@@ -38,6 +40,10 @@ describe('TranscriptionWorkerService', () => {
         const accountId = next < 0 ? null : due.splice(next, 1)[0];
         await answered;
         return accountId ? ({ id: 'recording', accountId } as Lease) : null;
+      },
+      claimBackground: async () => {
+        const accountId = background.shift();
+        return accountId ? ({ id: 'old', accountId, rerun: 'background' } as Lease) : null;
       },
     };
     const runner = {
@@ -64,6 +70,7 @@ describe('TranscriptionWorkerService', () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick'] });
     due = [];
+    background = [];
     claims = [];
     answered = Promise.resolve();
     runs = [];
@@ -98,6 +105,23 @@ describe('TranscriptionWorkerService', () => {
     await worker.wake();
     expect(accounts()).toEqual(['a', 'b', 'c', 'a']);
     expect(due).toEqual(['a', 'b', 'b']);
+  });
+
+  it('takes what is in the background only when nothing is due, a few at a time, which takes no room of others', async () => {
+    worker = workerOf({}, 8);
+    worker.onApplicationBootstrap();
+    background = ['old', 'old', 'old'];
+    due = ['a'];
+    await worker.wake();
+    expect(accounts()).toEqual(['a', 'old']);
+    expect([worker.recordings, worker.isFull]).toEqual([2, false]);
+    due = ['b', 'c'];
+    await worker.wake();
+    expect(accounts()).toEqual(['a', 'old', 'b', 'c']);
+    expect(background).toHaveLength(2);
+    runs[1]?.end();
+    await turns();
+    expect(accounts()).toEqual(['a', 'old', 'b', 'c', 'old']);
   });
 
   it('looks for the next one when a recording ends', async () => {

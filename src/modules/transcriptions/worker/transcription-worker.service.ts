@@ -4,7 +4,7 @@ import { Gauge } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
-import { type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
+import { isBackground, type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
 import { EngineLanesService } from '../engines/chain/engine-lanes.service.js';
 import { EngineChainService } from './engine-chain.service.js';
 import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
@@ -20,6 +20,8 @@ const RECORDINGS_PER_CORE = 4;
  */
 const RECORDINGS_PER_ACCOUNT = 2;
 const MAX_RECORDINGS = 64;
+/** Of those in the background at a time: enough for their chunks to use what slots are free. */
+const BACKGROUND_PER_CORE = 1;
 /** Looks for due recordings this often, whatever Redis says. */
 const POLL_MS = 1000;
 
@@ -31,9 +33,8 @@ const POLL_MS = 1000;
 export class TranscriptionWorkerService implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(TranscriptionWorkerService.name);
   private readonly stopping = new AbortController();
-  /** With the account of each. */
-  private readonly running = new Map<Promise<void>, string>();
-  private readonly limits: { shared: number; maximum: number };
+  private readonly running = new Map<Promise<void>, Lease>();
+  private readonly limits: { shared: number; maximum: number; background: number };
   private search: Promise<void> | null = null;
   private searchAgain = false;
   private started = false;
@@ -51,7 +52,8 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     registry.registerMetric(gaugeOf(this.running));
     const shared = env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
     const maximum = Math.min(Math.max(shared, MAX_RECORDINGS), lanes.maxRecordings);
-    this.limits = { shared: Math.min(shared, maximum), maximum };
+    const background = Math.ceil((shared * BACKGROUND_PER_CORE) / RECORDINGS_PER_CORE);
+    this.limits = { shared: Math.min(shared, maximum), maximum, background };
   }
 
   /** Recordings in progress. */
@@ -61,7 +63,12 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
 
   /** Whether it takes recordings of any account. */
   get isFull(): boolean {
-    return this.running.size >= this.limits.shared;
+    return this.shares.length >= this.limits.shared;
+  }
+
+  /** Accounts of the recordings in progress, but for those in the background. */
+  private get shares(): string[] {
+    return [...this.running.values()].filter((lease) => !isBackground(lease)).map(({ accountId }) => accountId);
   }
 
   /** Now every listener of a recording's events is registered. */
@@ -118,11 +125,19 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     return this.started && !this.stopping.signal.aborted && this.running.size < this.limits.maximum;
   }
 
+  /** What is in the background only when nothing else is due, and the engines of the service work. */
+  private async claim(ofSharedEngines: boolean): Promise<Lease | null> {
+    const next = await this.claimDue(ofSharedEngines);
+    const inBackground = this.running.size - this.shares.length;
+    if (next || ofSharedEngines || inBackground >= this.limits.background) return next;
+    return await this.leases.claimBackground();
+  }
+
   /**
    * A full worker considers accounts of which it transcribes nothing, then those with one recording in progress. A claim
    * without a working engine would only delay the recording.
    */
-  private async claim(ofSharedEngines: boolean): Promise<Lease | null> {
+  private async claimDue(ofSharedEngines: boolean): Promise<Lease | null> {
     const claimNext = async (except: string[]): Promise<Lease | null> =>
       await this.leases.claimNext(except, { ofSharedEngines, others: this.chain.postponements.current });
     if (!this.isFull) return await claimNext([]);
@@ -134,7 +149,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
 
   /** Accounts with at least so many recordings in progress. */
   private accountsWith(count: number): string[] {
-    const accounts = [...this.running.values()];
+    const accounts = this.shares;
     return [...new Set(accounts)].filter((id) => accounts.filter((other) => other === id).length >= count);
   }
 
@@ -146,7 +161,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
         this.running.delete(run);
         void this.wake();
       });
-    this.running.set(run, lease.accountId);
+    this.running.set(run, lease);
   }
 }
 

@@ -2,9 +2,13 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
 import { SearchBackfillService } from '../../recordings/search/backfill/search-backfill.service.js';
+import { RetranscriptionsService } from '../retranscriptions/retranscriptions.service.js';
 import { TranscriptionsService } from '../transcriptions.service.js';
 
-/** Fails recordings whose attempts are used up, and indexes the transcriptions of earlier releases. TranscriptionWorkerService finds what is due. */
+/**
+ * Fails recordings whose attempts are used up, indexes the transcriptions of earlier releases, and marks those that are to
+ * be transcribed again. TranscriptionWorkerService finds what is due.
+ */
 @Injectable()
 export class TranscriptionsReconciler implements OnModuleInit {
   constructor(
@@ -12,6 +16,7 @@ export class TranscriptionsReconciler implements OnModuleInit {
     private readonly leases: RecordingLeasesService,
     private readonly backfill: SearchBackfillService,
     private readonly transcriptions: TranscriptionsService,
+    private readonly retranscriptions: RetranscriptionsService,
   ) {}
 
   onModuleInit(): void {
@@ -19,5 +24,6 @@ export class TranscriptionsReconciler implements OnModuleInit {
     this.reconciler.register('index recordings for search', () =>
       this.backfill.run((ids) => this.transcriptions.textsOf(ids)),
     );
+    this.reconciler.register('continue retranscriptions', () => this.retranscriptions.continueAll());
   }
 }

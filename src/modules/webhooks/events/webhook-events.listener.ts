@@ -32,22 +32,25 @@ export class WebhookEventsListener implements OnModuleInit {
     const core = { mustSucceed: true };
     this.bus.join(RecordingAccepted, ({ recording }, tx) => this.joinAccepted(tx, recording));
     this.bus.on(RecordingAccepted, ({ recording }, tx) => this.recordRetry(tx, recording), core);
-    this.bus.on(
-      RecordingTranscribed,
-      ({ recording }, tx) => this.publish(tx, recording, 'recording.transcribed', transcribedBody(recording)),
-      core,
-    );
-    this.bus.on(
-      RecordingFailed,
-      ({ recording, reason }, tx) => this.publish(tx, recording, 'recording.failed', failedBody(recording, reason)),
-      core,
-    );
+    this.bus.on(RecordingTranscribed, (event, tx) => this.publishTranscribed(tx, event), core);
+    this.bus.on(RecordingFailed, (event, tx) => this.publishFailed(tx, event), core);
     this.bus.on(
       TranscriptionCorrected,
       (event, tx) => this.publish(tx, event.recording, 'transcription.corrected', correctedBody(event)),
       core,
     );
     this.bus.on(RecordingDeleted, ({ recording }, tx) => this.events.record(tx, deletedEvent(recording)), core);
+  }
+
+  private async publishTranscribed(tx: Tx, { recording, rerun }: RecordingTranscribed): Promise<void> {
+    if (rerun === 'quiet') return;
+    await this.publish(tx, recording, 'recording.transcribed', transcribedBody(recording));
+  }
+
+  /** The operator's attempt to improve a text changes nothing for the account when it fails. */
+  private async publishFailed(tx: Tx, { recording, reason, rerun }: RecordingFailed): Promise<void> {
+    if (rerun !== null && rerun !== 'requested') return;
+    await this.publish(tx, recording, 'recording.failed', failedBody(recording, reason));
   }
 
   private async publish(tx: Tx, recording: RecordingSnapshot, kind: string, body: string): Promise<void> {

@@ -1,0 +1,35 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { RequireScope } from '../../../access/access.decorators.js';
+import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
+import type { Principal } from '../../../access/principal.js';
+import { NotFoundError } from '../../../platform/errors/errors.js';
+import { PageQuery } from '../../../platform/http/page.js';
+import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
+import { presentVersionPage, TranscriptionVersionPage } from './version.presenter.js';
+import { VersionsService } from './versions.service.js';
+
+@ApiTags('Recordings')
+@Controller('v1/recordings/:recording_id/transcriptions')
+export class VersionsController {
+  constructor(private readonly versions: VersionsService) {}
+
+  /**
+   * List the versions of a transcription
+   *
+   * @remarks
+   * Returns what each run of an engine heard, the present version first. The last 5 are kept. Empty until the recording is
+   * transcribed.
+   * @param recordingId Identifier of the recording.
+   */
+  @Get()
+  @ApiErrors(new NotFoundError('recording'))
+  @RequireScope('recordings:read')
+  async list(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('recording_id') recordingId: string,
+    @Query() query: PageQuery,
+  ): Promise<TranscriptionVersionPage> {
+    return presentVersionPage(recordingId, query, await this.versions.list(accountId, recordingId, query));
+  }
+}
