@@ -1,5 +1,5 @@
 import { InjectQueue } from '@nestjs/bull';
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { EventBus } from '../../platform/events/event-bus.js';
 import type { Tx } from '../../platform/database/database.service.js';
 import type { JobQueue } from '../../platform/queue/job-queue.js';
@@ -18,6 +18,8 @@ import { TranscriptionsService } from './transcriptions.service.js';
 
 @Injectable()
 export class TranscriptionsListener implements OnModuleInit {
+  private readonly logger = new Logger(TranscriptionsListener.name);
+
   constructor(
     private readonly bus: EventBus,
     @InjectQueue(TRANSCRIPTION_QUEUE) private readonly jobs: JobQueue<TranscriptionJob>,
@@ -41,9 +43,10 @@ export class TranscriptionsListener implements OnModuleInit {
     }
   }
 
-  /** The operator sees how many could not be transcribed. */
-  private async countFailure(tx: Tx, { recording, rerun }: RecordingFailed): Promise<void> {
+  /** For the operator: nobody else is told. */
+  private async countFailure(tx: Tx, { recording, reason, rerun }: RecordingFailed): Promise<void> {
     if (rerun === null || rerun === 'requested') return;
+    this.logger.warn({ recording_id: recording.id, reason }, 'recording not transcribed again');
     await this.retranscriptions.countFailure(tx, recording.accountId);
   }
 

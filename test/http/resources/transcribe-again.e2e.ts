@@ -1,3 +1,4 @@
+import { AccountService } from '../../../src/modules/account/account.service.js';
 import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import { ENGINE_NAMES } from '../../../src/modules/recordings/transcribe-again/engine-names.module.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
@@ -246,21 +247,18 @@ describe('transcribing again (D49)', () => {
 
   it('waits in the queue of the account, within its quota, and is no audio of the month', async () => {
     const owner = await service.account();
-    const note = await transcribed(owner);
-    await service.database.query('UPDATE accounts SET quotas = $2 WHERE id = $1', [
-      owner.accountId,
-      { queuedAudioSeconds: 1.5 },
-    ]);
+    const [note, other] = [await transcribed(owner), await transcribed(owner)];
+    await service.app.get(AccountService).update(owner.accountId, { quotas: { queuedAudioSeconds: 1 } });
     const usage = async () => (await owner.get('/v1/account').expect(200)).body.usage.current_month;
     const before = await usage();
     await owner.post(`${of(note)}/transcribe`, {}).expect(202);
     expect([await queuedSeconds(owner), await usage()]).toEqual([1, before]);
-    const refused = await transcribed(owner).then((each) => owner.post(`${of(each)}/transcribe`, {}));
+    const refused = await owner.post(`${of(other)}/transcribe`, {});
     expectError(refused, 'QuotaExceededError', expect.objectContaining({ quota: 'queued_audio_seconds' }));
-    await transcribe(service, note, SECOND);
+    await transcribe(service, note, { ...SECOND, durationMs: 900 });
     expect(await queuedSeconds(owner)).toBe(0);
     await owner.post(`${of(note)}/transcribe`, {}).expect(202);
-    expect(await queuedSeconds(owner)).toBe(1.2);
+    expect(await queuedSeconds(owner)).toBe(0.9);
     await owner.delete(of(note)).expect(204);
     expect(await queuedSeconds(owner)).toBe(0);
   });
