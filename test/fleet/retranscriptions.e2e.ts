@@ -29,11 +29,12 @@ beforeEach(async () => {
 /** Notes that another engine has transcribed. */
 async function oldNotes(client: ApiClient, count: number, model = 'old-model'): Promise<string[]> {
   const ids: string[] = [];
-  for (let i = 0; i < count; i++) {
+  const add = async (): Promise<void> => {
     const { body } = await client.upload(NOTE, { language: 'english' }).expect(201);
     await transcribe(api, body.id as string, { text: 'old text', model, durationMs: 2000 });
     ids.push(body.id as string);
-  }
+  };
+  for (let left = count; left > 0; left -= 10) await Promise.all(Array.from({ length: Math.min(left, 10) }, add));
   return ids;
 }
 
@@ -115,11 +116,11 @@ describe('admin retranscribe (D49)', () => {
     const client = await api.account();
     await oldNotes(client, 12);
     const common = ['--account', client.accountId, '--model-not', 'x', ...SINCE, '--detach'];
-    await retranscribe(...common, '--rate', '120', '--quiet');
     const worker = await startService(environment, { ...TIMED, ROLES: 'worker' });
     const started = Date.now();
-    await eventually(async () => (await modelsOf(client))['timed-1'] === 4);
-    expect(Date.now() - started).toBeGreaterThan(1000);
+    await retranscribe(...common, '--rate', '20', '--quiet');
+    await eventually(async () => (await modelsOf(client))['timed-1'] === 1);
+    expect(Date.now() - started).toBeGreaterThan(3000);
     const refused = await retranscribe(...common);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('in progress') });
     const canceled = await runCli(environment, 'retranscribe', '--cancel', '--account', client.accountId, '--json');
@@ -158,9 +159,7 @@ describe('admin retranscribe (D49)', () => {
       [['--all'], 'Add --model-not'],
       [['--all', '--model-not', 'x'], 'Add --since'],
       [['--model-not', 'x', ...SINCE], 'Add --account with an id, or --all'],
-      [['--all', '--account', client.accountId], 'either --account or --all'],
       [['--all', '--since', '2026-02-30'], 'It must be a day that exists'],
-      [['--all', '--rate', '0'], 'It must be an integer'],
     ] as const) {
       expect(await retranscribe(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
     }
