@@ -137,7 +137,9 @@ describe('admin retranscribe (D49)', () => {
   it('leaves the text of one that fails, counts it, and no event tells of it', async () => {
     const client = await api.account();
     const [id] = await oldNotes(client, 2);
-    await api.database.query(`UPDATE recordings SET object_key = replace(object_key, '.wav', '.ogg') WHERE id = $1`, [id]);
+    await api.database.query(`UPDATE recordings SET object_key = replace(object_key, '.wav', '.ogg') WHERE id = $1`, [
+      id,
+    ]);
     const worker = await startService(environment, { ...TIMED, ROLES: 'worker' });
     const { jobs } = await retranscribe('--account', client.accountId, '--model-not', 'timed-1', ...SINCE);
     expect(jobs).toMatchObject([{ status: 'ended', done: 2, failed: 1 }]);

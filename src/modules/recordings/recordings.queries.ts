@@ -66,20 +66,22 @@ export async function insertAccepted(tx: Tx, recording: Recording, writes: reado
 export interface RunWishes {
   engine?: string | null;
   language?: string | null;
+  /** An empty list: none. */
+  vocabulary?: string[] | null;
 }
 
 /** Opens a new run. SQL, because it returns the row. @returns null unless the recording has failed. */
 export async function reopenFailed(
   tx: Tx,
   { accountId, id }: RecordingKey,
-  { engine, language }: RunWishes,
+  { engine, language, vocabulary }: RunWishes,
 ): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET status = 'processing', run = run + 1, attempt = 0, faults = 0, lease_until = NULL,
        processed_at = NULL, features = NULL, failure_reason = NULL, updated_at = now(),
-       requested_engine = $3, language = coalesce($4, language)
+       requested_engine = $3, language = coalesce($4, language), vocabulary = nullif(coalesce($5, vocabulary), '{}')
      WHERE id = $2 AND account_id = $1 AND status = 'failed' RETURNING ${COLUMNS}`,
-    [accountId, id, engine ?? null, language ?? null],
+    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null],
   );
   return recording ?? null;
 }
@@ -91,14 +93,14 @@ export async function reopenFailed(
 export async function requestRerun(
   tx: Tx,
   { accountId, id }: RecordingKey,
-  { engine, language }: RunWishes,
+  { engine, language, vocabulary }: RunWishes,
 ): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET rerun = 'requested', rerun_at = now(), attempt = 0, faults = 0, lease_until = NULL,
-       requested_engine = $3, language = coalesce($4, language)
+       requested_engine = $3, language = coalesce($4, language), vocabulary = nullif(coalesce($5, vocabulary), '{}')
      WHERE id = $2 AND account_id = $1 AND status = 'transcribed' AND lease_token IS NULL
        AND rerun IS DISTINCT FROM 'requested' RETURNING ${COLUMNS}`,
-    [accountId, id, engine ?? null, language ?? null],
+    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null],
   );
   return recording ?? null;
 }

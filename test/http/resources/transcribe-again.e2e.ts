@@ -239,10 +239,32 @@ describe('transcribing again (D49)', () => {
     ['a language code', { language: 'en' }, 'language', /not a code: english/],
     ['no language', { language: 'elvish' }, 'language', /English name of a language/],
     ['null', { language: null }, 'language', /must be text/],
+    ['a vocabulary that is no list', { vocabulary: 'Grafana' }, 'vocabulary', /must be a list/],
+    ['too long a term', { vocabulary: ['x'.repeat(65)] }, 'vocabulary', /term 1 must be at most 64/],
     ['an unknown field', { languages: 'english' }, 'languages', /not a field/],
   ])('with %s is refused, naming the field', async (_, body, field, reason) => {
     expectInvalid(await again(id, body), field, reason);
     expect(await rowOf()).toMatchObject({ rerun: null });
+  });
+
+  it('keeps the vocabulary of the upload unless it has another, and takes no engine that the account has not', async () => {
+    const termsOf = async () =>
+      (await service.database.query('SELECT vocabulary FROM recordings WHERE id = $1', [id]))[0];
+    await again(id, { vocabulary: ['Grafana', 'grafana', ' Zoë '] }).expect(202);
+    expect(await termsOf()).toEqual({ vocabulary: ['Grafana', 'Zoë'] });
+    await transcribe(service, id, SECOND);
+    await again().expect(202);
+    expect(await termsOf()).toEqual({ vocabulary: ['Grafana', 'Zoë'] });
+    await transcribe(service, id, SECOND);
+    await again(id, { vocabulary: [] }).expect(202);
+    expect(await termsOf()).toEqual({ vocabulary: null });
+    await transcribe(service, id, SECOND);
+
+    const [shared] = service.app.get<string[]>(ENGINE_NAMES);
+    await service.database.query(`UPDATE accounts SET engines = '[{"name":"own"}]' WHERE id = $1`, [client.accountId]);
+    expectInvalid(await again(id, { engine: shared }), 'engine', /must be the name of an engine: own$/);
+    await again(id, { engine: 'own' }).expect(202);
+    expect(await rowOf()).toMatchObject({ requested_engine: 'own' });
   });
 
   it('waits in the queue of the account, within its quota, and is no audio of the month', async () => {

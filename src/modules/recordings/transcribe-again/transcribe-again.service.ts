@@ -1,9 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Quotas } from '../../../access/quotas.js';
+import { DatabaseService } from '../../../platform/database/database.service.js';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
+import { checkVocabulary } from '../../../platform/languages/vocabulary.js';
 import type { Recording } from '../recording.entity.js';
+import type { RunWishes } from '../recordings.queries.js';
 import { RecordingsService } from '../recordings.service.js';
 import { readLanguage } from '../upload/upload-fields.js';
+import { selectEnginesOf } from './account-engines.queries.js';
 import { ENGINE_NAMES } from './engine-names.module.js';
 import type { TranscribeAgainDto } from './transcribe-again.dto.js';
 
@@ -12,6 +16,7 @@ import type { TranscribeAgainDto } from './transcribe-again.dto.js';
 export class TranscribeAgainService {
   constructor(
     private readonly recordings: RecordingsService,
+    private readonly database: DatabaseService,
     @Inject(ENGINE_NAMES) private readonly engineNames: readonly string[],
   ) {}
 
@@ -19,11 +24,22 @@ export class TranscribeAgainService {
   async request(
     accountId: string,
     id: string,
-    { engine, language }: TranscribeAgainDto,
+    { engine, language, vocabulary }: TranscribeAgainDto,
     quotas: Quotas,
   ): Promise<Recording> {
-    if (engine !== undefined && !this.engineNames.includes(engine)) throw unknownEngine(this.engineNames);
-    return await this.recordings.transcribeAgain(accountId, id, { engine, language: readLanguage(language) }, quotas);
+    if (engine !== undefined) await this.checkEngine(accountId, engine);
+    const wishes: RunWishes = { engine, language: readLanguage(language) };
+    if (vocabulary) {
+      const checked = checkVocabulary(vocabulary);
+      wishes.vocabulary = checked.ok ? checked.terms : [];
+    }
+    return await this.recordings.transcribeAgain(accountId, id, wishes, quotas);
+  }
+
+  /** An account that the operator has given engines of its own has no others. */
+  private async checkEngine(accountId: string, engine: string): Promise<void> {
+    const names = (await selectEnginesOf(this.database, accountId)) ?? this.engineNames;
+    if (!names.includes(engine)) throw unknownEngine(names);
   }
 }
 
