@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '../../src/testing/eventually.js';
+import { useEnvironment } from '../../src/testing/test-environment.js';
+import { wav } from '../support/audio/audio-bytes.js';
+import { tonesPcm, writeCtcModel } from '../support/models/tone-models.js';
+import { ROOT } from '../support/paths.js';
+import { freePort } from '../support/servers/free-port.js';
+import { ModelSource } from '../support/servers/model-source.js';
+
+const START_MS = 120_000;
+/** What `npm start` looks at in its folder, beside the packages. */
+const COPIED = [
+  'dist',
+  'docs/for-assistants.md',
+  'nest-cli.json',
+  'package.json',
+  'package-lock.json',
+  'scripts',
+  'src',
+  'tsconfig.build.json',
+  'tsconfig.json',
+];
+const ENTRY = {
+  name: 'tones',
+  title: 'Tones',
+  kind: 'zipformer-ctc',
+  languages: ['en'],
+  repository: 'acme/tones',
+  files: ['model.onnx', 'tokens.txt'],
+};
+
+/** In a copy of the project, because a developer's own start uses its folder. Needs `nest build`. */
+describe('npm start -- --model NAME', () => {
+  const environment = useEnvironment();
+  let source: ModelSource;
+  let folder: string;
+
+  beforeAll(async () => {
+    source = await ModelSource.start();
+    environment.defer(() => source.close());
+    folder = await mkdtemp(join(tmpdir(), 'voice-notes-model-'));
+    environment.defer(() => rm(folder, { recursive: true, force: true }));
+    for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true });
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+
+    const written = await writeCtcModel(join(folder, 'written'));
+    const names = await readdir(written);
+    const files = await Promise.all(names.map(async (name) => [name, await readFile(join(written, name))] as const));
+    source.publish('acme/tones', Object.fromEntries(files));
+    await mkdir(join(folder, '.data', 'models'), { recursive: true });
+    await writeFile(join(folder, '.data', 'models', 'catalogue.json'), JSON.stringify([ENTRY]));
+  });
+
+  /** Runs the command until it says that it is ready. */
+  async function start(...args: string[]) {
+    // The packages are linked, which the sandbox does not follow; the tests of the engine use it.
+    const settings = { MODELS_URL: source.url, PORT: `${await freePort()}`, SANDBOX: 'off' };
+    const { PATH, HOME } = process.env;
+    const env = { PATH, HOME, ...environment.variables, ...settings };
+    const child = spawn(process.execPath, ['scripts/start.mjs', ...args], { cwd: folder, env, stdio: 'pipe' });
+    environment.defer(() => stop(child));
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
+    await eventually(() => {
+      if (child.exitCode !== null) throw new Error(`npm start ended: ${said}`);
+      return said.includes('Ready in');
+    }, START_MS);
+    return { child, said, url: `http://127.0.0.1:${settings.PORT}` };
+  }
+
+  async function stop(child: ChildProcess): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGINT');
+    await once(child, 'close');
+  }
+
+  /** Uploads tones with the demo account and waits for what they mean. */
+  async function transcribe(url: string, pieces: string[]) {
+    const { apiKey, apiSecret } = JSON.parse(await readFile(join(folder, '.data', 'demo.json'), 'utf8'));
+    const headers = { 'X-Service-API-Key': apiKey, 'X-Service-API-Secret': apiSecret };
+    const body = new FormData();
+    body.set('file', new Blob([wav({ data: tonesPcm(pieces) })]), 'tones.wav');
+    const uploaded = await fetch(`${url}/v1/recordings`, { method: 'POST', headers, body });
+    const { id } = (await uploaded.json()) as { id: string };
+    return await eventually(async () => {
+      const answer = await fetch(`${url}/v1/recordings/${id}/transcription`, { headers });
+      return answer.status === 200 ? ((await answer.json()) as Record<string, unknown>) : null;
+    });
+  }
+
+  it(
+    'downloads, checks and selects the model, transcribes with it, and later starts use it again',
+    async () => {
+      const first = await start('--model', 'tones');
+      expect(first.said).toMatch(/^ {2}Model +[\d.]+ s {3}tones, 0 MB downloaded and checked$/m);
+      expect(first.said).toMatch(/^ {2}Sample +[\d.]+ s {3}.* transcribed/m);
+      expect(await transcribe(first.url, ['▁go', '▁forward', '▁ten', '▁met', 'ers'])).toMatchObject({
+        text: 'go forward ten meters',
+        provider: 'sherpa',
+        model: 'tones',
+      });
+      await stop(first.child);
+
+      const requests = source.requests.length;
+      const again = await start();
+      expect(again.said).not.toContain('Model');
+      expect(await transcribe(again.url, ['▁stop'])).toMatchObject({ text: 'stop', provider: 'sherpa' });
+      await stop(again.child);
+      expect(source.requests).toHaveLength(requests);
+    },
+    2 * START_MS,
+  );
+
+  it('says that there is no such model, and starts nothing', async () => {
+    const env = { ...process.env, ...environment.variables, MODELS_URL: source.url };
+    const child = spawn(process.execPath, ['scripts/start.mjs', '--model', 'tonez'], {
+      cwd: folder,
+      env,
+      stdio: 'pipe',
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
+    await once(child, 'close');
+    expect(child.exitCode).toBe(1);
+    expect(said).toContain('The catalogue has no model "tonez"');
+    expect(said).not.toContain('Schema');
+  });
+});
