@@ -39,7 +39,7 @@ start_stage() {
   mount -t tmpfs -o mode=1777 tmpfs "$folder/merged/tmp"
   # A checkout inside /tmp is hidden by the line above, and its folder is no longer there to mount on.
   [[ $root == /tmp/* ]] || mount -t tmpfs tmpfs "$folder/merged$(dirname "$root")"
-  rm -rf "$folder/merged/app" "$folder/merged/data"
+  rm -rf "$folder/merged/app" "$folder/merged/data" "$folder/merged/models"
   chroot "$folder/merged" sh -c 'id node >/dev/null 2>&1 || useradd --create-home --shell /bin/bash node'
   merged[$stage]=$folder/merged
 }
