@@ -106,7 +106,7 @@ class FileDownload {
       yield* body;
     } catch (error) {
       this.context.signal.throwIfAborted();
-      throw this.context.client.broken(error);
+      throw this.context.client.broken(error, 'The connection broke off');
     }
   }
 

@@ -79,12 +79,11 @@ export class SourceClient {
     }
   }
 
-  /** For an error of the connection, also while a body is read. */
-  broken(error: unknown): PassingSourceError {
+  /** For an error of the connection. @param what happened; also a body may break off */
+  broken(error: unknown, what = `No answer from ${this.address}`): PassingSourceError {
     const { code = null, message = '' } = (error ?? {}) as { code?: string; message?: string };
     const reason = code === null || code === 'UND_ERR_ABORTED' ? message || String(error) : code;
-    const text = `No answer from ${this.address} (${reason})`;
-    return new PassingSourceError(text, null, true, { cause: error });
+    return new PassingSourceError(`${what} (${reason})`, null, true, { cause: error });
   }
 
   async close(): Promise<void> {
