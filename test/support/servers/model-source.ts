@@ -153,9 +153,10 @@ export class ModelSource {
       if (this.pauseMs > 0) await delay(this.pauseMs);
     }
     if (fault?.kind === 'stall') return;
-    // What was written must arrive first.
-    if (fault?.kind === 'cut') response.write('', () => setTimeout(() => response.destroy(), 20));
-    else response.end();
+    if (fault?.kind !== 'cut') return void response.end();
+    // What has arrived but was not read yet would be lost with the connection.
+    await delay(150);
+    response.destroy();
   }
 }
 
