@@ -51,6 +51,8 @@ const detectors = {
   ...Object.fromEntries(values.model.map((file) => [basename(file), () => silero(file)])),
 };
 const names = Object.keys(detectors);
+/** By the digest of a chunk. */
+const transcripts = new Map();
 
 /** In this thread, so that its CPU time can be told. */
 function silero(model) {
@@ -170,7 +172,13 @@ function narrow(pcm) {
     const sinc = x === 0 ? 0.425 : Math.sin(0.425 * Math.PI * x) / (Math.PI * x);
     return sinc * (0.54 - 0.46 * Math.cos((2 * Math.PI * i) / 62));
   });
-  return pcmOf(samples.map((_, i) => sum(taps.map((tap, k) => tap * (samples[i + k - 31] ?? 0)))));
+  return pcmOf(
+    samples.map((_, i) => {
+      let filtered = 0;
+      for (const [k, tap] of taps.entries()) filtered += tap * (samples[i + k - 31] ?? 0);
+      return filtered;
+    }),
+  );
 }
 
 function variants() {
@@ -210,7 +218,6 @@ async function missedSpeech() {
 }
 
 /** Transcribes each chunk once, whichever detectors made it. */
-const transcripts = new Map();
 function transcribe(engine, pcm, start) {
   const key = createHash('sha256').update(pcm).digest('hex');
   if (!transcripts.has(key))
