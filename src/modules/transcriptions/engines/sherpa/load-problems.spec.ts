@@ -1,6 +1,6 @@
 import { describeLoss } from './load-problems.js';
 import { memoryNeeds } from './memory-needs.js';
-import { speechBounds } from './speech-bounds.js';
+import { speechBounds } from './results/speech-bounds.js';
 
 const GB = 2 ** 30;
 

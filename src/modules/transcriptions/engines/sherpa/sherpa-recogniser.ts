@@ -6,10 +6,11 @@ import type { ChunkOptions } from '../children/child-messages.js';
 import type { Recogniser } from '../children/child-side.js';
 import type { ChunkTranscript } from '../transcription-engine.js';
 import { hotWordsText } from './hot-words.js';
-import { readResult, type SherpaResult } from './sherpa-result.js';
+import { readResult, type SherpaResult } from './results/sherpa-result.js';
 import type { SherpaSettings } from './sherpa-settings.js';
-import { wordsOf } from './sherpa-words.js';
-import { speechBounds } from './speech-bounds.js';
+import { wordsOf } from './results/sherpa-words.js';
+import { speechBounds } from './results/speech-bounds.js';
+import { WhisperTokens } from './results/whisper-tokens.js';
 
 const SAMPLE_RATE = 16_000;
 /** Too short for a word. */
@@ -24,12 +25,14 @@ const WHISPER_CODES: Readonly<Record<string, string>> = { jv: 'jw' };
 /** One recogniser of sherpa-onnx. A fault in the model or the library ends the process, so it must be one of its own. */
 export class SherpaRecogniser implements Recogniser {
   private readonly symbols: readonly string[];
+  private readonly whisperTokens: WhisperTokens | null;
 
   private constructor(
     private readonly recogniser: OfflineRecognizer,
     private readonly settings: SherpaSettings,
   ) {
     this.symbols = readTokens(settings.tokens);
+    this.whisperTokens = settings.kind === 'whisper' ? new WhisperTokens(settings.tokens) : null;
   }
 
   static async create(settings: SherpaSettings): Promise<SherpaRecogniser> {
@@ -45,7 +48,8 @@ export class SherpaRecogniser implements Recogniser {
     const stream = this.streamFor(options);
     stream.acceptWaveform({ samples: padded(samples), sampleRate: SAMPLE_RATE });
     const json = await addon.decodeOfflineStreamAsync(this.recogniser.handle, stream.handle);
-    return this.transcript(readResult(json), samples, options);
+    const result = readResult(json);
+    return this.transcript(this.whisperTokens?.decode(result) ?? result, samples, options);
   }
 
   private streamFor({ language = null, vocabulary = [] }: ChunkOptions): OfflineStream {

@@ -24,14 +24,19 @@ const HOT_WORD_SCORE = 2;
 const SPECIAL = /^(<.*>|\[.*\]|#\d+)$/;
 const HAN = /^\p{Script=Han}$/u;
 
-export function sherpaSettings(model: ModelFolder, defaultLanguage: string, maxSeconds: number): SherpaSettings {
+/** @param tokens the tokens file for sherpa-onnx, if it is not the model's own */
+export function sherpaSettings(
+  model: ModelFolder,
+  { defaultLanguage, maxSeconds }: { defaultLanguage: string; maxSeconds: number },
+  tokens = model.files.tokens,
+): SherpaSettings {
   const symbols = languageSymbols(model);
   const unit = modelingUnit(model, symbols);
   return {
     config: {
       featConfig: { sampleRate: 16_000, featureDim: 80 },
       modelConfig: {
-        tokens: model.files.tokens,
+        tokens,
         // More threads in one process collapse when the cores are busy.
         numThreads: 1,
         provider: 'cpu',

@@ -20,6 +20,8 @@ import {
 import { describeLoss } from './load-problems.js';
 import { memoryNeeds } from './memory-needs.js';
 import { knowsHotWords, sherpaSettings } from './sherpa-settings.js';
+import { TemporaryFile } from './temporary-file.js';
+import { numberedTokens } from './results/whisper-tokens.js';
 
 export type SherpaEnv = Pick<
   Env,
@@ -48,6 +50,7 @@ export class SherpaEngine implements TranscriptionEngine {
   private readonly folderProblem = new ProblemCache(() => Promise.resolve(this.load()), RECHECK_MS);
   private loaded: ModelFolder | null = null;
   private pool: ChildPool | null = null;
+  private tokens: TemporaryFile | null = null;
 
   constructor(private readonly env: SherpaEnv) {
     this.folder = modelFolder(env);
@@ -86,6 +89,7 @@ export class SherpaEngine implements TranscriptionEngine {
 
   async close(): Promise<void> {
     await this.pool?.close();
+    this.tokens?.remove();
   }
 
   private async modelProblem(): Promise<string | null> {
@@ -112,12 +116,14 @@ export class SherpaEngine implements TranscriptionEngine {
   }
 
   private childModule(model: ModelFolder): ChildModule {
-    const settings = sherpaSettings(model, this.defaultLanguage, MAX_CHUNK_SECONDS);
+    const languages = { defaultLanguage: this.defaultLanguage, maxSeconds: MAX_CHUNK_SECONDS };
+    this.tokens = model.kind === 'whisper' ? new TemporaryFile(numberedTokens(model.files.tokens)) : null;
+    const settings = sherpaSettings(model, languages, this.tokens?.path);
     const { bytes } = memoryNeeds(model.bytes, this.env.sherpaMemoryMb);
     return {
       file: childFile('sherpa/sherpa'),
       args: [JSON.stringify(settings)],
-      reads: [...model.reads, ...CHILD_READS],
+      reads: [...model.reads, ...(this.tokens ? [this.tokens.path] : []), ...CHILD_READS],
       modelBytes: bytes,
       loadLimitMs: LOAD_LIMIT.baseMs + (model.bytes / 2 ** 30) * LOAD_LIMIT.perGigabyteMs,
       explain: (end, said) => this.load() ?? describeLoss(model.folder, bytes, end, said),

@@ -1,5 +1,5 @@
-import { tokensOf } from '../../alignment/tokens.js';
-import type { SpeechSection, TranscriptWord } from '../transcription-engine.js';
+import { tokensOf } from '../../../alignment/tokens.js';
+import type { SpeechSection, TranscriptWord } from '../../transcription-engine.js';
 import type { SherpaResult } from './sherpa-result.js';
 
 /** A word that no other follows lasts at most so long after its last token began. Typical: 0.1 to 0.4 s. */

@@ -1,4 +1,4 @@
-import type { SpeechSection } from '../transcription-engine.js';
+import type { SpeechSection } from '../../transcription-engine.js';
 
 const SAMPLES_PER_SECOND = 16_000;
 const FRAME_SAMPLES = 320;
