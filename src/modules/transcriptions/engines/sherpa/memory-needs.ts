@@ -17,8 +17,14 @@ export interface MemoryNeeds {
 }
 
 /** @param limitMb in place of the limit that follows from the size of the files */
-export function memoryNeeds(fileBytes: number, limitMb: number | null, machineBytes = os.totalmem()): MemoryNeeds {
+export function memoryNeeds(fileBytes: number, limitMb: number | null, machineBytes = availableBytes()): MemoryNeeds {
   const bytes = limitMb === null ? WORKING_BYTES + TIMES_FILES * fileBytes : limitMb * 2 ** 20;
   const resident = RESIDENT_BYTES + RESIDENT_TIMES_FILES * fileBytes;
   return { bytes, processes: Math.max(1, Math.floor((SHARE * machineBytes) / resident)) };
+}
+
+/** Of the machine, or of the container if that may take less. */
+function availableBytes(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();
 }
