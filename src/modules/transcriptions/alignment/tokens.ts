@@ -7,9 +7,9 @@ export interface Token {
   newLine: boolean;
 }
 
-/** Scripts that are written without spaces between words. */
-const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
-const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'u');
+/** Scripts that are written without spaces between words, as the inside of a character class. */
+export const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
+export const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'u');
 
 /** Control characters end a token like white space, so that no token can break a line or a cue. */
 const CHUNK = /[^\s\p{Cc}]+/gu;
@@ -67,10 +67,8 @@ export function unitsOf(text: string): string[] {
 }
 
 /** With the quotation marks and brackets that close after it. */
-const SENTENCE_END = /[.!?…。！？؟।][\p{Pe}\p{Pf}"']*$/u;
 const CLAUSE_END = /[,;:،、，；：–—][\p{Pe}\p{Pf}"']*$/u;
 
-export const endsSentence = (text: string): boolean => SENTENCE_END.test(text);
 export const endsClause = (text: string): boolean => CLAUSE_END.test(text);
 
 /** Words of a run of a script without spaces. Closing punctuation stays with the word before it, opening with the next. */

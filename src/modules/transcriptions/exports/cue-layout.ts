@@ -1,5 +1,5 @@
-import type { TimedToken } from '../alignment/time-tokens.js';
-import { endsClause, endsSentence, joinTokens } from '../alignment/tokens.js';
+import { endsClause, joinTokens } from '../alignment/tokens.js';
+import type { SentenceToken } from '../sentences/sentence-ends.js';
 
 /** Characters (UTF-16 units) of a line; players count in several ways, and no line is longer in any of them. */
 export const MAX_LINE = 42;
@@ -23,7 +23,7 @@ const COST = {
 };
 
 export interface LaidOutCue {
-  tokens: TimedToken[];
+  tokens: SentenceToken[];
   lines: string[];
 }
 
@@ -35,7 +35,7 @@ export class CueLayout {
   private readonly costOfNoCut: Float64Array;
 
   constructor(
-    private readonly tokens: readonly TimedToken[],
+    private readonly tokens: readonly SentenceToken[],
     private readonly minMs: number,
     private readonly maxMs: number,
   ) {
@@ -85,23 +85,23 @@ export class CueLayout {
   }
 
   private cutBefore(index: number): number {
-    const { text } = this.at(index - 1);
-    if (this.pauseBefore(index) >= PAUSE_MS || endsSentence(text)) return 0;
+    const { text, endsSentence } = this.at(index - 1);
+    if (this.pauseBefore(index) >= PAUSE_MS || endsSentence) return 0;
     if (endsClause(text)) return COST.cutAtClause;
     return COST.cutAtNothing + (this.at(index).glued ? COST.cutInWord : 0);
   }
 
   private noCutBefore(index: number): number {
     const pause = this.pauseBefore(index) >= PAUSE_MS ? COST.pauseInside : 0;
-    return pause + (endsSentence(this.at(index - 1).text) ? COST.sentenceEndInside : 0);
+    return pause + (this.at(index - 1).endsSentence ? COST.sentenceEndInside : 0);
   }
 
   private pauseBefore(index: number): number {
     return this.at(index).start - this.at(index - 1).end;
   }
 
-  private at(index: number): TimedToken {
-    return this.tokens[index] as TimedToken;
+  private at(index: number): SentenceToken {
+    return this.tokens[index] as SentenceToken;
   }
 }
 
@@ -119,7 +119,7 @@ class LineFit {
   private line = 1;
   private length = 0;
 
-  add({ text, glued }: TimedToken): boolean {
+  add({ text, glued }: SentenceToken): boolean {
     const longer = this.length + text.length + (glued || this.length === 0 ? 0 : 1);
     if (longer <= MAX_LINE) {
       this.length = longer;
@@ -132,17 +132,17 @@ class LineFit {
 }
 
 /** One line where the text fits into one, else the two of which the lengths differ least, cut at punctuation if near. */
-function linesOf(tokens: readonly TimedToken[]): string[] {
+function linesOf(tokens: readonly SentenceToken[]): string[] {
   const whole = joinTokens(tokens);
   if (whole.length <= MAX_LINE) return [whole];
   let best = { upper: 0, lower: 0, cost: Infinity };
   let upper = 0;
   for (let cut = 1; cut < tokens.length; cut++) {
-    const [last, next] = [tokens[cut - 1] as TimedToken, tokens[cut] as TimedToken];
+    const [last, next] = [tokens[cut - 1] as SentenceToken, tokens[cut] as SentenceToken];
     upper += last.text.length + (cut === 1 || last.glued ? 0 : 1);
     const lower = upper + (next.glued ? 0 : 1);
     if (upper > MAX_LINE || whole.length - lower > MAX_LINE) continue;
-    const atPunctuation = endsClause(last.text) || endsSentence(last.text);
+    const atPunctuation = endsClause(last.text) || last.endsSentence;
     const cost = Math.abs(whole.length - lower - upper) + (next.glued ? 6 : 0) - (atPunctuation ? 12 : 0);
     if (cost < best.cost) best = { upper, lower, cost };
   }

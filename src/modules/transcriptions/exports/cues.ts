@@ -1,5 +1,6 @@
-import { timeTokens, type TimedToken, type TimedWord } from '../alignment/time-tokens.js';
+import { timeTokens, type TimedWord } from '../alignment/time-tokens.js';
 import { joinTokens, tokensOf } from '../alignment/tokens.js';
+import { markSentenceEnds, type SentenceToken } from '../sentences/sentence-ends.js';
 import { CueLayout, MAX_LINE } from './cue-layout.js';
 
 /** What an export is made of. */
@@ -31,7 +32,7 @@ const MAX_CUE_MS = 7000;
  * than their words, until the next pause.
  */
 export function cuesOf({ text, words, durationSeconds }: ExportSource): Cue[] {
-  const pieces = piecesOf(timeTokens(tokensOf(text), words, durationSeconds));
+  const pieces = piecesOf(markSentenceEnds(timeTokens(tokensOf(text), words, durationSeconds)));
   const cues: Cue[] = [];
   let free = 0;
   for (const { tokens, lines } of new CueLayout(pieces, MIN_CUE_MS, MAX_CUE_MS).cues()) {
@@ -45,7 +46,7 @@ export function cuesOf({ text, words, durationSeconds }: ExportSource): Cue[] {
 }
 
 /** Tokens that fit into a line, in whole milliseconds; none ends after the next one starts. */
-function piecesOf(tokens: readonly TimedToken[]): TimedToken[] {
+function piecesOf(tokens: readonly SentenceToken[]): SentenceToken[] {
   const pieces = tokens.flatMap(splitLong).map((token) => {
     const [start, end] = [Math.round(token.start * 1000), Math.round(token.end * 1000)];
     return { ...token, start, end };
@@ -59,7 +60,7 @@ function piecesOf(tokens: readonly TimedToken[]): TimedToken[] {
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** Cuts a token that is longer than a line between its characters, and shares its time. */
-function splitLong(token: TimedToken): TimedToken[] {
+function splitLong(token: SentenceToken): SentenceToken[] {
   if (token.text.length <= MAX_LINE) return [token];
   const parts: string[] = [''];
   for (const character of charactersOf(token.text)) {
@@ -73,7 +74,9 @@ function splitLong(token: TimedToken): TimedToken[] {
     const start = token.start + at * seconds;
     at += text.length;
     const end = token.start + at * seconds;
-    return index === 0 ? { ...token, text, end } : { ...token, text, start, end, glued: true, newLine: false };
+    const endsSentence = token.endsSentence && index === parts.length - 1;
+    const part = { ...token, text, end, endsSentence };
+    return index === 0 ? part : { ...part, start, glued: true, newLine: false };
   });
 }
 
