@@ -19,6 +19,8 @@ export interface RecordingFeatures {
   no_speech: boolean;
   /** Terms that were given to the engine; only where the upload or the account named any (D48). */
   vocabulary?: readonly string[];
+  /** Only where the service has added capitals and full stops to the text of the engine. */
+  punctuation?: 'added';
 }
 
 @Entity('recordings')

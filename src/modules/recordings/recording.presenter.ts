@@ -30,6 +30,11 @@ const FEATURES: ApiPropertyOptions = {
       items: { type: 'string' },
       description: 'Only if the upload or the account has a vocabulary: the terms that the engine was given.',
     },
+    punctuation: {
+      type: 'string',
+      enum: ['added'],
+      description: 'Only where the service has added capitals and full stops, because the engine gives none.',
+    },
   },
   example: { speech_seconds: 9.7, no_speech: false },
 };

@@ -60,6 +60,8 @@ export class Env {
   readonly speechDetector: SpeechDetectorChoice;
   /** For the decoded audio that a worker process holds. */
   readonly transcriptionMemoryMb: number;
+  /** Whether a text without capitals and punctuation gets some. */
+  readonly addPunctuation: boolean;
   readonly openaiBaseUrl: string | null;
   readonly openaiApiKey: string | null;
   readonly openaiModel: string;
@@ -196,6 +198,7 @@ function readTranscriptionSettings(read: EnvReader) {
     sherpaModel: read.text('SHERPA_MODEL'),
     sherpaMemoryMb: read.integerIfAny('SHERPA_MEMORY_MB', 16, 1_048_576),
     transcriptionMemoryMb: read.integer('TRANSCRIPTION_MEMORY_MB', 512, 64, 65_536),
+    addPunctuation: read.oneOf('ADD_PUNCTUATION', ['true', 'false'], 'false') === 'true',
     openaiBaseUrl: read.url('OPENAI_BASE_URL', ['http:', 'https:']),
     openaiApiKey: read.text('OPENAI_API_KEY'),
     openaiModel: read.text('OPENAI_MODEL') ?? 'whisper-1',

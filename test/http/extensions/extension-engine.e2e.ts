@@ -27,7 +27,34 @@ const fixedEngine: EngineDefinition = {
   }),
 };
 
-const extensions = [{ module: EngineModule, engines: [fixedEngine] }];
+/** Reports words without capitals and punctuation, and is surer of them than it should be. */
+const overconfidentEngine: EngineDefinition = {
+  name: 'overconfident',
+  create: (env) => ({
+    ...fixedEngine.create(env),
+    name: 'overconfident',
+    calibration: {
+      points: [
+        [0, 0.1],
+        [1, 0.6],
+      ],
+      date: '2026-11-22',
+      data: 'none',
+    },
+    transcribe: async () => ({
+      text: 'go forward now then i stop',
+      confidence: 1,
+      language: 'english',
+      words: ['go', 'forward', 'now', 'then', 'i', 'stop'].map((word, index) => {
+        // A pause after the third word.
+        const start = 0.2 * index + (index < 3 ? 0 : 1);
+        return { word, start, end: start + 0.2, confidence: index < 3 ? 1 : 0 };
+      }),
+    }),
+  }),
+};
+
+const extensions = [{ module: EngineModule, engines: [fixedEngine, overconfidentEngine] }];
 
 describe('an engine of an extension', () => {
   const environment = useEnvironment(extensions);
@@ -47,10 +74,24 @@ describe('an engine of an extension', () => {
     });
   });
 
+  it('has its confidences mapped to what they are worth, and its text punctuated where that is set', async () => {
+    const variables = { TRANSCRIPTION_ENGINE: 'overconfident', ADD_PUNCTUATION: 'true' };
+    const service = await startService(environment, variables, extensions);
+    const client = await service.account();
+    const { body } = await client.upload('go-forward-ten-meters.wav').expect(201);
+    const { features } = await client.finished(body.id);
+    expect(features).toEqual({ speech_seconds: expect.any(Number), no_speech: false, punctuation: 'added' });
+    const { body: transcription } = await client.get(`/v1/recordings/${body.id}/transcription`).expect(200);
+    expect(transcription).toMatchObject({ text: 'Go forward now. Then I stop.', confidence: 0.35 });
+    const words = JSON.parse(transcription.words) as { word: string; confidence: number }[];
+    expect(words.map(({ word }) => word)).toEqual(['go', 'forward', 'now', 'then', 'i', 'stop']);
+    expect(words.map(({ confidence }) => confidence)).toEqual([0.6, 0.6, 0.6, 0.1, 0.1, 0.1]);
+  });
+
   it.each(['worker', 'api'])('is among the known names when another one is unknown, in the role %s', async (role) => {
     const variables = { ROLES: role, TRANSCRIPTION_ENGINE: 'unknown' };
     await expect(startService(environment, variables, extensions)).rejects.toThrow(
-      'Invalid environment variables:\n  TRANSCRIPTION_ENGINE must be one of auto, fixed, openai, sherpa, pocketsphinx',
+      'TRANSCRIPTION_ENGINE must be one of auto, fixed, overconfident, openai, sherpa, pocketsphinx',
     );
   });
 });

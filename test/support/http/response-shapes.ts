@@ -258,7 +258,7 @@ export const CREATED_RECORDING = shapeOf<CreatedRecordingView>('CreatedRecording
 });
 
 /** Without what is there only when somebody asked for it. */
-export const FEATURES: Omit<Record<keyof RecordingFeatures, unknown>, 'vocabulary'> = {
+export const FEATURES: Omit<Record<keyof RecordingFeatures, unknown>, 'vocabulary' | 'punctuation'> = {
   speech_seconds: orNull(number),
   no_speech: boolean,
 };

@@ -1,4 +1,5 @@
 import type { Env } from '../../../platform/config/env.js';
+import type { Calibration } from '../calibration/calibration.js';
 
 /**
  * The port between the service and a speech recogniser. An engine receives chunks of 16 kHz mono audio and returns the
@@ -19,6 +20,8 @@ export interface TranscriptionEngine {
   readonly concurrency: number;
   /** Terms of a vocabulary that it takes with a chunk; absent or 0 when it takes none. */
   readonly maxVocabularyTerms?: number;
+  /** What its confidences are worth. Without it they are taken as they are. */
+  readonly calibration?: Calibration;
 
   /**
    * @throws AudioRejectedError when the engine will never accept this audio; EngineError when a retry may succeed.
@@ -47,6 +50,9 @@ export interface EngineDefinition {
 
   /** The variables that `isConfigured` looks at, for the error when the engine is selected without them. */
   readonly variables?: string;
+
+  /** The variable that names its model, for `npm run accuracy -- --model`. */
+  readonly modelVariable?: string;
 }
 
 /** A section of decoded audio. `pcm`: 16 kHz, mono, signed 16-bit little-endian. `start`: seconds into the recording. */

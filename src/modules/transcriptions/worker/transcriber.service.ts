@@ -1,5 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
+import { calibrated } from '../calibration/calibrate-transcript.js';
 import { ChunkCutter } from '../chunks/chunk-cutter.js';
 import { transcribeChunks } from '../chunks/transcribe-chunks.js';
 import { joinTranscripts, TextJoiner } from '../chunks/transcript-joiner.js';
@@ -15,6 +16,7 @@ import {
   type TranscribeOptions,
   type TranscriptWord,
 } from '../engines/transcription-engine.js';
+import { addPunctuation } from '../sentences/add-punctuation.js';
 import { dropInventedWords } from '../speech/invented/invented-words.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { storable } from './storable-transcript.js';
@@ -51,6 +53,8 @@ export interface TranscriptionResult {
   noSpeech: boolean;
   /** Terms that the engine was given; absent where nobody named any (D48). */
   vocabulary?: readonly string[];
+  /** Capitals and full stops are not the engine's. */
+  punctuationAdded?: true;
 }
 
 /** Turns an audio file into its transcript: decodes it, cuts it at pauses, transcribes the chunks and joins the results. */
@@ -81,20 +85,25 @@ export class TranscriberService {
       isBackground,
       onResult: (chunk) => {
         const piece = texts.add(chunk);
-        // Filters need the whole text, and nobody may see a piece of it before.
-        if (piece && this.filters.length === 0) audio.onText?.(piece);
+        // Filters need the whole text, and nobody may see a piece of it before. Punctuation changes pieces.
+        if (piece && this.filters.length === 0 && !this.env.addPunctuation) audio.onText?.(piece);
       },
       signal,
     });
     const joined = joinTranscripts(transcripts);
     const { text, words } = joined;
     const spoken = joined.language ?? language ?? engine.defaultLanguage;
+    const filtered = await this.filter({ text, words, language: spoken });
+    const { durationSeconds } = cutter;
+    const punctuated = this.env.addPunctuation ? addPunctuation({ ...filtered, durationSeconds }) : null;
     return {
-      durationSeconds: cutter.durationSeconds,
+      durationSeconds,
       confidence: joined.confidence,
-      ...(await this.filter({ text, words, language: spoken })),
+      ...filtered,
+      text: punctuated ?? filtered.text,
       speechSeconds: Math.round(cutter.speechSeconds * 100) / 100,
       noSpeech: text === '',
+      ...(punctuated !== null && { punctuationAdded: true as const }),
       ...(audio.vocabulary && { vocabulary: engine.maxVocabularyTerms ? vocabulary : [] }),
     };
   }
@@ -103,7 +112,8 @@ export class TranscriberService {
     try {
       const transcript = await lane.engine.transcribe(chunk, options);
       lane.works();
-      return storable(dropInventedWords(lane.engine.name, chunk, transcript));
+      const kept = dropInventedWords(lane.engine.name, chunk, transcript);
+      return storable(calibrated(kept, lane.engine.calibration));
     } catch (error) {
       if (options.signal.aborted) throw error;
       throw error instanceof Error ? new EngineFailureError(error) : error;

@@ -121,6 +121,7 @@ export class TranscriptionRunService {
         speech_seconds: result.speechSeconds,
         no_speech: result.noSpeech,
         ...(result.vocabulary && { vocabulary: result.vocabulary }),
+        ...(result.punctuationAdded && { punctuation: 'added' as const }),
       },
       durationMs: Math.round(result.durationSeconds * 1000),
     };

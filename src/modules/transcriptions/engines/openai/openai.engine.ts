@@ -223,6 +223,7 @@ export const openAiEngine: EngineDefinition = {
   create: (env) => new OpenAiEngine(env),
   isConfigured: (env) => env.openaiBaseUrl !== null || env.openaiApiKey !== null,
   variables: 'OPENAI_BASE_URL or OPENAI_API_KEY',
+  modelVariable: 'OPENAI_MODEL',
 };
 
 /** @throws the signal's reason when it is aborted. */
