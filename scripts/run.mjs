@@ -9,7 +9,7 @@ import { readJsonIfAny } from './lib/files.mjs';
 import { ROOT } from './lib/paths.mjs';
 
 /** These work on files alone. */
-const WITHOUT_DATABASE = ['dist/commands/models.js'];
+const WITHOUT_DATABASE = ['dist/commands/accuracy.js', 'dist/commands/models.js'];
 
 const [file, ...args] = process.argv.slice(2);
 const given = readEnvironment();

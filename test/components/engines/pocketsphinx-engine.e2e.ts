@@ -2,6 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Registry } from 'prom-client';
+import { judge } from '../../../src/commands/accuracy/measuring/judge.js';
+import { readManifest } from '../../../src/commands/accuracy/measuring/manifest.js';
+import { errorsIn } from '../../../src/commands/accuracy/statistics/word-errors.js';
 import type { AudioFormat } from '../../../src/platform/audio/audio-formats.js';
 import { PocketSphinxEngine } from '../../../src/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js';
 import { AudioRejectedError, EngineError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
@@ -16,20 +19,9 @@ import { TranscriberService } from '../../../src/modules/transcriptions/worker/t
 import type { MetricsMiddleware } from '../../../src/platform/observability/metrics.middleware.js';
 import { readEnv } from '../../../src/platform/config/env.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import { wordErrors } from '../../support/audio/word-error-rate.js';
 import { SPEECH } from '../../../src/testing/speech.js';
 
 const MAX_AUDIO_SECONDS = 60;
-const SAID: Record<string, string> = {
-  'cards-001.wav': 'ten of clubs',
-  'go-forward-ten-meters.wav': 'go forward ten meters',
-  'go-forward-ten-meters.mp3': 'go forward ten meters',
-  'go-forward-ten-meters.ogg': 'go forward ten meters',
-  'go-forward-ten-meters.webm': 'go forward ten meters',
-  'ss-0880.wav': 'he was not an ill disposed young man',
-  'ss-0880.mediarecorder.webm': 'he was not an ill disposed young man',
-  'jfk.wav': 'and so my fellow americans ask not what your country can do for you ask what you can do for your country',
-};
 /** Of these few recordings, of which one is old and noisy, together. */
 const WORD_ERROR_BOUND = 0.35;
 const env = readEnv({
@@ -84,11 +76,10 @@ describe('PocketSphinx', () => {
   });
 
   it('transcribes every format with few enough word errors', async () => {
-    const names = Object.keys(SAID);
-    const results = await Promise.all(names.map((name) => transcribe(name)));
-    const counts = results.map(({ text }, i) => wordErrors(SAID[names[i] ?? ''] ?? '', text));
-    const errors = counts.reduce((sum, count) => sum + count.errors, 0);
-    const words = counts.reduce((sum, count) => sum + count.words, 0);
+    const entries = (await readManifest(SPEECH)).filter(({ lang }) => lang === 'english');
+    const results = await Promise.all(entries.map(async (entry) => judge(entry, await transcribe(entry.file))));
+    const errors = results.reduce((sum, result) => sum + errorsIn(result.errors), 0);
+    const words = results.reduce((sum, result) => sum + result.errors.units, 0);
     expect(errors / words).toBeLessThan(WORD_ERROR_BOUND);
   });
 

@@ -144,4 +144,5 @@ export const sherpaEngine: EngineDefinition = {
   create: (env) => new SherpaEngine(env),
   isConfigured: (env) => modelFolder(env) !== null,
   variables: 'SHERPA_MODEL, or a model chosen with npm run models -- use NAME',
+  modelVariable: 'SHERPA_MODEL',
 };

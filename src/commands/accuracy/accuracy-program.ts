@@ -1,0 +1,52 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { Extension } from '../../extension.js';
+import type { AccuracyOptions } from './accuracy-commands.js';
+
+const HOUR_MS = 3_600_000;
+
+/** Reads the arguments of the process and measures what they ask for, with the engines of extensions. */
+export async function runAccuracy(extensions: Extension[]): Promise<void> {
+  const alive = setInterval(() => undefined, HOUR_MS);
+  try {
+    await accuracyProgram(extensions).parseAsync();
+    // Engines keep no process alive while they are idle.
+    clearInterval(alive);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exit(1);
+  }
+}
+
+/** The engines are imported only after the arguments were parsed, so that help is quick. */
+function accuracyProgram(extensions: Extension[]): Command {
+  return new Command('accuracy')
+    .description(
+      'Measure word errors, speed and confidence of an engine on recordings of which the text is known.\n' +
+        'FOLDER/manifest.json: [{ "file": "note.wav", "ref": "what is said", "lang": "english" }]',
+    )
+    .usage(
+      '--engine NAME FOLDER\n       accuracy --compare NAME[:MODEL] NAME[:MODEL] FOLDER\n' +
+        '       accuracy --compare RESULT.json RESULT.json\n       accuracy --fit RESULT.json',
+    )
+    .argument('<paths...>')
+    .option('--engine <name>', 'the engine; as in TRANSCRIPTION_ENGINE')
+    .option('--model <name>', 'another model of the engine')
+    .option('--compare', 'compare two engines, or two results that were saved')
+    .option('--fit', 'fit the mapping of confidences to a result of --raw')
+    .option('--raw', 'take the confidences of the engine without the mapping of the service')
+    .option('--limit <number>', 'only the first recordings of the manifest', wholeNumber)
+    .option('--jobs <number>', 'recordings at the same time (default: as many as the engine has places)', wholeNumber)
+    .option('--out <folder>', 'where results are saved', '.data/accuracy')
+    .option('--json', 'print one JSON value and nothing else')
+    .showHelpAfterError()
+    .action(async (paths: string[], options: AccuracyOptions) => {
+      const { runCommand } = await import('./accuracy-commands.js');
+      await runCommand(paths, options, extensions);
+    });
+}
+
+function wholeNumber(value: string): number {
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('must be a whole number from 1 on');
+  return number;
+}

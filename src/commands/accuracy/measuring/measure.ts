@@ -1,0 +1,148 @@
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { detectFormat } from '../../../modules/recordings/audio/formats/audio-format.js';
+import { FileWindow } from '../../../modules/recordings/audio/formats/file-window.js';
+import { probeAudio } from '../../../modules/recordings/audio/probes/audio-probe.js';
+import { type AudioSource, decoderProblem } from '../../../modules/transcriptions/decoding/decoder.js';
+import { EngineFailureError } from '../../../modules/transcriptions/engines/chain/engine-failures.js';
+import { EngineLane } from '../../../modules/transcriptions/engines/chain/engine-lane.js';
+import type { TranscriptionEngine } from '../../../modules/transcriptions/engines/transcription-engine.js';
+import { AudioRejectedError } from '../../../modules/transcriptions/engines/transcription-engine.js';
+import { SpeechDetectionService } from '../../../modules/transcriptions/speech/speech-detection.service.js';
+import {
+  type AudioInput,
+  type TranscriptionResult,
+  TranscriberService,
+} from '../../../modules/transcriptions/worker/transcriber.service.js';
+import { AUDIO_FORMAT_LIST } from '../../../platform/audio/audio-formats.js';
+import type { Env } from '../../../platform/config/env.js';
+import type { AccuracyResult, FileResult } from './accuracy-result.js';
+import { cpuSecondsOfAll } from './cpu-time.js';
+import { judge } from './judge.js';
+import { AccuracyError, type ManifestEntry } from './manifest.js';
+
+export interface Measurement {
+  folder: string;
+  entries: readonly ManifestEntry[];
+  /** Recordings at the same time; by default as many as the engine has chunks. */
+  jobs: number | null;
+  /** Without the mapping of confidences. */
+  rawConfidence: boolean;
+  /** Called after each recording. */
+  onProgress: (done: number, of: number) => void;
+}
+
+/**
+ * Transcribes the recordings as a worker does, with the decoder, the cutter and the engine of the service, but without
+ * HTTP, queue and database.
+ * @throws AccuracyError when the engine does not work
+ */
+export async function measure(engine: TranscriptionEngine, env: Env, options: Measurement): Promise<AccuracyResult> {
+  const used = options.rawConfidence ? withoutCalibration(engine) : engine;
+  const lane = new EngineLane(used, env.transcriptionMemoryMb << 20);
+  const speech = new SpeechDetectionService(env);
+  const transcribe: Transcribe = (audio) => new TranscriberService(env, speech).transcribe(audio, lane);
+  try {
+    // Starts the engine, so that its start is not measured.
+    const problem = (await decoderProblem(env.sandbox)) ?? (await engine.problem());
+    if (problem) throw new AccuracyError(`The engine ${engine.name} does not work: ${problem}`);
+    const [wall, cpu] = [performance.now(), cpuSecondsOfAll()];
+    const jobs = options.jobs ?? Math.max(1, engine.concurrency);
+    const { files, skipped } = await measureAll({ engine, transcribe }, options, jobs);
+    const cpuNow = cpuSecondsOfAll();
+    return {
+      format: 1,
+      engine: engine.name,
+      model: engine.model,
+      recordings: path.basename(path.resolve(options.folder)),
+      date: new Date().toISOString().slice(0, 10),
+      rawConfidence: options.rawConfidence,
+      jobs,
+      wallSeconds: rounded((performance.now() - wall) / 1000),
+      cpuSeconds: cpu === null || cpuNow === null ? null : rounded(cpuNow - cpu),
+      skipped,
+      files,
+    };
+  } finally {
+    await Promise.all([engine.close(), speech.onApplicationShutdown()]);
+  }
+}
+
+/** The same engine, but for the mapping of its confidences. */
+function withoutCalibration(engine: TranscriptionEngine): TranscriptionEngine {
+  return new Proxy(engine, {
+    get(target, name: keyof TranscriptionEngine) {
+      if (name === 'calibration') return undefined;
+      const value: unknown = target[name];
+      // A method may use private fields, which a proxy does not have.
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+type Transcribe = (audio: AudioInput) => Promise<TranscriptionResult>;
+
+/** What transcribes. */
+interface Recogniser {
+  engine: TranscriptionEngine;
+  transcribe: Transcribe;
+}
+
+type Outcome = { result: FileResult } | { skipped: { file: string; reason: string } };
+
+async function measureAll(
+  recogniser: Recogniser,
+  { folder, entries, onProgress }: Measurement,
+  jobs: number,
+): Promise<Pick<AccuracyResult, 'files' | 'skipped'>> {
+  const outcomes: Outcome[] = [];
+  let [next, done] = [0, 0];
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < entries.length; index = next++) {
+      outcomes[index] = await measureOne(recogniser, folder, entries[index] as ManifestEntry);
+      onProgress(++done, entries.length);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  return {
+    files: outcomes.flatMap((outcome) => ('result' in outcome ? outcome.result : [])),
+    skipped: outcomes.flatMap((outcome) => ('skipped' in outcome ? outcome.skipped : [])),
+  };
+}
+
+async function measureOne(recogniser: Recogniser, folder: string, entry: ManifestEntry): Promise<Outcome> {
+  const { file, lang } = entry;
+  const { languages } = recogniser.engine;
+  if (lang !== null && languages !== 'any' && !languages.includes(lang)) {
+    return { skipped: { file, reason: `the engine does not support ${lang}` } };
+  }
+  const source = await sourceOf(path.resolve(folder, file));
+  if (!source) return { skipped: { file, reason: `not in ${AUDIO_FORMAT_LIST}` } };
+  try {
+    const signal = new AbortController().signal;
+    const audio = { ...source, accountId: 'accuracy', language: lang, signal };
+    return { result: judge(entry, await recogniser.transcribe(audio)) };
+  } catch (error) {
+    const cause = error instanceof EngineFailureError ? error.original : error;
+    if (!(cause instanceof AudioRejectedError)) throw cause;
+    return { result: judge(entry, { problem: cause.message }) };
+  }
+}
+
+/** Null for what the service does not take. */
+async function sourceOf(file: string): Promise<AudioSource | null> {
+  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+    throw new AccuracyError(`Cannot read ${file} (${error.code ?? error.message})`);
+  });
+  try {
+    const window = new FileWindow(handle, (await handle.stat()).size);
+    const format = await detectFormat(window);
+    if (!format) return null;
+    const { sampleRate, channels } = await probeAudio(window, format);
+    return { file, format, sampleRate, channels };
+  } finally {
+    await handle.close();
+  }
+}
+
+const rounded = (seconds: number): number => Number(seconds.toFixed(2));

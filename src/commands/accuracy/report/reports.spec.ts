@@ -1,0 +1,118 @@
+import type { AccuracyResult } from '../measuring/accuracy-result.js';
+import { judge } from '../measuring/judge.js';
+import { compareResults } from './comparison.js';
+import { fitReport } from './fit-report.js';
+import { reliabilitySvg } from './reliability-svg.js';
+import { summaryOf } from './summary.js';
+import { comparisonReport, textReport } from './text-report.js';
+import { worstLines } from './worst-lines.js';
+
+type Said = [ref: string, text: string, lang?: string | null];
+
+function resultOf(engine: string, said: Said[], rawConfidence = false): AccuracyResult {
+  const files = said.map(([ref, text, lang = 'english'], index) => {
+    const words = text.split(' ').map((word, at) => ({ word, start: at, end: at + 1, confidence: 0.75 }));
+    const entry = { file: `${index}.wav`, ref, lang };
+    return judge(entry, { text, confidence: 0.75, words, durationSeconds: 2 });
+  });
+  const base = { format: 1 as const, model: 'm', recordings: 'notes', date: '2026-11-22', rawConfidence, jobs: 1 };
+  return { ...base, engine, wallSeconds: 3, cpuSeconds: 5, skipped: [{ file: 'x.wav', reason: 'no' }], files };
+}
+
+const GOOD: Said[] = [
+  ['Go forward, ten meters!', 'go forward ten meters'],
+  ['in 1813', 'in eighteen thirteen'],
+  ['one two three four', 'one too three'],
+];
+const POOR: Said[] = [
+  ['Go forward, ten meters!', 'go for word ten meters'],
+  ['in 1813', 'eighteen fifteen'],
+  ['one two three four', 'five'],
+];
+
+describe('judge', () => {
+  it('counts errors, and judges each word that the engine gave', () => {
+    expect(resultOf('a', GOOD).files[2]).toMatchObject({
+      errors: { units: 4, substitutions: 1, deletions: 1, insertions: 0 },
+      unit: 'word',
+      words: [
+        ['one', 0.75, 1],
+        ['too', 0.75, 0],
+        ['three', 0.75, 1],
+      ],
+      problem: null,
+    });
+  });
+
+  it('counts all words of a recording that was refused as missing', () => {
+    const entry = { file: 'a.wav', ref: 'one two', lang: 'english' };
+    expect(judge(entry, { problem: 'too long' })).toMatchObject({
+      errors: { units: 2, deletions: 2 },
+      problem: 'too long',
+    });
+  });
+});
+
+describe('summaryOf', () => {
+  it('adds up the errors, and tells the speed and the calibration', () => {
+    const { errors, realTimeFactor, reliability } = summaryOf(resultOf('a', GOOD));
+    expect(errors).toMatchObject([{ lang: 'english', unit: 'word', units: 11, files: 3, rate: 2 / 11 }]);
+    expect(errors[0]?.interval?.low).toBe(0);
+    expect(realTimeFactor).toEqual({ wall: 0.5, cpu: 5 / 6 });
+    expect(reliability).toMatchObject({ words: 10, expectedCalibrationError: expect.closeTo(0.15, 10) });
+  });
+
+  it('counts characters where there are no spaces, apart from words', () => {
+    const { errors } = summaryOf(resultOf('a', [...GOOD, ['今日は', '今日わ', 'japanese']]));
+    expect(errors.map(({ lang, unit, units, rate }) => [lang, unit, units, rate])).toEqual([
+      ['english', 'word', 11, 2 / 11],
+      ['japanese', 'character', 3, 1 / 3],
+    ]);
+  });
+});
+
+describe('reports', () => {
+  it('tell the errors, the speed, the calibration and what was left out', () => {
+    const result = resultOf('a', GOOD);
+    const report = textReport(result, summaryOf(result));
+    expect(report).toContain('english: word error rate 18.2 % (95 %: 0.0 % to');
+    expect(report).toContain('over 11 words in 3 recordings: 1 substitutions, 1 deletions, 0 insertions');
+    expect(report).toContain('real-time factor: 0.500 wall, 0.833 CPU');
+    expect(report).toContain('expected calibration error 0.150');
+    expect(report).toContain('1 not measured: no');
+  });
+
+  it('show the worst recordings with what was said above what was heard', () => {
+    expect(worstLines(resultOf('a', GOOD).files)).toEqual([
+      '2.wav: 2 of 4\n  said  one TWO three FOUR\n  heard one TOO three ****',
+    ]);
+  });
+
+  it('draw the reliability curve', () => {
+    const { reliability } = summaryOf(resultOf('a', GOOD));
+    const svg = reliabilitySvg('a <b>', reliability!);
+    expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+    expect(svg).toContain('a &lt;b&gt;: 10 words');
+    expect(svg.match(/<circle /g)).toHaveLength(1);
+    expect(svg).not.toMatch(/NaN|undefined|Infinity/);
+  });
+
+  it('compare two results recording by recording', () => {
+    const [comparison, ...more] = compareResults(resultOf('a', GOOD), resultOf('b', POOR));
+    expect(more).toEqual([]);
+    expect(comparison).toMatchObject({ first: 'a m', second: 'b m', files: 3, leftOut: 0, rates: { first: 2 / 11 } });
+    expect(comparison?.result.difference).toBeCloseTo(6 / 11 - 2 / 11 + 2 / 11, 0);
+    expect(comparisonReport([comparison!])).toContain('These recordings do not show which is better.');
+  });
+
+  it('refuse to compare results of other recordings or texts', () => {
+    const one = resultOf('a', GOOD);
+    expect(() => compareResults(one, resultOf('b', [['other words', 'x']]))).toThrow('differ in what is said in 0.wav');
+    expect(() => compareResults(one, { ...one, files: [] })).toThrow('no recording in common');
+  });
+
+  it('fit a mapping to confidences of the engine only', () => {
+    expect(() => fitReport([resultOf('a', GOOD)])).toThrow('measure with --raw');
+    expect(fitReport([resultOf('a', GOOD, true)]).json).toMatchObject({ words: 10, recordings: 3 });
+  });
+});

@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { alignWords, countErrors, errorsIn } from './word-errors.js';
+
+const list = (text: string): string[] => text.split(' ').filter(Boolean);
+const counts = (said: string, heard: string) => countErrors(alignWords(list(said), list(heard)));
+
+/** The textbook table, for comparison. */
+function distance(a: readonly string[], b: readonly string[]): number {
+  let row = b.map((_, index) => index + 1);
+  a.forEach((word, i) => {
+    let [diagonal, left] = [i, i + 1];
+    row = row.map((above, j) => {
+      left = Math.min(above + 1, left + 1, diagonal + (b[j] === word ? 0 : 1));
+      diagonal = above;
+      return left;
+    });
+  });
+  return row.at(-1) ?? a.length;
+}
+
+describe('alignWords', () => {
+  it.each([
+    ['a b c', 'a b c', { units: 3, substitutions: 0, deletions: 0, insertions: 0 }],
+    ['a b c', 'a x c', { units: 3, substitutions: 1, deletions: 0, insertions: 0 }],
+    ['a b c', 'a c', { units: 3, substitutions: 0, deletions: 1, insertions: 0 }],
+    ['a c', 'a b c', { units: 2, substitutions: 0, deletions: 0, insertions: 1 }],
+    ['a b c d', 'b x d e', { units: 4, substitutions: 1, deletions: 1, insertions: 1 }],
+    ['', 'a b', { units: 0, substitutions: 0, deletions: 0, insertions: 2 }],
+    ['a b', '', { units: 2, substitutions: 0, deletions: 2, insertions: 0 }],
+  ])('of %j and %j', (said, heard, expected) => {
+    expect(counts(said, heard)).toEqual(expected);
+  });
+
+  it('says which unit became which, in order', () => {
+    expect(alignWords(list('go forward ten meters'), list('go for ten ten meters'))).toEqual([
+      { said: 0, heard: 0, kind: 'correct' },
+      { said: -1, heard: 1, kind: 'insertion' },
+      { said: 1, heard: 2, kind: 'substitution' },
+      { said: 2, heard: 3, kind: 'correct' },
+      { said: 3, heard: 4, kind: 'correct' },
+    ]);
+  });
+
+  it('has the fewest errors, names each unit once, and calls equal units correct', () => {
+    const words = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 30 });
+    fc.assert(
+      fc.property(words, words, (said, heard) => {
+        const edits = alignWords(said, heard);
+        expect(errorsIn(countErrors(edits))).toBe(distance(said, heard));
+        expect(edits.flatMap((edit) => (edit.said < 0 ? [] : edit.said))).toEqual([...said.keys()]);
+        expect(edits.flatMap((edit) => (edit.heard < 0 ? [] : edit.heard))).toEqual([...heard.keys()]);
+        for (const edit of edits) expect(said[edit.said] === heard[edit.heard]).toBe(edit.kind === 'correct');
+      }),
+    );
+  });
+
+  it('has the fewest errors where the table is cut in halves', () => {
+    const said = Array.from({ length: 3000 }, (_, i) => `w${(i * i) % 97}`);
+    const heard = said.flatMap((word, i) =>
+      i % 9 === 4 ? [] : i % 11 === 5 ? [word, 'x'] : i % 7 === 3 ? ['y'] : [word],
+    );
+    expect(errorsIn(countErrors(alignWords(said, heard)))).toBe(distance(said, heard));
+  });
+
+  it('aligns the words of half an hour of speech in a bounded time', () => {
+    const said = Array.from({ length: 5000 }, (_, i) => `w${(i * 7919) % 1009}`);
+    const heard = said.map((word, i) => (i % 4 === 1 ? 'x' : word));
+    const started = performance.now();
+    expect(countErrors(alignWords(said, heard))).toMatchObject({ substitutions: 1250 });
+    expect(performance.now() - started).toBeLessThan(30_000);
+  });
+});
