@@ -2,7 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Logger } from '@nestjs/common';
 import { addedBy, type Extension } from '../../extension.js';
-import { selectEngine } from '../../modules/transcriptions/engines/engine-registry.js';
+import { registeredEngines, selectEngine } from '../../modules/transcriptions/engines/engine-registry.js';
+import type { EngineDefinition } from '../../modules/transcriptions/engines/transcription-engine.js';
 import { type Env, readEnv } from '../../platform/config/env.js';
 import { fitReport } from './report/fit-report.js';
 import { compareResults } from './report/comparison.js';
@@ -89,10 +90,7 @@ async function measureEngine(
 ): Promise<AccuracyResult> {
   const entries = (await readManifest(folder)).slice(0, limit);
   const engines = addedBy(extensions, 'engines');
-  const definition = selectEngine(environment(name), engines);
-  const { modelVariable } = definition;
-  if (model !== undefined && !modelVariable) throw new AccuracyError(`${definition.name} has no other models`);
-  const env = environment(definition.name, model === undefined || !modelVariable ? {} : { [modelVariable]: model });
+  const env = environment(name, model === undefined ? {} : modelSetting(registeredEngines(engines), name, model));
   return measure(selectEngine(env, engines).create(env), env, {
     folder,
     entries,
@@ -102,6 +100,15 @@ async function measureEngine(
       if (process.stderr.isTTY) process.stderr.write(done === of ? '\r\x1b[K' : `\r${done} of ${of} recordings`);
     },
   });
+}
+
+function modelSetting(engines: readonly EngineDefinition[], name: string | undefined, model: string) {
+  const engine = engines.find((candidate) => candidate.name === name);
+  if (name === undefined || (engine && !engine.modelVariable)) {
+    throw new AccuracyError(name === undefined ? '--model needs --engine' : `${name} has no other models`);
+  }
+  // An unknown engine is refused when it is selected.
+  return engine?.modelVariable ? { [engine.modelVariable]: model } : {};
 }
 
 /** That of a transcriber, which is not connected to anything here. */

@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { OpenAiEngine } from '../../../src/modules/transcriptions/engines/openai/openai.engine.js';
 import type { ChunkTranscript } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
+import { alignWords, countErrors, errorsIn } from '../../../src/commands/accuracy/statistics/word-errors.js';
+import { comparedUnits } from '../../../src/commands/accuracy/text/compared-units.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { SPEECH } from '../../../src/testing/speech.js';
-import { wordErrors } from '../../support/audio/word-error-rate.js';
 import { freePort } from '../../support/servers/free-port.js';
 
 /**
@@ -75,7 +76,12 @@ given("whisper.cpp's server (skipped without WHISPER_SERVER and WHISPER_MODEL)",
     expectWords(transcript, pcm.length / BYTES_PER_SECOND);
     const said =
       'and so my fellow americans ask not what your country can do for you ask what you can do for your country';
-    if (isReal) expect(wordErrors(said, transcript.text).errors / said.split(' ').length).toBeLessThan(0.3);
+    const [expected, actual] = [said, transcript.text].map((text) => comparedUnits(text, 'english')) as [
+      string[],
+      string[],
+    ];
+    const errors = countErrors(alignWords(expected, actual));
+    if (isReal) expect(errorsIn(errors) / errors.units).toBeLessThan(0.3);
   });
 
   it('detects a language, and takes another one', async () => {
