@@ -51,8 +51,9 @@ export async function prepareModel(env, model) {
   const { code, stdout } = await run(process.execPath, args, options);
   if (code !== 0) throw new UserError(`The model ${model} could not be prepared: see above.`);
   const { model: prepared, downloaded } = JSON.parse(stdout);
-  const megabytes = Math.round(prepared.bytes / 1e6);
-  return `${model}, ${downloaded ? `${megabytes} MB downloaded and checked` : 'there already'}`;
+  const size =
+    prepared.bytes < 1e6 ? `${Math.ceil(prepared.bytes / 1e3)} kB` : `${Math.round(prepared.bytes / 1e6)} MB`;
+  return `${model}, ${downloaded ? `${size} downloaded and checked` : 'there already'}`;
 }
 
 function modelsFolder(env) {

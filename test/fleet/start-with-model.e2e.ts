@@ -118,7 +118,7 @@ describe('npm start -- --model NAME', () => {
     'downloads, checks and selects the model, transcribes with it, and later starts use it again',
     async () => {
       const first = await start('--model', 'tones');
-      expect(first.said).toMatch(/^ {2}Model +[\d.]+ s {3}tones, 0 MB downloaded and checked$/m);
+      expect(first.said).toMatch(/^ {2}Model +[\d.]+ s {3}tones, \d kB downloaded and checked$/m);
       expect(first.said).toMatch(/^ {2}Sample +[\d.]+ s {3}.* transcribed/m);
       expect(await transcribe(first.url, ['▁go', '▁forward', '▁ten', '▁met', 'ers'])).toMatchObject({
         text: 'go forward ten meters',

@@ -1,5 +1,5 @@
 /** The person at the terminal, or the system, ended the command. */
-export class InterruptedError extends Error {
+class InterruptedError extends Error {
   override readonly name = 'InterruptedError';
 }
 

@@ -20,7 +20,7 @@ export interface ModelRecord {
   verified_at: string;
 }
 
-export interface DownloadSource {
+interface DownloadSource {
   /** Base address, without credentials. */
   address: string;
   repository: string;

@@ -6,10 +6,10 @@ import { type CatalogueEntry, MODEL_NAME, MODEL_NAME_RULE, SPEED_CLASSES } from 
 import { CATALOGUE } from './catalogue-entries.js';
 
 /** In the folder of models: a list of entries of the operator's own, which come before those that ship with the service. */
-export const OWN_CATALOGUE = 'catalogue.json';
+const OWN_CATALOGUE = 'catalogue.json';
 
 /** The catalogue cannot be read, or has no such model. For an operator. */
-export class CatalogueError extends Error {
+class CatalogueError extends Error {
   override readonly name = 'CatalogueError';
 }
 

@@ -18,7 +18,7 @@ export interface DownloadContext {
 }
 
 /** The content that arrived is not the one that the source announced. */
-export class WrongDigestError extends SourceError {
+class WrongDigestError extends SourceError {
   override readonly name = 'WrongDigestError';
 }
 

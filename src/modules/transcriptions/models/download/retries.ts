@@ -69,7 +69,7 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-export function pauseAfter(failures: number, retryAfterMs: number | null, timing: DownloadTiming): number {
+function pauseAfter(failures: number, retryAfterMs: number | null, timing: DownloadTiming): number {
   if (retryAfterMs !== null) return Math.min(retryAfterMs, timing.longestRetryAfterMs);
   return Math.min(timing.firstPauseMs * 2 ** (failures - 1), timing.longestPauseMs);
 }
