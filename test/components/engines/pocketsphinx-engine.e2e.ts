@@ -143,6 +143,13 @@ describe('PocketSphinx', () => {
     },
   );
 
+  it('rejects audio that is longer than its chain allows, as decoded', async () => {
+    const only = { choice: { name: 'pocketsphinx', maxSeconds: 1 }, lane: lanes.lane('pocketsphinx') };
+    const input = inputOf(path.join(SPEECH, 'go-forward-ten-meters.wav'));
+    const refusal = await chain.transcribe({ inOrder: [only], problems: [] }, input).catch((error: unknown) => error);
+    expect(refusal).toEqual(new AudioRejectedError('The recording is longer than the maximum of 1 seconds.'));
+  });
+
   it('accepts the maximum length, even if the header claims more', async () => {
     const file = await silence(MAX_AUDIO_SECONDS);
     const result = await transcribeInput(inputOf(file, { probedSeconds: 100_000 }));
