@@ -7,6 +7,8 @@ const REQUIRED = {
   DATABASE_URL: 'postgres://unused',
   REDIS_URL: 'redis://unused',
   SECRET_KEY: 'k'.repeat(32),
+  // A model that is selected there would be another configured engine.
+  MODELS_FOLDER: '/nonexistent',
 };
 
 const create = () => ({}) as TranscriptionEngine;
@@ -37,7 +39,7 @@ describe('selectEngines', () => {
   });
 
   it.each([
-    ['openai,unknown', /TRANSCRIPTION_ENGINE must be one of auto, openai, pocketsphinx/],
+    ['openai,unknown', /TRANSCRIPTION_ENGINE must be one of auto, openai, .*pocketsphinx/],
     ['pocketsphinx,openai', /TRANSCRIPTION_ENGINE=openai requires OPENAI_BASE_URL or OPENAI_API_KEY/],
     ['[', /TRANSCRIPTION_ENGINE must be names separated by commas, or a JSON list/],
     ['openai,', /TRANSCRIPTION_ENGINE must give each engine a name/],
