@@ -2,6 +2,7 @@ import path from 'node:path';
 import { addModel } from '../../modules/transcriptions/models/add-model.js';
 import { MODEL_NAME, MODEL_NAME_RULE } from '../../modules/transcriptions/models/catalogue/catalogue-entry.js';
 import { formatBytes } from '../../modules/transcriptions/models/download/progress-lines.js';
+import { readModelFolder } from '../../modules/transcriptions/models/model-kind.js';
 import { verifyModel } from '../../modules/transcriptions/models/verify-model.js';
 import { languageName } from '../../platform/languages/languages.js';
 import { onInterruption } from './interruption.js';
@@ -56,6 +57,8 @@ export async function verify({ target }: { target?: string }): Promise<CommandRe
 
 export async function select({ target }: { target: string }): Promise<CommandResult> {
   const { models } = modelsContext();
+  // A worker would find out only when it starts.
+  readModelFolder((await models.get(target)).folder);
   await models.select(target);
   return {
     value: { model: presentModel(await models.get(target)) },

@@ -208,6 +208,9 @@ describe('npm run models', () => {
     ]);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('There is a model ours already') });
     expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('holds no model') });
+
+    rmSync(join(folder, 'ours', 'tokens.txt'));
+    expect(await run(['use', 'ours'])).toMatchObject({ code: 1, stderr: expect.stringContaining('lacks tokens.txt') });
   });
 
   const disk = mkdtempSync(join(tmpdir(), 'voice-notes-disk-'));
