@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import fc from 'fast-check';
 import { calibratedConfidence } from '../../../modules/transcriptions/calibration/calibration.js';
+import { POCKETSPHINX_EN_US } from '../../../modules/transcriptions/calibration/pocketsphinx.js';
+import { SPEECH } from '../../../testing/speech.js';
 import { applied, crossValidate } from './cross-validation.js';
 import { fitIsotonic } from './isotonic.js';
 import { randomNumbers } from './random-numbers.js';
@@ -105,5 +109,26 @@ describe('crossValidate', () => {
     expect(heldOut).toHaveLength(300);
     expect(reliabilityOf(heldOut.flat())?.expectedCalibrationError).toBeLessThan(0.05);
     expect(points).toEqual(fitIsotonic(files.flat()));
+  });
+});
+
+/** Words of recordings by ten speakers, none of whom the mapping was fitted to, as PocketSphinx reports them. */
+interface HeldOutRecording {
+  recording: string;
+  words: [confidence: number, correct: 0 | 1][];
+}
+
+describe('the mapping of PocketSphinx', () => {
+  it('lowers the calibration error on recordings of other speakers', () => {
+    const file = path.join(SPEECH, '../calibration/pocketsphinx-held-out.json');
+    const recordings = JSON.parse(readFileSync(file, 'utf8')) as HeldOutRecording[];
+    const words = recordings.flatMap((recording) =>
+      recording.words.map(([confidence, correct]) => ({ confidence, correct: correct === 1 })),
+    );
+    const [before, after] = [words, applied(POCKETSPHINX_EN_US.points, words)].map(
+      (judgedWords) => reliabilityOf(judgedWords)?.expectedCalibrationError ?? NaN,
+    ) as [number, number];
+    expect(words.length).toBeGreaterThan(200);
+    expect(after).toBeLessThan(before - 0.05);
   });
 });

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import type { ChunkTranscript } from '../engines/transcription-engine.js';
 import { calibrated } from './calibrate-transcript.js';
 import { type Calibration, calibratedConfidence, type CalibrationPoint } from './calibration.js';
+import { POCKETSPHINX_EN_US } from './pocketsphinx.js';
 
 const POINTS: CalibrationPoint[] = [
   [0.2, 0.1],
@@ -45,5 +47,21 @@ describe('calibrated', () => {
   it('changes nothing for an engine without a mapping', () => {
     const given = transcript(0.4, [0.1, null]);
     expect(calibrated(given, undefined)).toBe(given);
+  });
+});
+
+describe('the mapping of PocketSphinx', () => {
+  it('rises, and stays within 0 and 1', () => {
+    const confidence = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(confidence, confidence, (a, b) => {
+        const [low, high] = [Math.min(a, b), Math.max(a, b)].map((reported) =>
+          calibratedConfidence(POCKETSPHINX_EN_US.points, reported),
+        ) as [number, number];
+        expect(low).toBeLessThanOrEqual(high);
+        expect(low).toBeGreaterThan(0);
+        expect(high).toBeLessThan(1);
+      }),
+    );
   });
 });

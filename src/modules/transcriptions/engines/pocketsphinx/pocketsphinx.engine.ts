@@ -1,5 +1,6 @@
 import os from 'node:os';
 import type { SandboxMode } from '../../../../platform/config/env.js';
+import { POCKETSPHINX_EN_US } from '../../calibration/pocketsphinx.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
 import { ChildPool } from '../children/child-pool.js';
 import { CHILD_READS, childFile } from '../children/package-folders.js';
@@ -24,6 +25,7 @@ export class PocketSphinxEngine implements TranscriptionEngine {
   readonly defaultLanguage = 'english';
   readonly maxChunkSeconds = 15;
   readonly concurrency = os.availableParallelism();
+  readonly calibration = POCKETSPHINX_EN_US;
   private readonly pool;
 
   constructor(sandbox: SandboxMode = 'auto') {
