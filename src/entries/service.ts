@@ -3,6 +3,7 @@
 // Start, migrate and manage the service with extensions.
 export { AppModule } from '../app.module.js';
 export { createApp } from '../app.setup.js';
+export { runAccuracy } from '../commands/accuracy/accuracy-program.js';
 export { runAdmin } from '../commands/admin/admin-program.js';
 export { runMigrate } from '../commands/migrate-program.js';
 export { runService } from '../commands/serve.js';
@@ -91,6 +92,7 @@ export {
   type TranscriptionEngine,
   type TranscriptWord,
 } from '../modules/transcriptions/engines/transcription-engine.js';
+export type { Calibration, CalibrationPoint } from '../modules/transcriptions/calibration/calibration.js';
 export type { FilterableTranscript, TranscriptFilter } from '../modules/transcriptions/worker/transcript-filter.js';
 export type { ByteRange } from '../platform/storage/byte-range.js';
 export { ObjectStore, type ObjectStoreDefinition } from '../platform/storage/object-store.js';
