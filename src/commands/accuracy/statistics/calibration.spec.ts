@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import fc from 'fast-check';
 import { calibratedConfidence } from '../../../modules/transcriptions/calibration/calibration.js';
 import { POCKETSPHINX_EN_US } from '../../../modules/transcriptions/calibration/pocketsphinx.js';
-import { SPEECH } from '../../../testing/speech.js';
 import { applied, crossValidate } from './cross-validation.js';
 import { fitIsotonic } from './isotonic.js';
 import { randomNumbers } from './random-numbers.js';
@@ -120,7 +118,7 @@ interface HeldOutRecording {
 
 describe('the mapping of PocketSphinx', () => {
   it('lowers the calibration error on recordings of other speakers', () => {
-    const file = path.join(SPEECH, '../calibration/pocketsphinx-held-out.json');
+    const file = new URL('../../../../test/fixtures/calibration/pocketsphinx-held-out.json', import.meta.url);
     const recordings = JSON.parse(readFileSync(file, 'utf8')) as HeldOutRecording[];
     const words = recordings.flatMap((recording) =>
       recording.words.map(([confidence, correct]) => ({ confidence, correct: correct === 1 })),
