@@ -118,6 +118,14 @@ describe('pullModel', () => {
     expect(readFileSync(path.join(root, 'small', 'tokens.txt'), 'utf8')).toContain('c 0');
   });
 
+  it('replaces a model that came from another repository', async () => {
+    source.publish('acme/other', sampleModel());
+    source.publish('acme/small', files);
+    await pull({ entry: { ...ENTRY, repository: 'acme/other' } });
+    expect(await pull()).toMatchObject({ isNew: true });
+    expectInstalled();
+  });
+
   it('downloads again what is incomplete', async () => {
     source.publish('acme/small', files);
     await pull();

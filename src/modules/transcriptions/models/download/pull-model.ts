@@ -46,7 +46,12 @@ export async function pullModel(
   const { signal, onWait, update = false } = context;
   return await withFileLock(models.lockOf(entry.name), { signal, onWait }, async () => {
     const present = (await models.find(entry.name))?.record ?? null;
-    if (present !== null && !update && (await isComplete(models.folderOf(entry.name), present)))
+    if (
+      present !== null &&
+      !update &&
+      !isFromElsewhere(present, entry) &&
+      (await isComplete(models.folderOf(entry.name), present))
+    )
       return { record: present, isNew: false };
     const plan = await planWithRetries(entry, context);
     if (present !== null && isSame(present, plan) && (await isComplete(models.folderOf(entry.name), present)))
@@ -128,6 +133,11 @@ function recordOf(
     installed_at: now,
     verified_at: now,
   };
+}
+
+/** The operator's catalogue may give a name to another repository. What was added from a folder stays. */
+function isFromElsewhere({ source }: ModelRecord, { repository }: CatalogueEntry): boolean {
+  return 'repository' in source && source.repository !== repository;
 }
 
 function isSame({ source, files }: ModelRecord, plan: DownloadPlan): boolean {
