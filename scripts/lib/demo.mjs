@@ -71,7 +71,7 @@ export async function waitForTranscription(client, recordingId) {
 export function printCommands(baseUrl, { apiKey, apiSecret, sample }) {
   const headers = `-H 'X-Service-API-Key: ${apiKey}' \\\n       -H 'X-Service-API-Secret: ${apiSecret}'`;
   const id = sample?.recordingId ?? '{recording_id}';
-  console.log(`  Upload a voice note (webm, mp3, ogg, wav):
+  console.log(`  Upload a voice note (webm, mp3, ogg, wav, m4a, aac, flac, amr):
   curl ${headers} \\
        -F ${shellQuote(`file=@"${SAMPLE}"`)} ${baseUrl}/v1/recordings
 

@@ -13,7 +13,7 @@ describe('the environment', () => {
     const used = readers.matchAll(/read\.\w+\('([A-Z][A-Z0-9_]+)'/g);
     const names = new Set([...used].map(([, name]) => name));
     // Read by a method of its own, which names it.
-    for (const name of ['ROLES', 'TRUST_PROXY']) names.add(name);
+    for (const name of ['ROLES', 'TRUST_PROXY', 'ACCEPTED_FORMATS']) names.add(name);
     expect(new Set(listed)).toEqual(names);
   });
 

@@ -17,6 +17,7 @@ import { UsageBreakdowns1765152000000 } from './0010-0019/0018-usage-breakdowns.
 import { UsageBreakdownBackfill1765238400000 } from './0010-0019/0019-usage-breakdown-backfill.js';
 import { VocabularyAndEngines1765324800000 } from './0020-0029/0020-vocabulary-and-engines.js';
 import { TranscribeAgain1765411200000 } from './0020-0029/0021-transcribe-again.js';
+import { MoreFormats1765497600000 } from './0020-0029/0022-more-formats.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,
@@ -36,6 +37,7 @@ const CORE: Migration[] = [
   UsageBreakdownBackfill1765238400000,
   VocabularyAndEngines1765324800000,
   TranscribeAgain1765411200000,
+  MoreFormats1765497600000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -21,6 +21,8 @@ export interface RecordingFeatures {
   vocabulary?: readonly string[];
   /** Only where the service has added capitals and full stops to the text of the engine. */
   punctuation?: 'added';
+  /** How many were transcribed each on its own; only if the upload asked for that. */
+  channels?: number;
 }
 
 @Entity('recordings')
@@ -92,6 +94,10 @@ export class Recording {
   /** Terms that the upload named (D48). */
   @Column('text', { array: true, nullable: true })
   vocabulary: string[] | null;
+
+  /** Whether each of two channels is transcribed on its own. */
+  @Column('boolean')
+  separateChannels: boolean;
 
   @Column('text')
   status: RecordingStatus;

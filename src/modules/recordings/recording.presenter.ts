@@ -35,6 +35,10 @@ const FEATURES: ApiPropertyOptions = {
       enum: ['added'],
       description: 'Only where the service has added capitals and full stops, because the engine gives none.',
     },
+    channels: {
+      type: 'integer',
+      description: 'How many channels were transcribed each on its own. Only after an upload with `channels=separate`.',
+    },
   },
   example: { speech_seconds: 9.7, no_speech: false },
 };

@@ -27,7 +27,7 @@ import { checkDays } from '../../platform/http/input/day-range.js';
 import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/languages/vocabulary.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
-import { UploadFields } from './upload/upload-fields.js';
+import { CHANNEL_MODES, UploadFields } from './upload/upload-fields.js';
 import { UploadRequestsService } from './upload/upload-requests.service.js';
 import {
   CreatedRecordingView,
@@ -70,6 +70,13 @@ const UPLOAD_FORM = {
           `${MAX_TERMS} terms of ${MAX_TERM_LENGTH} characters.`,
         example: 'Grafana, Zoë',
       },
+      channels: {
+        type: 'string',
+        enum: [...CHANNEL_MODES],
+        default: 'mixed',
+        description:
+          '`separate` transcribes each of two channels on its own, as of a telephone call: words then have a `channel`.',
+      },
     },
   },
 };
@@ -99,7 +106,7 @@ const UPLOADED = {
 const NO_RECORDING = new NotFoundError('recording');
 const QUOTA_EXCEEDED = new QuotaExceededError('queued_audio_seconds', 7200, 7155.2, null);
 const UPLOAD_ERRORS = [
-  new InvalidRequestError({ field: 'file', reason: `must be audio in ${AUDIO_FORMAT_LIST}; this looks like M4A` }),
+  new InvalidRequestError({ field: 'file', reason: `must be audio in ${AUDIO_FORMAT_LIST}; this looks like PDF` }),
   new MalformedRequestError(
     'An upload must be multipart/form-data with a part named "file". With curl: -F file=@note.ogg',
   ),

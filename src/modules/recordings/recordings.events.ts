@@ -26,7 +26,7 @@ export interface Transcript {
   provider: string;
   model: string;
   processingDurationMs: number;
-  words: readonly { word: string; start: number; end: number; confidence: number | null }[];
+  words: readonly { word: string; start: number; end: number; confidence: number | null; channel?: number }[];
 }
 
 /**

@@ -55,7 +55,10 @@ export class TranscriptionView {
   @ApiProperty({ type: 'integer', example: 640 })
   processing_duration_ms: number;
 
-  /** JSON text of `[{"word","start","end","confidence"}]`; times in seconds from the start. */
+  /**
+   * JSON text of `[{"word","start","end","confidence"}]`; times in seconds from the start. After an upload with
+   * `channels=separate` each word of a recording of two channels also has its `channel`, 0 or 1.
+   */
   @ApiProperty({ example: '[{"word":"go","start":0.46,"end":0.63,"confidence":0.97}]' })
   words: string;
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { AUDIO_FORMAT_NAMES, AUDIO_FORMATS, type AudioFormat, CONTRACT_FORMATS } from '../audio/audio-formats.js';
 import { estimateBits, MIN_KEY_BITS } from './key-strength.js';
 
 export type Role = 'api' | 'transcriber' | 'deliverer';
@@ -117,6 +118,17 @@ export class EnvReader {
     );
     const roles = names.flatMap((name) => ROLES[name] ?? []);
     return roles.length > 0 ? [...new Set(roles)] : ['api', 'transcriber', 'deliverer'];
+  }
+
+  audioFormats(): readonly AudioFormat[] {
+    const name = 'ACCEPTED_FORMATS';
+    const isFormat = (item: string): boolean => Object.hasOwn(AUDIO_FORMATS, item);
+    const named = this.list(name, isFormat, `some of ${AUDIO_FORMAT_NAMES.join(', ')}`);
+    if (named.length === 0) return AUDIO_FORMAT_NAMES;
+    const accepted = AUDIO_FORMAT_NAMES.filter((format) => named.includes(format));
+    return CONTRACT_FORMATS.every((format) => named.includes(format))
+      ? accepted
+      : this.refuse(name, `must contain ${CONTRACT_FORMATS.join(', ')}, on which clients rely`, accepted);
   }
 
   rateLimit(name: string, fallback: RateLimit): RateLimit {

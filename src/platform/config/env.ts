@@ -1,3 +1,4 @@
+import type { AudioFormat } from '../audio/audio-formats.js';
 import { EnvReader, type RateLimit, type Role, SECRET_KEY_LENGTH } from './env-reader.js';
 import { readModelSettings } from './model-settings.js';
 
@@ -66,6 +67,8 @@ export class Env {
   readonly openaiApiKey: string | null;
   readonly openaiModel: string;
   readonly maxAudioSeconds: number;
+  /** Of uploads. What was accepted before is transcribed all the same. */
+  readonly acceptedFormats: readonly AudioFormat[];
   readonly leaseSeconds: number;
   readonly uploadTimeoutSeconds: number;
   readonly maxConnections: number;
@@ -138,7 +141,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     s3AccessKeyId: read.text('S3_ACCESS_KEY_ID'),
     s3SecretAccessKey: read.text('S3_SECRET_ACCESS_KEY'),
     ...readTranscriptionSettings(read),
-    maxAudioSeconds: read.integer('MAX_AUDIO_SECONDS', 7200, 1, 86_400),
+    ...readAudioSettings(read),
     leaseSeconds: read.integer('LEASE_SECONDS', 60, 1, 3600),
     uploadTimeoutSeconds: read.integer('UPLOAD_TIMEOUT_SECONDS', 300, 1, 3600),
     ...readConnectionSettings(read),
@@ -156,6 +159,13 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
   });
   read.throwIfBroken();
   return env;
+}
+
+function readAudioSettings(read: EnvReader) {
+  return {
+    maxAudioSeconds: read.integer('MAX_AUDIO_SECONDS', 7200, 1, 86_400),
+    acceptedFormats: read.audioFormats(),
+  };
 }
 
 function readConnectionSettings(read: EnvReader) {

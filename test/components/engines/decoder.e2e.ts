@@ -5,7 +5,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { type AudioSource, decode, decoderProblem } from '../../../src/modules/transcriptions/decoding/decoder.js';
 import { AudioRejectedError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
-import { absurdWavs, silenceWav, wav } from '../../support/audio/audio-bytes.js';
+import { absurdWavs, silenceWav, twoChannels, wav } from '../../support/audio/audio-bytes.js';
+import { encoded, NOTES } from '../../support/audio/encoded.js';
+import { box, u32 } from '../../support/audio/mp4.js';
 import { SPEECH } from '../../../src/testing/speech.js';
 
 const BYTES_PER_SECOND = 32_000;
@@ -76,8 +78,60 @@ describe('the decoder', () => {
     expect((refusal as Error).message).toBe('The file contains no audio that can be decoded.');
   });
 
+  it.each(Object.entries(NOTES))('decodes %s', async (_, { format, make }) => {
+    expect(Math.abs((await secondsOf(await fileOf(await make(), format as AudioFormat))) - 2.786)).toBeLessThan(0.1);
+  });
+
+  it.each(Object.entries(NOTES))('brings to an end wherever it breaks off: %s', async (_, { format, make }) => {
+    const bytes = await make();
+    for (const share of [0.02, 0.3, 0.7, 0.99]) {
+      const part = bytes.subarray(0, Math.floor(bytes.length * share));
+      const seconds = await secondsOf(await fileOf(part, format as AudioFormat)).catch((error: unknown) => {
+        expect(error).toBeInstanceOf(AudioRejectedError);
+        return 0;
+      });
+      expect(seconds).toBeLessThan(2.9);
+    }
+  });
+
+  it('keeps the pauses of AMR in which nothing was sent', async () => {
+    const note = await fixture('go-forward-ten-meters.nb.amr');
+    const middle = 6 + 32 * 70;
+    const paused = Buffer.concat([note.subarray(0, middle), Buffer.alloc(100, 0x7c), note.subarray(middle)]);
+    expect(await secondsOf(await fileOf(paused, 'amr'))).toBeCloseTo(4.8, 1);
+  });
+
+  it('takes one channel out of two, and the only one there is', async () => {
+    const loud = twoChannels(await fixture('go-forward-ten-meters.wav'), wav(), 0, 3);
+    const levels: number[] = [];
+    for (const channel of [0, 1]) {
+      const pcm: Buffer[] = [];
+      const options = { maxSeconds: 100, signal: never, channel };
+      for await (const piece of decode(await fileOf(loud, 'wav'), options)) pcm.push(piece);
+      expect(Buffer.concat(pcm).length / BYTES_PER_SECOND).toBe(3);
+      levels.push(Buffer.concat(pcm).filter((byte) => byte !== 0).length);
+    }
+    expect([levels[0] !== 0, levels[1]]).toEqual([true, 0]);
+    const options = { maxSeconds: 100, signal: never, channel: 1 };
+    let bytes = 0;
+    const mono = await fileOf(await fixture('go-forward-ten-meters.wav'), 'wav');
+    for await (const piece of decode(mono, options)) bytes += piece.length;
+    expect(bytes / BYTES_PER_SECOND).toBeCloseTo(2.79, 1);
+  });
+
+  it('opens no other file that a track of an MP4 names as the place of its audio', async () => {
+    const elsewhere = await fileOf(await encoded('go-forward-ten-meters.wav', 'mov', '-c:a', 'pcm_s16le'), 'm4a');
+    const bytes = await encoded('go-forward-ten-meters.wav', 'mov', '-c:a', 'pcm_s16le');
+    const referring = await fileOf(withReference(bytes, aliasOf(elsewhere.file)), 'm4a');
+    await expect(secondsOf(referring)).rejects.toBeInstanceOf(AudioRejectedError);
+  });
+
   describe('of codecs', () => {
     const VIDEO = ['-f', 'lavfi', '-i', 'testsrc=d=2:s=64x64:r=5'];
+
+    const H263 = ['-f', 'lavfi', '-i', 'testsrc=d=2:s=176x144:r=5', '-c:v', 'h263'];
+    const IMAGE = ['-f', 'lavfi', '-i', 'testsrc=d=0.2:s=64x64:r=5', '-map', '0:a', '-map', '1:v'];
+    const COVER = [...IMAGE, '-c:v', 'mjpeg', '-disposition:v', 'attached_pic'];
 
     /** A recording with these streams, in the format of the extension. */
     async function made(extension: string, ...options: string[]): Promise<Buffer> {
@@ -99,6 +153,7 @@ describe('the decoder', () => {
       ['AC-3 in Matroska', 'webm', 'ac3', () => asWebm('-c:a', 'ac3')],
       ['AAC in Matroska', 'webm', 'aac', () => asWebm('-c:a', 'aac')],
       ['MPEG-4 video beside Opus', 'webm', 'mpeg4', () => asWebm(...VIDEO, '-c:a', 'libopus', '-c:v', 'mpeg4')],
+      ['AC-3 in an MP4', 'm4a', 'ac3', () => made('mp4', '-c:a', 'ac3')],
       ['AC-3 in a WAV', 'wav', 'ac3', () => made('wav', '-c:a', 'ac3')],
       ['AC-3 behind the name of an mp3', 'mp3', null, () => made('ac3', '-c:a', 'ac3')],
     ] as const)('refuses %s', async (_, format, codec, make) => {
@@ -114,6 +169,10 @@ describe('the decoder', () => {
       ['WebM with VP8 video', 'webm', () => made('webm', ...VIDEO, '-c:a', 'libopus', '-c:v', 'libvpx')],
       ['WebM with VP9 video', 'webm', () => made('webm', ...VIDEO, '-c:a', 'libopus', '-c:v', 'libvpx-vp9')],
       ['WebM with PCM', 'webm', () => asWebm('-c:a', 'pcm_f32le')],
+      ['MP4 with H.264 or MPEG-4 video', 'm4a', () => made('mp4', ...VIDEO, '-c:a', 'aac', '-c:v', 'mpeg4')],
+      ['3GP with H.263 video', 'm4a', () => made('3gp', ...H263, '-c:a', 'aac')],
+      ['m4a with a cover image', 'm4a', () => made('m4a', ...COVER, '-c:a', 'aac')],
+      ['FLAC with a cover image', 'flac', () => made('flac', ...COVER, '-c:a', 'flac')],
       ['an mp3 with a cover image', 'mp3', () => made('mp3', ...VIDEO, '-frames:v', '1', '-c:v', 'mjpeg')],
       ['Ogg with FLAC', 'ogg', () => made('ogg', '-c:a', 'flac')],
       ['Ogg with Speex', 'ogg', () => made('ogg', '-c:a', 'libspeex')],
@@ -146,6 +205,27 @@ describe('the decoder', () => {
     expect(decodersOf(source)).toBe(0);
   });
 });
+
+/** As QuickTime names a file in a data reference: fields that are not used here, then the path. */
+function aliasOf(file: string): Buffer {
+  const name = Buffer.alloc(64);
+  name[0] = name.write('a.mov', 1);
+  const target = Buffer.alloc(Math.ceil(Buffer.byteLength(file) / 2) * 2);
+  target.write(file);
+  const field = Buffer.from([0, 2, target.length >> 8, target.length & 255]);
+  const end = Buffer.from([255, 255, 0, 0]);
+  return box('alis', u32(0), Buffer.alloc(50), name, Buffer.alloc(36), field, target, end);
+}
+
+/** Without its samples: its data reference, which says that they are in the same file, is replaced. */
+function withReference(mov: Buffer, reference: Buffer): Buffer {
+  const parents = ['moov', 'trak', 'mdia', 'minf', 'dinf', 'dref'].map((type) => mov.indexOf(type) - 4);
+  const at = mov.indexOf('dref') + 12;
+  const replaced = mov.readUInt32BE(at);
+  const bytes = Buffer.concat([mov.subarray(0, at), reference, mov.subarray(at + replaced)]);
+  for (const parent of parents) bytes.writeUInt32BE(mov.readUInt32BE(parent) + reference.length - replaced, parent);
+  return bytes.fill(0, bytes.indexOf('mdat') + 4, bytes.indexOf('moov') - 4);
+}
 
 function magic(hex: string): Buffer {
   return Buffer.concat([Buffer.from(hex, 'hex'), Buffer.alloc(50_000, 0xa7)]);

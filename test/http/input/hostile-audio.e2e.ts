@@ -26,6 +26,7 @@ import {
   silentOgg,
   webmOf,
 } from '../../support/audio/containers.js';
+import { mp4 } from '../../support/audio/mp4.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
 import { cpuSecondsOfEndedChildren, watchChildren } from '../../support/service/process-stats.js';
@@ -38,7 +39,7 @@ jest.setTimeout(900_000);
 const SEEDS = Number(process.env.HOSTILE_SEEDS ?? 25);
 /** Files that take a decoder all the time it is given are many seconds each: one of them will do in a usual run. */
 const THOROUGH = SEEDS >= 200;
-const FORMATS: PretendedFormat[] = ['webm', 'mp3', 'ogg', 'wav'];
+const FORMATS = ['webm', 'mp3', 'ogg', 'wav'] as const satisfies PretendedFormat[];
 
 /** Generous: on a busy machine the engine gives way to everything else. */
 const TERMINAL_MS = 180_000;
@@ -289,6 +290,20 @@ describe('invalid audio that is accepted', () => {
         },
       ],
       [
+        'an MP4 with 200,000 edits',
+        async () => {
+          const edits = Array.from({ length: 200_000 }, () => [1_000_000, 0] as [number, number]);
+          return mp4({ sizes: Array<number>(100).fill(50), edits });
+        },
+      ],
+      [
+        'an MP4 with 20,000 edits of 100,000 samples',
+        async () => {
+          const edits = Array.from({ length: 20_000 }, () => [6_400_000, 0] as [number, number]);
+          return mp4({ sizes: Array<number>(100_000).fill(20), edits });
+        },
+      ],
+      [
         'a WebM with 500,000 tags',
         async () => {
           const { head, packets } = await speechPackets();
@@ -325,6 +340,7 @@ describe('invalid audio that is accepted', () => {
         '25 MB of ID3 tags',
         () => Buffer.concat([slowMp3(1), fill(Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1'), 26_000_000)]),
       ],
+      ['an MP4 with 6,000,000 samples', () => mp4({ sizes: Array<number>(6_000_000).fill(0) })],
       [
         '25 MB of empty RIFF chunks',
         () => Buffer.concat([wav().subarray(0, 36), fill(riffChunk('junk', Buffer.alloc(0)), 26_000_000)]),

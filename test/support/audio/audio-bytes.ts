@@ -3,7 +3,8 @@
  * seconds; the same arguments always give the same bytes.
  */
 
-export type PretendedFormat = 'webm' | 'mp3' | 'ogg' | 'wav';
+/** Of AAC and AMR every beginning is as good as any other part. */
+export type PretendedFormat = 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'flac';
 
 /** Any claim may be made, true or not; what is left out is true. */
 export interface WavClaims {
@@ -37,6 +38,17 @@ export function wav(claims: WavClaims = {}): Buffer {
   header.write('data', 36, 'latin1');
   header.writeUInt32LE(dataLength, 40);
   return Buffer.concat([header, data]);
+}
+
+/** Two recordings of 16 kHz mono, 16-bit, as the channels of one. @param after seconds at which the second begins */
+export function twoChannels(left: Buffer, right: Buffer, after: number, seconds: number): Buffer {
+  const data = Buffer.alloc(seconds * 64_000);
+  [left, right].forEach((note, channel) => {
+    const samples = note.subarray(44);
+    const from = channel === 0 ? 0 : after * 64_000;
+    for (let i = 0; i + 1 < samples.length; i += 2) samples.copy(data, from + i * 2 + channel * 2, i, i + 2);
+  });
+  return wav({ channels: 2, data });
 }
 
 /** Silence that decodes without complaint. */
@@ -77,6 +89,8 @@ export const MAGIC: Record<PretendedFormat, Buffer> = {
   // A page that begins a stream, with one packet of 19 bytes.
   ogg: hex('4f676753 00 02 0000000000000000 01000000 00000000 00000000 01 13'),
   wav: Buffer.from('RIFF\x24\x10\x00\x00WAVEfmt ', 'latin1'),
+  m4a: hex('00000020667479704d344120000000004d3441206d70343269736f6d00000000'),
+  flac: hex('664c6143 00 000022 1000 1000 000000 000000 0ac442f000000000'),
 };
 
 /** A right beginning, then random bytes: recognised and accepted, but nothing that can be decoded. */
@@ -132,11 +146,10 @@ export const notAudio: Record<string, () => Buffer> = {
   ELF: () => Buffer.concat([hex('7f454c4602010100'), Buffer.alloc(56)]),
   HTML: () => Buffer.from('<!doctype html><html><script>alert(1)</script></html>'),
   ZIP: () => hex('504b0304140000000800000021000000000000000000000000000500000061'),
-  MP4: () => hex('00000020667479704d344120000000004d3441206d70343269736f6d00000000'),
-  FLAC: () => hex('664c6143 00 000022 1000 1000 000000 000000 0ac442f000000000'),
-  'AAC (ADTS)': () => adts(),
-  'AAC behind an ID3 tag': () => mp3WithTag(128, adts()),
-  'FLAC behind an ID3 tag': () => mp3WithTag(128, hex('664c614300000022')),
+  HEIF: () => hex('0000001866747970686569630000000068656963 6d696631'),
+  AVIF: () => hex('0000001866747970617669660000000061766966 6d696631'),
+  'one frame that begins like AAC': () => Buffer.concat([adtsFrames(1), randomBytes(1, 200)]),
+  'AMR of several channels': () => Buffer.from('#!AMR_MC1.0\n\0\0\0\x02', 'latin1'),
   'MPEG layer II': () => Buffer.concat([hex('fffd9000'), Buffer.alloc(500)]),
   AVI: () => Buffer.from('RIFF\x00\x10\x00\x00AVI LIST', 'latin1'),
   Matroska: () => hex('1a45dfa3 8b 4282 88 6d6174726f736b61 18538067 01ffffffffffffff'),
@@ -168,9 +181,55 @@ function webmHead(track: Buffer): Buffer {
   return Buffer.concat([MAGIC.webm, info, hex(`1654ae6b ${hexOf(0x80 + track.length, 1)}`), track]);
 }
 
-/** The head of a frame of AAC. */
-function adts(): Buffer {
-  return Buffer.concat([hex('fff1508003fffc'), Buffer.alloc(25)]);
+/** Frames of AAC in ADTS: mono, 16 kHz, 64 ms in 32 bytes each. */
+export function adtsFrames(count: number): Buffer {
+  const frame = Buffer.concat([hex('fff1 60 40 04 1ffc'), Buffer.alloc(25)]);
+  return Buffer.concat(Array.from({ length: count }, () => frame));
+}
+
+/** @param type the byte that begins each frame. @param length of a frame */
+export function amrFrames(magic: string, type: number, length: number, count: number): Buffer {
+  const frame = Buffer.concat([Buffer.from([type]), Buffer.alloc(length - 1)]);
+  return Buffer.concat([Buffer.from(magic), ...Array.from({ length: count }, () => frame)]);
+}
+
+/**
+ * FLAC of mono, 16 kHz and 16 bits, in blocks of 256 ms of silence. Its header states no length.
+ * @param options `vary`: whether the frames count samples. `first`: the number of the first frame
+ */
+export function flacFrames(count: number, { vary = false, first = 0 } = {}): Buffer {
+  const info = hex('664c6143 80000022 1000 1000 000000 000000 03e800f0 00000000 00000000000000000000000000000000');
+  const frames = Array.from({ length: count }, (_, index) => {
+    const number = utf8Number((first + index) * (vary ? 4096 : 1));
+    // 4096 samples, 16 kHz, mono, 16 bits; then a constant subframe.
+    const header = Buffer.concat([hex(vary ? 'fff9 c5 08' : 'fff8 c5 08'), number]);
+    return Buffer.concat([header, Buffer.from([crc8(header)]), hex('00 0000 0000'), Buffer.alloc(20)]);
+  });
+  return Buffer.concat([info, ...frames]);
+}
+
+/** As UTF-8 writes a code point, up to 36 bits. */
+function utf8Number(value: number): Buffer {
+  if (value < 0x80) return Buffer.from([value]);
+  let length = 2;
+  while (value >= 2 ** (5 * length + 1)) length++;
+  const bytes = Buffer.alloc(length);
+  let rest = value;
+  for (let i = length - 1; i > 0; i--) {
+    bytes[i] = 0x80 | (rest % 64);
+    rest = Math.floor(rest / 64);
+  }
+  bytes[0] = ((0xff << (8 - length)) & 0xff) | rest;
+  return bytes;
+}
+
+function crc8(bytes: Buffer): number {
+  let sum = 0;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit++) sum = sum & 0x80 ? ((sum << 1) ^ 7) & 0xff : sum << 1;
+  }
+  return sum;
 }
 
 function hex(text: string): Buffer {

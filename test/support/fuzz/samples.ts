@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { silenceWav, wav } from '../audio/audio-bytes.js';
+import { fragmentedMp4, mp4 } from '../audio/mp4.js';
 import { SPEECH } from '../../../src/testing/speech.js';
 
 const fixture = (name: string): Buffer => readFileSync(join(SPEECH, name));
@@ -12,6 +13,8 @@ const AUDIO: Record<string, () => Buffer> = {
   ogg: () => fixture('go-forward-ten-meters.ogg'),
   webm: () => fixture('go-forward-ten-meters.webm'),
   wav: () => fixture('cards-001.wav'),
+  amr: () => fixture('go-forward-ten-meters.nb.amr'),
+  m4a: () => mp4(),
 };
 
 /** They begin like audio: whether they are taken is the probe's matter, but it must not fall over them. */
@@ -21,10 +24,11 @@ const DAMAGED: Record<string, () => Buffer> = {
   'half a webm': () => half(fixture('go-forward-ten-meters.webm')),
   'a wav of 0 Hz': () => wav({ sampleRate: 0, data: Buffer.alloc(100) }),
   'a wav that claims 4 GB': () => wav({ dataLength: 0xffffffff, data: Buffer.alloc(100) }),
+  'half an m4a': () => half(fragmentedMp4(10)),
   'the head of a webm': () => fixture('go-forward-ten-meters.webm').subarray(0, 40),
 };
 
-/** None of the four formats (D21). */
+/** None of the formats (D21, D47). */
 const REFUSED: Record<string, () => Buffer> = {
   nothing: () => Buffer.alloc(0),
   'one byte': () => Buffer.from([0]),

@@ -226,11 +226,14 @@ export const RECORDING = shapeOf<RecordingView>('RecordingView', {
   tenant_id: id,
   user_id: orNull(text),
   original_filename: text,
-  s3_key: like('an object key (D25)', /^[0-9a-f-]{36}\/\d{4}\/\d{2}\/[0-9a-f-]{36}\.(webm|mp3|ogg|wav)$/),
+  s3_key: like(
+    'an object key (D25)',
+    /^[0-9a-f-]{36}\/\d{4}\/\d{2}\/[0-9a-f-]{36}\.(webm|mp3|ogg|wav|m4a|aac|flac|amr)$/,
+  ),
   s3_bucket: text,
   duration_seconds: number,
   file_size_bytes: integer,
-  audio_format: oneOf('webm', 'mp3', 'ogg', 'wav'),
+  audio_format: oneOf('webm', 'mp3', 'ogg', 'wav', 'm4a', 'aac', 'flac', 'amr'),
   sample_rate: orNull(integer),
   channels: orNull(integer),
   bit_rate: orNull(integer),
@@ -258,7 +261,7 @@ export const CREATED_RECORDING = shapeOf<CreatedRecordingView>('CreatedRecording
 });
 
 /** Without what is there only when somebody asked for it. */
-export const FEATURES: Omit<Record<keyof RecordingFeatures, unknown>, 'vocabulary' | 'punctuation'> = {
+export const FEATURES: Omit<Record<keyof RecordingFeatures, unknown>, 'vocabulary' | 'punctuation' | 'channels'> = {
   speech_seconds: orNull(number),
   no_speech: boolean,
 };

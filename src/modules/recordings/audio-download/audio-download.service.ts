@@ -29,6 +29,10 @@ export const CONTENT_TYPES: Record<AudioFormat, string> = {
   mp3: 'audio/mpeg',
   ogg: 'audio/ogg',
   wav: 'audio/wav',
+  m4a: 'audio/mp4',
+  aac: 'audio/aac',
+  flac: 'audio/flac',
+  amr: 'audio/amr',
 };
 
 export const INVALID_URL =

@@ -12,6 +12,7 @@ export type Lease = Pick<
   | 'audioFormat'
   | 'sampleRate'
   | 'channels'
+  | 'separateChannels'
   | 'durationMs'
   | 'language'
   | 'vocabulary'

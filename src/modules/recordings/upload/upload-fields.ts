@@ -10,7 +10,7 @@ import { isLanguage, languageName } from '../../../platform/languages/languages.
 import { parseVocabulary } from '../../../platform/languages/vocabulary.js';
 import { parseCustomTags } from './custom-tags.js';
 
-const NAMES = ['custom_tags', 'language', 'vocabulary'] as const;
+const NAMES = ['custom_tags', 'language', 'vocabulary', 'channels'] as const;
 type Name = (typeof NAMES)[number];
 
 /** What an upload says about its audio, not validated yet. */
@@ -62,4 +62,24 @@ export function readVocabulary(text: string | undefined): string[] | null {
   const parsed = parseVocabulary(text);
   if (!parsed.ok) throw new InvalidRequestError({ field: 'vocabulary', reason: parsed.reason });
   return parsed.terms.length > 0 ? parsed.terms : null;
+}
+
+/** `mixed`: all channels as one recording. `separate`: each of two on its own. */
+export const CHANNEL_MODES = ['mixed', 'separate'] as const;
+
+/**
+ * Whether each channel is to be transcribed on its own.
+ * @param channels of the recording; null when unknown
+ * @throws InvalidRequestError
+ */
+export function readSeparateChannels(text: string | undefined, channels: number | null): boolean {
+  if (text === undefined || text === 'mixed') return false;
+  if (text !== 'separate') {
+    throw new InvalidRequestError({ field: 'channels', reason: `must be one of ${CHANNEL_MODES.join(', ')}` });
+  }
+  if ((channels ?? 0) > 2) {
+    const reason = `must not be separate for a recording of more than two channels; this has ${channels}`;
+    throw new InvalidRequestError({ field: 'channels', reason });
+  }
+  return true;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Principal } from '../../../access/principal.js';
+import { Env } from '../../../platform/config/env.js';
 import type { FormFields } from '../../../platform/http/input/form-fields.js';
 import { Spool } from '../../../platform/storage/spool.js';
 import { UploadAdmissionService } from '../quotas/upload-admission.service.js';
@@ -27,12 +28,13 @@ export class UploadRequestsService {
     private readonly uploads: UploadService,
     private readonly admission: UploadAdmissionService,
     private readonly spool: Spool,
+    private readonly env: Env,
   ) {}
 
   /** @throws what `UploadAdmissionService.admit`, `readUploadForm` and `UploadService.accept` throw. */
   async accept(request: Request, principal: Principal, reading: UploadReading): Promise<UploadResult> {
     const { accountId } = principal;
-    const context = contextOf(request, principal);
+    const context = { ...contextOf(request, principal), acceptedFormats: this.env.acceptedFormats };
     const { repeats } = reading;
     const freePlace = await this.admission.admit({
       accountId,
@@ -55,7 +57,7 @@ export class UploadRequestsService {
   }
 }
 
-function contextOf(request: Request, principal: Principal): Omit<UploadContext, 'repeats'> {
+function contextOf(request: Request, principal: Principal): Omit<UploadContext, 'repeats' | 'acceptedFormats'> {
   const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
   return {
     userId: principal.identity,

@@ -77,6 +77,7 @@ describe('UploadService', () => {
       userId: null,
       keyId: null,
       quotas: {} as Quotas,
+      acceptedFormats: ['wav'] as const,
       clientIp: null,
       userAgent: null,
       source: 'api' as const,

@@ -4,6 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Quotas } from '../../../access/quotas.js';
+import type { AudioFormat } from '../../../platform/audio/audio-formats.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { emptyColumns } from '../../../platform/database/entity-columns.js';
 import {
@@ -16,18 +17,21 @@ import { EventBus } from '../../../platform/events/event-bus.js';
 import { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
-import { detectFormat } from '../audio/formats/audio-format.js';
-import { FileWindow } from '../audio/formats/file-window.js';
-import { unsupportedFormat } from '../audio/formats/other-formats.js';
-import { probeAudio } from '../audio/probes/audio-probe.js';
 import { Recording, type UploadSource } from '../recording.entity.js';
 import type { QuotaDemand } from '../quotas/quota-rules.js';
 import { QuotasService } from '../quotas/quotas.service.js';
 import { RecordingAccepted } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
 import { claimIdempotencyKey, findIdempotencyKey, forgetIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
+import { inspectAudio } from './inspect-audio.js';
 import type { UploadForm } from './upload-form.js';
-import { readCustomTags, readLanguage, readVocabulary, type UploadDetails } from './upload-fields.js';
+import {
+  readCustomTags,
+  readLanguage,
+  readSeparateChannels,
+  readVocabulary,
+  type UploadDetails,
+} from './upload-fields.js';
 
 /** Who sent an upload, and how. */
 export interface UploadContext {
@@ -35,6 +39,8 @@ export interface UploadContext {
   /** The API key, or the one that issued the access token. */
   keyId: string | null;
   quotas: Quotas;
+  /** What the operator accepts. */
+  acceptedFormats: readonly AudioFormat[];
   clientIp: string | null;
   userAgent: string | null;
   source: UploadSource;
@@ -110,14 +116,11 @@ export class UploadService {
     details: UploadDetails,
     context: UploadContext,
   ): Promise<Recording> {
-    if (file.sizeBytes === 0) throw new InvalidRequestError({ field: 'file', reason: 'must not be empty' });
-    const window = new FileWindow(file.handle, file.sizeBytes);
-    const format = await detectFormat(window);
-    if (!format) throw new InvalidRequestError({ field: 'file', reason: await unsupportedFormat(window) });
+    const { format, facts } = await inspectAudio(file, context.acceptedFormats);
     const customTags = readCustomTags(details.custom_tags);
     const language = readLanguage(details.language);
     const vocabulary = readVocabulary(details.vocabulary);
-    const facts = await probeAudio(window, format);
+    const separateChannels = readSeparateChannels(details.channels, facts.channels);
     const id = uuidv7();
     const now = new Date();
     const month = now.toISOString().slice(0, 'yyyy-mm'.length).replace('-', '/');
@@ -143,6 +146,7 @@ export class UploadService {
       customTags,
       language,
       vocabulary,
+      separateChannels,
       status: 'processing',
       run: 1,
       attempt: 0,
@@ -242,13 +246,13 @@ const demandOf = ({ fileSizeBytes: bytes, durationMs }: Recording): QuotaDemand 
 function claimOf(
   { idempotencyKey: key, repeats }: UploadContext,
   { sha256 }: UploadForm,
-  { language, customTags, vocabulary }: Recording,
+  { language, customTags, vocabulary, separateChannels }: Recording,
 ): IdempotencyClaim | null {
   if (key === null && !repeats) return null;
   if (key !== null && !IDEMPOTENCY_KEY.test(key)) {
     throw new InvalidRequestError({ field: 'Idempotency-Key', reason: 'must be 1 to 255 printable ASCII characters' });
   }
-  // The custom tags of an upload of another kind make it another upload. The text and the list stand last, where there
+  // The custom tags of an upload of another kind make it another upload. The text and the others stand last, where there
   // are any, so that uploads without them keep the fingerprints of earlier releases.
   const contents = [
     sha256,
@@ -256,6 +260,7 @@ function claimOf(
     customTags,
     ...(repeats ? [repeats.sameText] : []),
     ...(vocabulary ? [vocabulary] : []),
+    ...(separateChannels ? [{ channels: 'separate' }] : []),
   ];
   const fingerprint = createHash('sha256').update(JSON.stringify(contents)).digest('hex');
   if (key !== null) return { key, fingerprint, keptSeconds: KEPT_SECONDS };

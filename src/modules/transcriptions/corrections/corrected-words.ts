@@ -1,5 +1,6 @@
 import { isCleanText } from '../../../platform/http/input/rules.js';
 import { timeTokens } from '../alignment/time-tokens.js';
+import { channelsOf } from '../channels/token-channels.js';
 import { tokensOf } from '../alignment/tokens.js';
 
 /** A word of a transcription: seconds from the start of the recording, and how sure the engine was of it (0–1). */
@@ -8,6 +9,8 @@ export interface TranscriptionWord {
   start: number;
   end: number;
   confidence: number | null;
+  /** On which it was heard, if each was transcribed on its own. */
+  channel?: number;
 }
 
 /** Two hours of fast speech have about 150,000 characters and 25,000 words. */
@@ -16,7 +19,9 @@ export const MAX_WORDS = 50_000;
 export const MAX_WORD_CHARACTERS = 200;
 /** A day: longer than any recording. */
 export const MAX_SECONDS = 86_400;
-const FIELDS = ['word', 'start', 'end', 'confidence'];
+/** 0 is the first. */
+export const MAX_CHANNEL = 1;
+const FIELDS = ['word', 'start', 'end', 'confidence', 'channel'];
 
 type Reading = { words: TranscriptionWord[]; problem: null } | { words: null; problem: string };
 
@@ -38,10 +43,11 @@ export function readCorrectedWords(value: unknown): Reading {
   for (const item of list as unknown[]) {
     const problem = problemOf(item, words.at(-1)?.start ?? 0);
     if (problem !== null) return { words: null, problem: `has a wrong item: words[${words.length}]${problem}` };
-    const { word, start, end, confidence } = item as TranscriptionWord;
+    const { word, start, end, confidence, channel } = item as TranscriptionWord;
     characters += word.length + 1;
     // A person is sure of what they wrote.
-    words.push({ word, start, end, confidence: confidence === undefined ? 1 : confidence });
+    const read = { word, start, end, confidence: confidence === undefined ? 1 : confidence };
+    words.push(channel === undefined ? read : { ...read, channel });
   }
   return characters <= MAX_TEXT_CHARACTERS + 1
     ? { words, problem: null }
@@ -58,7 +64,7 @@ function parsed(text: string): unknown {
 
 function problemOf(item: unknown, previousStart: number): string | null {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return ' must be an object';
-  const { word, start, end, confidence } = item as Record<string, unknown>;
+  const { word, start, end, confidence, channel } = item as Record<string, unknown>;
   if (Object.keys(item).some((name) => !FIELDS.includes(name))) return ` must have no fields but ${FIELDS.join(', ')}`;
   if (typeof word !== 'string' || word.trim() === '' || [...word].length > MAX_WORD_CHARACTERS) {
     return `.word must be text of 1 to ${MAX_WORD_CHARACTERS} characters`;
@@ -68,6 +74,9 @@ function problemOf(item: unknown, previousStart: number): string | null {
   if (!isWithin(end, 0, MAX_SECONDS)) return `.end must be a number from 0 to ${MAX_SECONDS}`;
   if (end < start) return '.end must not be before its start';
   if (start < previousStart) return '.start must not be before that of the word before it';
+  if (channel !== undefined && (!Number.isInteger(channel) || !isWithin(channel, 0, MAX_CHANNEL))) {
+    return `.channel must be an integer from 0 to ${MAX_CHANNEL}`;
+  }
   if (confidence === undefined || confidence === null || isWithin(confidence, 0, 1)) return null;
   return '.confidence must be a number from 0 to 1, or null';
 }
@@ -85,12 +94,18 @@ export function timeCorrectedText(
   durationSeconds: number,
 ): TranscriptionWord[] {
   if (original.length === 0) return [];
-  return timeTokens(tokensOf(text), original, durationSeconds).map(({ text: word, start, end, words }) => ({
-    word,
-    start: rounded(start, 3),
-    end: rounded(end, 3),
-    confidence: confidenceOf(words.map((index) => original[index]?.confidence ?? null)),
-  }));
+  const tokens = timeTokens(tokensOf(text), original, durationSeconds);
+  const channels = channelsOf(tokens, original);
+  return tokens.map(({ text: word, start, end, words }, index) => {
+    const channel = channels[index];
+    return {
+      word,
+      start: rounded(start, 3),
+      end: rounded(end, 3),
+      confidence: confidenceOf(words.map((at) => original[at]?.confidence ?? null)),
+      ...(channel === undefined ? {} : { channel }),
+    };
+  });
 }
 
 /** The mean of the words that a word is made of; null if the engine did not say. */

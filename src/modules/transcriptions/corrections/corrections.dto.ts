@@ -3,6 +3,7 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import { IsOmittable, IsValid } from '../../../platform/http/input/rules.js';
 import {
+  MAX_CHANNEL,
   MAX_SECONDS,
   MAX_TEXT_CHARACTERS,
   MAX_WORD_CHARACTERS,
@@ -42,6 +43,7 @@ const WORD_SCHEMA = {
     },
     end: { ...seconds, description: 'Never before the start.' },
     confidence: { type: 'number', nullable: true, minimum: 0, maximum: 1, default: 1 },
+    channel: { type: 'integer', minimum: 0, maximum: MAX_CHANNEL, description: 'As the words of the engine have it.' },
   },
 };
 

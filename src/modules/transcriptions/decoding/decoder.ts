@@ -1,11 +1,9 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import {
-  AUDIO_FORMATS,
+  type AudioContainer,
   type AudioFormat,
   MAX_CHANNELS,
   SAMPLE_RATES_HZ,
@@ -18,6 +16,7 @@ import { findProgram } from '../processes/programs.js';
 import { endOf, failedToStart, spawnSandboxed } from '../processes/sandbox.js';
 import { keepStderrTail } from '../processes/stderr-tail.js';
 import { killAll, type Limits } from '../processes/wrappers.js';
+import { containerOf } from './container.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
 import { ProgressWatch } from './progress-watch.js';
 
@@ -32,6 +31,8 @@ export interface AudioSource {
 export interface DecodeOptions {
   /** Decoding stops after this length. */
   maxSeconds: number;
+  /** Only this one of two channels, 0 or 1; by default they are mixed. */
+  channel?: number | null;
   signal: AbortSignal;
   sandbox?: SandboxMode;
 }
@@ -76,7 +77,11 @@ export async function* decode(source: AudioSource, options: DecodeOptions): Asyn
   const { maxSeconds, signal } = options;
   refuseImplausible(source);
   signal.throwIfAborted();
-  const child = await start({ ...source, file: path.resolve(source.file) }, options);
+  const file = path.resolve(source.file);
+  const container = await containerOf(source.format, file).catch((error: unknown) => {
+    throw new EngineError('The audio file cannot be read', false, { cause: error });
+  });
+  const child = await start(file, container, options);
   const kill = (): void => killAll(child);
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => undefined);
@@ -88,7 +93,7 @@ export async function* decode(source: AudioSource, options: DecodeOptions): Asyn
     if (signal.aborted) kill();
     for await (const pcm of child.stdout) {
       watch.pause();
-      if (!decoded) refuseForeignCodec(source.format, stderr());
+      if (!decoded) refuseForeignCodec(source.format, container, stderr());
       decoded = true;
       yield pcm as Buffer;
       watch.resume();
@@ -99,7 +104,7 @@ export async function* decode(source: AudioSource, options: DecodeOptions): Asyn
     if (watch.stopReason === 'no output' || watch.cpuSeconds > cpuLimit(maxSeconds) - NEAR_LIMIT_SECONDS) {
       throw new AudioRejectedError('The file takes too long to decode.', { cause: stderr() });
     }
-    refuseForeignCodec(source.format, stderr());
+    refuseForeignCodec(source.format, container, stderr());
     checkExit(endOf(code, killedBy), decoded, stderr());
   } finally {
     watch.stop();
@@ -120,14 +125,12 @@ function refuseImplausible({ sampleRate, channels }: AudioSource): void {
 
 type Decoder = ChildProcessByStdio<null, Readable, Readable>;
 
-async function start(source: AudioSource, { maxSeconds, sandbox = 'auto' }: DecodeOptions): Promise<Decoder> {
+async function start(file: string, container: AudioContainer, options: DecodeOptions): Promise<Decoder> {
+  const { maxSeconds, sandbox = 'auto' } = options;
   const ffmpeg = findProgram('ffmpeg');
   if (!ffmpeg) throw new EngineError(NO_FFMPEG, false);
-  await access(source.file, constants.R_OK).catch((error: unknown) => {
-    throw new EngineError('The audio file cannot be read', false, { cause: error });
-  });
-  const command = { program: ffmpeg, args: ffmpegArguments(source, maxSeconds) };
-  const boundaries = { mode: sandbox, limits: limitsFor(maxSeconds), reads: [source.file] } as const;
+  const command = { program: ffmpeg, args: ffmpegArguments(file, container, options) };
+  const boundaries = { mode: sandbox, limits: limitsFor(maxSeconds), reads: [file] } as const;
   const child = await spawnSandboxed(command, boundaries, ['ignore', 'pipe', 'pipe']).catch((error: unknown) => {
     const message = error instanceof SandboxUnavailableError ? error.message : NOT_STARTED;
     throw new EngineError(message, false, { cause: error });
@@ -141,10 +144,14 @@ const limitsFor = (maxSeconds: number): Limits => ({
   cpuSeconds: cpuLimit(maxSeconds),
 });
 
-function ffmpegArguments({ file, format }: AudioSource, maxSeconds: number): string[] {
+function ffmpegArguments(
+  file: string,
+  container: AudioContainer,
+  { maxSeconds, channel = null }: DecodeOptions,
+): string[] {
   const limits = ['-threads', '1', '-max_alloc', `${ALLOCATION_BYTES}`, '-timelimit', `${cpuLimit(maxSeconds)}`];
   // The demuxer is always named: when ffmpeg detects the format, a playlist named .mp3 opens other files.
-  const { demuxer, decoders } = AUDIO_FORMATS[format];
+  const { demuxer, decoders, options = [], filter } = container;
   // ffmpeg opens decoders already to find out what the streams are, also those of streams that are not mapped.
   const allowed = [
     '-protocol_whitelist',
@@ -154,16 +161,31 @@ function ffmpegArguments({ file, format }: AudioSource, maxSeconds: number): str
     '-codec_whitelist',
     decoders.join(),
   ];
-  const input = [...allowed, '-f', demuxer, '-i', `file:${file}`];
+  const input = [...allowed, '-f', demuxer, ...options, '-i', `file:${file}`];
   const track = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-t', `${maxSeconds}`];
-  const output = ['-ac', '1', '-ar', `${SAMPLES_PER_SECOND}`, '-c:a', 'pcm_s16le', '-f', 's16le', 'pipe:1'];
+  const picked = channel === null ? null : `aformat=channel_layouts=stereo,pan=mono|c0=c${channel}`;
+  const filters = [filter, picked].filter(Boolean).join();
+  const output = [
+    ...(filters === '' ? [] : ['-af', filters]),
+    '-ac',
+    '1',
+    '-ar',
+    `${SAMPLES_PER_SECOND}`,
+    '-c:a',
+    'pcm_s16le',
+    '-f',
+    's16le',
+    'pipe:1',
+  ];
   return ['-hide_banner', '-v', 'error', '-nostdin', ...limits, ...input, ...track, ...output];
 }
 
 /** @throws AudioRejectedError when ffmpeg reports a stream that does not belong into a file of this format. */
-function refuseForeignCodec(format: AudioFormat, stderr: string): void {
+function refuseForeignCodec(format: AudioFormat, { skipped = [] }: AudioContainer, stderr: string): void {
   const refused = stderr.matchAll(/Codec \(([\w.-]{1,40})\) not on whitelist/g);
-  const foreign = [...refused].map(([, codec = '']) => codec).find((codec) => !SKIPPED_DECODERS.has(codec));
+  const foreign = [...refused]
+    .map(([, codec = '']) => codec)
+    .find((codec) => !SKIPPED_DECODERS.has(codec) && !skipped.includes(codec));
   if (foreign) throw new AudioRejectedError(`The file contains ${foreign}, which is not a codec of ${format} files.`);
 }
 

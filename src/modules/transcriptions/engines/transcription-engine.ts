@@ -91,6 +91,8 @@ export interface TranscriptWord {
   start: number;
   end: number;
   confidence: number | null;
+  /** 0 is the first. Only of a recording whose channels were transcribed each on its own; never from an engine. */
+  channel?: number;
 }
 
 /** This audio can never be transcribed: not decodable, too long, or in an unsupported language. Not retried. */

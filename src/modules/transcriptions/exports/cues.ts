@@ -1,6 +1,7 @@
 import { timeTokens, type TimedWord } from '../alignment/time-tokens.js';
 import { joinTokens, tokensOf } from '../alignment/tokens.js';
 import { markSentenceEnds, type SentenceToken } from '../sentences/sentence-ends.js';
+import { channelName, channelRuns, type ChannelWord } from '../channels/token-channels.js';
 import { CueLayout, MAX_LINE } from './cue-layout.js';
 
 /** What an export is made of. */
@@ -8,7 +9,7 @@ export interface ExportSource {
   /** The words of the text, with its punctuation, are what is exported. */
   text: string;
   /** Times of its words, as an engine or a person gave them; without any the text is distributed over the duration. */
-  words: readonly TimedWord[];
+  words: readonly (TimedWord & ChannelWord)[];
   /** Length of the recording; 0 when unknown. */
   durationSeconds: number;
 }
@@ -21,6 +22,8 @@ export interface Cue {
   lines: string[];
   /** The same in one line. */
   text: string;
+  /** On which it is spoken, if each was transcribed on its own. */
+  channel?: number;
 }
 
 const MIN_CUE_MS = 1000;
@@ -29,20 +32,33 @@ const MAX_CUE_MS = 7000;
 /**
  * Cuts a transcript into cues of 1 to 7 seconds and at most two lines, at pauses and, where it can be, at punctuation.
  * Cues are in order and do not overlap. Where words follow each other faster than cues can be shown, cues come later
- * than their words, until the next pause.
+ * than their words, until the next pause. A cue has what was said on one channel.
+ * @param options `namesChannels`: whether the text begins with the name of its channel whenever that changes
  */
-export function cuesOf({ text, words, durationSeconds }: ExportSource): Cue[] {
-  const pieces = piecesOf(markSentenceEnds(timeTokens(tokensOf(text), words, durationSeconds)));
+export function cuesOf({ text, words, durationSeconds }: ExportSource, { namesChannels = false } = {}): Cue[] {
+  const runs = channelRuns(markSentenceEnds(timeTokens(tokensOf(text), words, durationSeconds)), words);
   const cues: Cue[] = [];
   let free = 0;
-  for (const { tokens, lines } of new CueLayout(pieces, MIN_CUE_MS, MAX_CUE_MS).cues()) {
-    const startMs = Math.max(tokens[0]?.start ?? 0, free);
-    const spokenUntil = tokens.at(-1)?.end ?? 0;
-    const endMs = Math.min(Math.max(spokenUntil, startMs + MIN_CUE_MS), startMs + MAX_CUE_MS);
-    cues.push({ startMs, endMs, lines, text: joinTokens(tokens) });
-    free = endMs;
+  for (const { channel, tokens: said } of runs) {
+    const pieces = piecesOf(namesChannels ? named(said, channel) : said);
+    for (const { tokens, lines } of new CueLayout(pieces, MIN_CUE_MS, MAX_CUE_MS).cues()) {
+      const startMs = Math.max(tokens[0]?.start ?? 0, free);
+      const spokenUntil = tokens.at(-1)?.end ?? 0;
+      const endMs = Math.min(Math.max(spokenUntil, startMs + MIN_CUE_MS), startMs + MAX_CUE_MS);
+      const cue = { startMs, endMs, lines, text: joinTokens(tokens) };
+      cues.push(channel === undefined ? cue : { ...cue, channel });
+      free = endMs;
+    }
   }
   return cues;
+}
+
+/** The name of the channel, and what is said on it. */
+function named(tokens: readonly SentenceToken[], channel: number | undefined): readonly SentenceToken[] {
+  const [first] = tokens;
+  if (!first || channel === undefined) return tokens;
+  const name = { ...first, text: `${channelName(channel)}:`, end: first.start, words: [], endsSentence: false };
+  return [name, { ...first, glued: false, newLine: false }, ...tokens.slice(1)];
 }
 
 /** Tokens that fit into a line, in whole milliseconds; none ends after the next one starts. */

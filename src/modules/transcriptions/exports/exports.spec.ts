@@ -215,3 +215,51 @@ describe('paragraphs (D42)', () => {
     expect(paragraphsOf(untimed('', 1))).toBe('');
   });
 });
+
+describe('exports of channels that were transcribed each on its own', () => {
+  const said: [word: string, start: number, channel: number][] = [
+    ['good', 0, 0],
+    ['day', 0.5, 0],
+    ['hello', 1.5, 1],
+    ['how', 4, 0],
+    ['are', 4.4, 0],
+    ['fine', 4.6, 1],
+    ['you', 4.8, 0],
+  ];
+  const call: ExportSource = {
+    text: 'Good day. Hello! How are fine you?',
+    words: said.map(([word, start, channel]) => ({ word, start, end: start + 0.3, channel })),
+    durationSeconds: 6,
+  };
+
+  it('name the channel whenever it changes', () => {
+    expect(paragraphsOf(call)).toBe(
+      'Channel 0: Good day.\n\nChannel 1: Hello!\n\nChannel 0: How are\n\nChannel 1: fine\n\nChannel 0: you?',
+    );
+    const lines = subRipOf(call)
+      .split('\n')
+      .filter((line) => /[a-z]/.test(line));
+    expect(lines).toEqual([
+      'Channel 0: Good day.',
+      'Channel 1: Hello!',
+      'Channel 0: How are',
+      'Channel 1: fine',
+      'Channel 0: you?',
+    ]);
+    expect(webVttOf(call)).toMatch(/\n<v Channel 1>Hello!\n/);
+  });
+
+  it('keep the limits of cues, and leave the names out of the cues themselves', () => {
+    const cues = cuesOf(call);
+    expectLimits(cues, call.text);
+    expect(cues.map(({ channel }) => channel)).toEqual([0, 1, 0, 1, 0]);
+    const long = Array.from({ length: 40 }, (_, i) => ({ word: 'extraordinary', start: i, end: i + 0.9, channel: 1 }));
+    const lecture = { text: long.map(({ word }) => word).join(' '), words: long, durationSeconds: 40 };
+    expect(
+      subRipOf(lecture)
+        .split('\n')
+        .every((line) => line.length <= 42),
+    ).toBe(true);
+    expect(subRipOf(lecture).match(/Channel 1:/g)).toHaveLength(1);
+  });
+});

@@ -1,18 +1,25 @@
+import { channelName } from '../channels/token-channels.js';
 import { type Cue, cuesOf, type ExportSource } from './cues.js';
 
 /** SubRip. It has no escapes: an arrow in the text is shortened, because players take a second one for a time line. */
 export function subRipOf(source: ExportSource): string {
-  return cuesOf(source)
+  return cuesOf(source, { namesChannels: true })
     .map((cue, index) => `${index + 1}\n${timesOf(cue, ',')}\n${linesOf(cue, subRipText)}\n`)
     .join('\n');
 }
 
 /** WebVTT, in the form of a file. */
 export function webVttOf(source: ExportSource): string {
-  return ['WEBVTT\n', ...cuesOf(source).map((cue) => `${timesOf(cue, '.')}\n${linesOf(cue, webVttText)}\n`)].join('\n');
+  return [
+    'WEBVTT\n',
+    ...cuesOf(source).map((cue) => `${timesOf(cue, '.')}\n${voiceOf(cue)}${linesOf(cue, webVttText)}\n`),
+  ].join('\n');
 }
 
 const linesOf = ({ lines }: Cue, escape: (line: string) => string): string => lines.map(escape).join('\n');
+
+/** Who speaks, in a form that players know. */
+const voiceOf = ({ channel }: Cue): string => (channel === undefined ? '' : `<v ${channelName(channel)}>`);
 
 const subRipText = (line: string): string => line.replaceAll(/-{2,}>/g, '->');
 

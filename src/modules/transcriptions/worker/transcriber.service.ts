@@ -3,7 +3,9 @@ import { Env } from '../../../platform/config/env.js';
 import { calibrated } from '../calibration/calibrate-transcript.js';
 import { ChunkCutter } from '../chunks/chunk-cutter.js';
 import { transcribeChunks } from '../chunks/transcribe-chunks.js';
-import { joinTranscripts, TextJoiner } from '../chunks/transcript-joiner.js';
+import { type TranscribedChunk, TextJoiner } from '../chunks/transcript-joiner.js';
+import { channelsToHear } from '../channels/channels-to-hear.js';
+import { joinChannels } from '../channels/join-channels.js';
 import { type AudioSource, decode } from '../decoding/decoder.js';
 import { BYTES_PER_SECOND } from '../decoding/pcm.js';
 import { EngineFailureError, tooLong, TooLongForEngineError } from '../engines/chain/engine-failures.js';
@@ -29,6 +31,8 @@ export interface AudioInput extends AudioSource {
   isBackground?: boolean;
   /** Lower-case English name, or null when the client gave none. */
   language: string | null;
+  /** Whether each of two channels is transcribed on its own. */
+  separateChannels?: boolean;
   /** Length according to the file's header or last block; null or absent when unknown. Only a hint. */
   probedSeconds?: number | null;
   /** Terms of the upload and of the account; absent without any (D48). */
@@ -49,12 +53,27 @@ export interface TranscriptionResult {
   /** Lower-case English name. */
   language: string;
   words: TranscriptWord[];
+  /** Of all channels together. */
   speechSeconds: number | null;
   noSpeech: boolean;
   /** Terms that the engine was given; absent where nobody named any (D48). */
   vocabulary?: readonly string[];
   /** Capitals and full stops are not the engine's. */
   punctuationAdded?: true;
+}
+
+/** One pass over the audio: of a channel, or of all of them, mixed. */
+interface Pass {
+  audio: AudioInput;
+  channel: number | null;
+  lane: EngineLane;
+  vocabulary: readonly string[];
+}
+
+interface HeardChannel {
+  chunks: TranscribedChunk[];
+  durationSeconds: number;
+  speechSeconds: number;
 }
 
 /** Turns an audio file into its transcript: decodes it, cuts it at pauses, transcribes the chunks and joins the results. */
@@ -71,41 +90,52 @@ export class TranscriberService {
    *   may be decoded by a retry. EngineFailureError when the engine failed. The signal's reason when it is aborted.
    */
   async transcribe(audio: AudioInput, lane: EngineLane): Promise<TranscriptionResult> {
-    const { accountId, isBackground, language, signal } = audio;
     const { engine } = lane;
     if ((audio.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(audio);
+    const vocabulary = vocabularyFor(engine, audio.vocabulary);
+    const heard: HeardChannel[] = [];
+    for (const channel of channelsToHear(audio)) heard.push(await this.hear({ audio, channel, lane, vocabulary }));
+    const durationSeconds = Math.max(...heard.map((one) => one.durationSeconds));
+    const speechSeconds = heard.reduce((sum, one) => sum + one.speechSeconds, 0);
+    const chunks = heard.map((one) => one.chunks);
+    const { text, words, confidence, language } = joinChannels(chunks, durationSeconds);
+    const spoken = language ?? audio.language ?? engine.defaultLanguage;
+    const filtered = await this.filter({ text, words, language: spoken });
+    const punctuated = this.env.addPunctuation ? addPunctuation({ ...filtered, durationSeconds }) : null;
+    return {
+      durationSeconds,
+      confidence,
+      ...filtered,
+      text: punctuated ?? filtered.text,
+      speechSeconds: Math.round(speechSeconds * 100) / 100,
+      noSpeech: text === '',
+      ...(punctuated !== null && { punctuationAdded: true as const }),
+      ...(audio.vocabulary && { vocabulary: engine.maxVocabularyTerms ? vocabulary : [] }),
+    };
+  }
+
+  /** Filters need the whole text, and nobody may see a piece of it before. Punctuation changes pieces. */
+  private get showsPieces(): boolean {
+    return this.filters.length === 0 && !this.env.addPunctuation;
+  }
+
+  private async hear({ audio, channel, lane, vocabulary }: Pass): Promise<HeardChannel> {
+    const { accountId, isBackground, language, signal } = audio;
     const cutter = new ChunkCutter(lane.maxChunkSeconds, this.speech.open());
     const texts = new TextJoiner();
-    const vocabulary = vocabularyFor(engine, audio.vocabulary);
-    const transcripts = await transcribeChunks({
-      chunks: (stop) => this.cut(audio, cutter, stop),
+    const chunks = await transcribeChunks({
+      chunks: (stop) => this.cut(audio, cutter, channel, stop),
       transcribe: (chunk, stop) => this.recognise(lane, chunk, { language, vocabulary, signal: stop }),
       queue: lane.queue,
       accountId,
       isBackground,
       onResult: (chunk) => {
         const piece = texts.add(chunk);
-        // Filters need the whole text, and nobody may see a piece of it before. Punctuation changes pieces.
-        if (piece && this.filters.length === 0 && !this.env.addPunctuation) audio.onText?.(piece);
+        if (piece && channel === null && this.showsPieces) audio.onText?.(piece);
       },
       signal,
     });
-    const joined = joinTranscripts(transcripts);
-    const { text, words } = joined;
-    const spoken = joined.language ?? language ?? engine.defaultLanguage;
-    const filtered = await this.filter({ text, words, language: spoken });
-    const { durationSeconds } = cutter;
-    const punctuated = this.env.addPunctuation ? addPunctuation({ ...filtered, durationSeconds }) : null;
-    return {
-      durationSeconds,
-      confidence: joined.confidence,
-      ...filtered,
-      text: punctuated ?? filtered.text,
-      speechSeconds: Math.round(cutter.speechSeconds * 100) / 100,
-      noSpeech: text === '',
-      ...(punctuated !== null && { punctuationAdded: true as const }),
-      ...(audio.vocabulary && { vocabulary: engine.maxVocabularyTerms ? vocabulary : [] }),
-    };
+    return { chunks, durationSeconds: cutter.durationSeconds, speechSeconds: cutter.speechSeconds };
   }
 
   private async recognise(lane: EngineLane, chunk: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript> {
@@ -135,7 +165,7 @@ export class TranscriberService {
    */
   private async refuseTooLong(audio: AudioInput): Promise<void> {
     let bytes = 0;
-    for await (const pcm of this.decode(audio, audio.signal)) {
+    for await (const pcm of this.decode(audio, null, audio.signal)) {
       bytes += pcm.length;
       this.checkLength(bytes / BYTES_PER_SECOND);
     }
@@ -147,9 +177,14 @@ export class TranscriberService {
   }
 
   /** Cuts the audio while it is being decoded. */
-  private async *cut(audio: AudioInput, cutter: ChunkCutter, signal: AbortSignal): AsyncGenerator<AudioChunk> {
+  private async *cut(
+    audio: AudioInput,
+    cutter: ChunkCutter,
+    channel: number | null,
+    signal: AbortSignal,
+  ): AsyncGenerator<AudioChunk> {
     try {
-      for await (const pcm of this.decode(audio, signal)) {
+      for await (const pcm of this.decode(audio, channel, signal)) {
         yield* cutter.push(pcm);
         this.checkLength(cutter.durationSeconds);
         if (cutter.durationSeconds > (audio.maxSeconds ?? Infinity)) throw new TooLongForEngineError(audio.maxSeconds);
@@ -161,7 +196,8 @@ export class TranscriberService {
   }
 
   /** Decodes one second more than the maximum, to detect recordings that are too long. */
-  private decode(audio: AudioInput, signal: AbortSignal): AsyncGenerator<Buffer> {
-    return decode(audio, { maxSeconds: this.env.maxAudioSeconds + 1, signal, sandbox: this.env.sandbox });
+  private decode(audio: AudioInput, channel: number | null, signal: AbortSignal): AsyncGenerator<Buffer> {
+    const { maxAudioSeconds, sandbox } = this.env;
+    return decode(audio, { maxSeconds: maxAudioSeconds + 1, channel, signal, sandbox });
   }
 }

@@ -11,12 +11,14 @@ import {
   type Outcome,
   RecordingLeasesService,
 } from '../../recordings/leases/recording-leases.service.js';
+import { channelFeature } from '../channels/channels-to-hear.js';
 import { NoEngineError } from '../engines/chain/engine-failures.js';
 import { sourcesOf } from '../engines/chain/engine-vocabulary.js';
 import { Outage } from '../engines/outage.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
 import { TranscriptSignalsService } from '../transcript-signals.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
+import type { TranscriptionResult } from './transcriber.service.js';
 import { EngineChainService } from './engine-chain.service.js';
 
 /** After this many crashes of the engine or decoder, the recording itself counts as the cause. */
@@ -79,7 +81,7 @@ export class TranscriptionRunService {
 
   private async transcribe(lease: Lease, signal: AbortSignal): Promise<Outcome> {
     const started = performance.now();
-    const { accountId, audioFormat: format, sampleRate, channels, language } = lease;
+    const { accountId, audioFormat: format, sampleRate, channels, separateChannels, language } = lease;
     const probedSeconds = lease.durationMs / 1000;
     const vocabulary = sourcesOf(lease.vocabulary, lease.accountVocabulary);
     const engines = await this.chain.candidatesFor(lease, lease.requestedEngine);
@@ -95,6 +97,7 @@ export class TranscriptionRunService {
           format,
           sampleRate,
           channels,
+          separateChannels,
           language,
           probedSeconds,
           ...(vocabulary && { vocabulary }),
@@ -117,12 +120,7 @@ export class TranscriptionRunService {
         processingDurationMs: Math.round(performance.now() - started),
         words: result.words,
       },
-      features: {
-        speech_seconds: result.speechSeconds,
-        no_speech: result.noSpeech,
-        ...(result.vocabulary && { vocabulary: result.vocabulary }),
-        ...(result.punctuationAdded && { punctuation: 'added' as const }),
-      },
+      features: featuresOf(lease, result),
       durationMs: Math.round(result.durationSeconds * 1000),
     };
   }
@@ -194,4 +192,18 @@ export class TranscriptionRunService {
     };
     return setInterval(() => void renew(), leaseMs / RENEWALS_PER_LEASE);
   }
+}
+
+/** Some are there only when somebody asked for them. */
+function featuresOf(
+  lease: Lease,
+  result: TranscriptionResult,
+): Extract<Outcome, { status: 'transcribed' }>['features'] {
+  return {
+    speech_seconds: result.speechSeconds,
+    no_speech: result.noSpeech,
+    ...channelFeature(lease),
+    ...(result.vocabulary && { vocabulary: result.vocabulary }),
+    ...(result.punctuationAdded && { punctuation: 'added' as const }),
+  };
 }

@@ -8,6 +8,7 @@ import {
   notAudio,
   silentMp3,
   silentWebm,
+  type PretendedFormat,
   wav,
 } from '../../../../../test/support/audio/audio-bytes.js';
 import type { AudioFormat } from '../../../../platform/audio/audio-formats.js';
@@ -34,12 +35,15 @@ describe('detectFormat', () => {
     expect(await detect(bytes())).toBeNull();
   });
 
-  it.each(Object.keys(MAGIC) as AudioFormat[])('accepts a valid beginning of %s, whatever follows', async (format) => {
-    for (let seed = 0; seed < 20; seed++) expect(await detect(garbage(format, seed))).toBe(format);
-    expect(await detect(MAGIC[format])).toBe(format);
-  });
+  it.each(Object.keys(MAGIC) as PretendedFormat[])(
+    'accepts a valid beginning of %s, whatever follows',
+    async (format) => {
+      for (let seed = 0; seed < 20; seed++) expect(await detect(garbage(format, seed))).toBe(format);
+      expect(await detect(MAGIC[format])).toBe(format);
+    },
+  );
 
-  it.each(Object.keys(MAGIC) as AudioFormat[])('rejects half a beginning of %s', async (format) => {
+  it.each(Object.keys(MAGIC) as PretendedFormat[])('rejects half a beginning of %s', async (format) => {
     for (let length = 0; length < 4; length++) {
       expect(await detect(MAGIC[format].subarray(0, length))).toBeNull();
     }

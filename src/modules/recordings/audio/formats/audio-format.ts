@@ -1,17 +1,27 @@
-import type { AudioFormat } from '../../../../platform/audio/audio-formats.js';
+import { type AudioFormat, beginsMp4, MP4_MAGIC_BYTES } from '../../../../platform/audio/audio-formats.js';
+import { mp4Codec } from '../mp4/m4a.probe.js';
+import { AMR_NARROWBAND, AMR_WIDEBAND } from '../probes/amr.probe.js';
+import { ADTS_HEADER_BYTES, isFollowedByAdts, readAdtsFrame } from './adts-frame.js';
 import { EBML_HEADER_BYTES, readEbmlElement } from './ebml.js';
 import type { FileWindow } from './file-window.js';
-import { id3v2Length, readMpegFrame } from './mpeg-frame.js';
+import { skipId3Tags } from './id3-tags.js';
+import { readMpegFrame } from './mpeg-frame.js';
 
 /** An EBML header is some 40 bytes; padding behind an ID3 tag seldom exceeds 2 KiB. */
 const HEAD_BYTES = 4096;
 
-/** Some taggers put a new tag before the old one; players follow only a few. */
-const MAX_ID3_TAGS = 8;
+/** A frame and the header of the next. */
+const MAX_ADTS_BYTES = 8192 + ADTS_HEADER_BYTES;
+
+/** HEIF and AVIF. */
+const IMAGE_BRANDS = new Set(
+  ['heic', 'heix', 'heim', 'heis', 'mif1', 'msf1', 'avif', 'avis'].map((name) => `ftyp${name}`),
+);
 
 /**
- * Detects the format from the bytes alone, with at most one read for each ID3 tag and one more (D21).
- * Only the beginning of the container is checked; the decoder finds out whether the rest is valid.
+ * Detects the format from the bytes alone, with at most one read for each ID3 tag and two more (D21). Only the beginning
+ * of the container is checked; the decoder finds out whether the rest is valid. Of MP4 the boxes are read up to the one
+ * that names the codec, which may be at its end (D47).
  */
 export async function detectFormat(head: FileWindow): Promise<AudioFormat | null> {
   await head.moveTo(0);
@@ -21,8 +31,13 @@ export async function detectFormat(head: FileWindow): Promise<AudioFormat | null
   if (magic === 'OggS') return head.size > 4 && head.u8(4) === 0 ? 'ogg' : null;
   // RF64 (EBU Tech 3306) is WAVE with 64-bit sizes, which recorders also write for short notes.
   if (magic === 'RIFF' || magic === 'RF64') return head.latin1(8, 4) === 'WAVE' ? 'wav' : null;
-  return (await startsWithMp3(head)) ? 'mp3' : null;
+  if (magic === '#!AM') return isAmr(head) ? 'amr' : null;
+  if (beginsMp4(head.latin1(0, MP4_MAGIC_BYTES))) return await detectMp4(head);
+  return await detectFrames(head);
 }
+
+const isAmr = (head: FileWindow): boolean =>
+  head.latin1(0, AMR_NARROWBAND.length) === AMR_NARROWBAND || head.latin1(0, AMR_WIDEBAND.length) === AMR_WIDEBAND;
 
 /** RFC 8794 §11.2.4: without a DocType element it is `matroska`, which is not accepted. */
 function ebmlDocType(head: FileWindow): string | null {
@@ -39,18 +54,23 @@ function ebmlDocType(head: FileWindow): string | null {
   return null;
 }
 
-/** A layer III frame header at the start, or after ID3v2 tags and the zeros with which some taggers pad them. */
-async function startsWithMp3(head: FileWindow): Promise<boolean> {
-  let position = 0;
-  for (let tags = 0; tags <= MAX_ID3_TAGS; tags++) {
-    const tag = id3v2Length(head, position);
-    if (tag === 0) break;
-    position += tag;
-    await head.moveTo(position);
-  }
+/** What stands at the start, or after ID3v2 tags and the zeros with which some taggers pad them. */
+async function detectFrames(head: FileWindow): Promise<AudioFormat | null> {
+  let position = await skipId3Tags(head);
   if (position > 0) {
     const limit = Math.min(head.size, position + HEAD_BYTES);
     while (position < limit && head.u8(position) === 0) position++;
   }
-  return position + 4 <= head.size && readMpegFrame(head.u32be(position)) !== null;
+  if (head.latin1(position, 4) === 'fLaC') return 'flac';
+  if (position + 4 <= head.size && readMpegFrame(head.u32be(position))) return 'mp3';
+  if (!head.holds(position, MAX_ADTS_BYTES)) await head.moveTo(position);
+  const frame = readAdtsFrame(head, position);
+  return frame && isFollowedByAdts(head, position, frame) ? 'aac' : null;
+}
+
+/** MP4, 3GP or QuickTime. Images have the same container. */
+async function detectMp4(file: FileWindow): Promise<AudioFormat | null> {
+  if (IMAGE_BRANDS.has(file.latin1(4, 8))) return null;
+  const codec = await mp4Codec(file);
+  return codec === 'amr_nb' || codec === 'amr_wb' ? 'amr' : 'm4a';
 }

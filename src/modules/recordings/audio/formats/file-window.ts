@@ -57,6 +57,10 @@ export class FileWindow {
     return (this.u16le(position) | (this.u16le(position + 2) << 16)) >>> 0;
   }
 
+  u16be(position: number): number {
+    return (this.u8(position) << 8) | this.u8(position + 1);
+  }
+
   u32be(position: number): number {
     const i = position - this.start;
     const bytes = this.bytes;

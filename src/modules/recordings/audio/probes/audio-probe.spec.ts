@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { garbage, inMemory, MAGIC, silentWebm } from '../../../../../test/support/audio/audio-bytes.js';
+import {
+  garbage,
+  inMemory,
+  MAGIC,
+  type PretendedFormat,
+  silentWebm,
+} from '../../../../../test/support/audio/audio-bytes.js';
 import type { AudioFormat } from '../../../../platform/audio/audio-formats.js';
 import { FileWindow } from '../formats/file-window.js';
 import { type AudioFacts, probeAudio } from './audio-probe.js';
 
-const FORMATS: AudioFormat[] = ['webm', 'mp3', 'ogg', 'wav'];
+const FORMATS: PretendedFormat[] = ['webm', 'mp3', 'ogg', 'wav', 'm4a', 'flac'];
 
 const speech = (name: string): Buffer =>
   readFileSync(path.join(__dirname, '../../../../../test/fixtures/speech', name));

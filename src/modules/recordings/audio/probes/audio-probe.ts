@@ -1,6 +1,10 @@
 import { type AudioFormat, MAX_CHANNELS, SAMPLE_RATES_HZ } from '../../../../platform/audio/audio-formats.js';
 import type { AudioFacts } from './audio-facts.js';
 import type { FileWindow } from '../formats/file-window.js';
+import { probeM4a } from '../mp4/m4a.probe.js';
+import { probeAac } from './aac.probe.js';
+import { probeAmr } from './amr.probe.js';
+import { probeFlac } from './flac.probe.js';
 import { probeMp3 } from './mp3.probe.js';
 import { probeOgg } from './ogg.probe.js';
 import { probeWav } from './wav.probe.js';
@@ -13,6 +17,10 @@ const PROBES: Record<AudioFormat, (window: FileWindow) => Promise<AudioFacts>> =
   mp3: probeMp3,
   ogg: probeOgg,
   wav: probeWav,
+  m4a: probeM4a,
+  aac: probeAac,
+  flac: probeFlac,
+  amr: probeAmr,
 };
 
 /** Ten days: longer than 25 MB can be, and in milliseconds within a 32-bit column. */

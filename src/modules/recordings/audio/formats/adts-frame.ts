@@ -1,0 +1,46 @@
+import type { FileWindow } from './file-window.js';
+
+/** One frame of AAC with an ADTS header (ISO/IEC 13818-7 §6.2). */
+export interface AdtsFrame {
+  sampleRate: number;
+  /** Null when the frame itself describes them. */
+  channels: number | null;
+  /** Samples per channel. */
+  samples: number;
+  /** Bytes, header included. */
+  length: number;
+}
+
+const SAMPLE_RATES = [
+  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
+];
+const CHANNELS = [null, 1, 2, 3, 4, 5, 6, 8];
+const SAMPLES_PER_BLOCK = 1024;
+
+export const ADTS_HEADER_BYTES = 7;
+const CHECKSUM_BYTES = 2;
+
+/** Null unless there is one; the bytes of the header must be in view. */
+export function readAdtsFrame(window: FileWindow, position: number): AdtsFrame | null {
+  const second = window.u8(position + 1);
+  // Twelve set bits, then the version, and 0 as the layer: MPEG audio has another.
+  if (window.u8(position) !== 0xff || (second & 0xf6) !== 0xf0) return null;
+  const hasChecksum = (second & 1) === 0;
+  const third = window.u8(position + 2);
+  const fourth = window.u8(position + 3);
+  const sampleRate = SAMPLE_RATES[(third >> 2) & 15];
+  const length = ((fourth & 3) << 11) | (window.u8(position + 4) << 3) | (window.u8(position + 5) >> 5);
+  if (!sampleRate || length <= ADTS_HEADER_BYTES + (hasChecksum ? CHECKSUM_BYTES : 0)) return null;
+  return {
+    sampleRate,
+    channels: CHANNELS[((third & 1) << 2) | (fourth >> 6)] ?? null,
+    samples: SAMPLES_PER_BLOCK * ((window.u8(position + 6) & 3) + 1),
+    length,
+  };
+}
+
+/** Twelve set bits prove little: a frame counts when a similar one, or the end of the file, follows it. */
+export function isFollowedByAdts(window: FileWindow, position: number, frame: AdtsFrame): boolean {
+  const end = position + frame.length;
+  return end === window.size || readAdtsFrame(window, end)?.sampleRate === frame.sampleRate;
+}

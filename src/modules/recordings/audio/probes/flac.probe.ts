@@ -1,0 +1,76 @@
+import type { FileWindow } from '../formats/file-window.js';
+import { FLAC_HEADER_BYTES, readFlacFrame } from '../formats/flac-frame.js';
+import { skipId3Tags } from '../formats/id3-tags.js';
+import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
+
+const METADATA_HEADER_BYTES = 4;
+const STREAMINFO_BYTES = 34;
+/** Blocks of metadata before the audio that are skipped. */
+const MAX_METADATA_BLOCKS = 1000;
+
+/** No frame is shorter. */
+const MIN_FRAME_BYTES = 8;
+const MAX_BLOCK_SAMPLES = 65_536;
+/** Places that look like a frame: two hours at 192 kHz in usual blocks are 340,000 frames. */
+const MAX_WORK = 400_000;
+
+interface StreamInfo {
+  sampleRate: number;
+  channels: number;
+  audioStart: number;
+}
+
+/** Counts the frames: STREAMINFO has no length in a live recording, and a wrong one in a truncated file. */
+export async function probeFlac(window: FileWindow): Promise<AudioFacts> {
+  const info = await readStreamInfo(window);
+  if (!info) return NOTHING_KNOWN;
+  const { sampleRate, channels, audioStart } = info;
+  const durationSeconds = (await countSamples(window, audioStart)) / sampleRate;
+  const bitRate = ((window.size - audioStart) * 8) / durationSeconds;
+  return { durationSeconds, sampleRate, channels, bitRate, codec: 'flac' };
+}
+
+async function readStreamInfo(window: FileWindow): Promise<StreamInfo | null> {
+  const start = (await skipId3Tags(window)) + 'fLaC'.length;
+  let position = start;
+  let info: Omit<StreamInfo, 'audioStart'> | null = null;
+  for (let blocks = 0; blocks < MAX_METADATA_BLOCKS && position < window.size; blocks++) {
+    if (!window.holds(position, METADATA_HEADER_BYTES + STREAMINFO_BYTES)) await window.moveTo(position);
+    const header = window.u8(position);
+    const length = window.uintBe(position + 1, 3);
+    const data = position + METADATA_HEADER_BYTES;
+    if (blocks === 0) {
+      // RFC 9639 §8.2: it is the first block, and holds the rate in 20 bits and the channels less one in 3.
+      if ((header & 0x7f) !== 0 || length !== STREAMINFO_BYTES) return null;
+      const packed = window.uintBe(data + 10, 3);
+      info = { sampleRate: packed >> 4, channels: ((packed >> 1) & 7) + 1 };
+    }
+    position = data + length;
+    if (header >> 7 === 1) break;
+  }
+  return info && { ...info, audioStart: position };
+}
+
+/** The frames are found by their sync code and checksum, and must come in order. */
+async function countSamples(window: FileWindow, start: number): Promise<number> {
+  if (!window.holds(start, FLAC_HEADER_BYTES)) await window.moveTo(start);
+  const hasVaryingBlocks = window.u8(start + 1) === 0xf9;
+  const sync = Buffer.from([0xff, hasVaryingBlocks ? 0xf9 : 0xf8]);
+  const numbersPerFrame = hasVaryingBlocks ? MAX_BLOCK_SAMPLES : 1;
+  let samples = 0;
+  let last = { number: -1, position: start };
+  let position = start;
+  for (let work = 0; work < MAX_WORK; work++) {
+    position = await window.seek(sync, position);
+    if (position + FLAC_HEADER_BYTES > window.size + MIN_FRAME_BYTES) break;
+    if (!window.holds(position, FLAC_HEADER_BYTES)) await window.moveTo(position);
+    const frame = readFlacFrame(window, position);
+    const most = last.number + numbersPerFrame * (1 + (position - last.position) / MIN_FRAME_BYTES);
+    if (frame && frame.number > last.number && frame.number <= most) {
+      samples += frame.samples;
+      last = { number: frame.number, position };
+      position += frame.headerLength;
+    } else position += 1;
+  }
+  return samples;
+}
