@@ -182,6 +182,46 @@ describe('the engine sherpa', () => {
     expect((await ask(engine, tonesPcm(SENTENCE))).text).toBe(TEXT);
   });
 
+  it('gives every kind of model to the part of the library that loads it', async () => {
+    const value = { name: 'x', type: 'float', shape: ['N', 'T', 80] } as const;
+    const identity = { operator: 'Identity', inputs: ['x'], outputs: ['y'] };
+    const outputs = [{ ...value, name: 'y' }];
+    /** That much and no more: each loader misses something else. */
+    const model = (type?: string): Buffer =>
+      onnxModel({
+        inputs: [value],
+        outputs,
+        nodes: [identity],
+        metadata: type === undefined ? {} : { model_type: type },
+      });
+    const one = (type: string): Record<string, Buffer> => ({ 'model.onnx': model(type) });
+    const two = (type: string): Record<string, Buffer> => ({ 'encoder.onnx': model(type), 'decoder.onnx': model() });
+    const kinds: [RegExp, Record<string, Buffer>][] = [
+      [/sense-voice-model/, one('sense_voice_ctc')],
+      [/paraformer-model/, one('paraformer')],
+      [/nemo-enc-dec-ctc-model/, one('EncDecCTCModelBPE')],
+      [/wenet-ctc-model/, one('wenet_ctc')],
+      [/medasr-ctc-model/, one('medasr_ctc')],
+      [/fire-red-asr-ctc-model/, one('fire-red-asr-2-ctc')],
+      [/dolphin-model/, one('dolphin')],
+      [/whisper-model/, two('whisper-tiny')],
+      [/canary-model/, two('EncDecMultiTaskModel')],
+      [/cohere-transcribe-model/, two('cohere-transcribe-03-2026')],
+      [/fire-red-asr-model/, two('fire-red-asr')],
+      [/transducer-nemo-model/, { ...two('EncDecRNNTBPEModel'), 'joiner.onnx': model() }],
+    ];
+    const problems = await Promise.all(
+      kinds.map(async ([, files], index) => {
+        const folder = path.join(root, `kind-${index}`);
+        await mkdir(folder);
+        await writeFile(path.join(folder, 'tokens.txt'), '<blk> 0\na 1\n');
+        for (const [name, content] of Object.entries(files)) await writeFile(path.join(folder, name), content);
+        return await engineFor(folder).problem();
+      }),
+    );
+    kinds.forEach(([loader], index) => expect(problems[index]).toMatch(loader));
+  });
+
   describe('with a model that cannot be used', () => {
     const NONSENSE = { operator: 'NoSuchOperator', inputs: ['x'], outputs: ['log_probs'] };
     const noSuchOperator = onnxModel({

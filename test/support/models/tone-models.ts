@@ -8,7 +8,7 @@ import { type OnnxConstant, type OnnxNode, onnxModel, type OnnxValue } from './o
  */
 
 /** In Hz, by the pieces. They are far apart in the 80 mel bands that the recogniser computes. */
-export const TONES: Readonly<Record<string, number>> = {
+const TONES: Readonly<Record<string, number>> = {
   '▁go': 500,
   '▁forward': 900,
   '▁ten': 1400,

@@ -17,7 +17,8 @@ describe('describeLoss', () => {
   });
 
   it('quotes what the library said last', () => {
-    const said = 'noise\n  what():  Load model from /m/model.onnx failed:Protobuf parsing failed.\n\nAborted\n';
+    const said =
+      'Error in cpuinfo: x\n  what():  Load model from /m/model.onnx failed:Protobuf parsing failed.\n\nAborted\n';
     expect(describeLoss('/m', GB, 'ended by SIGABRT', said)).toBe(
       'The model in /m cannot be loaded (ended by SIGABRT: Load model from /m/model.onnx failed:Protobuf parsing failed.). ' +
         'Download it again.',

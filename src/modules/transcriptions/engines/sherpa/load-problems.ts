@@ -1,6 +1,6 @@
 const OUT_OF_MEMORY = /bad_alloc|allocate|out of memory|OOM|SIGKILL/i;
-/** Lines that say nothing: where in its sources the library is, and what V8 and glibc add. */
-const NOISE = /^(\s*at |terminate called|Node\.js v|\s*$|Aborted)/;
+/** Lines that say nothing: what V8 and glibc add, and a complaint of onnxruntime about the missing /proc of the sandbox. */
+const NOISE = /^(\s*at |terminate called|Node\.js v|\s*$|Aborted|Error in cpuinfo)/;
 const MAX_LENGTH = 300;
 
 /**

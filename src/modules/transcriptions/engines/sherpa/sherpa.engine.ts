@@ -134,7 +134,7 @@ export class SherpaEngine implements TranscriptionEngine {
 const NO_MODEL = 'No model is selected: npm run models -- use NAME, or set SHERPA_MODEL.';
 
 /** The folder of the model in use; null when none was chosen. */
-export function modelFolder({ sherpaModel, modelsFolder }: Pick<Env, 'sherpaModel' | 'modelsFolder'>): string | null {
+function modelFolder({ sherpaModel, modelsFolder }: Pick<Env, 'sherpaModel' | 'modelsFolder'>): string | null {
   const name = sherpaModel ?? selectedModel(modelsFolder);
   return name === null ? null : path.resolve(modelsFolder, name);
 }
