@@ -121,6 +121,9 @@ describe('D33: claims', () => {
     const claim = async () => (await leases.claimNext([], { ofSharedEngines: false, others }))?.id;
     expect(new Set([await claim(), await claim()])).toEqual(new Set([short, german]));
     expect(await claim()).toBeUndefined();
+    const [asked] = await waiting(mixed, 1, 60);
+    await api.database.query(`UPDATE recordings SET requested_engine = 'x' WHERE id = $1`, [asked]);
+    expect(await claim()).toBe(asked);
   });
 
   it('that are given back leave the recording and its account as they were', async () => {

@@ -96,7 +96,7 @@ const CLAIM_WORKABLE = claimSql({
   recording: `AND NOT EXISTS (
          SELECT FROM unnest($5::uuid[], $6::text[], $7::integer[]) AS postponed (account_id, language, min_ms)
          WHERE postponed.account_id = recordings.account_id AND recordings.duration_ms >= postponed.min_ms
-           AND postponed.language IS NOT DISTINCT FROM recordings.language)`,
+           AND postponed.language IS NOT DISTINCT FROM recordings.language AND recordings.requested_engine IS NULL)`,
 });
 
 /** What a worker does not claim, because none of its engines can transcribe it now. */

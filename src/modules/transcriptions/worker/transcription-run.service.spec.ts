@@ -149,7 +149,9 @@ describe('TranscriptionRunService', () => {
     await perform();
     candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, true));
     await perform();
-    expect(written).toEqual(['put back', 'released 40 0 0']);
+    candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, false));
+    await service.perform({ ...LEASE, rerun: 'background' }, stopping.signal);
+    expect(written).toEqual(['put back', 'released 40 0 0', 'released 40 0 0']);
   });
 
   it('fails a recording whose language no engine takes, before its audio is read', async () => {
