@@ -14,6 +14,24 @@ beforeEach(async () => {
   await api.database.query('DELETE FROM recordings');
 });
 
+/** Transcribed recordings of a day ago that are to be transcribed again, since so many seconds ago. */
+async function toRepeat(
+  { accountId }: ApiClient,
+  count: number,
+  rerun: 'requested' | 'background',
+  secondsAgo = 0,
+): Promise<string[]> {
+  const rows = await api.database.query<{ id: string }>(
+    `INSERT INTO recordings (id, account_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
+       audio_format, upload_source, status, features, processed_at, rerun, rerun_at, created_at, updated_at)
+     SELECT gen_random_uuid(), $1, 'a.wav', gen_random_uuid(), 'b', 10000, 1, 'wav', 'api', 'transcribed', '{}', now(),
+       $3, now() - make_interval(secs => $4::float8 - i * 0.001), now() - interval '1 day', now()
+     FROM generate_series(1, $2::int) i RETURNING id`,
+    [accountId, count, rerun, secondsAgo],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Recordings that wait, the first one the oldest. */
 async function waiting({ accountId }: ApiClient, count: number, seconds = 10): Promise<string[]> {
   const rows = await api.database.query<{ id: string }>(
@@ -74,6 +92,42 @@ describe('D33: claims', () => {
     expect(await leases.claimNext([busy.accountId])).toBeNull();
     const [id] = await waiting(other, 1);
     expect((await leases.claimNext([busy.accountId]))?.id).toBe(id);
+  });
+
+  it('take what is to be transcribed again in the order of the requests, as fairly as uploads (D49)', async () => {
+    const [client, other] = [await api.account(), await api.account()];
+    const uploads = await waiting(client, 3);
+    const [between] = await toRepeat(client, 1, 'requested', 0.5);
+    const claimed = (await claimAll(4)).map(({ id, rerun }) => [id, rerun]);
+    expect(claimed).toEqual([
+      [uploads[0], null],
+      [uploads[1], null],
+      [between, 'requested'],
+      [uploads[2], null],
+    ]);
+    expect(await leases.claimNext()).toBeNull();
+
+    await toRepeat(client, 10, 'requested');
+    await waiting(other, 10);
+    const owners = (await claimAll(10)).map(({ accountId }) => accountId);
+    expect(owners.filter((owner) => owner === client.accountId).length).toBeGreaterThan(2);
+  });
+
+  it('of the background are taken by no other, in their order, and charged to nobody (D49)', async () => {
+    const [client, other] = [await api.account(), await api.account()];
+    const [first, second] = await toRepeat(client, 2, 'background');
+    expect(await leases.claimNext()).toBeNull();
+    const taken = [await leases.claimBackground(), await leases.claimBackground(), await leases.claimBackground()];
+    expect(taken.map((lease) => lease?.id)).toEqual([first, second, undefined]);
+    const shares = await api.database.query('SELECT FROM transcription_shares WHERE account_id = $1', [
+      client.accountId,
+    ]);
+    expect(shares).toEqual([]);
+    await api.database.query(`UPDATE recordings SET lease_until = now() - interval '1 s' WHERE id = $1`, [second]);
+    expect((await leases.claimBackground())?.id).toBe(second);
+    await api.database.query(`UPDATE accounts SET status = 'suspended' WHERE id = $1`, [other.accountId]);
+    await toRepeat(other, 1, 'background');
+    expect(await leases.claimBackground()).toBeNull();
   });
 
   it('of many workers at the same time each get a recording of their own', async () => {
@@ -163,5 +217,11 @@ describe('D33: claims', () => {
     expect(beside).toBeLessThan(1000);
     reportMeasurement(`a claim: ${short.toFixed(1)} ms with 100 waiting, ${long.toFixed(1)} ms with 100,000`);
     expect(long).toBeLessThan(20 + 3 * short);
+    await toRepeat(other, 100_000, 'requested');
+    await toRepeat(other, 500, 'background');
+    await api.database.query('ANALYZE recordings');
+    const repeating = await timed();
+    reportMeasurement(`a claim: ${repeating.toFixed(1)} ms with 100,000 more to be transcribed again`);
+    expect(repeating).toBeLessThan(20 + 3 * short);
   });
 });

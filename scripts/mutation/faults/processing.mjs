@@ -2,6 +2,7 @@ const LEASES = 'src/modules/recordings/leases';
 const WORKER = 'src/modules/transcriptions/worker';
 const PROCESSING = 'test/components/processing.e2e.ts';
 const FAIR_CLAIMS = 'test/components/fair-claims.e2e.ts';
+const TRANSCRIBE_AGAIN = 'test/http/resources/transcribe-again.e2e.ts';
 /** The tests of processing that need no engine. */
 const WITHOUT_ENGINE = '^(a claim|the end of a run|an attempt that fails|overdue work)';
 
@@ -173,6 +174,42 @@ export const processing = [
         'without a job nothing is found',
         'this.poll = setInterval(() => void this.wake(), POLL_MS)',
         'this.poll = undefined',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/recordings.queries.ts',
+    tests: TRANSCRIBE_AGAIN,
+    faults: [
+      ['a second request is taken', "AND rerun IS DISTINCT FROM 'requested'", ''],
+      [
+        'a request takes the lease of a worker',
+        "AND status = 'transcribed' AND lease_token IS NULL",
+        "AND status = 'transcribed'",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/transcriptions.service.ts',
+    tests: TRANSCRIBE_AGAIN,
+    faults: [
+      ['earlier versions are lost', 'await keepEarlier(tx, recordingId);', ''],
+      [
+        'search forgets a correction',
+        'if (present.correctedText !== null) await',
+        'if (present.correctedText === null) await',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/chunks/fair-queue.ts',
+    tests: 'src/modules/transcriptions/chunks/fair-queue.spec.ts',
+    faults: [
+      ['the background takes every slot', 'Math.max(1, slots - 1)', 'slots'],
+      [
+        'the background goes first',
+        'this.turns.take() ?? this.takeFromBackground()',
+        'this.takeFromBackground() ?? this.turns.take()',
       ],
     ],
   },

@@ -1,6 +1,7 @@
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import { ENGINE_NAMES } from '../../../src/modules/recordings/transcribe-again/engine-names.module.js';
+import { selectDifferences } from '../../../src/modules/recordings/usage-counters/counter-audit.queries.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { expectError, expectHeaders, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';
@@ -275,6 +276,8 @@ describe('transcribing again (D49)', () => {
     const before = await usage();
     await owner.post(`${of(note)}/transcribe`, {}).expect(202);
     expect([await queuedSeconds(owner), await usage()]).toEqual([1, before]);
+    const differences = () => selectDifferences(service.database, owner.accountId);
+    expect(await differences()).toEqual([]);
     const refused = await owner.post(`${of(other)}/transcribe`, {});
     expectError(refused, 'QuotaExceededError', expect.objectContaining({ quota: 'queued_audio_seconds' }));
     await transcribe(service, note, { ...SECOND, durationMs: 900 });
@@ -282,7 +285,7 @@ describe('transcribing again (D49)', () => {
     await owner.post(`${of(note)}/transcribe`, {}).expect(202);
     expect(await queuedSeconds(owner)).toBe(0.9);
     await owner.delete(of(note)).expect(204);
-    expect(await queuedSeconds(owner)).toBe(0);
+    expect([await queuedSeconds(owner), await differences()]).toEqual([0, []]);
   });
 
   it('ends without a trace when the recording is deleted meanwhile (D24)', async () => {

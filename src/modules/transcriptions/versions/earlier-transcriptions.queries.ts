@@ -1,7 +1,7 @@
 import type { Tx } from '../../../platform/database/database.service.js';
 
 /** Of a recording, the present one included. */
-export const MAX_VERSIONS = 5;
+const MAX_VERSIONS = 5;
 
 const COLUMNS = 'id, recording_id, text, confidence, language, provider, model, processing_duration_ms, created_at';
 
