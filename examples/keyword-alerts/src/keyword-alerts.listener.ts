@@ -18,7 +18,7 @@ export class KeywordAlertsListener implements OnModuleInit {
   /** Runs in the transaction in which the recording becomes `transcribed`. */
   private async onTranscribed(event: RecordingTranscribed, tx: Tx): Promise<void> {
     const alerts = await this.alerts.record(tx, event);
-    if (alerts.length === 0) return;
+    if (alerts.length === 0 || event.rerun === 'quiet') return;
     const { id, accountId } = event.recording;
     await this.events.publish(tx, { accountId, kind: 'keyword.matched', body: keywordMatchedBody(id, alerts) });
   }

@@ -11,8 +11,9 @@ import { KEYWORDS } from './keywords.js';
 export class KeywordAlertsService {
   constructor(@InjectRepository(KeywordAlert) private readonly alerts: Repository<KeywordAlert>) {}
 
-  /** Stores an alert for each keyword that was said. */
-  async record(tx: Tx, { recording, transcript }: RecordingTranscribed): Promise<KeywordAlert[]> {
+  /** Stores an alert for each keyword that was said. Those of an earlier transcription are replaced. */
+  async record(tx: Tx, { recording, transcript, rerun }: RecordingTranscribed): Promise<KeywordAlert[]> {
+    if (rerun !== null) await tx.manager.delete(KeywordAlert, { recordingId: recording.id });
     const said = transcript.words.filter(({ word }) => KEYWORDS.includes(word.toLowerCase()));
     const alerts = said.map(({ word, start }) => ({
       id: uuidv7(),
