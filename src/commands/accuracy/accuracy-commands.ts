@@ -67,7 +67,7 @@ async function compare(paths: string[], options: AccuracyOptions, extensions: Ex
     results.push(result);
   }
   const [a, b] = results as [AccuracyResult, AccuracyResult];
-  const comparisons = compareResults(a, b);
+  const comparisons = compareResults(a, b, [first, second]);
   return { json: { comparisons }, text: comparisonReport(comparisons) };
 }
 

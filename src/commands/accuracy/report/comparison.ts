@@ -18,24 +18,31 @@ export interface Comparison {
 
 /**
  * Compares two results recording by recording, words and characters apart.
+ * @param given where they are from, for two results of the same engine and model
  * @throws AccuracyError when they have no recording in common
  */
-export function compareResults(a: AccuracyResult, b: AccuracyResult, resampling: Resampling = {}): Comparison[] {
+export function compareResults(
+  a: AccuracyResult,
+  b: AccuracyResult,
+  given: readonly [string, string],
+  resampling: Resampling = {},
+): Comparison[] {
+  const [first, second] = nameOf(a) === nameOf(b) ? given : [nameOf(a), nameOf(b)];
   const others = new Map(b.files.map((file) => [file.file, file]));
-  const pairs = a.files.flatMap((first): [FileResult, FileResult][] => {
-    const second = others.get(first.file);
-    if (!second) return [];
-    if (second.ref !== first.ref) throw new AccuracyError(`The results differ in what is said in ${first.file}`);
-    return [[first, second]];
+  const pairs = a.files.flatMap((one): [FileResult, FileResult][] => {
+    const other = others.get(one.file);
+    if (!other) return [];
+    if (other.ref !== one.ref) throw new AccuracyError(`The results differ in what is said in ${one.file}`);
+    return [[one, other]];
   });
   if (pairs.length === 0) throw new AccuracyError('The results have no recording in common');
   const leftOut = a.files.length + b.files.length - 2 * pairs.length;
   return (['word', 'character'] as const).flatMap((unit) => {
-    const ofUnit = pairs.filter(([first]) => first.unit === unit).map(pairOf);
+    const ofUnit = pairs.filter(([one]) => one.unit === unit).map(pairOf);
     if (ofUnit.length === 0) return [];
     const rates = { first: rateOf(ofUnit, 'first'), second: rateOf(ofUnit, 'second') };
     const result = comparePairs(ofUnit, resampling);
-    return { first: nameOf(a), second: nameOf(b), unit, files: ofUnit.length, leftOut, rates, result };
+    return { first, second, unit, files: ofUnit.length, leftOut, rates, result };
   });
 }
 

@@ -98,17 +98,28 @@ describe('reports', () => {
   });
 
   it('compare two results recording by recording', () => {
-    const [comparison, ...more] = compareResults(resultOf('a', GOOD), resultOf('b', POOR));
+    const [comparison, ...more] = compareResults(resultOf('a', GOOD), resultOf('b', POOR), ['x.json', 'y.json']);
     expect(more).toEqual([]);
     expect(comparison).toMatchObject({ first: 'a m', second: 'b m', files: 3, leftOut: 0, rates: { first: 2 / 11 } });
     expect(comparison?.result.difference).toBeCloseTo(6 / 11 - 2 / 11 + 2 / 11, 0);
     expect(comparisonReport([comparison!])).toContain('These recordings do not show which is better.');
   });
 
+  it('name two results of the same engine by their files', () => {
+    const [comparison] = compareResults(resultOf('a', GOOD), resultOf('a', GOOD), ['before.json', 'after.json']);
+    expect(comparison).toMatchObject({
+      first: 'before.json',
+      second: 'after.json',
+      result: { difference: 0, pValue: 1 },
+    });
+  });
+
   it('refuse to compare results of other recordings or texts', () => {
     const one = resultOf('a', GOOD);
-    expect(() => compareResults(one, resultOf('b', [['other words', 'x']]))).toThrow('differ in what is said in 0.wav');
-    expect(() => compareResults(one, { ...one, files: [] })).toThrow('no recording in common');
+    expect(() => compareResults(one, resultOf('b', [['other words', 'x']]), ['x', 'y'])).toThrow(
+      'differ in what is said in 0.wav',
+    );
+    expect(() => compareResults(one, { ...one, files: [] }, ['x', 'y'])).toThrow('no recording in common');
   });
 
   it('fit a mapping to confidences of the engine only', () => {
