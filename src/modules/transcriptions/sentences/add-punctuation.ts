@@ -1,5 +1,5 @@
 import { timeTokens, type TimedWord } from '../alignment/time-tokens.js';
-import { endsClause, joinTokens, tokensOf } from '../alignment/tokens.js';
+import { endsClause, tokensOf } from '../alignment/tokens.js';
 import { hasSentenceMarks, markSentenceEnds } from './sentence-ends.js';
 
 /** A transcript without capitals and punctuation, as small engines give it. */
@@ -43,13 +43,14 @@ export function addPunctuation({ text, words, language, durationSeconds }: Plain
   const plain = tokensOf(text);
   if (plain.some((token) => endsClause(token.text))) return null;
   let beginsSentence = true;
-  const tokens = markSentenceEnds(timeTokens(plain, words, durationSeconds)).map((token) => {
+  const written = markSentenceEnds(timeTokens(plain, words, durationSeconds)).map((token, index) => {
     const isCapitalised = beginsSentence || (language === 'english' && ENGLISH_CAPITALS.test(token.text));
     beginsSentence = token.endsSentence;
     const word = isCapitalised ? capitalised(token.text) : token.text;
-    return { ...token, text: token.endsSentence ? word + markAfter(word, language) : word };
+    const separator = token.newLine ? '\n' : token.glued ? '' : ' ';
+    return (index === 0 ? '' : separator) + word + (token.endsSentence ? markAfter(word, language) : '');
   });
-  return joinTokens(tokens);
+  return written.join('');
 }
 
 function capitalised(word: string): string {

@@ -147,6 +147,14 @@ describe('addPunctuation', () => {
     expect(addPunctuation({ text, words: spoken('hello there'), language: 'english', durationSeconds: 5 })).toBeNull();
   });
 
+  it('keeps the line feeds of a text', () => {
+    const words = spoken('hello there 0.2 good morning');
+    const text = 'hello there\ngood morning';
+    expect(addPunctuation({ text, words, language: 'english', durationSeconds: 5 })).toBe(
+      'Hello there.\nGood morning.',
+    );
+  });
+
   it('adds nothing where the engine reports no word times', () => {
     expect(addPunctuation({ text: 'hello there', words: [], language: 'english', durationSeconds: 5 })).toBeNull();
   });
