@@ -39,11 +39,12 @@ describe('probeAudio of MP4', () => {
     expect(await probe(fragmentedMp4(7200, { ticks: 1000 }))).toMatchObject({ durationSeconds: 7200 });
   });
 
-  it.each<[string, Mp4Claims, string | null, number, number]>([
+  it.each<[string, Mp4Claims, string | null, number, number | null]>([
     ['AAC of a camera', { sampleRate: 48_000, channels: 2 }, 'aac', 48_000, 2],
     ['AMR', { codec: 'samr', sampleRate: 0, channels: 2 }, 'amr_nb', 8000, 1],
     ['wideband AMR', { codec: 'sawb' }, 'amr_wb', 16_000, 1],
     ['AC-3', { codec: 'ac-3' }, 'ac3', 16_000, 1],
+    ['FLAC of a rate that does not fit', { codec: 'fLaC', sampleRate: 0, channels: 0 }, 'flac', 16_000, null],
     ['a codec that is not known', { codec: 'xxxx' }, null, 16_000, 1],
   ])('reads the facts of %s', async (_, claims, codec, sampleRate, channels) => {
     expect(await probe(mp4({ ...second, ...claims }))).toMatchObject({

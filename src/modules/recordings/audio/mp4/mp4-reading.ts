@@ -80,8 +80,9 @@ export class Mp4Reading {
     const durationSeconds = audio.seconds(this.movieTimescale, held);
     return {
       durationSeconds,
-      sampleRate: audio.entry?.sampleRate ?? null,
-      channels: audio.entry?.channels ?? null,
+      // Rates above 65,535 Hz do not fit into a sample description; then decoders take the timescale.
+      sampleRate: audio.entry && (audio.entry.sampleRate || audio.timescale || null),
+      channels: audio.entry?.channels || null,
       bitRate: (audio.bytes * held * 8) / durationSeconds,
       codec: audio.entry?.codec ?? null,
     };

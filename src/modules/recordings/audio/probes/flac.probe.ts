@@ -11,8 +11,10 @@ const MAX_METADATA_BLOCKS = 1000;
 /** No frame is shorter. */
 const MIN_FRAME_BYTES = 8;
 const MAX_BLOCK_SAMPLES = 65_536;
-/** Places that look like a frame: two hours at 192 kHz in usual blocks are 340,000 frames. */
-const MAX_WORK = 400_000;
+/** Two hours at 192 kHz in usual blocks are 340,000. */
+const MAX_FRAMES = 400_000;
+/** Places that look like a frame and are none, of which usual audio has one in 65,536 bytes. */
+const MAX_MISSES = 10_000;
 
 interface StreamInfo {
   sampleRate: number;
@@ -60,17 +62,21 @@ async function countSamples(window: FileWindow, start: number): Promise<number> 
   let samples = 0;
   let last = { number: -1, position: start };
   let position = start;
-  for (let work = 0; work < MAX_WORK; work++) {
+  for (let frames = 0, misses = 0; frames < MAX_FRAMES && misses < MAX_MISSES;) {
     position = await window.seek(sync, position);
     if (position + FLAC_HEADER_BYTES > window.size + MIN_FRAME_BYTES) break;
     if (!window.holds(position, FLAC_HEADER_BYTES)) await window.moveTo(position);
     const frame = readFlacFrame(window, position);
     const most = last.number + numbersPerFrame * (1 + (position - last.position) / MIN_FRAME_BYTES);
     if (frame && frame.number > last.number && frame.number <= most) {
+      frames++;
       samples += frame.samples;
       last = { number: frame.number, position };
       position += frame.headerLength;
-    } else position += 1;
+    } else {
+      misses++;
+      position += 1;
+    }
   }
   return samples;
 }
