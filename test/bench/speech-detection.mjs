@@ -243,6 +243,7 @@ async function wordErrorsOf(engine) {
       cells.push(`${((100 * errors) / words).toFixed(1)} % (${errors})`);
     }
     rows.push([variant, ...cells]);
+    console.error(`${variant}: ${cells.join(', ')}`);
   }
   table('Word errors with PocketSphinx on the English recordings', names, rows);
 }
