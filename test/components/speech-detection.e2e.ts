@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { ChunkCutter } from '../../src/modules/transcriptions/chunks/chunk-cutter.js';
 import { decode } from '../../src/modules/transcriptions/decoding/decoder.js';
@@ -128,5 +129,18 @@ describe('voice activity detection', () => {
       await other.onApplicationShutdown();
     }
     warn.mockRestore();
+  });
+
+  // A thread that is ended within the library takes the whole process with it.
+  it('can be closed while it works', async () => {
+    const spoken = await recording('go-forward-ten-meters.wav');
+    for (const ms of [0, 5, 20]) {
+      const other = new SpeechDetectionService(env({}), SILERO_FILE);
+      await cut(other, spoken);
+      const cuts = Promise.allSettled(Array.from({ length: 6 }, () => cut(other, spoken)));
+      await delay(ms);
+      await other.onApplicationShutdown();
+      await cuts;
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -26,6 +27,10 @@ export class SileroThread {
   private readonly worker: Worker;
   private readonly pending = new Map<number, Pending>();
   private lost: Error | null = null;
+  private ended = false;
+  private closing = false;
+  /** 1: the thread ends instead of taking the next block. */
+  private readonly stopping = new Int32Array(new SharedArrayBuffer(4));
 
   /** @param onLost called once, with the reason, when the thread cannot work or ends without `close`. */
   constructor(
@@ -33,14 +38,22 @@ export class SileroThread {
     model: string,
   ) {
     // Without the flags of this process, such as a debugger port or a test loader, and without its environment.
-    this.worker = new Worker(THREAD, { name: 'silero', workerData: { model }, execArgv: [], env: {} });
+    this.worker = new Worker(THREAD, {
+      name: 'silero',
+      workerData: { model, stopping: this.stopping },
+      execArgv: [],
+      env: {},
+    });
     this.worker.unref();
     this.worker.on('message', (answer: SileroAnswer) => {
       if ('problem' in answer) this.lose(new Error(answer.problem));
       else this.pending.get(answer.stream)?.resolve(answer.windows);
     });
     this.worker.on('error', (error) => this.lose(error));
-    this.worker.on('exit', (code) => this.lose(new Error(`The thread ended with code ${code}`)));
+    this.worker.on('exit', (code) => {
+      this.ended = true;
+      this.lose(new Error(`The thread ended with code ${code}`));
+    });
   }
 
   /** @returns the windows that the block decides. Only one block of a stream may be pending. */
@@ -56,7 +69,8 @@ export class SileroThread {
     } finally {
       clearTimeout(limit);
       this.pending.delete(stream);
-      if (this.pending.size === 0) this.worker.unref();
+      // While it closes, it is waited for: the end of this process would break off a call of the library, too.
+      if (this.pending.size === 0 && !this.closing) this.worker.unref();
     }
   }
 
@@ -66,8 +80,12 @@ export class SileroThread {
   }
 
   async close(): Promise<void> {
+    this.closing = true;
     this.fail(new Error('The thread was closed'));
-    await this.worker.terminate();
+    this.stop();
+    if (this.ended) return;
+    this.worker.ref();
+    await once(this.worker, 'exit');
   }
 
   private send(request: SileroRequest, transfer: ArrayBuffer[] = []): void {
@@ -78,7 +96,13 @@ export class SileroThread {
     if (this.lost) return;
     this.fail(error);
     this.onLost(error);
-    void this.worker.terminate();
+    this.stop();
+  }
+
+  /** After the block that it has begun. To terminate a thread within the library would abort this whole process. */
+  private stop(): void {
+    Atomics.store(this.stopping, 0, 1);
+    if (!this.ended) this.send({ stream: -1, close: true });
   }
 
   private fail(error: Error): void {

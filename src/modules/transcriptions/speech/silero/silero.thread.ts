@@ -25,10 +25,14 @@ function loader(file: string): () => Vad {
   return () => new sherpa.Vad({ ...config, sampleRate: SAMPLES_PER_SECOND }, 1);
 }
 
-function serve(load: () => Vad): void {
+function serve(load: () => Vad, stopping: Int32Array): void {
   const streams = new Map<number, SileroStream>();
   const idle = [load()];
   port.on('message', (request: SileroRequest) => {
+    if (Atomics.load(stopping, 0) === 1) {
+      port.close();
+      return;
+    }
     let stream = streams.get(request.stream);
     if ('close' in request) {
       streams.delete(request.stream);
@@ -43,7 +47,8 @@ function serve(load: () => Vad): void {
 }
 
 try {
-  serve(loader((workerData as { model: string }).model));
+  const { model, stopping } = workerData as { model: string; stopping: Int32Array };
+  serve(loader(model), stopping);
 } catch (error) {
   answer({ problem: (error as Error).message });
   port.close();
