@@ -7,14 +7,18 @@ export const engines = [
     file: `${WORKER}/engine-chain.service.ts`,
     tests: `${WORKER}/engine-chain.service.spec.ts`,
     faults: [
-      ['every recording finds out that an engine works for nobody', 'if (isOutage) lane.setAside(error.message);', ''],
-      ['all try an engine that may work again', ' && !candidate.lane.isOnTrial) return', ') return'],
+      [
+        'every recording finds out that an engine works for nobody',
+        'if (isOutage) runtime.setAside(error.message);',
+        '',
+      ],
+      ['all try an engine that may work again', ' && !candidate.runtime.isOnTrial) return', ') return'],
       [
         'a refusal fails a recording that another engine may take',
         'if (waitedFor.length > 0 || !last) throw new NoEngineError',
         'if (!last) throw new NoEngineError',
       ],
-      ['a crash is handed on at once', 'if (await isOfThisRecording(lane, original)) throw original;', ''],
+      ['a crash is handed on at once', 'if (await isOfThisRecording(runtime, original)) throw original;', ''],
       ['a recording that was taken away goes on', 'if (audio.signal.aborted || ', 'if ('],
       ['shorter recordings are postponed too', 'dependsOnLength ? durationMs : 0', '0'],
       ['nothing is postponed', 'if (requested === null) this.postponements.add', 'if (false) this.postponements.add'],

@@ -9,7 +9,7 @@ import type { AudioFormat } from '../../../src/platform/audio/audio-formats.js';
 import { PocketSphinxEngine } from '../../../src/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js';
 import { AudioRejectedError, EngineError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import { SpeechDetectionService } from '../../../src/modules/transcriptions/speech/speech-detection.service.js';
-import { EngineLanesService } from '../../../src/modules/transcriptions/engines/chain/engine-lanes.service.js';
+import { EngineRuntimesService } from '../../../src/modules/transcriptions/engines/chain/engine-runtimes.service.js';
 import {
   type ChainInput,
   type ChainResult,
@@ -35,16 +35,16 @@ const env = readEnv({
 describe('PocketSphinx', () => {
   const speech = new SpeechDetectionService(env);
   const engines = [{ name: 'pocketsphinx', create: () => new PocketSphinxEngine() }];
-  const lanes = new EngineLanesService(env, { chain: [{ name: 'pocketsphinx' }], definitions: engines });
+  const runtimes = new EngineRuntimesService(env, { chain: [{ name: 'pocketsphinx' }], definitions: engines });
   const metrics = { registry: new Registry() } as unknown as MetricsMiddleware;
-  const chain = new EngineChainService(lanes, new TranscriberService(env, speech), env, metrics);
+  const chain = new EngineChainService(runtimes, new TranscriberService(env, speech), env, metrics);
   let folder: string;
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'engine-e2e-'));
   });
   afterAll(async () => {
-    await lanes.onApplicationShutdown();
+    await runtimes.onApplicationShutdown();
     await speech.onApplicationShutdown();
     await rm(folder, { recursive: true });
   });
@@ -144,7 +144,7 @@ describe('PocketSphinx', () => {
   );
 
   it('rejects audio that is longer than its chain allows, as decoded', async () => {
-    const only = { choice: { name: 'pocketsphinx', maxSeconds: 1 }, lane: lanes.lane('pocketsphinx') };
+    const only = { choice: { name: 'pocketsphinx', maxSeconds: 1 }, runtime: runtimes.runtime('pocketsphinx') };
     const input = inputOf(path.join(SPEECH, 'go-forward-ten-meters.wav'));
     const refusal = await chain.transcribe({ inOrder: [only], problems: [] }, input).catch((error: unknown) => error);
     expect(refusal).toEqual(new AudioRejectedError('The recording is longer than the maximum of 1 seconds.'));

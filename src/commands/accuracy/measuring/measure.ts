@@ -5,7 +5,7 @@ import { FileWindow } from '../../../modules/recordings/audio/formats/file-windo
 import { probeAudio } from '../../../modules/recordings/audio/probes/audio-probe.js';
 import { type AudioSource, decoderProblem } from '../../../modules/transcriptions/decoding/decoder.js';
 import { EngineFailureError } from '../../../modules/transcriptions/engines/chain/engine-failures.js';
-import { EngineLane } from '../../../modules/transcriptions/engines/chain/engine-lane.js';
+import { EngineRuntime } from '../../../modules/transcriptions/engines/chain/engine-runtime.js';
 import type { TranscriptionEngine } from '../../../modules/transcriptions/engines/transcription-engine.js';
 import { AudioRejectedError } from '../../../modules/transcriptions/engines/transcription-engine.js';
 import { SpeechDetectionService } from '../../../modules/transcriptions/speech/speech-detection.service.js';
@@ -39,9 +39,9 @@ export interface Measurement {
  */
 export async function measure(engine: TranscriptionEngine, env: Env, options: Measurement): Promise<AccuracyResult> {
   const used = options.rawConfidence ? withoutCalibration(engine) : engine;
-  const lane = new EngineLane(used, env.transcriptionMemoryMb << 20);
+  const runtime = new EngineRuntime(used, env.transcriptionMemoryMb << 20);
   const speech = new SpeechDetectionService(env);
-  const transcribe: Transcribe = (audio) => new TranscriberService(env, speech).transcribe(audio, lane);
+  const transcribe: Transcribe = (audio) => new TranscriberService(env, speech).transcribe(audio, runtime);
   try {
     // Starts the engine, so that its start is not measured.
     const problem = (await decoderProblem(env.sandbox)) ?? (await engine.problem());

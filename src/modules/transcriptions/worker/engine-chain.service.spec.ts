@@ -4,8 +4,8 @@ import type { Env } from '../../../platform/config/env.js';
 import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import type { EngineChoice } from '../engines/chain/engine-choice.js';
 import { EngineFailureError, NoEngineError } from '../engines/chain/engine-failures.js';
-import type { EngineLane } from '../engines/chain/engine-lane.js';
-import { EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import type { EngineRuntime } from '../engines/chain/engine-runtime.js';
+import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import {
   AudioRejectedError,
   EngineError,
@@ -25,7 +25,7 @@ describe('EngineChainService', () => {
   let problems: Record<string, string | null>;
   let asked: string[];
   let tried: string[];
-  let lanes: EngineLanesService;
+  let runtimes: EngineRuntimesService;
   let chain: EngineChainService;
   let registry: Registry;
   let going: AbortController;
@@ -48,19 +48,19 @@ describe('EngineChainService', () => {
   function useChain(...choices: EngineChoice[]): void {
     const definitions = ['first', 'second', 'english'].map((name) => ({ name, create: () => engineOf(name) }));
     const env = { transcriptionMemoryMb: 64, sandbox: 'off' } as Env;
-    lanes = new EngineLanesService(env, { chain: choices, definitions });
+    runtimes = new EngineRuntimesService(env, { chain: choices, definitions });
     const transcriber = {
-      transcribe: async (_: unknown, lane: EngineLane) => {
-        const { engine } = lane;
+      transcribe: async (_: unknown, runtime: EngineRuntime) => {
+        const { engine } = runtime;
         tried.push(engine.name);
         const failure = failures[engine.name];
         if (failure) throw new EngineFailureError(failure);
-        lane.works();
+        runtime.works();
         return RESULT;
       },
     } as unknown as TranscriberService;
     registry = new Registry();
-    chain = new EngineChainService(lanes, transcriber, env, { registry } as unknown as MetricsMiddleware);
+    chain = new EngineChainService(runtimes, transcriber, env, { registry } as unknown as MetricsMiddleware);
   }
 
   beforeAll(() => Logger.overrideLogger(false));
@@ -118,20 +118,20 @@ describe('EngineChainService', () => {
       expect(tried).toEqual(['second']);
       jest.advanceTimersByTime(1);
     }
-    expect(await lanes.degradation()).toBe('first: no quota');
-    expect(await lanes.problem()).toBeNull();
+    expect(await runtimes.degradation()).toBe('first: no quota');
+    expect(await runtimes.problem()).toBeNull();
     failures.first = null;
     expect(await transcribe()).toMatchObject({ provider: 'first' });
-    expect(await lanes.degradation()).toBeNull();
+    expect(await runtimes.degradation()).toBeNull();
   });
 
   it('gives a second recording to the next engine while a first one tries whether the engine works again', async () => {
     failures.first = new EngineUnavailableError('no quota');
     await transcribe();
     jest.advanceTimersByTime(5000);
-    const lane = lanes.lane('first');
+    const runtime = runtimes.runtime('first');
     let end = (): void => undefined;
-    const trial = lane.try(() => new Promise<void>((resolve) => (end = resolve)));
+    const trial = runtime.try(() => new Promise<void>((resolve) => (end = resolve)));
     expect(await transcribe()).toMatchObject({ provider: 'second' });
     end();
     await trial;
@@ -150,7 +150,7 @@ describe('EngineChainService', () => {
     });
     await expect(transcribe()).rejects.toMatchObject({ wasTried: false, waitSeconds: 5 });
     expect(chain.postponements.current).toMatchObject([{ accountId: 'account', language: null, minDurationMs: 0 }]);
-    expect(await lanes.problem()).toBe('first: no quota; second: no key');
+    expect(await runtimes.problem()).toBe('first: no quota; second: no key');
     jest.advanceTimersByTime(5000);
     expect(chain.postponements.current).toEqual([]);
   });

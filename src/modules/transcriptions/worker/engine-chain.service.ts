@@ -6,8 +6,8 @@ import type { Lease } from '../../recordings/leases/recording-leases.service.js'
 import { decoderProblem } from '../decoding/decoder.js';
 import type { EngineChoice } from '../engines/chain/engine-choice.js';
 import { EngineFailureError, NoEngineError } from '../engines/chain/engine-failures.js';
-import type { EngineLane } from '../engines/chain/engine-lane.js';
-import { commonProblem, EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import type { EngineRuntime } from '../engines/chain/engine-runtime.js';
+import { commonProblem, EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import { Postponements } from '../engines/chain/postponed-recordings.js';
 import { AudioRejectedError, EngineError, EngineUnavailableError } from '../engines/transcription-engine.js';
 import { type AudioInput, TranscriberService, type TranscriptionResult } from './transcriber.service.js';
@@ -31,7 +31,7 @@ export type ChainInput = Omit<AudioInput, 'maxSeconds' | 'onText'> & {
 
 interface Candidate {
   choice: EngineChoice;
-  lane: EngineLane;
+  runtime: EngineRuntime;
 }
 
 /** Engines that may have a recording now, the first of which can work. */
@@ -57,7 +57,7 @@ export class EngineChainService {
   });
 
   constructor(
-    private readonly lanes: EngineLanesService,
+    private readonly runtimes: EngineRuntimesService,
     private readonly transcriber: TranscriberService,
     private readonly env: Env,
     { registry }: MetricsMiddleware,
@@ -73,14 +73,14 @@ export class EngineChainService {
   async candidatesFor(recording: EngineFields, requested: string | null = null): Promise<Candidates> {
     const { accountId, accountEngines, language, durationMs, faults } = recording;
     const audio = { language, seconds: durationMs > 0 ? durationMs / 1000 : null, faults };
-    const { choices, missing, dependsOnLength } = this.lanes.route(audio, accountEngines, requested);
-    const all = choices.map((choice) => ({ choice, lane: this.lanes.lane(choice.name) }));
+    const { choices, missing, dependsOnLength } = this.runtimes.route(audio, accountEngines, requested);
+    const all = choices.map((choice) => ({ choice, runtime: this.runtimes.runtime(choice.name) }));
     const problems: string[] = [];
     let onTrial: Candidate | null = null;
     for (const [index, candidate] of all.entries()) {
       // In turn, because an engine may start processes to find out.
       const problem = await problemOf(candidate);
-      if (problem === null && !candidate.lane.isOnTrial) return { inOrder: all.slice(index), problems };
+      if (problem === null && !candidate.runtime.isOnTrial) return { inOrder: all.slice(index), problems };
       if (problem === null) onTrial ??= candidate;
       problems.push(problem ?? `${candidate.choice.name}: another recording tries it`);
     }
@@ -111,7 +111,7 @@ export class EngineChainService {
       const outcome = await this.transcribeWith(candidate, audio);
       if (!(outcome instanceof Error)) return outcome;
       last = outcome;
-      if (candidate.lane.outage.waitsFor !== null) waitedFor.push(`${candidate.choice.name}: ${last.message}`);
+      if (candidate.runtime.outage.waitsFor !== null) waitedFor.push(`${candidate.choice.name}: ${last.message}`);
     }
     // An engine that was not asked may take what the others refuse.
     if (waitedFor.length > 0 || !last) throw new NoEngineError(waitedFor.join('; '), shortestWait(inOrder), true);
@@ -120,7 +120,9 @@ export class EngineChainService {
 
   /** Null when a recording of an account without engines of its own may be claimed; otherwise what is missing. */
   async problem(): Promise<string | null> {
-    return (await this.decodingProblem()) ?? (await commonProblem(this.lanes.shared, (lane) => lane.problem()));
+    return (
+      (await this.decodingProblem()) ?? (await commonProblem(this.runtimes.shared, (runtime) => runtime.problem()))
+    );
   }
 
   /** Null when any recording may be claimed, if its engine works. */
@@ -129,17 +131,17 @@ export class EngineChainService {
   }
 
   /** @returns the error of the engine where another engine may help. */
-  private async transcribeWith({ choice, lane }: Candidate, audio: ChainInput): Promise<ChainResult | Error> {
-    const { engine } = lane;
+  private async transcribeWith({ choice, runtime }: Candidate, audio: ChainInput): Promise<ChainResult | Error> {
+    const { engine } = runtime;
     const onText: AudioInput['onText'] = (piece) => audio.onText(piece, engine);
     const input = { ...audio, maxSeconds: choice.maxSeconds, onText };
     try {
-      const result = await lane.try(() => this.transcriber.transcribe(input, lane));
+      const result = await runtime.try(() => this.transcriber.transcribe(input, runtime));
       return { ...result, provider: engine.name, model: engine.model };
     } catch (error) {
       if (audio.signal.aborted || !(error instanceof EngineFailureError)) throw error;
       const { original } = error;
-      if (await isOfThisRecording(lane, original)) throw original;
+      if (await isOfThisRecording(runtime, original)) throw original;
       this.failures.inc({ engine: engine.name });
       return original;
     }
@@ -147,21 +149,21 @@ export class EngineChainService {
 }
 
 /** Whether the same engine has to repeat it. Sets the engine aside when it works for nobody. */
-async function isOfThisRecording(lane: EngineLane, error: Error): Promise<boolean> {
+async function isOfThisRecording(runtime: EngineRuntime, error: Error): Promise<boolean> {
   if (error instanceof AudioRejectedError) return false;
   if (!(error instanceof EngineError) || error.audioSuspected) return true;
-  const isOutage = error instanceof EngineUnavailableError || (await lane.problem()) !== null;
-  if (isOutage) lane.setAside(error.message);
+  const isOutage = error instanceof EngineUnavailableError || (await runtime.problem()) !== null;
+  if (isOutage) runtime.setAside(error.message);
   return false;
 }
 
-async function problemOf({ choice, lane }: Candidate): Promise<string | null> {
-  lane.isWanted = true;
-  const problem = await lane.problem();
+async function problemOf({ choice, runtime }: Candidate): Promise<string | null> {
+  runtime.isWanted = true;
+  const problem = await runtime.problem();
   return problem === null ? null : `${choice.name}: ${problem}`;
 }
 
-function shortestWait(candidates: readonly { lane: EngineLane }[]): number {
-  const waits = candidates.map(({ lane }) => lane.outage.waitSeconds).filter((seconds) => seconds > 0);
+function shortestWait(candidates: readonly { runtime: EngineRuntime }[]): number {
+  const waits = candidates.map(({ runtime }) => runtime.outage.waitSeconds).filter((seconds) => seconds > 0);
   return waits.length > 0 ? Math.min(...waits) : LOOK_SECONDS;
 }

@@ -9,7 +9,7 @@ import { joinChannels } from '../channels/join-channels.js';
 import { type AudioSource, decode } from '../decoding/decoder.js';
 import { BYTES_PER_SECOND } from '../decoding/pcm.js';
 import { EngineFailureError, tooLong, TooLongForEngineError } from '../engines/chain/engine-failures.js';
-import type { EngineLane } from '../engines/chain/engine-lane.js';
+import type { EngineRuntime } from '../engines/chain/engine-runtime.js';
 import { type VocabularySources, vocabularyFor } from '../engines/chain/engine-vocabulary.js';
 import {
   AudioRejectedError,
@@ -66,7 +66,7 @@ export interface TranscriptionResult {
 interface Pass {
   audio: AudioInput;
   channel: number | null;
-  lane: EngineLane;
+  runtime: EngineRuntime;
   vocabulary: readonly string[];
 }
 
@@ -89,12 +89,12 @@ export class TranscriberService {
    * @throws AudioRejectedError when the audio can never be decoded: its message is for the client. EngineError when it
    *   may be decoded by a retry. EngineFailureError when the engine failed. The signal's reason when it is aborted.
    */
-  async transcribe(audio: AudioInput, lane: EngineLane): Promise<TranscriptionResult> {
-    const { engine } = lane;
+  async transcribe(audio: AudioInput, runtime: EngineRuntime): Promise<TranscriptionResult> {
+    const { engine } = runtime;
     if ((audio.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(audio);
     const vocabulary = vocabularyFor(engine, audio.vocabulary);
     const heard: HeardChannel[] = [];
-    for (const channel of channelsToHear(audio)) heard.push(await this.hear({ audio, channel, lane, vocabulary }));
+    for (const channel of channelsToHear(audio)) heard.push(await this.hear({ audio, channel, runtime, vocabulary }));
     const durationSeconds = Math.max(...heard.map((one) => one.durationSeconds));
     const speechSeconds = heard.reduce((sum, one) => sum + one.speechSeconds, 0);
     const chunks = heard.map((one) => one.chunks);
@@ -119,14 +119,14 @@ export class TranscriberService {
     return this.filters.length === 0 && !this.env.addPunctuation;
   }
 
-  private async hear({ audio, channel, lane, vocabulary }: Pass): Promise<HeardChannel> {
+  private async hear({ audio, channel, runtime, vocabulary }: Pass): Promise<HeardChannel> {
     const { accountId, isBackground, language, signal } = audio;
-    const cutter = new ChunkCutter(lane.maxChunkSeconds, this.speech.open());
+    const cutter = new ChunkCutter(runtime.maxChunkSeconds, this.speech.open());
     const texts = new TextJoiner();
     const chunks = await transcribeChunks({
       chunks: (stop) => this.cut(audio, cutter, channel, stop),
-      transcribe: (chunk, stop) => this.recognise(lane, chunk, { language, vocabulary, signal: stop }),
-      queue: lane.queue,
+      transcribe: (chunk, stop) => this.recognise(runtime, chunk, { language, vocabulary, signal: stop }),
+      queue: runtime.queue,
       accountId,
       isBackground,
       onResult: (chunk) => {
@@ -138,12 +138,16 @@ export class TranscriberService {
     return { chunks, durationSeconds: cutter.durationSeconds, speechSeconds: cutter.speechSeconds };
   }
 
-  private async recognise(lane: EngineLane, chunk: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript> {
+  private async recognise(
+    runtime: EngineRuntime,
+    chunk: AudioChunk,
+    options: TranscribeOptions,
+  ): Promise<ChunkTranscript> {
     try {
-      const transcript = await lane.engine.transcribe(chunk, options);
-      lane.works();
-      const kept = dropInventedWords(lane.engine.name, chunk, transcript);
-      return storable(calibrated(kept, lane.engine.calibration));
+      const transcript = await runtime.engine.transcribe(chunk, options);
+      runtime.works();
+      const kept = dropInventedWords(runtime.engine.name, chunk, transcript);
+      return storable(calibrated(kept, runtime.engine.calibration));
     } catch (error) {
       if (options.signal.aborted) throw error;
       throw error instanceof Error ? new EngineFailureError(error) : error;

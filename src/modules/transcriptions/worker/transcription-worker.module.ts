@@ -4,7 +4,7 @@ import type { Env } from '../../../platform/config/env.js';
 import { HealthService } from '../../../platform/observability/health.service.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
-import { EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import type { EngineSelection } from '../engines/chain/engine-selection.js';
 import { isolationLevels } from '../processes/isolation.js';
 import { droppedWords } from '../speech/invented/dropped-words.js';
@@ -25,7 +25,7 @@ export class TranscriptionWorkerModule {
       module: TranscriptionWorkerModule,
       imports: [TranscriptionsModule, RecordingsModule],
       providers: [
-        { provide: EngineLanesService, useFactory: () => new EngineLanesService(env, engines) },
+        { provide: EngineRuntimesService, useFactory: () => new EngineRuntimesService(env, engines) },
         { provide: TRANSCRIPT_FILTERS, useValue: filters },
         SpeechDetectionService,
         TranscriberService,
@@ -40,14 +40,14 @@ export class TranscriptionWorkerModule {
   /** A worker without a working engine is not ready; its readiness check says what to install. */
   constructor(
     health: HealthService,
-    lanes: EngineLanesService,
+    runtimes: EngineRuntimesService,
     chain: EngineChainService,
     speech: SpeechDetectionService,
     { registry }: MetricsMiddleware,
   ) {
-    health.require('engine', async () => (await chain.decodingProblem()) ?? (await lanes.problem()));
-    health.notice('engines', () => lanes.degradation());
-    for (const metric of [sandboxGauge(), setAsideGauge(lanes), detectorGauge(speech), droppedWords]) {
+    health.require('engine', async () => (await chain.decodingProblem()) ?? (await runtimes.problem()));
+    health.notice('engines', () => runtimes.degradation());
+    for (const metric of [sandboxGauge(), setAsideGauge(runtimes), detectorGauge(speech), droppedWords]) {
       registry.registerMetric(metric);
     }
   }
@@ -66,14 +66,14 @@ function detectorGauge(speech: SpeechDetectionService): Gauge {
   });
 }
 
-function setAsideGauge(lanes: EngineLanesService): Gauge {
+function setAsideGauge(runtimes: EngineRuntimesService): Gauge {
   return new Gauge({
     name: 'transcription_engine_set_aside',
     help: '1 for each engine that gets no recordings because it failed for all, until it has transcribed again.',
     labelNames: ['engine'],
     registers: [],
     collect() {
-      for (const { engine, outage } of lanes.all) this.set({ engine: engine.name }, outage.problem === null ? 0 : 1);
+      for (const { engine, outage } of runtimes.all) this.set({ engine: engine.name }, outage.problem === null ? 0 : 1);
     },
   });
 }

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
 import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import type { Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import type { EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import type { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import type { EngineChainService } from './engine-chain.service.js';
 import type { TranscriptionRunService } from './transcription-run.service.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
@@ -60,7 +60,7 @@ describe('TranscriptionWorkerService', () => {
         decodingProblem: async () => decodingProblem,
         postponements: { current: [] },
       } as unknown as EngineChainService,
-      { maxRecordings } as unknown as EngineLanesService,
+      { maxRecordings } as unknown as EngineRuntimesService,
       runner as unknown as TranscriptionRunService,
       { transcriptionConcurrency: 2, reconcileSeconds: 5, ...env } as Env,
       { registry: new Registry() } as unknown as MetricsMiddleware,

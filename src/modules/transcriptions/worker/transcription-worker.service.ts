@@ -5,7 +5,7 @@ import { Env } from '../../../platform/config/env.js';
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { isBackground, type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import { EngineLanesService } from '../engines/chain/engine-lanes.service.js';
+import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import { EngineChainService } from './engine-chain.service.js';
 import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
 
@@ -44,14 +44,14 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
   constructor(
     private readonly leases: RecordingLeasesService,
     private readonly chain: EngineChainService,
-    lanes: EngineLanesService,
+    runtimes: EngineRuntimesService,
     private readonly runs: TranscriptionRunService,
     private readonly env: Env,
     { registry }: MetricsMiddleware,
   ) {
     registry.registerMetric(gaugeOf(this.running));
     const shared = env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
-    const maximum = Math.min(Math.max(shared, MAX_RECORDINGS), lanes.maxRecordings);
+    const maximum = Math.min(Math.max(shared, MAX_RECORDINGS), runtimes.maxRecordings);
     const background = Math.ceil((shared * BACKGROUND_PER_CORE) / RECORDINGS_PER_CORE);
     this.limits = { shared: Math.min(shared, maximum), maximum, background };
   }

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Env } from '../../../../platform/config/env.js';
 import { type EngineChoice, readEngineChoices } from './engine-choice.js';
-import { EngineLane } from './engine-lane.js';
+import { EngineRuntime } from './engine-runtime.js';
 import { type EngineRoute, type RoutedAudio, routeOf } from './engine-route.js';
 import type { EngineSelection } from './engine-selection.js';
 
@@ -10,21 +10,21 @@ const CHUNKS_HELD = 2;
 
 /** Every engine of this process. They are created at boot, and start processes or connections when first needed. */
 @Injectable()
-export class EngineLanesService implements OnApplicationShutdown {
+export class EngineRuntimesService implements OnApplicationShutdown {
   /** Recordings that may be transcribed at the same time within TRANSCRIPTION_MEMORY_MB. */
   readonly maxRecordings: number;
-  private readonly logger = new Logger(EngineLanesService.name);
-  private readonly lanes: ReadonlyMap<string, EngineLane>;
+  private readonly logger = new Logger(EngineRuntimesService.name);
+  private readonly runtimes: ReadonlyMap<string, EngineRuntime>;
   private readonly chain: readonly EngineChoice[];
 
   constructor(env: Env, { chain, definitions }: EngineSelection) {
     this.chain = chain;
     const memory = env.transcriptionMemoryMb << 20;
-    const lanes = definitions.map((definition) => {
-      const lane = new EngineLane(definition.create(env), memory / definitions.length);
-      return [definition.name, lane] as const;
+    const runtimes = definitions.map((definition) => {
+      const runtime = new EngineRuntime(definition.create(env), memory / definitions.length);
+      return [definition.name, runtime] as const;
     });
-    this.lanes = new Map(lanes);
+    this.runtimes = new Map(runtimes);
     const { all } = this;
     const inSlots = all.reduce((sum, { queue, chunkBytes }) => sum + queue.slots * chunkBytes, 0);
     const held = CHUNKS_HELD * Math.max(...all.map(({ chunkBytes }) => chunkBytes));
@@ -32,19 +32,19 @@ export class EngineLanesService implements OnApplicationShutdown {
   }
 
   /** Every engine. */
-  get all(): EngineLane[] {
-    return [...this.lanes.values()];
+  get all(): EngineRuntime[] {
+    return [...this.runtimes.values()];
   }
 
   /** Those that recordings of accounts without a chain of their own get. */
-  get shared(): EngineLane[] {
-    return [...new Set(this.chain.map(({ name }) => this.lane(name)))];
+  get shared(): EngineRuntime[] {
+    return [...new Set(this.chain.map(({ name }) => this.runtime(name)))];
   }
 
-  lane(name: string): EngineLane {
-    const lane = this.lanes.get(name);
-    if (!lane) throw new Error(`no engine ${name} in this process`);
-    return lane;
+  runtime(name: string): EngineRuntime {
+    const runtime = this.runtimes.get(name);
+    if (!runtime) throw new Error(`no engine ${name} in this process`);
+    return runtime;
   }
 
   /**
@@ -54,19 +54,19 @@ export class EngineLanesService implements OnApplicationShutdown {
    */
   route(audio: RoutedAudio, own: unknown, requested: string | null): EngineRoute {
     const chain = requested === null ? (this.chainOf(own) ?? this.chain) : [{ name: requested }];
-    return routeOf(chain, audio, (name) => this.lanes.get(name)?.engine.languages);
+    return routeOf(chain, audio, (name) => this.runtimes.get(name)?.engine.languages);
   }
 
   /** Null when one of the shared engines works. For the readiness check. */
   async problem(): Promise<string | null> {
-    return await commonProblem(this.shared, (lane) => lane.readinessProblem());
+    return await commonProblem(this.shared, (runtime) => runtime.readinessProblem());
   }
 
   /** What is wrong with the first shared engine, or any other that a recording has needed. For the readiness check. */
   async degradation(): Promise<string | null> {
     const [first] = this.shared;
-    const used = this.all.filter((lane) => lane.isWanted || lane === first);
-    const problems = await Promise.all(used.map((lane) => lane.readinessProblem()));
+    const used = this.all.filter((runtime) => runtime.isWanted || runtime === first);
+    const problems = await Promise.all(used.map((runtime) => runtime.readinessProblem()));
     const broken = problems.flatMap((problem, i) => (problem === null ? [] : `${used[i]?.engine.name}: ${problem}`));
     return broken.length > 0 ? broken.join('; ') : null;
   }
@@ -89,14 +89,14 @@ export class EngineLanesService implements OnApplicationShutdown {
 
 /** Null when any of them has none. In turn, because an engine may start processes to find out. */
 export async function commonProblem(
-  lanes: readonly EngineLane[],
-  problemOf: (lane: EngineLane) => Promise<string | null>,
+  runtimes: readonly EngineRuntime[],
+  problemOf: (runtime: EngineRuntime) => Promise<string | null>,
 ): Promise<string | null> {
   const problems: string[] = [];
-  for (const lane of lanes) {
-    const problem = await problemOf(lane);
+  for (const runtime of runtimes) {
+    const problem = await problemOf(runtime);
     if (problem === null) return null;
-    problems.push(lanes.length > 1 ? `${lane.engine.name}: ${problem}` : problem);
+    problems.push(runtimes.length > 1 ? `${runtime.engine.name}: ${problem}` : problem);
   }
   return problems.join('; ');
 }

@@ -8,9 +8,9 @@ import type { TranscriptionEngine } from '../transcription-engine.js';
 const MAX_CHUNK_SECONDS = 120;
 
 /** An engine of this process, the queue for its slots, and whether it works. */
-export class EngineLane {
+export class EngineRuntime {
   readonly outage = new Outage();
-  private readonly logger = new Logger(EngineLane.name);
+  private readonly logger = new Logger(EngineRuntime.name);
   readonly maxChunkSeconds: number;
   readonly queue: FairQueue;
   /** Whether a recording was to have it. */
