@@ -1,19 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsValid } from '../../platform/http/input/rules.js';
-import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/languages/vocabulary.js';
+import { IsVocabulary } from '../../platform/http/input/rules.js';
 
 export class VocabularyDto {
   /** Names and words to expect, the most important first. Replaces the list before; an empty list removes it. */
-  @IsValid('isVocabulary', (value) => {
-    const checked = checkVocabulary(value);
-    return checked.ok ? null : checked.reason;
-  })
-  @ApiProperty({
-    type: 'array',
-    maxItems: MAX_TERMS,
-    items: { type: 'string', minLength: 1, maxLength: MAX_TERM_LENGTH },
-    example: ['Grafana', 'Zoë'],
-  })
+  @IsVocabulary()
   vocabulary: string[];
 }
 

@@ -8,6 +8,7 @@ import { EngineFailureError } from '../../../modules/transcriptions/engines/chai
 import { EngineRuntime } from '../../../modules/transcriptions/engines/chain/engine-runtime.js';
 import type { TranscriptionEngine } from '../../../modules/transcriptions/engines/transcription-engine.js';
 import { AudioRejectedError } from '../../../modules/transcriptions/engines/transcription-engine.js';
+import { cpuSecondsOf } from '../../../modules/transcriptions/processes/cpu-seconds.js';
 import { SpeechDetectionService } from '../../../modules/transcriptions/speech/speech-detection.service.js';
 import {
   type AudioInput,
@@ -17,7 +18,6 @@ import {
 import { AUDIO_FORMAT_LIST } from '../../../platform/audio/audio-formats.js';
 import type { Env } from '../../../platform/config/env.js';
 import type { AccuracyResult, FileResult } from './accuracy-result.js';
-import { cpuSecondsOfAll } from './cpu-time.js';
 import { judge } from './judge.js';
 import { AccuracyError, type ManifestEntry } from './manifest.js';
 
@@ -46,10 +46,10 @@ export async function measure(engine: TranscriptionEngine, env: Env, options: Me
     // Starts the engine, so that its start is not measured.
     const problem = (await decoderProblem(env.sandbox)) ?? (await engine.problem());
     if (problem) throw new AccuracyError(`The engine ${engine.name} does not work: ${problem}`);
-    const [wall, cpu] = [performance.now(), cpuSecondsOfAll()];
+    const [wall, cpu] = [performance.now(), cpuSecondsOf(process.pid)];
     const jobs = options.jobs ?? Math.max(1, engine.concurrency);
     const { files, skipped } = await measureAll({ engine, transcribe }, options, jobs);
-    const cpuNow = cpuSecondsOfAll();
+    const cpuNow = cpuSecondsOf(process.pid);
     return {
       format: 1,
       engine: engine.name,

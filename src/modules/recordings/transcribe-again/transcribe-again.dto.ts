@@ -1,6 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOmittable, IsText, IsValid } from '../../../platform/http/input/rules.js';
-import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../../platform/languages/vocabulary.js';
+import { IsOmittable, IsText, IsVocabulary } from '../../../platform/http/input/rules.js';
 
 export class TranscribeAgainDto {
   /** Engine to use, by its name. By default as configured. */
@@ -17,15 +16,6 @@ export class TranscribeAgainDto {
 
   /** Names and words to expect, the most important first. By default as before; an empty list removes them. */
   @IsOmittable()
-  @IsValid('isVocabulary', (value) => {
-    const checked = checkVocabulary(value);
-    return checked.ok ? null : checked.reason;
-  })
-  @ApiProperty({
-    type: 'array',
-    maxItems: MAX_TERMS,
-    items: { type: 'string', minLength: 1, maxLength: MAX_TERM_LENGTH },
-    example: ['Grafana', 'Zoë'],
-  })
+  @IsVocabulary()
   vocabulary?: string[];
 }

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
+import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../languages/vocabulary.js';
 import { isCleanText, isDay, isFutureInstant } from './text-rules.js';
 
 export { isCleanText, isFutureInstant };
@@ -145,4 +146,20 @@ export function IsFutureInstant(): PropertyDecorator {
     return 'must be a time in the future, as ISO 8601 with a zone, such as 2030-01-31T12:00:00Z';
   };
   return IsValid('isFutureInstant', check);
+}
+
+/** The terms of a vocabulary: a list of clean, short texts. */
+export function IsVocabulary(): PropertyDecorator {
+  return applyDecorators(
+    IsValid('isVocabulary', (value) => {
+      const checked = checkVocabulary(value);
+      return checked.ok ? null : checked.reason;
+    }),
+    ApiProperty({
+      type: 'array',
+      maxItems: MAX_TERMS,
+      items: { type: 'string', minLength: 1, maxLength: MAX_TERM_LENGTH },
+      example: ['Grafana', 'Zoë'],
+    }),
+  );
 }

@@ -4,18 +4,16 @@ import { readFileSync } from 'node:fs';
 const TICKS_PER_SECOND = 100;
 
 /**
- * CPU seconds of this process, of its descendants and of those of them that have ended (proc(5), fields 14 to 17). Without
- * /proc null: then only that of this process is known, and engines work in children.
+ * CPU seconds of a process, of its descendants, and of those that have ended and were waited for (proc(5), fields 14 to 17).
+ * Null without /proc, or after the end of the process.
  */
-export function cpuSecondsOfAll(pid: number | 'self' = 'self'): number | null {
+export function cpuSecondsOf(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // Field 2 is the name in parentheses, which may contain any character.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-    const own = ticks / TICKS_PER_SECOND;
-    const id = pid === 'self' ? process.pid : pid;
-    return childrenOf(id).reduce((sum, child) => sum + (cpuSecondsOfAll(child) ?? 0), own);
+    return childrenOf(pid).reduce((sum, child) => sum + (cpuSecondsOf(child) ?? 0), ticks / TICKS_PER_SECOND);
   } catch {
     return null;
   }
