@@ -221,8 +221,8 @@ describe('HTTP', () => {
       );
     }
 
-    it('are taken by six operations', () => {
-      expect(taking.map(nameOf)).toHaveLength(6);
+    it('are taken by eight operations', () => {
+      expect(taking.map(nameOf)).toHaveLength(8);
     });
 
     it.each<[string, string | Buffer]>([

@@ -264,6 +264,14 @@ describe('a process that holds the reconciler’s lock', () => {
     spare.signal('SIGCONT');
     expect(await held()).toBe(session);
     await admin.query('ROLLBACK');
+    // Postgres still carries out the statement that waited for the table, and it must not find what follows.
+    await eventually(async () => {
+      const { rowCount } = await admin.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+           AND pid <> pg_backend_pid() AND query LIKE '%idempotency_keys%'`,
+      );
+      return rowCount === 0;
+    });
     // Only the holder of the lock deletes it.
     await admin.query(
       `INSERT INTO idempotency_keys (account_id, identity, key, fingerprint, recording_id, created_at)

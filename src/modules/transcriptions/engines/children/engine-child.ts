@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SandboxMode } from '../../../../platform/config/env.js';
 import { forgetIsolation } from '../../processes/isolation.js';
 import { endOf, failedToStart, spawnSandboxed } from '../../processes/sandbox.js';
@@ -38,6 +40,8 @@ const BASE_BYTES = 2 ** 30;
 /** CPU time is not limited, since a child lives as long as the service; the time for each chunk is. */
 const OPEN_FILES = 64;
 const LOAD_LIMIT_MS = 60_000;
+/** What a process said before its end is read within this time, unless a process that it started holds the pipe open. */
+const LAST_OUTPUT_MS = 500;
 const STREAMS = ['pipe', 'ignore', 'pipe', 'pipe'] as const;
 
 /**
@@ -124,7 +128,7 @@ export class EngineChild {
     this.stderrTail = keepStderrTail(child.stderr);
     this.exited = new Promise((resolve) => child.once('exit', resolve).once('error', resolve));
     child.on('error', (error) => this.markLost(error.message));
-    child.on('exit', (code, signal) => this.handleExit(endOf(code, signal)));
+    child.on('exit', (code, signal) => void this.handleExit(endOf(code, signal)));
     // Its exit is reported instead.
     child.stdin?.on('error', () => undefined);
     receiveMessages(child.stdio[MESSAGE_DESCRIPTOR] as Readable, {
@@ -165,7 +169,13 @@ export class EngineChild {
     }
   }
 
-  private handleExit(end: number | string | null): void {
+  private async handleExit(end: number | string | null): Promise<void> {
+    this.state.alive = false;
+    const stderr = this.child?.stderr;
+    if (stderr?.readableEnded === false) {
+      const read = once(stderr, 'end').catch(() => undefined);
+      await Promise.race([read, delay(LAST_OUTPUT_MS, undefined, { ref: false })]);
+    }
     // The machine may permit less than when it was probed.
     if (!this.state.ready && failedToStart(this.stderrTail())) forgetIsolation();
     this.markLost(`ended by ${typeof end === 'number' ? `exit code ${end}` : end}`);
