@@ -15,25 +15,33 @@ export function channelsOf(tokens: readonly TimedToken[], words: readonly Channe
   return known.map((channel) => (last = channel ?? last));
 }
 
-/** Tokens in a row of one channel. */
-export interface ChannelRun<Token extends TimedToken> {
+/** A pause of this length ends a turn, if somebody speaks on another channel meanwhile. */
+const TURN_PAUSE_SECONDS = 1;
+
+/** What is said on one channel before another one has its turn. */
+export interface Turn<Token extends TimedToken> {
   channel: number | undefined;
   tokens: Token[];
 }
 
-export function channelRuns<Token extends TimedToken>(
+/**
+ * The turns of a conversation by their start. Where both sides speak at once, their turns overlap; a turn is not cut by a
+ * word of the other side. Without channels it is one turn.
+ */
+export function turnsOf<Token extends TimedToken>(
   tokens: readonly Token[],
   words: readonly ChannelWord[],
-): ChannelRun<Token>[] {
+): Turn<Token>[] {
   const channels = channelsOf(tokens, words);
-  const runs: ChannelRun<Token>[] = [];
+  const turns: Turn<Token>[] = [];
   tokens.forEach((token, index) => {
     const channel = channels[index];
-    const last = runs.at(-1);
-    if (last && last.channel === channel) last.tokens.push(token);
-    else runs.push({ channel, tokens: [token] });
+    const present = turns.findLast((turn) => turn.channel === channel);
+    const pause = token.start - (present?.tokens.at(-1)?.end ?? -Infinity);
+    if (present && (present === turns.at(-1) || pause < TURN_PAUSE_SECONDS)) present.tokens.push(token);
+    else turns.push({ channel, tokens: [token] });
   });
-  return runs;
+  return turns;
 }
 
 /** How subtitles and paragraphs call a channel. */

@@ -1,7 +1,7 @@
 import { timeTokens, type TimedWord } from '../alignment/time-tokens.js';
 import { joinTokens, tokensOf } from '../alignment/tokens.js';
 import { markSentenceEnds, type SentenceToken } from '../sentences/sentence-ends.js';
-import { channelName, channelRuns, type ChannelWord } from '../channels/token-channels.js';
+import { channelName, type ChannelWord, turnsOf } from '../channels/token-channels.js';
 import { CueLayout, MAX_LINE } from './cue-layout.js';
 
 /** What an export is made of. */
@@ -31,34 +31,52 @@ const MAX_CUE_MS = 7000;
 
 /**
  * Cuts a transcript into cues of 1 to 7 seconds and at most two lines, at pauses and, where it can be, at punctuation.
- * Cues are in order and do not overlap. Where words follow each other faster than cues can be shown, cues come later
- * than their words, until the next pause. A cue has what was said on one channel.
+ * Cues are in order, and those of one channel do not overlap. Where words follow each other faster than cues can be shown,
+ * cues come later than their words, until the next pause. A cue has what was said on one channel.
  * @param options `namesChannels`: whether the text begins with the name of its channel whenever that changes
  */
 export function cuesOf({ text, words, durationSeconds }: ExportSource, { namesChannels = false } = {}): Cue[] {
-  const runs = channelRuns(markSentenceEnds(timeTokens(tokensOf(text), words, durationSeconds)), words);
-  const cues: Cue[] = [];
-  let free = 0;
-  for (const { channel, tokens: said } of runs) {
-    const pieces = piecesOf(namesChannels ? named(said, channel) : said);
-    for (const { tokens, lines } of new CueLayout(pieces, MIN_CUE_MS, MAX_CUE_MS).cues()) {
-      const startMs = Math.max(tokens[0]?.start ?? 0, free);
-      const spokenUntil = tokens.at(-1)?.end ?? 0;
-      const endMs = Math.min(Math.max(spokenUntil, startMs + MIN_CUE_MS), startMs + MAX_CUE_MS);
-      const cue = { startMs, endMs, lines, text: joinTokens(tokens) };
-      cues.push(channel === undefined ? cue : { ...cue, channel });
-      free = endMs;
-    }
-  }
-  return cues;
+  const turns = turnsOf(markSentenceEnds(timeTokens(tokensOf(text), words, durationSeconds)), words);
+  const parts = timed(turns.flatMap(({ channel, tokens }) => layOut(piecesOf(tokens), channel)));
+  const shown = namesChannels ? timed(parts.flatMap((part, index) => withName(part, parts[index - 1]))) : parts;
+  return shown.map(({ channel, tokens, ...rest }) => {
+    const cue = { ...rest, text: joinTokens(tokens) };
+    return channel === undefined ? cue : { ...cue, channel };
+  });
 }
 
-/** The name of the channel, and what is said on it. */
-function named(tokens: readonly SentenceToken[], channel: number | undefined): readonly SentenceToken[] {
+/** A cue without its times. */
+interface CuePart {
+  channel: number | undefined;
+  tokens: SentenceToken[];
+  lines: string[];
+}
+
+function layOut(pieces: readonly SentenceToken[], channel: number | undefined): CuePart[] {
+  return Array.from(new CueLayout(pieces, MIN_CUE_MS, MAX_CUE_MS).cues(), (cue) => ({ ...cue, channel }));
+}
+
+/** The part with the name of its channel, if that is another than the one before. It may take two cues then. */
+function withName(part: CuePart, before: CuePart | undefined): CuePart[] {
+  const { channel, tokens } = part;
   const [first] = tokens;
-  if (!first || channel === undefined) return tokens;
+  if (!first || channel === undefined || channel === before?.channel) return [part];
   const name = { ...first, text: `${channelName(channel)}:`, end: first.start, words: [], endsSentence: false };
-  return [name, { ...first, glued: false, newLine: false }, ...tokens.slice(1)];
+  return layOut([name, { ...first, glued: false, newLine: false }, ...tokens.slice(1)], channel);
+}
+
+/** In the order of their start. */
+function timed(parts: readonly CuePart[]): (CuePart & Pick<Cue, 'startMs' | 'endMs'>)[] {
+  const freeFrom = new Map<number | undefined, number>();
+  return parts
+    .map(({ channel, tokens, lines }) => {
+      const startMs = Math.max(tokens[0]?.start ?? 0, freeFrom.get(channel) ?? 0);
+      const spokenUntil = tokens.at(-1)?.end ?? 0;
+      const endMs = Math.min(Math.max(spokenUntil, startMs + MIN_CUE_MS), startMs + MAX_CUE_MS);
+      freeFrom.set(channel, endMs);
+      return { startMs, endMs, channel, tokens, lines };
+    })
+    .toSorted((a, b) => a.startMs - b.startMs);
 }
 
 /** Tokens that fit into a line, in whole milliseconds; none ends after the next one starts. */

@@ -232,27 +232,29 @@ describe('exports of channels that were transcribed each on its own', () => {
     durationSeconds: 6,
   };
 
-  it('name the channel whenever it changes', () => {
+  it('name the channel whenever it changes, and keep turns together that overlap', () => {
     expect(paragraphsOf(call)).toBe(
-      'Channel 0: Good day.\n\nChannel 1: Hello!\n\nChannel 0: How are\n\nChannel 1: fine\n\nChannel 0: you?',
+      'Channel 0: Good day.\n\nChannel 1: Hello!\n\nChannel 0: How are you?\n\nChannel 1: fine',
     );
     const lines = subRipOf(call)
       .split('\n')
       .filter((line) => /[a-z]/.test(line));
-    expect(lines).toEqual([
-      'Channel 0: Good day.',
-      'Channel 1: Hello!',
-      'Channel 0: How are',
-      'Channel 1: fine',
-      'Channel 0: you?',
-    ]);
+    expect(lines).toEqual(['Channel 0: Good day.', 'Channel 1: Hello!', 'Channel 0: How are you?', 'Channel 1: fine']);
     expect(webVttOf(call)).toMatch(/\n<v Channel 1>Hello!\n/);
   });
 
   it('keep the limits of cues, and leave the names out of the cues themselves', () => {
     const cues = cuesOf(call);
-    expectLimits(cues, call.text);
-    expect(cues.map(({ channel }) => channel)).toEqual([0, 1, 0, 1, 0]);
+    expect(cues.map(({ channel, startMs, text }) => [channel, startMs, text])).toEqual([
+      [0, 0, 'Good day.'],
+      [1, 1500, 'Hello!'],
+      [0, 4000, 'How are you?'],
+      [1, 4600, 'fine'],
+    ]);
+    for (const channel of [0, 1]) {
+      const own = cues.filter((cue) => cue.channel === channel);
+      expectLimits(own, own.map(({ text }) => text).join(' '));
+    }
     const long = Array.from({ length: 40 }, (_, i) => ({ word: 'extraordinary', start: i, end: i + 0.9, channel: 1 }));
     const lecture = { text: long.map(({ word }) => word).join(' '), words: long, durationSeconds: 40 };
     expect(
@@ -261,5 +263,19 @@ describe('exports of channels that were transcribed each on its own', () => {
         .every((line) => line.length <= 42),
     ).toBe(true);
     expect(subRipOf(lecture).match(/Channel 1:/g)).toHaveLength(1);
+  });
+
+  it('come no later because the other side speaks as well', () => {
+    const both = Array.from({ length: 20 }, (_, i) => ({
+      word: i % 2 === 0 ? 'left' : 'right',
+      start: i / 2,
+      end: i / 2 + 0.45,
+      channel: i % 2,
+    }));
+    const argument = { text: both.map(({ word }) => word).join(' '), words: both, durationSeconds: 10 };
+    const cues = cuesOf(argument);
+    expect(cues.at(-1)?.endMs).toBeLessThanOrEqual(10_500);
+    expect(cues.every(({ text, channel }) => !text.includes(channel === 0 ? 'right' : 'left'))).toBe(true);
+    expect(cues.map(({ startMs }) => startMs)).toEqual(cues.map(({ startMs }) => startMs).toSorted((a, b) => a - b));
   });
 });
