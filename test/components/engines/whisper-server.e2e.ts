@@ -52,8 +52,12 @@ given("whisper.cpp's server (skipped without WHISPER_SERVER and WHISPER_MODEL)",
 
   const speech = (name: string): Buffer => readFileSync(path.join(SPEECH, name)).subarray(WAV_HEADER_BYTES);
 
-  const ask = (pcm: Buffer, language: string | null = null): Promise<ChunkTranscript> =>
-    engine.transcribe({ pcm, start: 0 }, { language, vocabulary: [], signal: new AbortController().signal });
+  const ask = (
+    pcm: Buffer,
+    language: string | null = null,
+    vocabulary: readonly string[] = [],
+  ): Promise<ChunkTranscript> =>
+    engine.transcribe({ pcm, start: 0 }, { language, vocabulary, signal: new AbortController().signal });
 
   function expectWords({ words }: ChunkTranscript, seconds: number): void {
     let before = 0;
@@ -88,6 +92,13 @@ given("whisper.cpp's server (skipped without WHISPER_SERVER and WHISPER_MODEL)",
     const pcm = speech('go-forward-ten-meters.wav');
     expect((await ask(pcm)).language).toMatch(/^[a-z ]+$/);
     expect((await ask(pcm, 'german')).language).toBe('german');
+  });
+
+  it('takes a vocabulary', async () => {
+    const pcm = speech('jfk.wav');
+    expectWords(await ask(pcm, 'english', ['Kennedy', 'Zoë', 'fellow Americans']), pcm.length / BYTES_PER_SECOND);
+    // It would be 0 if the server had refused the prompt.
+    expect(engine.maxVocabularyTerms).toBe(15);
   });
 
   it('takes a long chunk', async () => {
