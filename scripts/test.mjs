@@ -56,10 +56,10 @@ async function main() {
   const outcomes = await Promise.all([
     inSequence(
       () => runFastChecks(clean, folder),
-      () => runJest('e2e, audio', 'e2e', { env, folder, args: COMPUTING_ARGUMENTS, mayRepeat: true }),
+      () => runJest('e2e, audio', 'e2e', { env, folder, args: COMPUTING_ARGUMENTS }),
       () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], clean),
     ),
-    runJest('e2e tests', 'e2e', { env, folder, args: WAITING_ARGUMENTS, mayRepeat: true }),
+    runJest('e2e tests', 'e2e', { env, folder, args: WAITING_ARGUMENTS }),
   ]).then((groups) => groups.flat());
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
   outcomes.push(await checkOnNode(NODE_24, 'Smoke test on Node 24', 'scripts/smoke.mjs', env));

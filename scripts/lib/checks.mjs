@@ -5,16 +5,10 @@ import { ROOT } from './paths.mjs';
 import { run } from './processes.mjs';
 import { parallelStep } from './steps.mjs';
 
-/**
- * @typedef {{ label: string, passed: number, failed: number, skipped?: string[], unstable?: string[], output: string }} Outcome
- * `unstable`: tests that failed at first and passed when their files ran again.
- */
+/** @typedef {{ label: string, passed: number, failed: number, skipped?: string[], output: string }} Outcome */
 
 /** A check that hangs is a check that fails. */
 const TIME_LIMIT_MS = 20 * 60_000;
-
-/** More files than this do not fail because the machine is busy. */
-const MAX_REPEATED_FILES = 3;
 
 /** Checks that need no services. They run beside the unit tests: most of them use one core. */
 const STATIC_CHECKS = [
@@ -62,60 +56,28 @@ export function check(label, [command, ...args], env) {
   });
 }
 
-/**
- * Runs tests of one of jest's projects and counts them.
- * @param {{ env: NodeJS.ProcessEnv, folder: string, args?: string[], mayRepeat?: boolean }} options `mayRepeat`: whether a
- *   few files that failed run once more, by themselves. Tests of several processes wait for servers of others, which a busy
- *   machine can make late. A defect fails twice, and what passed only then is reported.
- * @returns {Promise<Outcome>}
- */
-export function runJest(label, project, { env, folder, args = [], mayRepeat = false }) {
+/** Runs tests of one of jest's projects and counts them. @returns {Promise<Outcome>} */
+export function runJest(label, project, { env, folder, args = [] }) {
   return parallelStep(label, async () => {
-    const first = await jest(label, project, { env, folder, args });
-    const { length } = first.failedFiles;
-    if (!mayRepeat || length === 0 || length > MAX_REPEATED_FILES) return withDetail(first);
-    const again = ['--maxWorkers=1', '--runTestsByPath', ...first.failedFiles];
-    const second = await jest(`${label} again`, project, { env, folder, args: again });
-    if (second.failed > 0) return withDetail({ ...first, output: `${first.output}\n${second.output}` });
-    return withDetail({ ...first, passed: first.passed + first.failed, failed: 0, unstable: first.failedTests });
+    const results = join(folder, `${label.replaceAll(' ', '-')}.json`);
+    const flags = ['--selectProjects', project, '--ci', '--json', `--outputFile=${results}`, ...args];
+    const [command, ...rest] = localBin('jest', ...flags);
+    const { code, output } = await run(command, rest, { cwd: ROOT, env, timeLimitMs: TIME_LIMIT_MS });
+    const written = readJsonIfAny(results);
+    const { passed, failed } = countTests(written, code);
+    const skipped = skippedTests(written);
+    const detail = `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`;
+    return { label, passed, failed, skipped, output: withoutJson(output), detail };
   });
 }
 
-const withDetail = (outcome) => {
-  const { passed, failed, skipped, unstable = [] } = outcome;
-  const counts = { passed, failed, skipped: skipped.length, unstable: unstable.length };
-  const shown = Object.entries(counts).filter(([name, count]) => count > 0 || name === 'passed' || name === 'failed');
-  return { ...outcome, detail: shown.map(([name, count]) => `${count} ${name}`).join(', ') };
-};
-
-async function jest(label, project, { env, folder, args }) {
-  const file = join(folder, `${label.replaceAll(' ', '-')}.json`);
-  const flags = ['--selectProjects', project, '--ci', '--json', `--outputFile=${file}`, ...args];
-  const [command, ...rest] = localBin('jest', ...flags);
-  const { code, output } = await run(command, rest, { cwd: ROOT, env, timeLimitMs: TIME_LIMIT_MS });
-  const results = readJsonIfAny(file);
-  const files = results?.testResults ?? [];
-  return {
-    label,
-    ...countTests(results, code),
-    skipped: testsThat(files, 'pending', 'todo'),
-    failedTests: testsThat(files, 'failed'),
-    failedFiles: files.filter(({ status }) => status === 'failed').map(({ name }) => name),
-    output: withoutJson(output),
-  };
-}
-
-/** Prints what failed, what was unstable and what was skipped, then the totals. @returns {number} the exit code */
+/** Prints what failed and what was skipped, then the totals. @returns {number} the exit code */
 export function report(outcomes) {
-  for (const { label, output } of outcomes.filter(({ failed, unstable = [] }) => failed + unstable.length > 0)) {
+  for (const { label, output } of outcomes.filter(({ failed }) => failed > 0)) {
     console.log(`\n--- ${label} ---\n${output.trim()}`);
   }
-  const list = (title, names) => {
-    if (names.length > 0) console.log(`\n${title}\n${names.map((name) => `  ${name}`).join('\n')}`);
-  };
-  const all = (name) => outcomes.flatMap((outcome) => outcome[name] ?? []);
-  list('Skipped on this machine:', all('skipped'));
-  list('Unstable: failed beside other tests (above), passed in a second run:', all('unstable'));
+  const skipped = outcomes.flatMap((outcome) => outcome.skipped ?? []);
+  if (skipped.length > 0) console.log(`\nSkipped on this machine:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
   const total = (name) => outcomes.reduce((sum, outcome) => sum + outcome[name], 0);
   console.log(`\n${total('passed')} passed, ${total('failed')} failed`);
   return total('failed') === 0 ? 0 : 1;
@@ -133,10 +95,10 @@ function countTests(results, code) {
   return { passed, failed: failed === 0 && code !== 0 ? 1 : failed };
 }
 
-/** Full names. */
-function testsThat(files, ...statuses) {
-  const tests = files.flatMap(({ assertionResults }) => assertionResults);
-  return tests.filter(({ status }) => statuses.includes(status)).map(({ fullName }) => fullName);
+/** The full names of tests that were not run. */
+function skippedTests(results) {
+  const tests = (results?.testResults ?? []).flatMap(({ assertionResults }) => assertionResults);
+  return tests.filter(({ status }) => status === 'pending' || status === 'todo').map(({ fullName }) => fullName);
 }
 
 /** With --json jest also prints its results; what a person reads goes to standard error. */

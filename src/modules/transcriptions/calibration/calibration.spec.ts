@@ -9,7 +9,7 @@ const POINTS: CalibrationPoint[] = [
   [0.6, 0.5],
   [0.8, 0.9],
 ];
-const CALIBRATION: Calibration = { points: POINTS, date: '2026-11-22', data: 'made up' };
+const CALIBRATION: Calibration = { points: POINTS, date: '2026-11-22', data: 'three words' };
 
 const transcript = (confidence: number | null, words: (number | null)[]): ChunkTranscript => ({
   text: 'go forward',
