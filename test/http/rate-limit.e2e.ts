@@ -425,6 +425,9 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
   /** What one wait for Redis may take: 250 ms by the design, and what a busy machine adds. */
   const ONE_WAIT_MS = 250 + 400;
 
+  /** A timer of Node counts from the start of the event loop's turn, so a wait may seem shorter by what that turn took. */
+  const SHORTEST_WAIT_MS = 200;
+
   async function serveWith(redisUrl: string, work: (away: TestService) => Promise<void>): Promise<void> {
     const away = await startService(environment, { ROLES: 'api', REDIS_URL: redisUrl });
     try {
@@ -457,12 +460,12 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
         proxy.freeze();
         const [first] = await fire(client, 1, 1);
         expect(first?.status).toBe(200);
-        expect(first?.ms).toBeGreaterThanOrEqual(240);
+        expect(first?.ms).toBeGreaterThanOrEqual(SHORTEST_WAIT_MS);
         expect(first?.ms).toBeLessThan(ONE_WAIT_MS);
 
         const rest = await fire(client, 60, 1);
         expect(rest.every(({ status }) => status === 200)).toBe(true);
-        const slow = rest.filter(({ ms }) => ms >= 240);
+        const slow = rest.filter(({ ms }) => ms >= SHORTEST_WAIT_MS);
         expect(Math.max(...rest.map(({ ms }) => ms))).toBeLessThan(ONE_WAIT_MS);
         const seconds = rest.reduce((sum, { ms }) => sum + ms, 0) / 1000;
         expect(slow.length).toBeLessThanOrEqual(Math.ceil(seconds));

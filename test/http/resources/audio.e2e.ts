@@ -301,9 +301,12 @@ describe('audio (D41)', () => {
     it('takes its requests from the bucket of the address, so that guessing is limited (D6)', async () => {
       const { id } = await uploaded();
       const url = await signed(id);
-      const left = async (answer: Promise<BinaryAnswer>) => Number((await answer).headers['x-ratelimit-remaining']);
-      const before = await left(fetchBinary({ url: service.url, headers: {} }, '/v1/account'));
-      expect(await left(play(url))).toBeLessThanOrEqual(before - 1);
+      const left = (answer: BinaryAnswer) => Number(answer.headers['x-ratelimit-remaining']);
+      const start = performance.now();
+      const before = left(await fetchBinary({ url: service.url, headers: {} }, '/v1/account'));
+      const plays = await Promise.all(Array.from({ length: 50 }, () => play(url)));
+      const refilled = Math.ceil((performance.now() - start) / 10);
+      expect(Math.min(...plays.map(left))).toBeLessThanOrEqual(before - plays.length + refilled);
       expect((await play(url)).headers['x-ratelimit-limit']).toBe('6000');
     });
   });
