@@ -1,0 +1,7 @@
+export function Loading({ label = 'Loading…' }: { label?: string }) {
+  return (
+    <p class="loading" role="status">
+      {label}
+    </p>
+  );
+}

@@ -1,0 +1,3 @@
+export default function ErrorsPage() {
+  return <h1>Errors</h1>;
+}

@@ -1,0 +1,3 @@
+export default function RecordPage() {
+  return <h1>Record</h1>;
+}

@@ -1,0 +1,3 @@
+export default function RecordingPage() {
+  return <h1>Recording</h1>;
+}

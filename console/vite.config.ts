@@ -1,0 +1,14 @@
+import { fileURLToPath } from 'node:url';
+
+import { preact } from '@preact/preset-vite';
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  plugins: [preact()],
+  // The client library as its source: the console needs no build of it.
+  resolve: { alias: { vnotes: fileURLToPath(new URL('../sdk/src/index.ts', import.meta.url)) } },
+  // Relative, so that a proxy may serve the console below any path.
+  base: './',
+  build: { target: 'es2022', outDir: 'dist', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  server: { proxy: { '/v1': process.env.SERVICE_URL ?? 'http://127.0.0.1:3000' } },
+});
