@@ -1,12 +1,12 @@
 import { lazy, Suspense } from 'preact/compat';
 import { Route, Router, Switch } from 'wouter-preact';
-import { useHashLocation } from 'wouter-preact/use-hash-location';
 
-import { Layout } from './components/layout';
 import { Loading } from './components/loading';
-import { client } from './session/session';
+import { Layout } from './layout/layout';
 import { RecordingsPage } from './pages/recordings/recordings-page';
 import { SignInPage } from './pages/sign-in/sign-in-page';
+import { useHashLocation } from './routing/hash-location';
+import { client } from './session/session';
 
 const RecordPage = lazy(() => import('./pages/record/record-page'));
 const RecordingPage = lazy(() => import('./pages/recording/recording-page'));

@@ -1,9 +1,21 @@
 import { render } from 'preact';
 
 import { App } from './app';
-import { takeLinkCredentials } from './session/sign-in-link';
+import { listenForShortcuts } from './hooks/use-shortcut';
+import { followAccount } from './session/account';
+import { signIn } from './session/session';
+import { takeLinkCredentials, watchLinkCredentials } from './session/sign-in-link';
+import { storedCredentials } from './session/stored-credentials';
+import { followTheme } from './session/theme';
 import './styles/tokens.css';
 import './styles/base.css';
+import './styles/controls.css';
+import './styles/content.css';
 
-takeLinkCredentials();
+followTheme();
+listenForShortcuts();
+const stored = storedCredentials();
+if (!takeLinkCredentials() && stored) signIn(stored);
+watchLinkCredentials();
+followAccount();
 render(<App />, document.getElementById('app') as HTMLElement);

@@ -1,35 +1,33 @@
-import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 
-import { signIn } from '../../session/session';
+import { Brand } from '../../layout/brand';
+import { usePageTitle } from '../../layout/use-page-title';
+import { SignInForm } from './sign-in-form';
+import './sign-in.css';
+
+/** Heights of the bars in the picture, of a spoken sentence. */
+const BARS = [8, 14, 30, 52, 38, 64, 88, 70, 46, 58, 34, 18, 10, 26, 60, 94, 76, 48, 66, 40, 22, 12, 28, 44, 30, 16, 8];
 
 export function SignInPage() {
-  const [key, secret] = [useSignal(''), useSignal('')];
-  const submit = (event: Event) => {
-    event.preventDefault();
-    signIn({ key: key.value.trim(), secret: secret.value.trim() });
-  };
+  usePageTitle('Sign in');
+  useEffect(() => document.getElementById('key')?.focus(), []);
   return (
-    <main class="sign-in">
-      <h1>Voice notes</h1>
-      <form onSubmit={submit}>
-        <div class="field">
-          <label for="key">API key</label>
-          <input id="key" autocomplete="username" required onInput={(e) => (key.value = e.currentTarget.value)} />
+    <div class="sign-in">
+      <div class="sign-in-picture" aria-hidden="true">
+        <svg viewBox="0 0 270 100" preserveAspectRatio="xMidYMid meet">
+          {BARS.map((height, i) => (
+            <rect key={i} x={i * 10 + 2.5} y={50 - height / 2} width="5" height={height} rx="2.5" />
+          ))}
+        </svg>
+      </div>
+      <main class="sign-in-main">
+        <Brand />
+        <div class="sign-in-words">
+          <h1>Sign in</h1>
+          <p class="muted">With an API key of your account and its secret.</p>
         </div>
-        <div class="field">
-          <label for="secret">API secret</label>
-          <input
-            id="secret"
-            type="password"
-            autocomplete="current-password"
-            required
-            onInput={(e) => (secret.value = e.currentTarget.value)}
-          />
-        </div>
-        <button type="submit" class="button is-primary">
-          Sign in
-        </button>
-      </form>
-    </main>
+        <SignInForm />
+      </main>
+    </div>
   );
 }

@@ -1,0 +1,50 @@
+import { useEffect, useState } from 'preact/hooks';
+
+import { Icon } from './icon';
+import { toast } from './toast';
+
+const SHOWN_MS = 2000;
+
+/**
+ * Copies a text.
+ * @param label what is copied, for its name: `Copy the request id`; shown when `children` would be
+ */
+export function CopyButton({ text, label = 'Copy', iconOnly = false }: CopyButtonProps) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return undefined;
+    const timer = setTimeout(() => setCopied(false), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+    } catch {
+      // Only a page of https or of this computer may write to the clipboard.
+      toast('The browser does not allow copying here. Select the text and copy it with the keyboard.');
+    }
+  };
+  return (
+    <button
+      type="button"
+      class={iconOnly ? 'button is-quiet is-icon' : 'button'}
+      aria-label={iconOnly ? label : undefined}
+      title={iconOnly ? label : undefined}
+      onClick={() => void copy()}
+    >
+      <Icon name={copied ? 'check' : 'copy'} />
+      {!iconOnly && (copied ? 'Copied' : label)}
+      <span class="visually-hidden" role="status">
+        {copied && iconOnly ? 'Copied' : ''}
+      </span>
+    </button>
+  );
+}
+
+interface CopyButtonProps {
+  text: string;
+  /** What the button says, or is named when it shows the icon only. */
+  label?: string;
+  iconOnly?: boolean;
+}

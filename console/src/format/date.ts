@@ -1,0 +1,32 @@
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const AGE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The API writes UTC without a zone, the bodies of events with one. */
+export function dateOf(text: string): Date {
+  return new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
+}
+
+/** Day and time where the person is. */
+export function formatDate(text: string): string {
+  return FULL.format(dateOf(text));
+}
+
+export function formatDay(text: string): string {
+  return DAY.format(dateOf(text));
+}
+
+/** `just now`, `5 minutes ago`, `yesterday`; the day when it is longer ago than a week. */
+export function formatAge(text: string, now = Date.now()): string {
+  const ms = dateOf(text).getTime() - now;
+  const age = Math.abs(ms);
+  if (age < MINUTE_MS) return 'just now';
+  if (age < HOUR_MS) return AGE.format(Math.trunc(ms / MINUTE_MS), 'minute');
+  if (age < DAY_MS) return AGE.format(Math.trunc(ms / HOUR_MS), 'hour');
+  if (age < 7 * DAY_MS) return AGE.format(Math.trunc(ms / DAY_MS), 'day');
+  return DAY.format(dateOf(text));
+}

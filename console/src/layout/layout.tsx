@@ -1,0 +1,77 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+
+import { Toasts } from '../components/toast';
+import { useShortcut } from '../hooks/use-shortcut';
+import { navigate, navigations } from '../routing/hash-location';
+import { Brand } from './brand';
+import { focusNextHeading } from './focus-heading';
+import { LiveMark } from './live-mark';
+import { Menu } from './menu';
+import { NavLinks } from './nav-links';
+import { TAB_PAGES } from './pages';
+import { Rail } from './rail';
+import { ShortcutHelp } from './shortcut-help';
+import { ThrottleNotice } from './throttle-notice';
+import './layout.css';
+
+export function Layout({ children }: { children: ComponentChildren }) {
+  useFocusOnNavigation();
+  useShortcut('/', 'Search the recordings', searchRecordings, { isGlobal: true });
+  return (
+    <div class="layout">
+      <a class="skip button" href="#main" onClick={skip}>
+        Skip to the content
+      </a>
+      <header class="layout-top">
+        <Brand />
+        <LiveMark />
+      </header>
+      <Rail />
+      <main id="main" tabIndex={-1}>
+        <ThrottleNotice />
+        {children}
+      </main>
+      <Tabs />
+      <Toasts />
+      <ShortcutHelp />
+    </div>
+  );
+}
+
+/** At the bottom of a small screen. */
+function Tabs() {
+  return (
+    <nav class="tabs" aria-label="Pages">
+      <NavLinks pages={TAB_PAGES} />
+      <Menu />
+    </nav>
+  );
+}
+
+/** On a page that has no search of its own. */
+function searchRecordings(): void {
+  navigate('/', { state: { focus: 'search' } });
+}
+
+function useFocusOnNavigation(): void {
+  const [path] = useLocation();
+  const heading = useRef<Element | null>(null);
+  useEffect(() => {
+    const isFirst = navigations.peek() === 0;
+    const before = heading.current;
+    const end = isFirst ? () => undefined : focusNextHeading(before);
+    if (!isFirst) scrollTo(0, 0);
+    return () => {
+      heading.current = document.querySelector('#main h1');
+      end();
+    };
+  }, [path]);
+}
+
+/** The fragment names the page, so the link only moves the focus. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById('main')?.focus();
+}

@@ -1,0 +1,48 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { RateLimit } from 'vnotes';
+
+import { rateLimit } from '../session/session';
+
+/** Requests that are left before the account is slowed down. The bucket fills by itself between two answers. */
+export function LimitMeter() {
+  const limit = rateLimit.value;
+  const left = useRemaining(limit);
+  if (!limit) return null;
+  return (
+    <div class="limit-meter small">
+      <span class="limit-meter-label">
+        <span class="muted">Requests left</span>
+        <span class="numbers">
+          {left} of {limit.limit}
+        </span>
+      </span>
+      <meter
+        aria-label="Requests left in this minute"
+        min={0}
+        max={limit.limit}
+        low={limit.limit / 4}
+        high={limit.limit / 3}
+        optimum={limit.limit}
+        value={left}
+      />
+    </div>
+  );
+}
+
+function useRemaining(limit: RateLimit | null): number {
+  const [now, setNow] = useState(0);
+  useEffect(() => {
+    const told = Date.now();
+    setNow(told);
+    if (!limit || limit.remaining >= limit.limit) return undefined;
+    const timer = setInterval(() => {
+      setNow(Date.now());
+      if (Date.now() >= limit.reset.getTime()) clearInterval(timer);
+    }, 1000);
+    return () => clearInterval(timer);
+  }, [limit]);
+  if (!limit) return 0;
+  const minutes = (limit.reset.getTime() - now) / 60_000;
+  const filled = minutes <= 0 ? limit.limit : Math.floor(limit.limit - minutes * limit.limit);
+  return Math.min(limit.limit, Math.max(limit.remaining, filled));
+}

@@ -1,0 +1,13 @@
+import { liveState } from '../session/live-events';
+
+const WORDS = { off: '', connecting: 'Connecting…', live: 'Live' } as const;
+
+/** Whether changes appear by themselves. */
+export function LiveMark() {
+  const state = liveState.value;
+  return (
+    <span class={`live-mark is-${state}`} role="status">
+      {WORDS[state]}
+    </span>
+  );
+}

@@ -1,0 +1,42 @@
+import { useSignal } from '@preact/signals';
+import { useLocation } from 'wouter-preact';
+
+import { Dialog } from '../components/dialog';
+import { Icon } from '../components/icon';
+import { account } from '../session/account';
+import { signOut } from '../session/session';
+import { LimitMeter } from './limit-meter';
+import { NavLinks } from './nav-links';
+import { isCurrent, MENU_PAGES } from './pages';
+import { ThemeSwitch } from './theme-switch';
+
+/** What does not fit into the bar of a small screen. */
+export function Menu() {
+  const open = useSignal(false);
+  const [location] = useLocation();
+  const close = () => (open.value = false);
+  return (
+    <>
+      <button
+        type="button"
+        class={MENU_PAGES.some((page) => isCurrent(page, location)) ? 'nav-link is-current' : 'nav-link'}
+        aria-haspopup="dialog"
+        onClick={() => (open.value = true)}
+      >
+        <Icon name="menu" />
+        <span>More</span>
+      </button>
+      <Dialog open={open.value} title={account.value?.name ?? 'More'} onClose={close}>
+        <nav class="menu-links" aria-label="Further pages">
+          <NavLinks pages={MENU_PAGES} onFollow={close} />
+        </nav>
+        <LimitMeter />
+        <ThemeSwitch />
+        <button type="button" class="button" onClick={signOut}>
+          <Icon name="sign-out" />
+          Sign out
+        </button>
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,28 @@
+import type { IconName } from '../components/icon';
+
+export interface PageLink {
+  path: string;
+  title: string;
+  icon: IconName;
+}
+
+const RECORDINGS: PageLink = { path: '/', title: 'Recordings', icon: 'waveform' };
+const RECORD: PageLink = { path: '/record', title: 'Record', icon: 'mic' };
+const WEBHOOKS: PageLink = { path: '/webhooks', title: 'Webhooks', icon: 'webhook' };
+const KEYS: PageLink = { path: '/keys', title: 'Keys', icon: 'key' };
+const USAGE: PageLink = { path: '/usage', title: 'Usage', icon: 'chart' };
+const ERRORS: PageLink = { path: '/errors', title: 'Errors', icon: 'alert' };
+
+/** For the rail at the side. */
+export const NOTE_PAGES = [RECORDINGS, RECORD];
+export const ACCOUNT_PAGES = [WEBHOOKS, KEYS, USAGE, ERRORS];
+
+/** For the bar at the bottom of a small screen; the rest is in its menu. */
+export const TAB_PAGES = [RECORDINGS, RECORD, WEBHOOKS, USAGE];
+export const MENU_PAGES = [KEYS, ERRORS];
+
+/** Whether the page, or one below it, is open. */
+export function isCurrent({ path }: PageLink, location: string): boolean {
+  if (path === '/') return location === '/' || location.startsWith('/recordings');
+  return location === path || location.startsWith(`${path}/`);
+}

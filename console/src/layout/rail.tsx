@@ -1,0 +1,44 @@
+import { Icon } from '../components/icon';
+import { account } from '../session/account';
+import { signOut } from '../session/session';
+import { Brand } from './brand';
+import { LimitMeter } from './limit-meter';
+import { LiveMark } from './live-mark';
+import { NavLinks } from './nav-links';
+import { ACCOUNT_PAGES, NOTE_PAGES } from './pages';
+import { ThemeSwitch } from './theme-switch';
+
+/** At the side of a wide screen. */
+export function Rail() {
+  return (
+    <div class="rail">
+      <div class="rail-brand">
+        <Brand />
+        <LiveMark />
+      </div>
+      <nav class="rail-nav" aria-label="Pages">
+        <NavLinks pages={NOTE_PAGES} />
+        <hr />
+        <NavLinks pages={ACCOUNT_PAGES} />
+      </nav>
+      <div class="rail-foot">
+        <LimitMeter />
+        <ThemeSwitch />
+        <div class="rail-account">
+          <span class="rail-account-name" dir="auto" title={account.value?.email}>
+            {account.value?.name}
+          </span>
+          <button
+            type="button"
+            class="button is-quiet is-icon"
+            aria-label="Sign out"
+            title="Sign out"
+            onClick={signOut}
+          >
+            <Icon name="sign-out" />
+          </button>
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+import { Icon, type IconName } from '../components/icon';
+import { type Theme, theme } from '../session/theme';
+
+const CHOICES: [Theme, string, IconName][] = [
+  ['system', 'As the device', 'monitor'],
+  ['light', 'Light', 'sun'],
+  ['dark', 'Dark', 'moon'],
+];
+
+export function ThemeSwitch() {
+  return (
+    <div class="theme-switch" role="group" aria-label="Colours">
+      {CHOICES.map(([name, label, icon]) => (
+        <button
+          key={name}
+          type="button"
+          aria-label={label}
+          title={label}
+          aria-pressed={theme.value === name}
+          onClick={() => (theme.value = name)}
+        >
+          <Icon name={icon} size={18} />
+        </button>
+      ))}
+    </div>
+  );
+}

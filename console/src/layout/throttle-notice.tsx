@@ -1,0 +1,37 @@
+import { useEffect, useState } from 'preact/hooks';
+
+import { Icon } from '../components/icon';
+import { throttledUntil } from '../session/session';
+
+/** After a 429: how long the console waits before it goes on by itself. */
+export function ThrottleNotice() {
+  const until = throttledUntil.value;
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    setNow(Date.now());
+    if (until <= Date.now()) return undefined;
+    const timer = setInterval(() => {
+      setNow(Date.now());
+      if (Date.now() >= until) clearInterval(timer);
+    }, 250);
+    return () => clearInterval(timer);
+  }, [until]);
+  const seconds = Math.ceil((until - now) / 1000);
+  return (
+    <div role="status">
+      {seconds > 0 && (
+        <p class="notice is-warn throttle-notice">
+          <Icon name="clock" />
+          <span>
+            Too many requests. The console goes on by itself
+            <span class="numbers" aria-hidden="true">
+              {' '}
+              in {seconds} s
+            </span>
+            .
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}

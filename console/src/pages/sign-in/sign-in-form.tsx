@@ -1,0 +1,138 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { ApiError, VoiceNotes } from 'vnotes';
+
+import { describeError } from '../../components/describe-error';
+import { Field } from '../../components/field';
+import { Icon } from '../../components/icon';
+import { baseUrl, type Credentials, signIn, signInReason } from '../../session/session';
+
+export function SignInForm() {
+  const [key, secret, remember] = [useSignal(''), useSignal(''), useSignal(false)];
+  const { busy, error, wait, submit } = useSignInCheck();
+  const send = (event?: Event) => {
+    event?.preventDefault();
+    void submit({ key: key.value.trim(), secret: secret.value.trim() }, remember.value);
+  };
+  return (
+    <form class="form" onSubmit={send}>
+      <Problem error={error} wait={wait} />
+      <Field label="API key">
+        <input
+          id="key"
+          autocomplete="username"
+          autocapitalize="none"
+          spellcheck={false}
+          required
+          onInput={(event: InputEvent) => (key.value = (event.currentTarget as HTMLInputElement).value)}
+        />
+      </Field>
+      <Field label="API secret">
+        <input
+          id="secret"
+          type="password"
+          autocomplete="current-password"
+          required
+          onInput={(event: InputEvent) => (secret.value = (event.currentTarget as HTMLInputElement).value)}
+        />
+      </Field>
+      <RememberChoice checked={remember.value} onChange={(checked) => (remember.value = checked)} />
+      <button type="submit" class="button is-primary" aria-disabled={busy || wait > 0} disabled={busy}>
+        {busy ? 'Checking…' : wait > 0 ? `Try again in ${wait} s` : 'Sign in'}
+      </button>
+    </form>
+  );
+}
+
+function RememberChoice({ checked, onChange }: { checked: boolean; onChange: (checked: boolean) => void }) {
+  return (
+    <div class="sign-in-remember">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={checked}
+          aria-describedby="remember-hint"
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+        Stay signed in on this device
+      </label>
+      <p id="remember-hint" class="muted small">
+        {checked
+          ? 'The secret is kept in the storage of this browser until you sign out. Whoever can use this browser can use the account.'
+          : 'Otherwise the secret is kept in the memory of this tab and is gone when you reload or close it.'}
+      </p>
+    </div>
+  );
+}
+
+function Problem({ error, wait }: { error: unknown; wait: number }) {
+  const words = error === null ? null : wordsOf(error);
+  const text = words ?? (signInReason.value ? { title: 'Sign in again', hint: signInReason.value } : null);
+  return (
+    <div role="alert">
+      {text && (
+        <p class={words ? 'notice is-bad' : 'notice is-warn'}>
+          <Icon name={words ? 'alert' : 'info'} />
+          <span>
+            <strong>{text.title}.</strong> {text.hint}
+            {wait > 0 && ' It is tried again by itself.'}
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function wordsOf(error: unknown): { title: string; hint: string } {
+  if (error instanceof ApiError && error.status === 401)
+    return {
+      title: 'The key and the secret do not fit',
+      hint: 'Copy both again, in full. A revoked key does not work.',
+    };
+  return describeError(error);
+}
+
+/** One request tells whether they are right. What the key may not read does not matter here. */
+async function check(pair: Credentials): Promise<void> {
+  const api = new VoiceNotes({ baseUrl: baseUrl(), ...pair, maxRetries: 0 });
+  try {
+    await api.account.get();
+  } catch (error) {
+    if (!(error instanceof ApiError && error.type === 'PermissionError')) throw error;
+  }
+}
+
+function useSignInCheck() {
+  const busy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  const retryAt = useSignal(0);
+  const wait = useSignal(0);
+  const last = useSignal<(() => Promise<void>) | null>(null);
+  const submit = async (pair: Credentials, remember: boolean) => {
+    if (busy.value || wait.value > 0) return;
+    last.value = () => submit(pair, remember);
+    busy.value = true;
+    try {
+      await check(pair);
+      signIn(pair, { remember });
+    } catch (caught) {
+      error.value = caught;
+      const seconds = describeError(caught).retryInSeconds ?? 0;
+      wait.value = seconds;
+      retryAt.value = seconds > 0 ? Date.now() + seconds * 1000 : 0;
+    } finally {
+      busy.value = false;
+    }
+  };
+  useEffect(() => {
+    if (retryAt.value === 0) return undefined;
+    const timer = setInterval(() => {
+      wait.value = Math.max(0, Math.ceil((retryAt.value - Date.now()) / 1000));
+      if (wait.value > 0) return;
+      clearInterval(timer);
+      void last.value?.();
+    }, 250);
+    return () => clearInterval(timer);
+  }, [retryAt.value]);
+  return { busy: busy.value, error: error.value, wait: wait.value, submit };
+}

@@ -1,0 +1,37 @@
+import type { Credentials } from './session';
+
+/** Only there when the person asked to stay signed in. */
+const NAME = 'voice-notes.credentials';
+
+export function storedCredentials(): Credentials | null {
+  try {
+    const pair = JSON.parse(localStorage.getItem(NAME) ?? 'null') as Partial<Credentials> | null;
+    return pair?.key && pair.secret ? { key: pair.key, secret: pair.secret } : null;
+  } catch {
+    // Storage is switched off, or holds something else.
+    return null;
+  }
+}
+
+export function storeCredentials(pair: Credentials): void {
+  try {
+    localStorage.setItem(NAME, JSON.stringify(pair));
+  } catch {
+    // Without storage they are kept for the tab.
+  }
+}
+
+export function forgetCredentials(): void {
+  try {
+    localStorage.removeItem(NAME);
+  } catch {
+    // Without storage nothing was kept.
+  }
+}
+
+/** @param onForgotten another tab removed them */
+export function watchStoredCredentials(onForgotten: () => void): void {
+  addEventListener('storage', ({ key, oldValue, newValue }) => {
+    if ((key === NAME || key === null) && newValue === null && (key === null || oldValue !== null)) onForgotten();
+  });
+}
