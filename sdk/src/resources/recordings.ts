@@ -1,7 +1,6 @@
 import type {
   AudioDownloadCreateUrlResponse,
   CorrectTranscriptionDto,
-  CorrectionsCorrectResponse,
   RecordingsGetResponse,
   RecordingsListData,
   RecordingsListResponse,
@@ -23,7 +22,11 @@ export type Recording = RecordingsListResponse['recordings'][number];
 export type TranscriptionVersion = VersionsListResponse['transcriptions'][number];
 
 /** A transcription with the tag of what was read, for a correction that overwrites nobody else's. */
-export type Transcription = TranscriptionView & { etag: string | null };
+export type Transcription = TranscriptionView & {
+  etag: string | null;
+  /** Whether a person has corrected the text. */
+  version: 'original' | 'corrected';
+};
 
 export interface TranscriptionOptions extends RequestOptions {
   /** `original` is what the engine heard, also if the text was corrected. */
@@ -74,7 +77,7 @@ export class RecordingsResource {
       query: { version },
       ...options,
     });
-    return { ...((await response.json()) as TranscriptionView), etag: response.headers.get('etag') };
+    return await withTag(response);
   }
 
   /** The transcription as plain text or subtitles. */
@@ -92,14 +95,14 @@ export class RecordingsResource {
   }
 
   /** @param etag of what was read: a later correction of somebody else is not overwritten (PreconditionFailedError) */
-  correct(
+  async correct(
     id: string,
     correction: CorrectTranscriptionDto,
     { etag, ...options }: RequestOptions & { etag?: string | null } = {},
-  ): Promise<CorrectionsCorrectResponse> {
+  ): Promise<Transcription> {
     const headers = etag ? { 'If-Match': etag } : undefined;
     const path = `${pathOf(id)}/transcription`;
-    return this.transport.json({ method: 'PUT', path, body: correction, headers, ...options });
+    return await withTag(await this.transport.raw({ method: 'PUT', path, body: correction, headers, ...options }));
   }
 
   /** Goes back to what the engine heard. */
@@ -130,6 +133,12 @@ export class RecordingsResource {
     const answer = await this.transport.json<AudioDownloadCreateUrlResponse>({ method: 'POST', path, ...options });
     return { ...answer, url: new URL(answer.url, `${this.transport.origin}/`).href };
   }
+}
+
+async function withTag(response: Response): Promise<Transcription> {
+  const { headers } = response;
+  const version = headers.get('transcription-version') === 'corrected' ? 'corrected' : 'original';
+  return { ...((await response.json()) as TranscriptionView), etag: headers.get('etag'), version };
 }
 
 function pathOf(id: string): string {
