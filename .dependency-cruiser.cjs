@@ -56,6 +56,13 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/(platform|access)/' },
     },
     {
+      name: 'console-serves-files-only',
+      comment: 'The console itself is a client of the public API, built from console/.',
+      severity: 'error',
+      from: { path: '^src/console/' },
+      to: { path: '^src/', pathNot: '^src/(platform|access|console)/' },
+    },
+    {
       name: 'modules-by-public-files',
       comment: 'A module is imported by its module, service or events file, never by its entity, DTO or presenter.',
       severity: 'error',

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 const { testTimeout: _, ...preset } = JSON.parse(readFileSync(new URL('./jest-preset.json', import.meta.url), 'utf8'));
 const shared = {
   ...preset,
+  transformIgnorePatterns: [...preset.transformIgnorePatterns, '/node_modules/(axe-core|playwright-core)/'],
   moduleNameMapper: {
     ...preset.moduleNameMapper,
     // The example imports the service as a package does.

@@ -3,8 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { preact } from '@preact/preset-vite';
 import { defineConfig } from 'vite';
 
+import { precompress } from './precompress.ts';
+
 export default defineConfig({
-  plugins: [preact()],
+  plugins: [preact(), precompress()],
+  // The service puts a nonce in its place with every response. The same text is in src/console/console-headers.ts.
+  html: { cspNonce: '{{CSP_NONCE}}' },
   // The client library as its source: the console needs no build of it.
   resolve: { alias: { vnotes: fileURLToPath(new URL('../sdk/src/index.ts', import.meta.url)) } },
   // Relative, so that a proxy may serve the console below any path.

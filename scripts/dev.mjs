@@ -1,10 +1,12 @@
-// `npm run dev`: the service with the PostgreSQL and Redis of `npm start`, started again after each change in `src`.
+// `npm run dev`: the service with the PostgreSQL and Redis of `npm start`, started again after each change in `src`, of
+// the console, or of the client library.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 
 import { healthOf, reachable } from './lib/application.mjs';
-import { demoAccount, printCommands } from './lib/demo.mjs';
+import { forgetConsoleBuild } from './lib/builds.mjs';
+import { demoAccount, printCommands, signInLink } from './lib/demo.mjs';
 import { choosePort, RANK, runLocally, startServices, teardown } from './lib/local-run.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { stopProcess, waitUntil } from './lib/processes.mjs';
@@ -34,11 +36,13 @@ async function main(given) {
   const baseUrl = `http://${reachable(env.HOST)}:${port}`;
   teardown.add(RANK.application, { stop: () => Promise.all([current, standby].map(stop)) });
   standby = prepareProcess();
+  await step('Console', watchConsole);
   await step('Compiler', watchSources);
   await restarting;
   const { credentials } = await step('Demo account', () => demoAccount(baseUrl, env));
   console.log();
   printCommands(baseUrl, credentials);
+  if (env.CONSOLE !== 'off') console.log(`  Console        ${signInLink(baseUrl, credentials)}`);
   console.log(`  Base URL       ${baseUrl}${note}\n  Documentation  ${baseUrl}/docs`);
   console.log('  Logs           below, from LOG_LEVEL=warn on\n  Stop           Ctrl-C\n');
 }
@@ -47,20 +51,47 @@ async function main(given) {
 function watchSources() {
   const nest = join(ROOT, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
   const args = [nest, 'build', '--watch', '--preserveWatchOutput'];
-  const compiler = spawn(process.execPath, args, { cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
-  teardown.add(RANK.application, { stop: () => stop(compiler) });
+  const compiler = startTool(args);
   let startedAt = performance.now();
   return new Promise((resolve, reject) => {
     compiler.once('exit', () => reject(new Error('The compiler ended.')));
     createInterface({ input: compiler.stdout }).on('line', (line) => {
       if (line.includes('Starting')) startedAt = performance.now();
       else if (line.includes('Found 0 errors')) {
-        const since = startedAt;
-        restarting = restarting.then(() => restart(since)).catch((error) => console.error(error.message));
+        restartSince(startedAt);
         resolve('watches src');
       } else if (line.trim()) console.log(line);
     });
   });
+}
+
+/** Resolves after the first build. The service reads the console when it starts, so each later one starts it again. */
+function watchConsole() {
+  forgetConsoleBuild();
+  const vite = join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js');
+  const builder = startTool([vite, 'build', 'console', '--watch', '--clearScreen', 'false']);
+  let startedAt = performance.now();
+  let isFirst = true;
+  return new Promise((resolve, reject) => {
+    builder.once('exit', () => reject(new Error('The build of the console ended.')));
+    createInterface({ input: builder.stdout }).on('line', (line) => {
+      if (line.includes('build started')) startedAt = performance.now();
+      if (!line.includes('built in')) return;
+      if (!isFirst) restartSince(startedAt);
+      isFirst = false;
+      resolve('watches console and sdk');
+    });
+  });
+}
+
+function startTool(args) {
+  const tool = spawn(process.execPath, args, { cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  teardown.add(RANK.application, { stop: () => stop(tool) });
+  return tool;
+}
+
+function restartSince(startedAt) {
+  restarting = restarting.then(() => restart(startedAt)).catch((error) => console.error(error.message));
 }
 
 async function restart(since) {

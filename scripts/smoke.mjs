@@ -70,6 +70,10 @@ async function tryService() {
   await waitUntil(async () => service.exitCode !== null || (await isReady()), READY_TIMEOUT_MS, 50);
   assert.ok(await isReady(), 'the service is ready');
 
+  const page = await (await fetch(baseUrl)).text();
+  const [script] = page.match(/\/assets\/[^"]+\.js/) ?? [];
+  assert.equal((await fetch(baseUrl + script)).headers.get('content-encoding'), 'br', `the console's ${script}`);
+
   const made = await runCli(
     ['account:create', '--name', 'Smoke', '--email', `smoke-${process.pid}@example.com`, '--plan', 'pro'],
     env,

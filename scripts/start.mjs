@@ -2,7 +2,7 @@
 import { join, relative } from 'node:path';
 
 import { migrate, reachable, rolesOf, startApplication } from './lib/application.mjs';
-import { demoAccount, printCommands, transcribeSample } from './lib/demo.mjs';
+import { demoAccount, printCommands, signInLink, transcribeSample } from './lib/demo.mjs';
 import { choosePort, RANK, runLocally, startServices, teardown } from './lib/local-run.mjs';
 import { DATA, ROOT } from './lib/paths.mjs';
 import { prepareProject } from './lib/setup.mjs';
@@ -62,6 +62,7 @@ async function tryOut(baseUrl, env) {
 function printReady(baseUrl, env, demo) {
   console.log(`\nReady in ${seconds(performance.now() - startedAt)}.\n`);
   if (demo) printCommands(baseUrl, demo);
+  if (demo && env.CONSOLE !== 'off') console.log(`  Console        ${signInLink(baseUrl, demo)}`);
   if (rolesOf(env).includes('api')) console.log(`  Base URL       ${baseUrl}\n  Documentation  ${baseUrl}/docs`);
   console.log(`  Logs           ${relative(ROOT, join(DATA, 'logs'))}\n  Stop           Ctrl-C\n`);
 }

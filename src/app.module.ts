@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { baseModules } from './base.modules.js';
+import { ConsoleModule } from './console/console.module.js';
 import { addedBy, type Extension, registerExtensions } from './extension.js';
 import { GuardsModule } from './guards/guards.module.js';
 import { UnknownPathModule } from './guards/unknown-path.module.js';
@@ -43,6 +44,7 @@ export class AppModule {
         CompatModule,
         UsersModule,
         HealthModule,
+        ...(env.roles.includes('api') ? [ConsoleModule.for(env)] : []),
         ...(env.roles.includes('transcriber')
           ? [TranscriptionWorkerModule.for(env, engines, addedBy(extensions, 'transcriptFilters'))]
           : []),

@@ -18,6 +18,7 @@ const STATIC_CHECKS = [
   { label: 'Types', command: ['../typescript-native/bin/tsc', '--noEmit'] },
   { label: 'Types, client', command: ['../typescript-native/bin/tsc', '-p', 'sdk'] },
   { label: 'Types, console', command: ['../typescript-native/bin/tsc', '-p', 'console'] },
+  { label: 'Types, browser', command: ['../typescript-native/bin/tsc', '-p', 'test/console'] },
   { label: 'Import rules', command: ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'examples'] },
   { label: 'Dead code', command: ['knip'] },
   { label: 'API rules', command: ['redocly', 'lint', 'openapi.json'] },

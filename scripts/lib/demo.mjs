@@ -67,6 +67,13 @@ export async function waitForTranscription(client, recordingId) {
   }
 }
 
+/**
+ * Opens the console signed in. Browsers send no fragment to a server, and the console removes it from the address bar.
+ */
+export function signInLink(baseUrl, { apiKey, apiSecret }) {
+  return `${baseUrl}/#${new URLSearchParams({ key: apiKey, secret: apiSecret })}`;
+}
+
 /** Commands to copy, with credentials that work. */
 export function printCommands(baseUrl, { apiKey, apiSecret, sample }) {
   const headers = `-H 'X-Service-API-Key: ${apiKey}' \\\n       -H 'X-Service-API-Secret: ${apiSecret}'`;

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { buildAll } from './builds.mjs';
 import { readJsonIfAny } from './files.mjs';
 import { acquireLock } from './lock.mjs';
 import { DATA, ROOT } from './paths.mjs';
@@ -10,8 +9,6 @@ import { step, UserError } from './steps.mjs';
 
 const MINIMUM_NODE = [20, 19];
 const SETUP_LOCK_TIMEOUT_MS = 600_000;
-const BUILD_STAMP = join(ROOT, 'dist', '.sources');
-const BUILD_INPUTS = ['package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
 
 export function checkPlatform() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -26,7 +23,7 @@ export async function prepareProject() {
   const lock = await waitForLock(join(DATA, 'setup.lock'));
   try {
     await step('Packages', installPackages);
-    await step('Build', build);
+    await step('Build', buildAll);
   } finally {
     lock.release();
   }
@@ -64,33 +61,6 @@ function matches(wanted) {
 function lockedPackages(file) {
   const packages = readJsonIfAny(file)?.packages ?? {};
   return Object.fromEntries(Object.entries(packages).filter(([path]) => path.includes('node_modules/')));
-}
-
-/**
- * What was built is known by the content of the sources and not by times, which an interrupted build or another
- * branch checked out would make misleading. `nest build` empties `dist`, the stamp included.
- */
-async function build() {
-  const fingerprint = fingerprintOfSources();
-  const built = existsSync(join(ROOT, 'dist', 'main.js')) && existsSync(BUILD_STAMP);
-  if (built && readFileSync(BUILD_STAMP, 'utf8') === fingerprint) return 'up to date';
-  const nest = join(ROOT, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
-  const { code, output } = await run(process.execPath, [nest, 'build'], { cwd: ROOT });
-  if (code !== 0) throw new UserError(`The build failed:\n${output.trim()}`);
-  writeFileSync(BUILD_STAMP, fingerprint);
-  return 'done';
-}
-
-function fingerprintOfSources() {
-  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .toSorted();
-  const hash = createHash('sha256');
-  for (const file of [...BUILD_INPUTS.map((name) => join(ROOT, name)), ...sources]) {
-    hash.update(file.slice(ROOT.length)).update('\0').update(readFileSync(file)).update('\0');
-  }
-  return hash.digest('hex');
 }
 
 async function waitForLock(file) {

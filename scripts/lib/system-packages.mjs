@@ -44,6 +44,17 @@ const BUBBLEWRAP = {
   brew: [],
 };
 
+/** For the tests of the console: the browser, and a font that has Latin, Arabic and Hebrew letters. */
+const CHROMIUM = {
+  name: 'Chromium',
+  isThere: () => findChromium() !== null,
+  apt: ['chromium', 'fonts-noto-core'],
+  dnf: ['chromium', 'google-noto-sans-fonts', 'google-noto-sans-arabic-fonts', 'google-noto-sans-hebrew-fonts'],
+  brew: ['--cask chromium'],
+};
+const CHROMIUM_COMMANDS = ['chromium', 'chromium-browser', 'google-chrome'];
+const CHROMIUM_ON_MACOS = '/Applications/Chromium.app/Contents/MacOS/Chromium';
+
 /**
  * Makes sure of what npm cannot bring, installing it where that is possible without asking anybody.
  * @param {NodeJS.ProcessEnv} env decides what is needed
@@ -69,8 +80,28 @@ async function installOptional(env) {
     console.log(`  bubblewrap is not installed: weaker isolation.${problem ? ` ${problem}` : ''}`);
 }
 
-/** PgBouncer, where apt can install it: without it `test/fleet/outages/pgbouncer.e2e.ts` is skipped. */
+/**
+ * Chromium, for the tests of the console; and PgBouncer where apt can install it: without it
+ * `test/fleet/outages/pgbouncer.e2e.ts` is skipped.
+ * @throws UserError with the commands that install Chromium
+ */
 export async function installTestPackages() {
+  if (!CHROMIUM.isThere()) {
+    const problem = await installWithApt(CHROMIUM.apt);
+    if (!CHROMIUM.isThere()) throw new UserError(instructions([CHROMIUM], problem));
+  }
+  await installPgBouncer();
+}
+
+/** @returns {string | null} the path of the browser: the one that CHROMIUM names, or one of this machine */
+export function findChromium() {
+  const given = process.env.CHROMIUM;
+  if (given) return existsSync(given) ? given : null;
+  const found = CHROMIUM_COMMANDS.map(findCommand).find(Boolean);
+  return found ?? (existsSync(CHROMIUM_ON_MACOS) ? CHROMIUM_ON_MACOS : null);
+}
+
+async function installPgBouncer() {
   const isThere = () => findCommand('pgbouncer') !== null || existsSync('/usr/sbin/pgbouncer');
   if (isThere()) return;
   const problem = await installWithApt(['pgbouncer']);

@@ -67,6 +67,10 @@ describe('the package, installed by a package that extends it', () => {
       const answer = await fetch(`${url}/v1/keyword-alerts`, { headers });
       expect(answer.status).toBe(200);
       expect(await answer.json()).toMatchObject({ keyword_alerts: [], total: 0 });
+
+      const page = await (await fetch(`${url}/`)).text();
+      const [script = ''] = /\/assets\/[^"]+\.js/.exec(page) ?? [];
+      expect((await fetch(url + script)).headers.get('content-encoding')).toBe('br');
     },
     STEP_MS,
   );

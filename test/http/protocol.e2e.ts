@@ -28,31 +28,6 @@ describe('HTTP', () => {
     request(at.url)[method](path);
   const withHead = (path: string): Test => request(service.url).head(path).set(client.headers);
 
-  describe('the page at /', () => {
-    it('names the service, its documentation and its base URL', async () => {
-      const { headers, text } = await anonymous('get', '/').expect(200);
-
-      expect(headers['content-type']).toBe('text/html; charset=utf-8');
-      expect(text).toContain('Voice Note Transcription Service');
-      expect(text).toContain('href="/docs"');
-      expect(text).toContain(`<code>${service.url}/v1</code>`);
-      expect(text).not.toMatch(/<(script|style)|style=/);
-    });
-
-    it('answers HEAD without a body', async () => {
-      const { headers, text } = await anonymous('head', '/').expect(200);
-
-      expect(headers['content-type']).toBe('text/html; charset=utf-8');
-      expect(text ?? '').toBe('');
-    });
-
-    it('does not repeat a Host header that is no host', async () => {
-      const { text } = await anonymous('get', '/').set('Host', 'a"><b>').expect(200);
-
-      expect(text).toContain('<code>/v1</code>');
-    });
-  });
-
   describe('limit headers (D6)', () => {
     const answers: [string, number, () => Promise<Response>][] = [
       ['a success', 200, () => client.get('/v1/account')],

@@ -102,6 +102,8 @@ export class Env {
   readonly compatWaiting: number;
   readonly compatWaitingPerAccount: number;
   readonly corsOrigins: readonly string[];
+  /** Whether the api role serves the console at `/`. */
+  readonly console: boolean;
   readonly metricsToken: string | null;
   /** Express's `trust proxy`: false, a number of hops, or the addresses and CIDRs of proxies. */
   readonly trustProxy: false | number | readonly string[];
@@ -153,6 +155,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     eventStreamCommentSeconds: read.integer('EVENT_STREAM_COMMENT_SECONDS', 15, 1, 3600),
     ...readCompatSettings(read),
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
+    console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
     metricsToken: read.text('METRICS_TOKEN'),
     trustProxy: read.trustProxy(),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),

@@ -1,12 +1,12 @@
 import { Controller, Get, Header, Req } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Public } from '../../access/access.decorators.js';
+import { Public } from '../access/access.decorators.js';
 
 /** What a Host header may show on the page: anything else could carry markup. */
 const PLAIN_HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/;
 
-/** The page at `/`, for people who open the service's address in a browser. */
+/** The page at `/` of a service without the console, for people who open its address in a browser. */
 @ApiExcludeController()
 @Controller()
 export class HomeController {

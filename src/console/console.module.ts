@@ -1,0 +1,18 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { Env } from '../platform/config/env.js';
+import { ConsoleFilesService } from './console-files.service.js';
+import { ConsoleController } from './console.controller.js';
+import { HomeController } from './home.controller.js';
+
+/** Written by `npm run build -w console`. */
+const BUILT_CONSOLE = new URL('../../console/dist/', import.meta.url);
+
+/** What a person sees who opens the service's address: the console, or with CONSOLE=off a page with links. */
+@Module({})
+export class ConsoleModule {
+  static for(env: Env): DynamicModule {
+    if (!env.console) return { module: ConsoleModule, controllers: [HomeController] };
+    const files = { provide: ConsoleFilesService, useFactory: () => new ConsoleFilesService(BUILT_CONSOLE) };
+    return { module: ConsoleModule, controllers: [ConsoleController], providers: [files] };
+  }
+}

@@ -1,0 +1,97 @@
+import type { Page } from 'playwright-core';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { useService } from '../../src/testing/test-service.js';
+import { expectAccessible } from '../support/browser/accessibility.js';
+import { signInLink, useBrowser } from '../support/browser/browser.js';
+import { screenshot } from '../support/browser/screenshot.js';
+
+const LIMIT_BYTES = 100_000;
+
+describe('the console in a browser, before anything is clicked', () => {
+  const service = useService({ ROLES: 'api' });
+  const browser = useBrowser();
+  let account: ApiClient;
+
+  beforeAll(async () => {
+    account = await service.account();
+  });
+
+  const signedIn = (page: Page) => page.getByRole('navigation').first().waitFor();
+
+  it('shows the page to sign in, and in full after the link with credentials', async () => {
+    const stranger = await browser.page({ url: service.url });
+    await stranger.getByRole('button', { name: /sign in/i }).waitFor();
+    await expectAccessible(stranger);
+    await screenshot(stranger, 'sign-in');
+    await signedIn(await browser.page({ signedInAs: account }));
+  });
+
+  it('takes the credentials of the link out of the address bar and the history at once', async () => {
+    const page = await browser.page({ url: service.url });
+    await page.goto('about:blank');
+    await page.goto(signInLink(account));
+    await signedIn(page);
+    expect(page.url()).not.toContain(account.credentials.key);
+    expect(page.url()).not.toContain(account.credentials.secret);
+
+    await page.evaluate(() => (location.hash = '/usage'));
+    await page.goBack();
+    expect(page.url()).not.toContain('secret');
+    await page.goBack();
+    expect(page.url()).toBe('about:blank');
+    await page.goForward();
+    expect(page.url()).not.toContain('secret');
+    const stored = await page.evaluate(() =>
+      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
+    );
+    expect(stored).not.toContain(account.credentials.secret);
+  });
+
+  it('transfers at most 100 kB for the first load', async () => {
+    const page = await browser.page({ signedInAs: account });
+    await signedIn(page);
+    // Never idle: the page follows the events of the account.
+    await page.waitForTimeout(1000);
+    const sizes = await page.evaluate(() =>
+      [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .filter(({ name }) => !name.includes('/v1/'))
+        .map((entry) => ({ url: entry.name, bytes: (entry as PerformanceResourceTiming).transferSize })),
+    );
+    const total = sizes.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (process.env.SHOW_SIZES) console.log(total, sizes);
+    expect(total).toBeGreaterThan(5000);
+    expect(total).toBeLessThanOrEqual(LIMIT_BYTES);
+  });
+
+  it('runs no inline script and applies no inline style', async () => {
+    const page = await browser.page({ url: service.url, expectedProblems: [/violat|nowhere\.png/] });
+    const before = await page.evaluate(() => getComputedStyle(document.body).color);
+    await page.evaluate(() => {
+      const script = document.createElement('script');
+      script.textContent = 'window.injected = true;';
+      const style = document.createElement('style');
+      style.textContent = 'body { color: rgb(1, 2, 3) !important; }';
+      document.body.append(script, style);
+      const template = document.createElement('div');
+      template.innerHTML = '<img src="/nowhere.png" onerror="window.injected = true"><b style="color: red">x</b>';
+      document.body.append(template);
+    });
+    await page.waitForTimeout(300);
+    expect(await page.evaluate(() => (window as { injected?: boolean }).injected)).toBeUndefined();
+    expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe(before);
+  });
+
+  it('is not shown in a frame', async () => {
+    const page = await browser.page({ url: service.url, expectedProblems: [/frame-ancestors|favicon\.ico/] });
+    await page.goto(`${service.url}/openapi.json`);
+    const answered = page.waitForEvent('requestfailed');
+    await page.evaluate(() => {
+      const frame = document.createElement('iframe');
+      frame.src = '/';
+      document.body.append(frame);
+    });
+    await answered.catch(() => null);
+    const text = await page.frames()[1]?.evaluate(() => document.getElementById('app')?.innerHTML ?? 'nothing');
+    expect(text ?? 'nothing').toBe('nothing');
+  });
+});
