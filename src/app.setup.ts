@@ -98,6 +98,7 @@ function allowOrigins(app: NestExpressApplication, origins: readonly string[]): 
       'X-Request-Id',
       'X-Service-API-Key',
       'X-Service-API-Secret',
+      'X-Upload-Source',
     ],
     exposedHeaders: [
       'X-RateLimit-Limit',

@@ -18,6 +18,7 @@ import { UsageBreakdownBackfill1765238400000 } from './0010-0019/0019-usage-brea
 import { VocabularyAndEngines1765324800000 } from './0020-0029/0020-vocabulary-and-engines.js';
 import { TranscribeAgain1765411200000 } from './0020-0029/0021-transcribe-again.js';
 import { MoreFormats1765497600000 } from './0020-0029/0022-more-formats.js';
+import { Waveforms1765584000000 } from './0020-0029/0023-waveforms.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,
@@ -38,6 +39,7 @@ const CORE: Migration[] = [
   VocabularyAndEngines1765324800000,
   TranscribeAgain1765411200000,
   MoreFormats1765497600000,
+  Waveforms1765584000000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

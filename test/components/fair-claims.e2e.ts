@@ -147,7 +147,7 @@ describe('D33: claims', () => {
     for (let i = 0; i < 8; i++) {
       const lease = (await leases.claimNext()) as NonNullable<Awaited<ReturnType<typeof leases.claimNext>>>;
       owners.push(lease.accountId);
-      const outcome = { status: 'transcribed', features, durationMs: 60_000 } as const;
+      const outcome = { status: 'transcribed', features, durationMs: 60_000, peaks: Buffer.alloc(0) } as const;
       await leases.finish(lease, { ...outcome, transcript: { ...transcript, processingDurationMs: 1 } });
     }
     expect(owners.filter((owner) => owner === liar.accountId)).toHaveLength(4);

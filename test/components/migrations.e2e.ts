@@ -12,6 +12,7 @@ import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-
 import { UsageBreakdown } from '../../src/modules/recordings/usage-counters/usage-breakdown.entity.js';
 import { UsageCounterDelta } from '../../src/modules/recordings/usage-counters/usage-counter-delta.entity.js';
 import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-counter.entity.js';
+import { Waveform } from '../../src/modules/recordings/waveform/waveform.entity.js';
 import { Retranscription } from '../../src/modules/transcriptions/retranscriptions/retranscription.entity.js';
 import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
 import { EarlierTranscription } from '../../src/modules/transcriptions/versions/earlier-transcription.entity.js';
@@ -52,6 +53,7 @@ const ENTITIES = [
   UsageCounter,
   UsageCounterDelta,
   UserErasure,
+  Waveform,
   Webhook,
   WebhookEvent,
   WebhookRedelivery,

@@ -44,6 +44,7 @@ const TRANSCRIBED: Outcome = {
   },
   features: { speech_seconds: 0.1, no_speech: false },
   durationMs: 100,
+  peaks: Buffer.alloc(0),
 };
 const FAILED: Outcome = { status: 'failed', reason: 'a test' };
 

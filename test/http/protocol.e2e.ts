@@ -331,7 +331,13 @@ describe('HTTP', () => {
         expect(answer.headers['access-control-allow-methods']).toMatch(/POST/);
         const allowed = (answer.headers['access-control-allow-headers'] as string).toLowerCase().split(',');
         expect(allowed.map((name) => name.trim())).toEqual(
-          expect.arrayContaining(['authorization', 'content-type', 'idempotency-key', 'x-request-id']),
+          expect.arrayContaining([
+            'authorization',
+            'content-type',
+            'idempotency-key',
+            'x-request-id',
+            'x-upload-source',
+          ]),
         );
         expect(answer.headers).not.toHaveProperty('access-control-allow-credentials');
         const again = await preflight(open, ORIGIN).expect(204);

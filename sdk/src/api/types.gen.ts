@@ -534,6 +534,20 @@ export type AudioUrlView = {
     code: 'AUDIO_URL_CREATED';
 };
 
+export type WaveformView = {
+    recording_id: string;
+    /**
+     * Length of the decoded audio. The peaks divide it into equal parts.
+     */
+    duration_seconds: number;
+    /**
+     * The loudest sample of each part, from 0 to 255: 255 is the loudest of the recording. One that is quieter than −36 dB
+     * of full scale all the time stays below 255, so that silence looks like silence.
+     */
+    peaks: Array<number>;
+    uri: string;
+};
+
 export type TranscriptionView = {
     id: string;
     recording_id: string;
@@ -1746,6 +1760,10 @@ export type RecordingsUploadData = {
     };
     headers?: {
         /**
+         * Becomes the `upload_source`, unless an access token uploads. The console of the service sends `console`.
+         */
+        'X-Upload-Source'?: 'api' | 'console';
+        /**
          * Identifies the upload for 24 hours: repeated with the same key, it creates no second recording.
          */
         'Idempotency-Key'?: string;
@@ -2255,6 +2273,66 @@ export type AudioDownloadPlayResponses = {
 };
 
 export type AudioDownloadPlayResponse = AudioDownloadPlayResponses[keyof AudioDownloadPlayResponses];
+
+export type WaveformsGetData = {
+    body?: never;
+    headers?: {
+        /**
+         * The ETag of an earlier answer: 304 if the waveform is the same.
+         */
+        'If-None-Match'?: string;
+    };
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+    };
+    query?: never;
+    url: '/v1/recordings/{recording_id}/waveform';
+};
+
+export type WaveformsGetErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: Error;
+    /**
+     * `AuthenticationError`
+     */
+    401: Error;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: Error;
+    /**
+     * `NotFoundError`
+     */
+    404: Error;
+    /**
+     * `RateLimitError`
+     */
+    429: Error;
+    /**
+     * `InternalError`
+     */
+    500: Error;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: Error;
+};
+
+export type WaveformsGetError = WaveformsGetErrors[keyof WaveformsGetErrors];
+
+export type WaveformsGetResponses = {
+    /**
+     * OK
+     */
+    200: WaveformView;
+};
+
+export type WaveformsGetResponse = WaveformsGetResponses[keyof WaveformsGetResponses];
 
 export type CorrectionsRemoveData = {
     body?: never;

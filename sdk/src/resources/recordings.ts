@@ -11,6 +11,7 @@ import type {
   TranscriptionView,
   VersionsListData,
   VersionsListResponse,
+  WaveformView,
 } from '../api/types.gen.js';
 import type { RequestOptions, Transport } from '../http/transport.js';
 import { Paged } from '../pages/paged.js';
@@ -132,6 +133,11 @@ export class RecordingsResource {
     const path = `${pathOf(id)}/audio-url`;
     const answer = await this.transport.json<AudioDownloadCreateUrlResponse>({ method: 'POST', path, ...options });
     return { ...answer, url: new URL(answer.url, `${this.transport.origin}/`).href };
+  }
+
+  /** How loud it is over time: up to 1,000 peaks from 0 to 255. NotFoundError where there is none (yet). */
+  waveform(id: string, options?: RequestOptions): Promise<WaveformView> {
+    return this.transport.json({ method: 'GET', path: `${pathOf(id)}/waveform`, ...options });
   }
 }
 

@@ -27,7 +27,7 @@ import { checkDays } from '../../platform/http/input/day-range.js';
 import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/languages/vocabulary.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
-import { CHANNEL_MODES, UploadFields } from './upload/upload-fields.js';
+import { CHANNEL_MODES, KEY_PAIR_SOURCES, readUploadSource, UploadFields } from './upload/upload-fields.js';
 import { UploadRequestsService } from './upload/upload-requests.service.js';
 import {
   CreatedRecordingView,
@@ -88,6 +88,14 @@ const IDEMPOTENCY_KEY: ApiHeaderOptions = {
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: String.raw`^[\x20-\x7e]*$` },
 };
 
+const UPLOAD_SOURCE: ApiHeaderOptions = {
+  name: 'X-Upload-Source',
+  required: false,
+  description:
+    'Becomes the `upload_source`, unless an access token uploads. The console of the service sends `console`.',
+  schema: { type: 'string', enum: [...KEY_PAIR_SOURCES], default: 'api' },
+};
+
 /** Fields of a recording that waits for its transcription. */
 const PROCESSING = { status: 'processing', features: null, processed_at: null };
 
@@ -137,6 +145,7 @@ export class RecordingsController {
   @ApiConsumes('multipart/form-data')
   @ApiBody(UPLOAD_FORM)
   @ApiHeader(IDEMPOTENCY_KEY)
+  @ApiHeader(UPLOAD_SOURCE)
   @ApiCreatedResponse(UPLOADED)
   @ApiErrors(...UPLOAD_ERRORS)
   async upload(
@@ -146,7 +155,8 @@ export class RecordingsController {
     @Query() _query: NoQuery,
   ): Promise<CreatedRecordingView> {
     const fields = new UploadFields();
-    const reading = { fields, details: () => fields.details, repeats: null };
+    const source = readUploadSource(request.get('x-upload-source'));
+    const reading = { fields, details: () => fields.details, repeats: null, source };
     const { recording, replayed } = await this.uploads.accept(request, principal, reading);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     response.setHeader('Location', recordingUri(recording.id));

@@ -22,11 +22,14 @@ import { RecordingsReconciler } from './recordings.reconciler.js';
 import { RecordingsService } from './recordings.service.js';
 import { TranscribeAgainController } from './transcribe-again/transcribe-again.controller.js';
 import { TranscribeAgainService } from './transcribe-again/transcribe-again.service.js';
+import { Waveform } from './waveform/waveform.entity.js';
+import { WaveformsController } from './waveform/waveforms.controller.js';
+import { WaveformsService } from './waveform/waveforms.service.js';
 import { UsageService } from './usage-counters/usage.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Recording, SearchBackfill, SearchDocument, TranscriptionShare])],
-  controllers: [RecordingsController, TranscribeAgainController, AudioDownloadController],
+  imports: [TypeOrmModule.forFeature([Recording, SearchBackfill, SearchDocument, TranscriptionShare, Waveform])],
+  controllers: [RecordingsController, TranscribeAgainController, AudioDownloadController, WaveformsController],
   providers: [
     RecordingsService,
     UsageService,
@@ -44,6 +47,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     SearchBackfillService,
     TranscribeAgainService,
     RecordingsReconciler,
+    WaveformsService,
   ],
   exports: [
     RecordingsService,

@@ -12,7 +12,7 @@ import type { Request, Response } from 'express';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
-import { matchesWeakly, parseEntityTags } from '../../platform/http/input/entity-tags.js';
+import { isUnchanged } from '../../platform/http/input/entity-tags.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import type { ExportSource } from './exports/cues.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
@@ -85,7 +85,7 @@ export class TranscriptionsController {
     response.vary('Accept');
     response.setHeader('ETag', tag);
     response.setHeader('Transcription-Version', served.version);
-    if (isUnchanged(request, tag)) {
+    if (isUnchanged(request.get('if-none-match'), tag)) {
       response.status(304);
       return undefined;
     }
@@ -94,10 +94,4 @@ export class TranscriptionsController {
     const words = JSON.parse(served.words) as ExportSource['words'];
     return this.exports.render(format, { text: served.text, words, durationSeconds: recording.durationMs / 1000 });
   }
-}
-
-/** A header that breaks the grammar is ignored. */
-function isUnchanged(request: Request, tag: string): boolean {
-  const tags = parseEntityTags(request.get('if-none-match') ?? '');
-  return tags !== null && matchesWeakly(tags, tag);
 }

@@ -4,7 +4,7 @@
  */
 export abstract class ApiError extends Error {
   abstract readonly status: number;
-  /** An integer, but for the two named codes of D26. */
+  /** An integer, but for the named codes of D26 and D52. */
   abstract readonly code: number | string;
   abstract readonly type: string;
   readonly details: Record<string, unknown> = {};

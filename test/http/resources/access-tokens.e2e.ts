@@ -115,6 +115,13 @@ describe('access tokens (D15)', () => {
       expect(body).toMatchObject({ user_id: 'user-42', upload_source: 'api' });
     });
 
+    it('is by access_token with a token alone, whatever X-Upload-Source says (D22)', async () => {
+      const headers = { 'X-Upload-Source': 'console', ...bearer(await tokenFor('user-42')) };
+      expect((await uploadWith(headers).expect(201)).body).toMatchObject({ upload_source: 'access_token' });
+      const { body } = await uploadWith({ ...headers, ...client.headers }).expect(201);
+      expect(body).toMatchObject({ user_id: 'user-42', upload_source: 'console' });
+    });
+
     it('has no user_id with a key pair alone', async () => {
       const { body } = await uploadWith(client.headers).expect(201);
 

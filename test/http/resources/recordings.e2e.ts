@@ -84,6 +84,17 @@ describe('recordings', () => {
       expect((await client.get(answer.headers.location as string).expect(200)).body).toStrictEqual(single);
     });
 
+    it('has the source that X-Upload-Source names: api, or the console (D22)', async () => {
+      const sourceOf = async (source: string): Promise<string> =>
+        (await client.upload(NOTE).set('X-Upload-Source', source).expect(201)).body.upload_source;
+      expect(await sourceOf('console')).toBe('console');
+      expect(await sourceOf('api')).toBe('api');
+      for (const source of ['access_token', 'Console', 'x', '']) {
+        const answer = await client.upload(NOTE).set('X-Upload-Source', source);
+        expectInvalid(answer, 'X-Upload-Source', /must be one of api, console/);
+      }
+    });
+
     it('has the audio in storage when it answers (D20, D25)', async () => {
       const { body } = await client.upload(NOTE).expect(201);
 

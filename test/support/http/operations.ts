@@ -105,6 +105,9 @@ export const OPERATIONS: Operation[] = [
   define('GET /v1/events', 'recordings:read', 200, shapes.EVENTS),
   define('GET /v1/events/stream', 'recordings:read', 200, {}, { isStream: true }),
   define('GET /v1/recordings/:recording_id/audio', 'recordings:read', 200, {}, { type: 'audio/wav' }),
+  define('GET /v1/recordings/:recording_id/waveform', 'recordings:read', 200, shapes.WAVEFORM, {
+    needs: 'transcribed',
+  }),
   define('POST /v1/recordings/:recording_id/audio-url', 'recordings:read', 201, shapes.AUDIO_URL),
   define('POST /v1/audio/transcriptions', 'recordings:write', 200, shapes.COMPATIBLE_TRANSCRIPTION, {
     alsoScopes: ['recordings:read'],

@@ -22,6 +22,7 @@ import type {
   RecordingView,
   SingleRecordingView,
 } from '../../../src/modules/recordings/recording.presenter.js';
+import type { WaveformView } from '../../../src/modules/recordings/waveform/waveform.presenter.js';
 import type { TranscriptionView } from '../../../src/modules/transcriptions/transcription.presenter.js';
 import type { TranscriptionVersionView } from '../../../src/modules/transcriptions/versions/version.presenter.js';
 import type {
@@ -46,6 +47,11 @@ const creationTime = like('a creation time (D2)', CREATION_TIME);
 const eventTime = like('an event time (D2)', EVENT_TIME);
 const listOf = (name: string, values: readonly string[]): unknown =>
   matching(`a list of ${name}`, (value) => Array.isArray(value) && value.every((item) => values.includes(item)));
+
+function isListOfBytes(value: unknown): boolean {
+  const isByte = (item: unknown): boolean => Number.isInteger(item) && Number(item) >= 0 && Number(item) <= 255;
+  return Array.isArray(value) && value.every(isByte);
+}
 
 const pathOf = (prefix: string, suffix = ''): unknown =>
   matching(`a path ${prefix}{id}${suffix}`, (value) => {
@@ -280,6 +286,13 @@ export const TRANSCRIPTION = shapeOf<TranscriptionView>('TranscriptionView', {
   created_at: resourceTime,
   updated_at: resourceTime,
   uri: pathOf('/v1/recordings/', '/transcription'),
+});
+
+export const WAVEFORM = shapeOf<WaveformView>('WaveformView', {
+  recording_id: id,
+  duration_seconds: number,
+  peaks: matching('a list of bytes', isListOfBytes),
+  uri: pathOf('/v1/recordings/', '/waveform'),
 });
 
 /** Answers in OpenAI's shape have exact keys, too (D45). */

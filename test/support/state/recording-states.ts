@@ -54,7 +54,7 @@ function transcribedAs(spoken: TranscriptOptions): Outcome {
     words: noSpeech ? [] : (spoken.words ?? [{ word, start: 0, end: 0.1, confidence: 0.9 }]),
   };
   const features = { speech_seconds: noSpeech ? 0 : 0.1, no_speech: noSpeech };
-  return { status: 'transcribed', transcript, features, durationMs };
+  return { status: 'transcribed', transcript, features, durationMs, peaks: Buffer.from([0, 128, 255]) };
 }
 
 export async function fail(service: TestService, id: string, reason = 'It cannot be decoded'): Promise<void> {

@@ -21,6 +21,7 @@ import {
   selectExhausted,
   updateToTerminal,
 } from './recording-leases.queries.js';
+import { insertWaveform } from '../waveform/waveforms.queries.js';
 import { TranscriptionShare } from './transcription-share.entity.js';
 
 export type { Lease } from './recording-leases.queries.js';
@@ -32,7 +33,14 @@ const MIN_CORRECTION_MS = 1000;
 
 /** How a transcription ended. */
 export type Outcome =
-  | { status: 'transcribed'; transcript: Transcript; features: RecordingFeatures; durationMs: number }
+  | {
+      status: 'transcribed';
+      transcript: Transcript;
+      features: RecordingFeatures;
+      durationMs: number;
+      /** One byte for each point of the waveform. */
+      peaks: Buffer;
+    }
   | { status: 'failed'; reason: string };
 
 /**
@@ -137,11 +145,12 @@ export class RecordingLeasesService {
     tx: Tx,
     id: string,
     before: OwedRecording,
-    { transcript, features, durationMs }: Outcome & { status: 'transcribed' },
+    { transcript, features, durationMs, peaks }: Outcome & { status: 'transcribed' },
   ): Promise<void> {
     const ended = { status: 'transcribed', features, failureReason: null, durationMs } as const;
     const recording = await updateToTerminal(tx, id, ended);
     await countEnd(tx, recording, before);
+    await insertWaveform(tx, { recordingId: id, durationMs, peaks });
     await this.search.write(tx, recording, transcript.text);
     await this.bus.emit(new RecordingTranscribed(recording, transcript, before.rerun), tx);
   }

@@ -36,6 +36,17 @@ export class UploadFields implements FormFields {
 
 const isKnown = (name: string | undefined): name is Name => NAMES.includes(name as Name);
 
+/** What clients with a key pair can say that they are (D22). An access token says it itself. */
+export const KEY_PAIR_SOURCES = ['api', 'console'] as const;
+export type KeyPairSource = (typeof KEY_PAIR_SOURCES)[number];
+
+/** The source that the header `X-Upload-Source` names. @throws InvalidRequestError */
+export function readUploadSource(header: string | undefined): KeyPairSource {
+  const source = KEY_PAIR_SOURCES.find((known) => known === (header ?? 'api'));
+  if (source) return source;
+  throw new InvalidRequestError({ field: 'X-Upload-Source', reason: `must be one of ${KEY_PAIR_SOURCES.join(', ')}` });
+}
+
 /** Compact JSON of the `custom_tags` field, or null without one. @throws InvalidRequestError */
 export function readCustomTags(text: string | undefined): string | null {
   if (text === undefined) return null;

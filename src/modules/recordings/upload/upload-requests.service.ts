@@ -5,7 +5,7 @@ import { Env } from '../../../platform/config/env.js';
 import type { FormFields } from '../../../platform/http/input/form-fields.js';
 import { Spool } from '../../../platform/storage/spool.js';
 import { UploadAdmissionService } from '../quotas/upload-admission.service.js';
-import type { UploadDetails } from './upload-fields.js';
+import type { KeyPairSource, UploadDetails } from './upload-fields.js';
 import { leastFileBytes, readUploadForm } from './upload-form.js';
 import { type RepeatRule, type UploadContext, type UploadResult, UploadService } from './upload.service.js';
 
@@ -16,6 +16,8 @@ export interface UploadReading {
   details: () => UploadDetails;
   /** As `details`: how an upload without an Idempotency-Key is recognised as a repeat. Null: never. */
   repeats: (() => RepeatRule) | null;
+  /** What an upload with a key pair is said to come from; by default another program. */
+  source?: KeyPairSource;
 }
 
 /** Longer user agents are cut off. */
@@ -34,7 +36,7 @@ export class UploadRequestsService {
   /** @throws what `UploadAdmissionService.admit`, `readUploadForm` and `UploadService.accept` throw. */
   async accept(request: Request, principal: Principal, reading: UploadReading): Promise<UploadResult> {
     const { accountId } = principal;
-    const context = { ...contextOf(request, principal), acceptedFormats: this.env.acceptedFormats };
+    const context = { ...contextOf(request, principal, reading), acceptedFormats: this.env.acceptedFormats };
     const { repeats } = reading;
     const freePlace = await this.admission.admit({
       accountId,
@@ -57,7 +59,11 @@ export class UploadRequestsService {
   }
 }
 
-function contextOf(request: Request, principal: Principal): Omit<UploadContext, 'repeats' | 'acceptedFormats'> {
+function contextOf(
+  request: Request,
+  principal: Principal,
+  { source = 'api' }: UploadReading,
+): Omit<UploadContext, 'repeats' | 'acceptedFormats'> {
   const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
   return {
     userId: principal.identity,
@@ -65,7 +71,7 @@ function contextOf(request: Request, principal: Principal): Omit<UploadContext, 
     quotas: principal.quotas,
     clientIp: request.ip ?? null,
     userAgent: userAgent ?? null,
-    source: principal.credential === 'access_token' ? 'access_token' : 'api',
+    source: principal.credential === 'access_token' ? 'access_token' : source,
     idempotencyKey: request.get('idempotency-key') ?? null,
   };
 }

@@ -8,6 +8,7 @@ import { channelsToHear } from '../channels/channels-to-hear.js';
 import { joinChannels } from '../channels/join-channels.js';
 import { type AudioSource, decode } from '../decoding/decoder.js';
 import { BYTES_PER_SECOND } from '../decoding/pcm.js';
+import { PeakMeter, waveformOf } from '../decoding/peak-meter.js';
 import { EngineFailureError, tooLong, TooLongForEngineError } from '../engines/chain/engine-failures.js';
 import type { EngineRuntime } from '../engines/chain/engine-runtime.js';
 import { type VocabularySources, vocabularyFor } from '../engines/chain/engine-vocabulary.js';
@@ -53,6 +54,8 @@ export interface TranscriptionResult {
   /** Lower-case English name. */
   language: string;
   words: TranscriptWord[];
+  /** One byte for each point of the waveform (D52). */
+  peaks: Buffer;
   /** Of all channels together. */
   speechSeconds: number | null;
   noSpeech: boolean;
@@ -74,6 +77,7 @@ interface HeardChannel {
   chunks: TranscribedChunk[];
   durationSeconds: number;
   speechSeconds: number;
+  peaks: Uint16Array;
 }
 
 /** Turns an audio file into its transcript: decodes it, cuts it at pauses, transcribes the chunks and joins the results. */
@@ -107,6 +111,7 @@ export class TranscriberService {
       confidence,
       ...filtered,
       text: punctuated ?? filtered.text,
+      peaks: waveformOf(heard.map(({ peaks }) => peaks)),
       speechSeconds: Math.round(speechSeconds * 100) / 100,
       noSpeech: text === '',
       ...(punctuated !== null && { punctuationAdded: true as const }),
@@ -119,12 +124,14 @@ export class TranscriberService {
     return this.filters.length === 0 && !this.env.addPunctuation;
   }
 
-  private async hear({ audio, channel, runtime, vocabulary }: Pass): Promise<HeardChannel> {
+  private async hear(pass: Pass): Promise<HeardChannel> {
+    const { audio, channel, runtime, vocabulary } = pass;
     const { accountId, isBackground, language, signal } = audio;
     const cutter = new ChunkCutter(runtime.maxChunkSeconds, this.speech.open());
+    const meter = new PeakMeter();
     const texts = new TextJoiner();
     const chunks = await transcribeChunks({
-      chunks: (stop) => this.cut(audio, cutter, channel, stop),
+      chunks: (stop) => this.cut(pass, cutter, meter, stop),
       transcribe: (chunk, stop) => this.recognise(runtime, chunk, { language, vocabulary, signal: stop }),
       queue: runtime.queue,
       accountId,
@@ -135,7 +142,8 @@ export class TranscriberService {
       },
       signal,
     });
-    return { chunks, durationSeconds: cutter.durationSeconds, speechSeconds: cutter.speechSeconds };
+    const { durationSeconds, speechSeconds } = cutter;
+    return { chunks, durationSeconds, speechSeconds, peaks: meter.peaks() };
   }
 
   private async recognise(
@@ -180,15 +188,16 @@ export class TranscriberService {
     if (seconds > max) throw new AudioRejectedError(tooLong(max));
   }
 
-  /** Cuts the audio while it is being decoded. */
+  /** Cuts and measures the audio while it is being decoded. */
   private async *cut(
-    audio: AudioInput,
+    { audio, channel }: Pass,
     cutter: ChunkCutter,
-    channel: number | null,
+    meter: PeakMeter,
     signal: AbortSignal,
   ): AsyncGenerator<AudioChunk> {
     try {
       for await (const pcm of this.decode(audio, channel, signal)) {
+        meter.add(pcm);
         yield* cutter.push(pcm);
         this.checkLength(cutter.durationSeconds);
         if (cutter.durationSeconds > (audio.maxSeconds ?? Infinity)) throw new TooLongForEngineError(audio.maxSeconds);

@@ -24,6 +24,7 @@ const RESULT = {
   confidence: 0,
   language: 'english',
   words: [],
+  peaks: Buffer.alloc(0),
   speechSeconds: 0,
   noSpeech: true,
   provider: 'fake',

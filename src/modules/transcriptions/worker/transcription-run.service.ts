@@ -122,6 +122,7 @@ export class TranscriptionRunService {
       },
       features: featuresOf(lease, result),
       durationMs: Math.round(result.durationSeconds * 1000),
+      peaks: result.peaks,
     };
   }
 

@@ -18,3 +18,9 @@ export function parseEntityTags(header: string): EntityTags | null {
 export function matchesWeakly(tags: EntityTags, tag: string): boolean {
   return tags === '*' || tags.some((other) => other.replace(/^W\//, '') === tag);
 }
+
+/** Whether a client that sends this `If-None-Match` has what the tag is of. A header that breaks the grammar is ignored. */
+export function isUnchanged(ifNoneMatch: string | undefined, tag: string): boolean {
+  const tags = parseEntityTags(ifNoneMatch ?? '');
+  return tags !== null && matchesWeakly(tags, tag);
+}

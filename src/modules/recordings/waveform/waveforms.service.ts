@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseService } from '../../../platform/database/database.service.js';
+import { findOrFail } from '../../../platform/database/find-or-fail.js';
+import { NotFoundError } from '../../../platform/errors/errors.js';
+import type { Waveform } from './waveform.entity.js';
+import { findWaveform } from './waveforms.queries.js';
+
+/** There is no waveform yet, or there will be none unless something is done. */
+class NoWaveformError extends NotFoundError {
+  constructor(
+    override readonly code: 'WAVEFORM_NOT_READY' | 'WAVEFORM_NOT_AVAILABLE',
+    override readonly message: string,
+  ) {
+    super('waveform');
+  }
+}
+
+export const WAVEFORM_NOT_READY = new NoWaveformError(
+  'WAVEFORM_NOT_READY',
+  'The waveform is made while the recording is transcribed, which has not ended. Try again later.',
+);
+export const WAVEFORM_NOT_AVAILABLE = new NoWaveformError(
+  'WAVEFORM_NOT_AVAILABLE',
+  'This recording has no waveform. POST /v1/recordings/{recording_id}/transcribe makes one.',
+);
+
+/** Waveforms of recordings (D52), which the worker writes with their transcripts. */
+@Injectable()
+export class WaveformsService {
+  constructor(private readonly database: DatabaseService) {}
+
+  /** @throws NotFoundError when there is no such recording, NoWaveformError when it has no waveform. */
+  async get(accountId: string, recordingId: string): Promise<Waveform> {
+    const found = await findOrFail('recording', recordingId, (id) => findWaveform(this.database, { accountId, id }));
+    const { status, rerun, durationMs, peaks } = found;
+    if (peaks !== null && durationMs !== null) return { recordingId, durationMs, peaks };
+    throw status === 'processing' || rerun !== null ? WAVEFORM_NOT_READY : WAVEFORM_NOT_AVAILABLE;
+  }
+}
