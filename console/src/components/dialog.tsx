@@ -33,6 +33,12 @@ export function Dialog({ open, title, onClose, children, persistent = false, wid
         event.preventDefault();
         if (!persistent) onClose();
       }}
+      // Chromium closes at the second Escape without asking.
+      onClose={() => {
+        if (!open) return;
+        if (persistent) ref.current?.showModal();
+        else onClose();
+      }}
       onPointerDown={(event) => {
         if (event.target === ref.current && !persistent) onClose();
       }}

@@ -29,7 +29,8 @@ export function LimitMeter() {
   );
 }
 
-function useRemaining(limit: RateLimit | null): number {
+/** It fills by itself between two answers. */
+export function useRemaining(limit: RateLimit | null): number {
   const [now, setNow] = useState(0);
   useEffect(() => {
     const told = Date.now();

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -7,6 +7,8 @@ import { signDelivery } from '../../../src/modules/webhooks/sending/signature.js
 import { ROOT } from '../../support/paths.js';
 
 const run = promisify(execFile);
+/** Where the console has them from; the page repeats them. */
+const VERIFIERS = path.join(ROOT, 'console/src/pages/webhooks/verifiers');
 
 interface Delivery {
   secret: string;
@@ -109,12 +111,16 @@ describe.each(Object.entries(LANGUAGES))('the verifier of docs/webhooks.md in %s
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'verifier-'));
-    const page = await readFile(path.join(ROOT, 'docs/webhooks.md'), 'utf8');
-    const code = new RegExp(`^\`\`\`${name}\n([^]*?)^\`\`\``, 'm').exec(page)?.[1] ?? '';
-    await writeFile(path.join(folder, language.file), code);
+    await copyFile(path.join(VERIFIERS, language.file), path.join(folder, language.file));
     await writeFile(path.join(folder, language.driver.file), language.driver.text);
   });
   afterAll(() => rm(folder, { recursive: true }));
+
+  it('is the one that the console shows', async () => {
+    const page = await readFile(path.join(ROOT, 'docs/webhooks.md'), 'utf8');
+    const code = new RegExp(`^\`\`\`${name}\n([^]*?)^\`\`\``, 'm').exec(page)?.[1];
+    expect(code).toBe(await readFile(path.join(VERIFIERS, language.file), 'utf8'));
+  });
 
   async function judge(secret: string, headers: Record<string, string>, body: Buffer): Promise<string> {
     const bodyFile = path.join(folder, 'body.json');
@@ -126,8 +132,8 @@ describe.each(Object.entries(LANGUAGES))('the verifier of docs/webhooks.md in %s
     return stdout.split('\n')[0] ?? '';
   }
 
-  const signed = (secret: string, timestampSeconds = now()) =>
-    signDelivery({ secret, eventId: 'evt_1', timestampSeconds, body: BODY });
+  const signed = (secret: string, timestampSeconds = now(), previousSecret: string | null = null) =>
+    signDelivery({ secret, previousSecret, eventId: 'evt_1', timestampSeconds, body: BODY });
 
   test.each(SECRETS)('accepts what is signed with %s', async (secret) => {
     expect(await judge(secret, signed(secret), BODY)).toBe('true true');
@@ -137,6 +143,13 @@ describe.each(Object.entries(LANGUAGES))('the verifier of docs/webhooks.md in %s
     expect(await judge(secret, signed(secret), Buffer.from(BODY.toString().replace('ort', 'Ort')))).toBe('false false');
     expect(await judge(secret, signed(`${secret.slice(0, -2)}E=`), BODY)).toBe('false false');
     expect(await judge(secret, { 'webhook-timestamp': String(now()) }, BODY)).toBe('false false');
+  });
+
+  test('accepts both secrets by the second signature while they overlap', async () => {
+    const [next = '', previous = ''] = SECRETS;
+    const headers = signed(next, now(), previous);
+    expect(await judge(next, headers, BODY)).toBe('true true');
+    expect(await judge(previous, headers, BODY)).toBe('false true');
   });
 
   test('refuses, by the second signature, an old delivery and another id', async () => {

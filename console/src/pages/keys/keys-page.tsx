@@ -1,3 +1,103 @@
+import { type Signal, useSignal } from '@preact/signals';
+import type { ApiKey, VoiceNotes } from 'vnotes';
+
+import { Empty } from '../../components/empty';
+import { Failed } from '../../components/failed';
+import { Icon } from '../../components/icon';
+import { Loading } from '../../components/loading';
+import { Pager } from '../../components/pager';
+import { type Async, useAsync } from '../../hooks/use-async';
+import { PageHeader } from '../../layout/page-header';
+import { api } from '../../session/api';
+import { currentKey } from '../../session/session';
+import { AccessTokens } from './access-tokens';
+import { CreateKey } from './create-key';
+import { KeyTable } from './key-table';
+import { RevokeKey } from './revoke-key';
+import './keys.css';
+
+const PAGE_SIZE = 50;
+
+type ApiKeyPage = Awaited<ReturnType<VoiceNotes['keys']['list']>>;
+type Shown = ApiKey['status'] | '';
+
 export default function KeysPage() {
-  return <h1>Keys</h1>;
+  const shown = useSignal<Shown>('');
+  const page = useSignal(0);
+  const creating = useSignal(false);
+  const revoking = useSignal<ApiKey | null>(null);
+  const keys = useAsync(
+    (signal) =>
+      api().keys.list({ page: page.value, limit: PAGE_SIZE, ...(shown.value && { status: shown.value }) }, { signal }),
+    [page.value, shown.value],
+  );
+  const own = keys.value?.api_keys.find(({ key_prefix }) => currentKey.value?.startsWith(key_prefix));
+  const filter = (next: Shown) => {
+    page.value = 0;
+    shown.value = next;
+  };
+  return (
+    <div class="stack">
+      <PageHeader
+        title="Keys"
+        hint="A program signs in with a key of its own, which may do only what its scopes allow."
+        actions={
+          <button type="button" class="button is-primary" onClick={() => (creating.value = true)}>
+            <Icon name="plus" />
+            New key
+          </button>
+        }
+      />
+      <section class="card" aria-labelledby="keys-title">
+        <header class="card-header">
+          <h2 id="keys-title">API keys</h2>
+          <StatusFilter shown={shown.value} onChange={filter} />
+        </header>
+        <KeyList keys={keys} own={own} page={page} onRevoke={(key) => (revoking.value = key)} />
+      </section>
+      <AccessTokens />
+      <CreateKey own={own} open={creating.value} onClose={() => (creating.value = false)} onCreated={keys.reload} />
+      <RevokeKey apiKey={revoking.value} own={own} onClose={() => (revoking.value = null)} onRevoked={keys.reload} />
+    </div>
+  );
+}
+
+interface KeyListProps {
+  keys: Async<ApiKeyPage>;
+  own: ApiKey | undefined;
+  page: Signal<number>;
+  onRevoke: (key: ApiKey) => void;
+}
+
+function KeyList({ keys, own, page, onRevoke }: KeyListProps) {
+  if (keys.error) return <Failed error={keys.error} onRetry={keys.reload} />;
+  if (!keys.value) return <Loading label="Loading the keys…" />;
+  const { api_keys, total } = keys.value;
+  if (total === 0) return <Empty icon="key" title="No such key" hint="No key of this account has this status." />;
+  return (
+    <>
+      <KeyTable keys={api_keys} own={own} onRevoke={onRevoke} />
+      {total > PAGE_SIZE && (
+        <div class="card-body">
+          <Pager page={page.value} total={total} pageSize={PAGE_SIZE} onPage={(next) => (page.value = next)} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function StatusFilter({ shown, onChange }: { shown: Shown; onChange: (shown: Shown) => void }) {
+  return (
+    <select
+      class="input key-filter"
+      aria-label="Show keys that are"
+      value={shown}
+      onChange={(event) => onChange(event.currentTarget.value as Shown)}
+    >
+      <option value="">Active and expired</option>
+      <option value="active">Active</option>
+      <option value="expired">Expired</option>
+      <option value="revoked">Revoked</option>
+    </select>
+  );
 }

@@ -1,3 +1,14 @@
+import { Route, Switch } from 'wouter-preact';
+
+import { WebhookDetail } from './webhook-detail';
+import { WebhookList } from './webhook-list';
+import './webhooks.css';
+
 export default function WebhooksPage() {
-  return <h1>Webhooks</h1>;
+  return (
+    <Switch>
+      <Route path="/webhooks/:id">{({ id }) => <WebhookDetail key={id} id={id} />}</Route>
+      <Route component={WebhookList} />
+    </Switch>
+  );
 }

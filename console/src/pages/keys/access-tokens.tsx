@@ -1,0 +1,85 @@
+import { useSignal } from '@preact/signals';
+
+import { Dialog } from '../../components/dialog';
+import { Field } from '../../components/field';
+import { toast } from '../../components/toast';
+import { fieldError, formError } from '../../forms/field-errors';
+import { FormActions } from '../../forms/form-actions';
+import { FormError } from '../../forms/form-error';
+import { useSubmit } from '../../forms/use-submit';
+import { api } from '../../session/api';
+
+/** Voids the tokens with which the apps of end users upload: those of one, or all. */
+export function AccessTokens() {
+  const identity = useSignal('');
+  const confirmingAll = useSignal(false);
+  const { busy, error, run } = useSubmit();
+  const voidOne = (event: Event) => {
+    event.preventDefault();
+    void run(async () => {
+      await api().accessTokens.void({ identity: identity.value });
+      toast('The tokens of this end user are void.');
+      identity.value = '';
+    });
+  };
+  return (
+    <section class="card" aria-labelledby="tokens-title">
+      <header class="card-header">
+        <h2 id="tokens-title">Access tokens</h2>
+      </header>
+      <div class="card-body form">
+        <p class="muted">
+          Your server makes short-lived tokens with which the app of an end user uploads. Voiding them ends those that
+          exist, at once; a token made afterwards works.
+        </p>
+        <form class="inline-form" onSubmit={voidOne}>
+          <Field label="End user" error={fieldError(error.value, 'identity')}>
+            <input
+              required
+              maxLength={255}
+              autocomplete="off"
+              dir="auto"
+              placeholder="user-42"
+              value={identity.value}
+              onInput={(event) => (identity.value = event.currentTarget.value)}
+            />
+          </Field>
+          <button type="submit" class="button" disabled={busy.value}>
+            Void the tokens
+          </button>
+          <button type="button" class="button is-danger" onClick={() => (confirmingAll.value = true)}>
+            Void all tokens…
+          </button>
+        </form>
+        <FormError error={formError(error.value, ['identity'])} />
+      </div>
+      <VoidAll open={confirmingAll.value} onClose={() => (confirmingAll.value = false)} />
+    </section>
+  );
+}
+
+function VoidAll({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const { busy, error, run } = useSubmit();
+  const voidAll = () =>
+    void run(async () => {
+      await api().accessTokens.void();
+      toast('All access tokens are void.');
+      onClose();
+    });
+  return (
+    <Dialog open={open} title="Void all access tokens?" onClose={onClose}>
+      <p>
+        Every app that uploads with a token is refused until your server gives it a new one. API keys go on working.
+      </p>
+      <FormError error={error.value} />
+      <FormActions
+        label="Void all tokens"
+        busyLabel="Voiding…"
+        isBusy={busy.value}
+        isDanger
+        onCancel={onClose}
+        onConfirm={voidAll}
+      />
+    </Dialog>
+  );
+}

@@ -1,0 +1,98 @@
+import type { ApiKey } from 'vnotes';
+
+import { Badge } from '../../components/badge';
+import { formatAge, formatDate } from '../../format/date';
+import { SCOPES } from './scopes';
+
+const STATUS = {
+  active: { tone: 'good', label: 'Active' },
+  expired: { tone: 'warn', label: 'Expired' },
+  revoked: { tone: 'neutral', label: 'Revoked' },
+} as const;
+
+interface Props {
+  keys: readonly ApiKey[];
+  /** The key of this session. */
+  own: ApiKey | undefined;
+  onRevoke: (key: ApiKey) => void;
+}
+
+/** A table on a wide page; below that each key is a block of its own. */
+export function KeyTable({ keys, own, onRevoke }: Props) {
+  return (
+    <table class="table key-table">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Scopes</th>
+          <th scope="col">Last used</th>
+          <th scope="col">Created</th>
+          <th scope="col">Expires</th>
+          <th scope="col">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <KeyRow key={key.id} apiKey={key} isOwn={key.id === own?.id} onRevoke={onRevoke} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface RowProps {
+  apiKey: ApiKey;
+  isOwn: boolean;
+  onRevoke: (key: ApiKey) => void;
+}
+
+function KeyRow({ apiKey, isOwn, onRevoke }: RowProps) {
+  const { name, key_prefix, status, scopes, last_used_at, usage_count, created_at, expires_at } = apiKey;
+  return (
+    <tr>
+      <th scope="row" class="key-name">
+        <span dir="auto">{name}</span>
+        <span class="key-facts">
+          <code class="muted">{key_prefix}…</code>
+          <Badge tone={STATUS[status].tone}>{STATUS[status].label}</Badge>
+          {isOwn && <Badge tone="accent">This session</Badge>}
+        </span>
+      </th>
+      <td data-label="Scopes">
+        <Scopes scopes={scopes} />
+      </td>
+      <td data-label="Last used">
+        <span>{last_used_at === null ? 'Never' : formatAge(last_used_at)}</span>{' '}
+        {usage_count > 0 && <span class="muted small">{usageOf(usage_count)}</span>}
+      </td>
+      <td data-label="Created" title={formatDate(created_at)}>
+        {formatAge(created_at)}
+      </td>
+      <td data-label="Expires">{expires_at === null ? 'Never' : formatDate(expires_at)}</td>
+      <td class="key-actions">
+        {status !== 'revoked' && (
+          <button type="button" class="button is-danger" aria-label={`Revoke ${name}`} onClick={() => onRevoke(apiKey)}>
+            Revoke
+          </button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Scopes({ scopes }: Pick<ApiKey, 'scopes'>) {
+  if (scopes.length === SCOPES.length) return <>All scopes</>;
+  return (
+    <span class="key-scopes">
+      {scopes.map((scope) => (
+        <code key={scope}>{scope}</code>
+      ))}
+    </span>
+  );
+}
+
+function usageOf(count: number): string {
+  return count === 1 ? '1 request' : `${count.toLocaleString('en')} requests`;
+}

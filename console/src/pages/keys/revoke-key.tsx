@@ -1,0 +1,95 @@
+import { type Signal, useSignal } from '@preact/signals';
+import type { ApiKey } from 'vnotes';
+
+import { Dialog } from '../../components/dialog';
+import { Icon } from '../../components/icon';
+import { toast } from '../../components/toast';
+import { FormActions } from '../../forms/form-actions';
+import { FormError } from '../../forms/form-error';
+import { useSubmit } from '../../forms/use-submit';
+import { api } from '../../session/api';
+import { signOut } from '../../session/session';
+import '../../forms/choices.css';
+
+interface Props {
+  /** Null while the dialog is closed. */
+  apiKey: ApiKey | null;
+  own: ApiKey | undefined;
+  onClose: () => void;
+  onRevoked: () => void;
+}
+
+export function RevokeKey({ apiKey, own, onClose, onRevoked }: Props) {
+  return (
+    <Dialog open={apiKey !== null} title="Revoke this key?" onClose={onClose}>
+      {apiKey && <Confirmation apiKey={apiKey} isOwn={apiKey.id === own?.id} onClose={onClose} onRevoked={onRevoked} />}
+    </Dialog>
+  );
+}
+
+interface ConfirmationProps {
+  apiKey: ApiKey;
+  isOwn: boolean;
+  onClose: () => void;
+  onRevoked: () => void;
+}
+
+function Confirmation({ apiKey, isOwn, onClose, onRevoked }: ConfirmationProps) {
+  const descendants = useSignal(false);
+  const { busy, error, run } = useSubmit();
+  const revoke = () =>
+    void run(async () => {
+      await api().keys.revoke(apiKey.id, { descendants: descendants.value });
+      onClose();
+      if (isOwn) return signOut();
+      toast('Key revoked.');
+      onRevoked();
+    });
+  return (
+    <div class="form">
+      <p>
+        <strong dir="auto">{apiKey.name}</strong> <code class="muted">{apiKey.key_prefix}…</code>
+      </p>
+      <p>Its very next request is refused, everywhere. This cannot be undone.</p>
+      {isOwn && <OwnKeyWarning />}
+      <DescendantsChoice descendants={descendants} />
+      <FormError error={error.value} />
+      <FormActions
+        label={isOwn ? 'Revoke and sign out' : 'Revoke key'}
+        busyLabel="Revoking…"
+        isBusy={busy.value}
+        isDanger
+        cancelLabel="Keep it"
+        onCancel={onClose}
+        onConfirm={revoke}
+      />
+    </div>
+  );
+}
+
+function OwnKeyWarning() {
+  return (
+    <p class="notice is-warn">
+      <Icon name="alert" />
+      <span>You are signed in with this key. Revoking it signs you out, and only another key gets you in again.</span>
+    </p>
+  );
+}
+
+function DescendantsChoice({ descendants }: { descendants: Signal<boolean> }) {
+  return (
+    <label class="choice">
+      <input
+        type="checkbox"
+        checked={descendants.value}
+        onChange={(event) => (descendants.value = event.currentTarget.checked)}
+      />
+      <span>
+        Also revoke the keys that it made
+        <span class="choice-hint">
+          And the keys that those made, and so on. Right for a key that has leaked: whoever had it may have made others.
+        </span>
+      </span>
+    </label>
+  );
+}

@@ -1,0 +1,34 @@
+import { useRemaining } from '../../layout/limit-meter';
+import { rateLimit } from '../../session/session';
+
+/** What is left of the account's requests at this moment. It fills by itself. */
+export function LimitNow() {
+  const limit = rateLimit.value;
+  const left = useRemaining(limit);
+  if (!limit) return null;
+  return (
+    <section class="card" aria-labelledby="limit-title">
+      <header class="card-header">
+        <h2 id="limit-title">Requests now</h2>
+      </header>
+      <div class="card-body limit-now">
+        <p class="figure">
+          <strong>{left}</strong> <span class="muted">of {limit.limit} left</span>
+        </p>
+        <meter
+          aria-labelledby="limit-title"
+          min={0}
+          max={limit.limit}
+          low={limit.limit / 4}
+          high={limit.limit / 3}
+          optimum={limit.limit}
+          value={left}
+        />
+        <p class="muted small">
+          {limit.limit.toLocaleString('en')} requests a minute, shared by all keys of the account. At 0 a short burst is
+          still let through, then requests are refused with 429 and the time to wait.
+        </p>
+      </div>
+    </section>
+  );
+}

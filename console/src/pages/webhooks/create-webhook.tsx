@@ -1,0 +1,89 @@
+import { useSignal } from '@preact/signals';
+
+import { Dialog } from '../../components/dialog';
+import { Field } from '../../components/field';
+import { FormActions } from '../../forms/form-actions';
+import { FormError } from '../../forms/form-error';
+import { fieldError, formError } from '../../forms/field-errors';
+import { useSubmit } from '../../forms/use-submit';
+import { ShownOnce } from '../../secrets/shown-once';
+import { api } from '../../session/api';
+import type { EventKind } from './event-kinds';
+import { WebhookFields } from './webhook-fields';
+
+interface Props {
+  open: boolean;
+  onClose: () => void;
+  onCreated: () => void;
+}
+
+/** The form, and afterwards the secret. */
+export function CreateWebhook({ open, onClose, onCreated }: Props) {
+  const secret = useSignal<string | null>(null);
+  const created = (shown: string) => {
+    secret.value = shown;
+    onClose();
+    onCreated();
+  };
+  if (secret.value !== null) {
+    return (
+      <ShownOnce
+        title="Webhook created"
+        hint="The secret signs each request. Give it to your server, which verifies the signature with it."
+        secrets={[{ label: 'Secret', value: secret.value }]}
+        onDone={() => (secret.value = null)}
+      />
+    );
+  }
+  return (
+    <Dialog open={open} title="New webhook" onClose={onClose}>
+      {open && <CreateForm onCreated={created} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function CreateForm({ onCreated, onClose }: { onCreated: (secret: string) => void; onClose: () => void }) {
+  const url = useSignal('');
+  const events = useSignal<EventKind[]>(['recording.transcribed', 'recording.failed']);
+  const secret = useSignal('');
+  const { busy, error, run } = useSubmit();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (events.value.length === 0) return;
+    void run(async () => {
+      const fields = { url: url.value.trim(), events: events.value, ...(secret.value && { secret: secret.value }) };
+      onCreated((await api().webhooks.create(fields)).secret);
+    });
+  };
+  const rest = formError(error.value, ['url', 'events', 'secret']);
+  return (
+    <form class="form" onSubmit={submit}>
+      <WebhookFields url={url} events={events} error={error.value} />
+      <details class="form-more" open={fieldError(error.value, 'secret') !== undefined}>
+        <summary>Use a secret of your own</summary>
+        <Field
+          label="Secret"
+          hint="16 to 256 printable characters. Left empty, the service generates one, which is safer."
+          error={fieldError(error.value, 'secret')}
+        >
+          <input
+            minLength={16}
+            maxLength={256}
+            autocomplete="off"
+            spellcheck={false}
+            value={secret.value}
+            onInput={(event) => (secret.value = event.currentTarget.value)}
+          />
+        </Field>
+      </details>
+      <FormError error={rest} />
+      <FormActions
+        label="Create webhook"
+        busyLabel="Creating…"
+        isBusy={busy.value}
+        isDisabled={events.value.length === 0}
+        onCancel={onClose}
+      />
+    </form>
+  );
+}

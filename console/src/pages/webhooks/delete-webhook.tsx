@@ -1,0 +1,49 @@
+import type { Webhook } from 'vnotes';
+import { useLocation } from 'wouter-preact';
+
+import { Dialog } from '../../components/dialog';
+import { toast } from '../../components/toast';
+import { FormActions } from '../../forms/form-actions';
+import { FormError } from '../../forms/form-error';
+import { useSubmit } from '../../forms/use-submit';
+import { api } from '../../session/api';
+
+interface Props {
+  webhook: Webhook;
+  open: boolean;
+  onClose: () => void;
+}
+
+export function DeleteWebhook({ webhook, open, onClose }: Props) {
+  const [, navigate] = useLocation();
+  const { busy, error, run } = useSubmit();
+  const remove = () =>
+    void run(async () => {
+      await api().webhooks.delete(webhook.id);
+      toast('Webhook deleted.');
+      navigate('/webhooks');
+    });
+  return (
+    <Dialog open={open} title="Delete this webhook?" onClose={onClose}>
+      <div class="form">
+        <p class="webhook-url">
+          <bdi dir="ltr">{webhook.url}</bdi>
+        </p>
+        <p>
+          Deliveries that wait are dropped, and its log is gone. The recordings and events stay. To stop deliveries for
+          a while, disable it instead.
+        </p>
+        <FormError error={error.value} />
+        <FormActions
+          label="Delete webhook"
+          busyLabel="Deleting…"
+          isBusy={busy.value}
+          isDanger
+          cancelLabel="Keep it"
+          onCancel={onClose}
+          onConfirm={remove}
+        />
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,35 @@
+import { Badge } from '../../../components/badge';
+import { formatDate } from '../../../format/date';
+import { type Attempt, isSuccess, outcomeAdvice, outcomeTitle, prettyJson } from './outcome';
+
+/** One attempt: what came back, when, how fast, and what to do if it was no success. */
+export function AttemptView({ attempt, numbered = false }: { attempt: Attempt; numbered?: boolean }) {
+  const { number, started_at, duration_ms, response } = attempt;
+  const advice = outcomeAdvice(attempt);
+  return (
+    <div class="attempt stack-small">
+      <p class="attempt-head">
+        <Badge tone={isSuccess(attempt) ? 'good' : 'bad'}>{isSuccess(attempt) ? 'Received' : 'Not received'}</Badge>
+        <strong dir="auto">{outcomeTitle(attempt)}</strong>
+        <span class="muted small numbers">
+          {numbered && `attempt ${number} · `}
+          {formatDate(started_at)} · {duration_ms.toLocaleString('en')} ms
+        </span>
+      </p>
+      {advice !== null && <p>{advice}</p>}
+      {response !== null && <Answer text={response} />}
+    </div>
+  );
+}
+
+function Answer({ text }: { text: string }) {
+  if (text === '') return <p class="muted small">The answer had no body.</p>;
+  return (
+    <div class="stack-small">
+      <p class="muted small">Answer, its first 1 KiB:</p>
+      <pre class="code" tabIndex={0} role="region" aria-label="Answer" dir="auto">
+        {prettyJson(text)}
+      </pre>
+    </div>
+  );
+}

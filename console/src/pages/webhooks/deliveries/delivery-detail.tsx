@@ -1,0 +1,131 @@
+import type { Delivery, Webhook } from 'vnotes';
+import { Link } from 'wouter-preact';
+
+import { CopyButton } from '../../../components/copy-button';
+import { Failed } from '../../../components/failed';
+import { Icon } from '../../../components/icon';
+import { Loading } from '../../../components/loading';
+import { toast } from '../../../components/toast';
+import { FormError } from '../../../forms/form-error';
+import { useSubmit } from '../../../forms/use-submit';
+import { formatDate } from '../../../format/date';
+import { useAsync } from '../../../hooks/use-async';
+import { api } from '../../../session/api';
+import { AttemptView } from './attempt-view';
+import { outcomeAdvice, prettyJson, type Attempt } from './outcome';
+
+interface Props {
+  id: string;
+  delivery: Delivery;
+  webhook: Webhook;
+  onRedelivered: () => void;
+}
+
+export function DeliveryDetail({ id, delivery, webhook, onRedelivered }: Props) {
+  const single = useAsync(
+    (signal) => api().webhooks.delivery(webhook.id, delivery.id, { signal }),
+    // Another attempt in the list: the attempts are others as well.
+    [delivery.id, delivery.updated_at, delivery.attempts_count],
+  );
+  return (
+    <div class="delivery-detail" id={id}>
+      <Facts delivery={delivery} />
+      {Boolean(single.error) && <Failed error={single.error} onRetry={single.reload} />}
+      {!single.value && single.loading && <Loading label="Loading the delivery…" />}
+      {single.value && (
+        <>
+          <Attempts attempts={single.value.attempts} delivery={delivery} />
+          <Body text={single.value.body} />
+        </>
+      )}
+      <Redeliver delivery={delivery} webhook={webhook} onRedelivered={onRedelivered} />
+    </div>
+  );
+}
+
+function Facts({ delivery: { event_id, recording_id, next_attempt_at } }: { delivery: Delivery }) {
+  return (
+    <dl class="facts">
+      <dt>Event id</dt>
+      <dd class="delivery-id">
+        <code>{event_id}</code>
+        <CopyButton text={event_id} label="Copy the event id" iconOnly />
+      </dd>
+      {recording_id !== null && (
+        <>
+          <dt>Recording</dt>
+          <dd>
+            <Link href={`/recordings/${recording_id}`}>
+              <code>{recording_id}</code>
+            </Link>
+          </dd>
+        </>
+      )}
+      {next_attempt_at !== null && (
+        <>
+          <dt>Next attempt</dt>
+          <dd>{formatDate(next_attempt_at)}</dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function Attempts({ attempts, delivery }: { attempts: readonly Attempt[]; delivery: Delivery }) {
+  if (attempts.length === 0) {
+    const advice = outcomeAdvice({ status: null, error: null, reason: delivery.reason });
+    return <p class="muted">{advice ?? 'No attempt has ended yet.'}</p>;
+  }
+  return (
+    <section class="stack-small">
+      <h3>{attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`}</h3>
+      <ol class="attempts">
+        {attempts.toReversed().map((attempt) => (
+          <li key={attempt.number}>
+            <AttemptView attempt={attempt} numbered />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Body({ text }: { text: string }) {
+  return (
+    <section class="stack-small">
+      <h3>Body</h3>
+      <div class="code-box">
+        <CopyButton text={text} label="Copy the body" />
+        <pre class="code" tabIndex={0} role="region" aria-label="Body" dir="auto">
+          {prettyJson(text)}
+        </pre>
+      </div>
+    </section>
+  );
+}
+
+function Redeliver({ delivery, webhook, onRedelivered }: Omit<Props, 'id'>) {
+  const { busy, error, run } = useSubmit();
+  const obstacle = obstacleOf(delivery, webhook);
+  const send = () =>
+    void run(async () => {
+      await api().webhooks.redeliver(webhook.id, delivery.id);
+      toast('The event is sent again.');
+      onRedelivered();
+    });
+  return (
+    <div class="actions">
+      <FormError error={error.value} />
+      <button type="button" class="button" disabled={busy.value || obstacle !== null} onClick={send}>
+        <Icon name="retry" />
+        {busy.value ? 'Sending…' : 'Send this event again'}
+      </button>
+      {obstacle !== null && <span class="muted">{obstacle}</span>}
+    </div>
+  );
+}
+
+function obstacleOf(delivery: Delivery, webhook: Webhook): string | null {
+  if (webhook.status === 'disabled') return 'Enable the webhook first.';
+  return delivery.status === 'pending' ? 'It is still being sent.' : null;
+}

@@ -1,0 +1,148 @@
+import { type Signal, useSignal } from '@preact/signals';
+import type { Webhook } from 'vnotes';
+
+import { Dialog } from '../../../components/dialog';
+import { Field } from '../../../components/field';
+import { FormActions } from '../../../forms/form-actions';
+import { FormError } from '../../../forms/form-error';
+import { fieldError, formError } from '../../../forms/field-errors';
+import { useSubmit } from '../../../forms/use-submit';
+import { useAsync } from '../../../hooks/use-async';
+import { api } from '../../../session/api';
+import '../../../forms/choices.css';
+
+type Which = '' | 'failed' | 'missed' | 'delivered';
+
+const WHICH: readonly { value: Which; label: string }[] = [
+  { value: '', label: 'All that did not arrive' },
+  { value: 'failed', label: 'Failed deliveries' },
+  { value: 'missed', label: 'Events missed while it was disabled' },
+  { value: 'delivered', label: 'Deliveries that did arrive' },
+];
+
+interface Props {
+  webhook: Webhook;
+  open: boolean;
+  onClose: () => void;
+  onSent: () => void;
+}
+
+/** Sends many events again: of a range of days, or all. */
+export function RedeliverRange({ webhook, open, onClose, onSent }: Props) {
+  return (
+    <Dialog open={open} title="Send events again" onClose={onClose}>
+      {open && <RangeForm webhook={webhook} onClose={onClose} onSent={onSent} />}
+    </Dialog>
+  );
+}
+
+function RangeForm({ webhook, onClose, onSent }: Omit<Props, 'open'>) {
+  const which = useSignal<Which>('');
+  const [from, to] = [useSignal(''), useSignal('')];
+  const sent = useSignal<number | null>(null);
+  const { busy, error, run } = useSubmit();
+  const range = { ...(from.value && { date_from: from.value }), ...(to.value && { date_to: to.value }) };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run(async () => {
+      const fields = { ...range, ...(which.value && { status: which.value }) };
+      sent.value = (await api().webhooks.redeliverMany(webhook.id, fields)).count;
+      onSent();
+    });
+  };
+  if (sent.value !== null) return <Sent count={sent.value} onClose={onClose} />;
+  const rest = formError(error.value, ['date_from', 'date_to']);
+  return (
+    <form class="form" onSubmit={submit}>
+      <WhichField which={which} />
+      <div class="form-pair">
+        <Field label="From (UTC)" error={fieldError(error.value, 'date_from')}>
+          <input
+            type="date"
+            max={to.value || undefined}
+            onChange={(event) => (from.value = event.currentTarget.value)}
+          />
+        </Field>
+        <Field label="To (UTC)" error={fieldError(error.value, 'date_to')}>
+          <input
+            type="date"
+            min={from.value || undefined}
+            onChange={(event) => (to.value = event.currentTarget.value)}
+          />
+        </Field>
+      </div>
+      <Preview webhook={webhook} which={which.value} from={from.value} to={to.value} />
+      {webhook.status === 'disabled' && <p class="notice is-warn">The webhook is disabled. Enable it first.</p>}
+      <FormError error={rest} />
+      <FormActions
+        label="Send again"
+        busyLabel="Starting…"
+        isBusy={busy.value}
+        isDisabled={webhook.status === 'disabled'}
+        onCancel={onClose}
+      />
+    </form>
+  );
+}
+
+function WhichField({ which }: { which: Signal<Which> }) {
+  return (
+    <Field label="What">
+      <select value={which.value} onChange={(event) => (which.value = event.currentTarget.value as Which)}>
+        {WHICH.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+interface PreviewProps {
+  webhook: Webhook;
+  which: Which;
+  from: string;
+  to: string;
+}
+
+/** How many deliveries of the log are meant. Missed events are in no list: the answer counts them. */
+function Preview({ webhook, which, from, to }: PreviewProps) {
+  const status = which === 'delivered' ? 'delivered' : 'failed';
+  const range = { ...(from && { date_from: from }), ...(to && { date_to: to }) };
+  const counted = useAsync(
+    async (signal) =>
+      which === 'missed'
+        ? null
+        : (await api().webhooks.deliveries(webhook.id, { status, limit: 1, ...range }, { signal })).total,
+    [webhook.id, which, from, to],
+  );
+  return (
+    <p class="muted small" role="status">
+      {which === 'missed' ? 'Missed events are counted when they are sent.' : previewOf(counted.value ?? null, which)}
+    </p>
+  );
+}
+
+function previewOf(count: number | null, which: Which): string {
+  if (count === null) return 'Counting…';
+  const deliveries = `${count.toLocaleString('en')} ${which === 'delivered' ? 'delivered' : 'failed'} in these days`;
+  return which === '' ? `${deliveries}, and what was missed while the webhook was disabled.` : `${deliveries}.`;
+}
+
+function Sent({ count, onClose }: { count: number; onClose: () => void }) {
+  return (
+    <div class="form">
+      <p role="status">
+        {count === 0
+          ? 'There was nothing to send in these days.'
+          : `${count.toLocaleString('en')} ${count === 1 ? 'event is' : 'events are'} sent again. They appear in the log as they go out.`}
+      </p>
+      <div class="form-actions">
+        <button type="button" class="button is-primary" onClick={onClose}>
+          Done
+        </button>
+      </div>
+    </div>
+  );
+}

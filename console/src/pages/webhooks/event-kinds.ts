@@ -1,0 +1,10 @@
+import type { Webhook } from 'vnotes';
+
+export type EventKind = Webhook['events'][number];
+
+/** What a webhook can be told of. */
+export const EVENT_KINDS: readonly { kind: EventKind; meaning: string }[] = [
+  { kind: 'recording.transcribed', meaning: 'The text of a recording is ready.' },
+  { kind: 'recording.failed', meaning: 'A recording could not be transcribed.' },
+  { kind: 'transcription.corrected', meaning: 'A person changed the text, or took a correction back.' },
+];

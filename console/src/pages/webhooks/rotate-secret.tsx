@@ -1,0 +1,125 @@
+import { type Signal, useSignal } from '@preact/signals';
+import type { Webhook } from 'vnotes';
+
+import { Dialog } from '../../components/dialog';
+import { Field } from '../../components/field';
+import { FormActions } from '../../forms/form-actions';
+import { FormError } from '../../forms/form-error';
+import { fieldError, formError } from '../../forms/field-errors';
+import { useSubmit } from '../../forms/use-submit';
+import { ShownOnce } from '../../secrets/shown-once';
+import { api } from '../../session/api';
+
+const SECRET_BYTES = 32;
+/** Hours for which the previous secret signs as well. */
+const OVERLAPS = [
+  ['24', '24 hours'],
+  ['12', '12 hours'],
+  ['6', '6 hours'],
+  ['1', '1 hour'],
+  ['0', 'Not at all: the secret has leaked'],
+] as const;
+
+interface Props {
+  webhook: Webhook;
+  open: boolean;
+  onClose: () => void;
+}
+
+export function RotateSecret({ webhook, open, onClose }: Props) {
+  const shown = useSignal<{ secret: string; hours: string } | null>(null);
+  const changed = (secret: string, hours: string) => {
+    shown.value = { secret, hours };
+    onClose();
+  };
+  if (shown.value) {
+    const { secret, hours } = shown.value;
+    return (
+      <ShownOnce
+        title="Secret changed"
+        hint={afterChange(hours)}
+        secrets={[{ label: 'New secret', value: secret }]}
+        onDone={() => (shown.value = null)}
+      />
+    );
+  }
+  return (
+    <Dialog open={open} title="Change the secret" onClose={onClose}>
+      {open && <RotateForm webhook={webhook} onChanged={changed} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+interface RotateFormProps {
+  webhook: Webhook;
+  onChanged: (secret: string, hours: string) => void;
+  onClose: () => void;
+}
+
+function RotateForm({ webhook, onChanged, onClose }: RotateFormProps) {
+  const own = useSignal('');
+  const hours = useSignal('24');
+  const { busy, error, run } = useSubmit();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run(async () => {
+      const secret = own.value || generateSecret();
+      const { url, events } = webhook;
+      const overlap = { previous_secret_valid_hours: Number(hours.value) };
+      await api().webhooks.update(webhook.id, { url, events, secret, ...overlap });
+      onChanged(secret, hours.value);
+    });
+  };
+  const rest = formError(error.value, ['secret', 'previous_secret_valid_hours']);
+  return (
+    <form class="form" onSubmit={submit}>
+      <p>
+        The new secret signs from now on. The previous one can sign beside it for a while, so that your server loses
+        nothing until it has the new one.
+      </p>
+      <Overlap hours={hours} />
+      <Field
+        label="New secret (optional)"
+        hint="16 to 256 printable characters. Left empty, this page generates one of 32 random bytes."
+        error={fieldError(error.value, 'secret')}
+      >
+        <input
+          minLength={16}
+          maxLength={256}
+          autocomplete="off"
+          spellcheck={false}
+          value={own.value}
+          onInput={(event) => (own.value = event.currentTarget.value)}
+        />
+      </Field>
+      <FormError error={rest} />
+      <FormActions label="Change secret" busyLabel="Changing…" isBusy={busy.value} onCancel={onClose} />
+    </form>
+  );
+}
+
+function Overlap({ hours }: { hours: Signal<string> }) {
+  return (
+    <Field label="The previous secret also signs for">
+      <select value={hours.value} onChange={(event) => (hours.value = event.currentTarget.value)}>
+        {OVERLAPS.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+function afterChange(hours: string): string {
+  if (hours === '0') return 'The previous secret signs nothing any more. Give the new one to your server now.';
+  const time = hours === '1' ? 'the next hour' : `the next ${hours} hours`;
+  return `Give it to your server within ${time}: webhook-signature holds both signatures until then. X-Service-Signature has the new one already.`;
+}
+
+/** As the service makes them: the libraries of Standard Webhooks take what follows the prefix as base64. */
+function generateSecret(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
+  return `whsec_${btoa(String.fromCharCode(...bytes))}`;
+}

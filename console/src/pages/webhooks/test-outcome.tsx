@@ -1,0 +1,20 @@
+import { Icon } from '../../components/icon';
+import { AttemptView } from './deliveries/attempt-view';
+import type { Attempt } from './deliveries/outcome';
+
+/** What came back from a test request. */
+export function TestOutcome({ attempt, onClose }: { attempt: Attempt; onClose: () => void }) {
+  return (
+    <section class="card" aria-labelledby="test-title">
+      <header class="card-header">
+        <h2 id="test-title">Test request</h2>
+        <button type="button" class="button is-quiet is-icon" aria-label="Close the outcome" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="card-body">
+        <AttemptView attempt={attempt} />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,46 @@
+import { useSignal } from '@preact/signals';
+
+import { CopyButton } from '../../../components/copy-button';
+import { Segments } from '../../../forms/segments';
+import go from './verify.go?raw';
+// oxlint-disable-next-line import/default -- the text of the file, not its module
+import node from './verify.mjs?raw';
+import python from './verify.py?raw';
+import shell from './verify.sh?raw';
+
+const CODE = { Node: node, Python: python, Go: go, Shell: shell };
+
+type Language = keyof typeof CODE;
+
+const LANGUAGES = (Object.keys(CODE) as Language[]).map((language) => ({ value: language, label: language }));
+
+/** Code to paste into the receiver: that of docs/webhooks.md, which a test runs against signed deliveries. */
+export function Verifiers() {
+  const language = useSignal<Language>('Node');
+  return (
+    <section class="card" aria-labelledby="verifiers-title">
+      <header class="card-header">
+        <h2 id="verifiers-title">Verify a delivery</h2>
+        <Segments
+          label="Language"
+          options={LANGUAGES}
+          value={language.value}
+          onChange={(next) => (language.value = next)}
+        />
+      </header>
+      <div class="card-body verifiers">
+        <p class="muted">
+          Check the signature over the raw bytes of the body, before they are parsed. One of the two functions is
+          enough; the second also refuses what is more than five minutes old. Answer with any 2xx within 15 seconds, and
+          expect repeats: remember the <code>X-Service-Event-Id</code> of what was handled.
+        </p>
+        <div class="code-box">
+          <CopyButton text={CODE[language.value]} label={`Copy for ${language.value}`} />
+          <pre class="code" tabIndex={0} role="region" aria-label={`Verifier for ${language.value}`}>
+            {CODE[language.value]}
+          </pre>
+        </div>
+      </div>
+    </section>
+  );
+}
