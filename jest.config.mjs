@@ -12,6 +12,8 @@ const shared = {
   moduleNameMapper: {
     ...preset.moduleNameMapper,
     // The example imports the service as a package does.
+    // The client library as its source.
+    '^vnotes$': '<rootDir>/sdk/src/index.ts',
     '^voice-note-transcription-service$': '<rootDir>/src/entries/service.ts',
     '^voice-note-transcription-service/testing$': '<rootDir>/src/entries/testing.ts',
   },
@@ -19,7 +21,11 @@ const shared = {
 
 export default {
   projects: [
-    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/scripts/**/*.spec.mjs'] },
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/{src,sdk/src}/**/*.spec.ts', '<rootDir>/scripts/**/*.spec.mjs'],
+    },
     {
       ...shared,
       displayName: 'e2e',

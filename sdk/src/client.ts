@@ -1,4 +1,5 @@
-import { type ClientOptions, Transport } from './http/transport.js';
+import type { ClientOptions } from './http/client-options.js';
+import { Transport } from './http/transport.js';
 import { AccessTokensResource } from './resources/access-tokens.js';
 import { AccountResource } from './resources/account.js';
 import { EventsResource } from './resources/events.js';

@@ -1,18 +1,43 @@
 export { VoiceNotes } from './client.js';
+export type { EventQuery, FeedPage } from './resources/events.js';
+export type {
+  AccountEvent,
+  RecordingAccepted,
+  RecordingDeleted,
+  RecordingFailed,
+  RecordingTranscribed,
+  StoredEvent,
+  TranscriptionCorrected,
+  WebhookEventBody,
+  WebhookTest,
+} from './events/event-types.js';
+export type { StreamOptions, StreamState } from './events/event-stream.js';
+export type { WaitOptions } from './events/recording-waiter.js';
+export { rateLimitOf } from './http/answer.js';
+export type { ClientOptions, RequestOptions } from './http/client-options.js';
+export type { BrokenRule, ErrorDetails } from './http/error-details.js';
 export {
   ApiError,
+  type ApiErrorFields,
   type ApiErrorType,
   ConnectionError,
+  InvalidResponseError,
+  isApiError,
   type RateLimit,
-  rateLimitOf,
   TimeoutError,
   VoiceNotesError,
 } from './http/errors.js';
-export type { ClientOptions, RequestOptions } from './http/transport.js';
 export type { Page, Paged } from './pages/paged.js';
-export type { AccountEvent } from './resources/events.js';
-export type { ApiKey } from './resources/keys.js';
-export type { Recording, Transcription, TranscriptionOptions, TranscriptionVersion } from './resources/recordings.js';
-export type { Delivery, Webhook } from './resources/webhooks.js';
-export type { AudioSource, ByteStream } from './upload/audio-file.js';
+export type { TranscriptionOptions } from './resources/recordings.js';
+export { type TranscriptionWord, wordsOf } from './transcriptions/words.js';
+export type * from './types.js';
+export type { AudioSource } from './upload/audio-file.js';
+export type { ByteStream } from './upload/kept-stream.js';
 export type { UploadOptions, UploadProgress } from './upload/upload-options.js';
+export {
+  type VerifyOptions,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookHeaders,
+} from './webhooks/verify-webhook.js';
+export { type WebhookRefusal, WebhookVerificationError } from './webhooks/webhook-error.js';

@@ -1,4 +1,6 @@
-/** What every error of this package is. */
+import type { ErrorDetails } from './error-details.js';
+
+/** What every error of this package is, but for the reason of an aborted signal, which is thrown as it is. */
 export class VoiceNotesError extends Error {
   override readonly name: string = 'VoiceNotesError';
 }
@@ -8,9 +10,14 @@ export class ConnectionError extends VoiceNotesError {
   override readonly name = 'ConnectionError';
 }
 
-/** No complete answer came within the time-out of the request. */
+/** No complete answer came in time. */
 export class TimeoutError extends VoiceNotesError {
   override readonly name = 'TimeoutError';
+}
+
+/** Something else than the service answered, such as a proxy, a captive portal, or a web site at a wrong `baseUrl`. */
+export class InvalidResponseError extends VoiceNotesError {
+  override readonly name = 'InvalidResponseError';
 }
 
 /** The types of error that the service documents. */
@@ -41,6 +48,7 @@ export interface RateLimit {
   reset: Date;
 }
 
+/** Of an {@link ApiError}. */
 export interface ApiErrorFields {
   status: number;
   type: string;
@@ -48,19 +56,28 @@ export interface ApiErrorFields {
   details: Record<string, unknown>;
   requestId: string | null;
   rateLimit: RateLimit | null;
-  /** Seconds, of the header `Retry-After`. */
   retryAfter: number | null;
 }
 
-/** The service refused the request or failed on it. `type` says which of the documented errors it is. */
+/**
+ * The service refused the request or failed on it. `type` says which of the documented errors it is; {@link isApiError}
+ * asks for one of them and knows its `details`.
+ */
 export class ApiError extends VoiceNotesError {
   override readonly name: string = 'ApiError';
+  /** The HTTP status. */
   readonly status: number;
+  /** `UnknownError` when a proxy answered instead of the service. */
   readonly type: ApiErrorType | (string & {});
+  /** For programs: a number, or a name such as `TRANSCRIPTION_NOT_READY`. Null when a proxy answered. */
   readonly code: number | string | null;
+  /** Facts about the error, such as the field that is wrong. */
   readonly details: Record<string, unknown>;
+  /** For the operator of the service, who finds the request in the logs by it. */
   readonly requestId: string | null;
+  /** The bucket of requests after this one. */
   readonly rateLimit: RateLimit | null;
+  /** Seconds after which the service asks to try again. */
   readonly retryAfter: number | null;
 
   constructor(message: string, fields: ApiErrorFields) {
@@ -75,53 +92,19 @@ export class ApiError extends VoiceNotesError {
   }
 }
 
-/** The error that a response stands for. Its body is read. */
-export async function errorOf(response: Response): Promise<ApiError> {
-  const text = await response.text().catch(() => '');
-  return errorFrom(response.status, response.headers, text);
-}
-
-export function errorFrom(status: number, headers: Headers, text: string): ApiError {
-  const error = bodyOf(text);
-  return new ApiError(error?.message ?? `The service answered ${status}.`, {
-    status,
-    type: error?.type ?? 'UnknownError',
-    code: error?.code ?? null,
-    details: error?.details ?? {},
-    requestId: headers.get('x-request-id'),
-    rateLimit: rateLimitOf(headers),
-    retryAfter: numberOf(headers.get('retry-after')),
-  });
-}
-
-/** Null for an operation without limits, or in a browser of another origin that may not see the headers. */
-export function rateLimitOf(headers: Headers): RateLimit | null {
-  const limit = numberOf(headers.get('x-ratelimit-limit'));
-  const remaining = numberOf(headers.get('x-ratelimit-remaining'));
-  const reset = numberOf(headers.get('x-ratelimit-reset'));
-  if (limit === null || remaining === null || reset === null) return null;
-  return { limit, remaining, reset: new Date(reset * 1000) };
-}
-
-interface ErrorBody {
-  message?: string;
-  type?: string;
-  code?: number | string;
-  details?: Record<string, unknown>;
-}
-
-/** A proxy may answer with a page instead of the envelope. */
-function bodyOf(text: string): ErrorBody | null {
-  try {
-    const body = JSON.parse(text) as { error?: ErrorBody } | null;
-    return body?.error ?? null;
-  } catch {
-    return null;
-  }
-}
-
-function numberOf(text: string | null): number | null {
-  if (text === null || text.trim() === '') return null;
-  const value = Number(text);
-  return Number.isFinite(value) ? value : null;
+/**
+ * Whether an error is the refusal of that type, or with that named code. TypeScript then knows its `details`.
+ *
+ * ```js
+ * if (isApiError(error, 'ValidationError')) console.log(error.details.errors);
+ * if (isApiError(error, 'TRANSCRIPTION_FAILED')) console.log(error.details.reason);
+ * ```
+ */
+export function isApiError<K extends keyof ErrorDetails>(
+  error: unknown,
+  kind: K,
+): error is ApiError & { details: ErrorDetails[K] };
+export function isApiError(error: unknown): error is ApiError;
+export function isApiError(error: unknown, kind?: string): boolean {
+  return error instanceof ApiError && (kind === undefined || error.type === kind || error.code === kind);
 }

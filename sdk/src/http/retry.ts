@@ -3,7 +3,7 @@ import { ApiError, ConnectionError, TimeoutError } from './errors.js';
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 8000;
 /** A longer wait than this is for the caller to decide. */
-export const LONGEST_RETRY_AFTER_SECONDS = 120;
+const LONGEST_RETRY_AFTER_SECONDS = 120;
 
 /**
  * Whether the same request may succeed later. What the service refused for its content never does.
@@ -13,7 +13,10 @@ export function isRetryable(error: unknown, mayRepeat: boolean): boolean {
   if (error instanceof ConnectionError || error instanceof TimeoutError) return mayRepeat;
   if (!(error instanceof ApiError)) return false;
   if ((error.retryAfter ?? 0) > LONGEST_RETRY_AFTER_SECONDS) return false;
-  return error.status === 429 || error.status === 503 || (mayRepeat && (error.status === 408 || error.status >= 500));
+  if (error.status === 429) return true;
+  // The service sends Retry-After with the 503 of a request that it has not begun; a proxy may have lost the answer.
+  if (error.status === 503 && error.retryAfter !== null) return true;
+  return mayRepeat && (error.status === 408 || error.status >= 500);
 }
 
 /**

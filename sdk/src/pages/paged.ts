@@ -1,49 +1,92 @@
-/** One page of a list, as the service answers. */
+/** A list, one page of it after the other. */
 export interface Page {
-  page: number;
-  page_size: number;
-  total: number;
-  next_page_uri: string | null;
-  previous_page_uri: string | null;
+  /** Path of the next page, in the lists that are counted. */
+  next_page_uri?: string | null;
+  /** Path of the next page, in the others. */
+  next_uri?: string | null;
+}
+
+interface Source<P, T> {
+  first: () => Promise<P>;
+  next: (uri: string) => Promise<P>;
+  /** What a page holds. */
+  itemsOf: (page: P) => readonly T[];
+  /** Tells items apart. */
+  idOf?: (item: T) => unknown;
 }
 
 /**
  * A list. `await` it for its first page, or walk through all of it with `for await`, which fetches further pages when
- * they are reached.
+ * they are reached. An item that moved to the next page, because others were added before it, comes once. Items that you
+ * delete on the way move the others forward: take them with `all()` first.
  */
 export class Paged<P extends Page, T> implements PromiseLike<P>, AsyncIterable<T> {
-  private first: Promise<P> | null = null;
+  private firstPage: Promise<P> | null = null;
 
-  /**
-   * @param fetchPage by its number; undefined for the one that the query names
-   * @param itemsOf what a page holds
-   */
-  constructor(
-    private readonly fetchPage: (page?: number) => Promise<P>,
-    private readonly itemsOf: (page: P) => readonly T[],
-  ) {}
+  constructor(private readonly source: Source<P, T>) {}
 
+  /** Fetches the first page. */
   // oxlint-disable-next-line unicorn/no-thenable -- a list is awaited for its first page
   then<A = P, B = never>(
     onFulfilled?: ((page: P) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    return this.firstPage().then(onFulfilled, onRejected);
+    return this.first().then(onFulfilled, onRejected);
   }
 
-  async *pages(): AsyncGenerator<P> {
-    for (let page = await this.firstPage(); ; page = await this.fetchPage(page.page + 1)) {
+  /** As that of a promise of the first page. */
+  catch<B>(onRejected: (reason: unknown) => B | PromiseLike<B>): Promise<P | B> {
+    return this.first().catch(onRejected);
+  }
+
+  /** As that of a promise of the first page. */
+  finally(onFinally: () => void): Promise<P> {
+    return this.first().finally(onFinally);
+  }
+
+  /** The pages themselves, with their totals. */
+  async *pages(): AsyncGenerator<P, void, undefined> {
+    for (let page = await this.first(); ;) {
       yield page;
-      if (page.next_page_uri === null) return;
+      const uri = page.next_page_uri ?? page.next_uri;
+      if (!uri) return;
+      page = await this.source.next(uri);
     }
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
-    for await (const page of this.pages()) yield* this.itemsOf(page);
+  /** The items of all pages. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    const { itemsOf, idOf = (item: T): unknown => item } = this.source;
+    let before = new Set<unknown>();
+    for await (const page of this.pages()) {
+      const items = itemsOf(page);
+      for (const item of items) if (!before.has(idOf(item))) yield item;
+      before = new Set(items.map(idOf));
+    }
   }
 
-  private firstPage(): Promise<P> {
-    this.first ??= this.fetchPage();
-    return this.first;
+  /** All items at once. */
+  async all(): Promise<T[]> {
+    const items: T[] = [];
+    for await (const item of this) items.push(item);
+    return items;
   }
+
+  private first(): Promise<P> {
+    if (!this.firstPage) {
+      this.firstPage = this.source.first();
+      // The next await asks again.
+      this.firstPage.catch(() => (this.firstPage = null));
+    }
+    return this.firstPage;
+  }
+}
+
+/** The pages of a list that is counted, whose items have an `id`. */
+export function pagesOf<P extends Page, T extends { id: string }>(
+  first: () => Promise<P>,
+  next: (uri: string) => Promise<P>,
+  itemsOf: (page: P) => readonly T[],
+): Paged<P, T> {
+  return new Paged({ first, next, itemsOf, idOf: ({ id }) => id });
 }

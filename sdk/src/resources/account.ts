@@ -1,34 +1,39 @@
-import type {
-  AccountGetResponse,
-  AccountQuotasResponse,
-  AccountUsageData,
-  AccountUsageResponse,
-  AccountVocabularyResponse,
-} from '../api/types.gen.js';
-import type { RequestOptions, Transport } from '../http/transport.js';
+import type { AccountUsageData } from '../api/types.gen.js';
+import type { RequestOptions } from '../http/client-options.js';
+import type { Transport } from '../http/transport.js';
+import { Paged } from '../pages/paged.js';
+import type { Account, Quotas, UsageItem, UsageReport, Vocabulary } from '../types.js';
 
+/** The account itself: what it is, has used and may use. */
 export class AccountResource {
   constructor(private readonly transport: Transport) {}
 
-  get(options?: RequestOptions): Promise<AccountGetResponse> {
-    return this.transport.json({ method: 'GET', path: '/account', ...options });
+  /** Name, plan, and the use of this month and the last. */
+  get(options?: RequestOptions): Promise<Account> {
+    return this.transport.json({ ...options, method: 'GET', path: '/account' });
   }
 
   /** Limit and use of storage, seconds a month, the queue and uploads under way. */
-  quotas(options?: RequestOptions): Promise<AccountQuotasResponse> {
-    return this.transport.json({ method: 'GET', path: '/account/quotas', ...options });
+  quotas(options?: RequestOptions): Promise<Quotas> {
+    return this.transport.json({ ...options, method: 'GET', path: '/account/quotas' });
   }
 
-  usage(query?: AccountUsageData['query'], options?: RequestOptions): Promise<AccountUsageResponse> {
-    return this.transport.json({ method: 'GET', path: '/account/usage', query, ...options });
+  /** Use by day, by key or by end user. */
+  usage(query: AccountUsageData['query'] = {}, options?: RequestOptions): Paged<UsageReport, UsageItem> {
+    return new Paged({
+      first: () => this.transport.json<UsageReport>({ ...options, method: 'GET', path: '/account/usage', query }),
+      next: (uri) => this.transport.follow<UsageReport>(uri, options),
+      itemsOf: ({ items }) => items,
+    });
   }
 
   /** Names and words to expect in all recordings. */
-  vocabulary(options?: RequestOptions): Promise<AccountVocabularyResponse> {
-    return this.transport.json({ method: 'GET', path: '/account/vocabulary', ...options });
+  vocabulary(options?: RequestOptions): Promise<Vocabulary> {
+    return this.transport.json({ ...options, method: 'GET', path: '/account/vocabulary' });
   }
 
-  setVocabulary(vocabulary: string[], options?: RequestOptions): Promise<AccountVocabularyResponse> {
-    return this.transport.json({ method: 'PUT', path: '/account/vocabulary', body: { vocabulary }, ...options });
+  /** @param vocabulary the most important first; an empty list removes all */
+  setVocabulary(vocabulary: string[], options?: RequestOptions): Promise<Vocabulary> {
+    return this.transport.json({ ...options, method: 'PUT', path: '/account/vocabulary', body: { vocabulary } });
   }
 }

@@ -1,150 +1,173 @@
+import type { AudioUrlView, TranscriptionView, VersionsListData } from '../api/types.gen.js';
+import { RecordingWaiter, type WaitOptions } from '../events/recording-waiter.js';
+import type { RequestOptions } from '../http/client-options.js';
+import type { Transport } from '../http/transport.js';
+import { type Paged, pagesOf } from '../pages/paged.js';
 import type {
-  AudioDownloadCreateUrlResponse,
-  CorrectTranscriptionDto,
-  RecordingsGetResponse,
-  RecordingsListData,
-  RecordingsListResponse,
-  RecordingsRetryResponse,
-  RecordingsUploadResponse,
-  TranscribeAgainDto,
-  TranscribeAgainRequestResponse,
-  TranscriptionView,
-  VersionsListData,
-  VersionsListResponse,
-  WaveformView,
-} from '../api/types.gen.js';
-import type { RequestOptions, Transport } from '../http/transport.js';
-import { Paged } from '../pages/paged.js';
+  Correction,
+  Recording,
+  RecordingFilter,
+  RecordingPage,
+  TranscribeAgainFields,
+  Transcription,
+  TranscriptionVersion,
+  TranscriptionVersionPage,
+  Waveform,
+} from '../types.js';
 import type { AudioSource } from '../upload/audio-file.js';
 import { upload } from '../upload/upload.js';
 import type { UploadOptions } from '../upload/upload-options.js';
 
-export type Recording = RecordingsListResponse['recordings'][number];
-export type TranscriptionVersion = VersionsListResponse['transcriptions'][number];
-
-/** A transcription with the tag of what was read, for a correction that overwrites nobody else's. */
-export type Transcription = TranscriptionView & {
-  etag: string | null;
-  /** Whether a person has corrected the text. */
-  version: 'original' | 'corrected';
-};
-
+/** Which text of a recording. */
 export interface TranscriptionOptions extends RequestOptions {
   /** `original` is what the engine heard, also if the text was corrected. */
   version?: 'current' | 'original';
 }
 
+/** Voice notes, their audio and their transcriptions. */
 export class RecordingsResource {
-  constructor(private readonly transport: Transport) {}
+  private readonly waiter: RecordingWaiter;
 
-  upload(source: AudioSource, options?: UploadOptions): Promise<RecordingsUploadResponse> {
+  constructor(private readonly transport: Transport) {
+    this.waiter = new RecordingWaiter(transport, (id, options) => this.get(id, options));
+  }
+
+  /**
+   * Uploads a voice note. It is repeated after a fault, and never becomes a second recording. The recording is
+   * `processing` then: `uploadAndWait`, `wait`, the event stream or a webhook tell when it is transcribed.
+   */
+  upload(source: AudioSource, options?: UploadOptions): Promise<Recording> {
     return upload(this.transport, source, options);
   }
 
-  list(query: RecordingsListData['query'] = {}, options?: RequestOptions): Paged<RecordingsListResponse, Recording> {
-    return new Paged(
-      (page = query?.page) =>
-        this.transport.json({ method: 'GET', path: '/recordings', query: { ...query, page }, ...options }),
+  /**
+   * Uploads a voice note and waits until it is `transcribed` or `failed`.
+   * @param options `waitTimeout`: milliseconds for the wait after the upload, until a TimeoutError; no limit by default
+   */
+  async uploadAndWait(
+    source: AudioSource,
+    { waitTimeout, ...options }: UploadOptions & { waitTimeout?: number | undefined } = {},
+  ): Promise<Recording> {
+    const { id } = await this.upload(source, options);
+    return await this.wait(id, { signal: options.signal, timeout: waitTimeout });
+  }
+
+  /**
+   * Resolves as soon as a recording is `transcribed` or `failed`; `status` tells which. Any number of waits share one event
+   * stream. Where the stream is refused, the recording is asked for from time to time.
+   * @throws TimeoutError; ApiError of the type NotFoundError when the recording is deleted
+   */
+  wait(id: string, options?: WaitOptions): Promise<Recording> {
+    return this.waiter.wait(id, options);
+  }
+
+  /** Recordings, the newest first; with `q` those whose transcription has the words. */
+  list(query: RecordingFilter = {}, options?: RequestOptions): Paged<RecordingPage, Recording> {
+    return pagesOf(
+      () => this.transport.json<RecordingPage>({ ...options, method: 'GET', path: '/recordings', query }),
+      (uri) => this.transport.follow<RecordingPage>(uri, options),
       (page) => page.recordings,
     );
   }
 
-  get(id: string, options?: RequestOptions): Promise<RecordingsGetResponse> {
-    return this.transport.json({ method: 'GET', path: pathOf(id), ...options });
+  /** One recording, as it is now. */
+  get(id: string, options?: RequestOptions): Promise<Recording> {
+    return this.transport.json({ ...options, method: 'GET', path: pathOf(id) });
   }
 
+  /** Deletes a recording with its audio and its transcription, in any state and for good. */
   async delete(id: string, options?: RequestOptions): Promise<void> {
-    await this.transport.json({ method: 'DELETE', path: pathOf(id), ...options });
+    await this.transport.json({ ...options, method: 'DELETE', path: pathOf(id) });
   }
 
   /** Transcribes a failed recording once more. */
-  retry(id: string, options?: RequestOptions): Promise<RecordingsRetryResponse> {
-    return this.transport.json({ method: 'POST', path: `${pathOf(id)}/retry`, ...options });
+  retry(id: string, options?: RequestOptions): Promise<Recording> {
+    return this.transport.json({ ...options, method: 'POST', path: `${pathOf(id)}/retry` });
   }
 
   /** Transcribes again, also with another engine, language or vocabulary. The present text stays until then. */
-  transcribeAgain(
-    id: string,
-    fields: TranscribeAgainDto = {},
-    options?: RequestOptions,
-  ): Promise<TranscribeAgainRequestResponse> {
-    return this.transport.json({ method: 'POST', path: `${pathOf(id)}/transcribe`, body: fields, ...options });
+  transcribeAgain(id: string, fields: TranscribeAgainFields = {}, options?: RequestOptions): Promise<Recording> {
+    return this.transport.json({ ...options, method: 'POST', path: `${pathOf(id)}/transcribe`, body: fields });
   }
 
+  /**
+   * The text, and its words as JSON text: see `wordsOf`.
+   * @throws ApiError with the code `TRANSCRIPTION_NOT_READY` or `TRANSCRIPTION_FAILED`, whose `details.reason` says why
+   */
   async transcription(id: string, { version, ...options }: TranscriptionOptions = {}): Promise<Transcription> {
-    const response = await this.transport.raw({
-      method: 'GET',
-      path: `${pathOf(id)}/transcription`,
-      query: { version },
-      ...options,
-    });
-    return await withTag(response);
+    const path = `${pathOf(id)}/transcription`;
+    const request = { ...options, method: 'GET', path, query: { version } };
+    return withTag(await this.transport.jsonWithHeaders(request));
   }
 
-  /** The transcription as plain text or subtitles. */
+  /** The transcription as plain text, as paragraphs or as subtitles. */
   export(
     id: string,
-    format: 'text' | 'srt' | 'vtt',
+    format: 'text' | 'paragraphs' | 'srt' | 'vtt',
     { version, ...options }: TranscriptionOptions = {},
   ): Promise<string> {
-    return this.transport.text({
-      method: 'GET',
-      path: `${pathOf(id)}/transcription`,
-      query: { format, version },
-      ...options,
-    });
+    const path = `${pathOf(id)}/transcription`;
+    return this.transport.text({ ...options, method: 'GET', path, query: { format, version } });
   }
 
-  /** @param etag of what was read: a later correction of somebody else is not overwritten (PreconditionFailedError) */
+  /**
+   * Puts a person's text, or words, in the place of what the engine heard, which is kept.
+   * @param options `etag` of what was read: a later correction of somebody else is not overwritten (PreconditionFailedError)
+   */
   async correct(
     id: string,
-    correction: CorrectTranscriptionDto,
-    { etag, ...options }: RequestOptions & { etag?: string | null } = {},
+    correction: Correction,
+    { etag, ...options }: RequestOptions & { etag?: string | null | undefined } = {},
   ): Promise<Transcription> {
-    const headers = etag ? { 'If-Match': etag } : undefined;
     const path = `${pathOf(id)}/transcription`;
-    return await withTag(await this.transport.raw({ method: 'PUT', path, body: correction, headers, ...options }));
+    const request = { ...options, method: 'PUT', path, body: correction, headers: ifMatch(etag) };
+    return withTag(await this.transport.jsonWithHeaders(request));
   }
 
   /** Goes back to what the engine heard. */
   async removeCorrection(id: string, options?: RequestOptions): Promise<void> {
-    await this.transport.json({ method: 'DELETE', path: `${pathOf(id)}/transcription`, ...options });
+    await this.transport.json({ ...options, method: 'DELETE', path: `${pathOf(id)}/transcription` });
   }
 
+  /** The transcriptions of all runs, the newest first. */
   versions(
     id: string,
     query: VersionsListData['query'] = {},
     options?: RequestOptions,
-  ): Paged<VersionsListResponse, TranscriptionVersion> {
+  ): Paged<TranscriptionVersionPage, TranscriptionVersion> {
     const path = `${pathOf(id)}/transcriptions`;
-    return new Paged(
-      (page = query?.page) => this.transport.json({ method: 'GET', path, query: { ...query, page }, ...options }),
+    return pagesOf(
+      () => this.transport.json<TranscriptionVersionPage>({ ...options, method: 'GET', path, query }),
+      (uri) => this.transport.follow<TranscriptionVersionPage>(uri, options),
       (page) => page.transcriptions,
     );
   }
 
-  /** The audio as it was uploaded; its body is a stream. */
+  /** The audio as it was uploaded; its body is a stream. The time-out ends with the headers. */
   audio(id: string, options?: RequestOptions): Promise<Response> {
-    return this.transport.raw({ method: 'GET', path: `${pathOf(id)}/audio`, ...options });
+    return this.transport.raw({ ...options, method: 'GET', path: `${pathOf(id)}/audio` });
   }
 
   /** A URL that needs no credentials for five minutes, for an `<audio>` element. */
   async audioUrl(id: string, options?: RequestOptions): Promise<{ url: string; expires_at: string }> {
-    const path = `${pathOf(id)}/audio-url`;
-    const answer = await this.transport.json<AudioDownloadCreateUrlResponse>({ method: 'POST', path, ...options });
-    return { ...answer, url: new URL(answer.url, `${this.transport.origin}/`).href };
+    const request = { ...options, method: 'POST', path: `${pathOf(id)}/audio-url`, mayRepeat: true };
+    const { url, expires_at } = await this.transport.json<AudioUrlView>(request);
+    return { url: this.transport.urlOf(url.replace(/^\/v1/, '')), expires_at };
   }
 
   /** How loud it is over time: up to 1,000 peaks from 0 to 255. NotFoundError where there is none (yet). */
-  waveform(id: string, options?: RequestOptions): Promise<WaveformView> {
-    return this.transport.json({ method: 'GET', path: `${pathOf(id)}/waveform`, ...options });
+  waveform(id: string, options?: RequestOptions): Promise<Waveform> {
+    return this.transport.json({ ...options, method: 'GET', path: `${pathOf(id)}/waveform` });
   }
 }
 
-async function withTag(response: Response): Promise<Transcription> {
-  const { headers } = response;
+function withTag({ value, headers }: { value: unknown; headers: Headers }): Transcription {
   const version = headers.get('transcription-version') === 'corrected' ? 'corrected' : 'original';
-  return { ...((await response.json()) as TranscriptionView), etag: headers.get('etag'), version };
+  return { ...(value as TranscriptionView), etag: headers.get('etag'), version };
+}
+
+function ifMatch(etag: string | null | undefined): Record<string, string> {
+  return etag ? { 'If-Match': etag } : {};
 }
 
 function pathOf(id: string): string {

@@ -1,11 +1,13 @@
-import type { UsersEraseResponse } from '../api/types.gen.js';
-import type { RequestOptions, Transport } from '../http/transport.js';
+import type { RequestOptions } from '../http/client-options.js';
+import type { Transport } from '../http/transport.js';
+import type { ErasedUser } from '../types.js';
 
+/** The end users of the account. */
 export class UsersResource {
   constructor(private readonly transport: Transport) {}
 
   /** Erases all recordings of one end user. */
-  erase(userId: string, options?: RequestOptions): Promise<UsersEraseResponse> {
-    return this.transport.json({ method: 'DELETE', path: `/users/${encodeURIComponent(userId)}`, ...options });
+  erase(userId: string, options?: RequestOptions): Promise<ErasedUser> {
+    return this.transport.json({ ...options, method: 'DELETE', path: `/users/${encodeURIComponent(userId)}` });
   }
 }

@@ -1,24 +1,38 @@
-import type { RequestOptions } from '../http/transport.js';
+import type { RequestOptions } from '../http/client-options.js';
 
+/** Told while a file is sent. */
 export interface UploadProgress {
-  /** Bytes sent so far. */
+  /** Bytes of the file sent so far. Grows within an attempt, and begins again at 0 with the next. */
   sent: number;
-  /** Bytes of all of it; null for a stream of unknown length. */
+  /** Bytes of all of it; null for a stream. */
   total: number | null;
+  /** 1 for the first. A later one repeats the upload after a fault. */
+  attempt: number;
 }
 
+/** What belongs to an upload beside its audio. */
 export interface UploadOptions extends RequestOptions {
   /** Your own tags: at most 10. */
-  tags?: Record<string, string>;
+  tags?: Record<string, string> | undefined;
   /** English name of the language spoken. Detected or assumed by the engine when omitted. */
-  language?: string;
+  language?: string | undefined;
   /** Names and words to expect, the most important first. */
-  vocabulary?: string[];
+  vocabulary?: string[] | undefined;
   /** `separate` transcribes each of two channels on its own. */
-  channels?: 'mixed' | 'separate';
-  /** Shown as the name of the file when the source has none. */
-  filename?: string;
-  onProgress?: (progress: UploadProgress) => void;
+  channels?: 'mixed' | 'separate' | undefined;
+  /** Instead of the name that the source has. */
+  filename?: string | undefined;
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** One is made for each upload, so that every retry is safe. Give your own to make two runs of a program one upload. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
+}
+
+/** The fields of the form beside the file. */
+export function fieldsOf({ tags, language, vocabulary, channels }: UploadOptions): Record<string, string> {
+  return {
+    ...(tags && { custom_tags: JSON.stringify(tags) }),
+    ...(language && { language }),
+    ...(vocabulary && { vocabulary: JSON.stringify(vocabulary) }),
+    ...(channels && { channels }),
+  };
 }

@@ -1,0 +1,51 @@
+/** What the service answers, by the names of the resources. Times are UTC without a zone: `2026-11-21T10:15:04`. */
+import type { CreateAccessTokenDto, RecordingsListData, TranscriptionView } from './api/types.gen.js';
+
+export type {
+  AccountView as Account,
+  ApiKeyPage,
+  ApiKeyView as ApiKey,
+  AttemptView as DeliveryAttempt,
+  AudioUrlView as AudioUrl,
+  CorrectTranscriptionDto as Correction,
+  CreateApiKeyDto as NewApiKey,
+  CreateWebhookDto as NewWebhook,
+  CreatedAccessTokenView as AccessToken,
+  CreatedApiKeyView as CreatedApiKey,
+  CreatedWebhookView as CreatedWebhook,
+  DeliveryPage,
+  DeliveryView as Delivery,
+  ErasedUserView as ErasedUser,
+  QuotaView as Quota,
+  QuotasView as Quotas,
+  RecordingPage,
+  RecordingView as Recording,
+  RedeliverDto as RedeliveryFilter,
+  RedeliveryView as Redelivery,
+  SingleApiKeyView as ApiKeyDetails,
+  SingleDeliveryView as DeliveryDetails,
+  TestCallView as TestCall,
+  TranscribeAgainDto as TranscribeAgainFields,
+  TranscriptionVersionPage,
+  TranscriptionVersionView as TranscriptionVersion,
+  UpdateWebhookDto as WebhookUpdate,
+  UsageItemView as UsageItem,
+  UsageReportView as UsageReport,
+  VocabularyView as Vocabulary,
+  WaveformView as Waveform,
+  WebhookPage,
+  WebhookView as Webhook,
+} from './api/types.gen.js';
+
+/** For whom an access token is made, and for how long. */
+export type NewAccessToken = CreateAccessTokenDto;
+
+/** Filters of the list of recordings: status, days, tags, end user and words. */
+export type RecordingFilter = NonNullable<RecordingsListData['query']>;
+
+/** A transcription with the tag of what was read, for a correction that overwrites nobody else's. */
+export type Transcription = TranscriptionView & {
+  etag: string | null;
+  /** Whether a person has corrected the text. */
+  version: 'original' | 'corrected';
+};
