@@ -14,7 +14,6 @@ export function Rail() {
     <div class="rail">
       <div class="rail-brand">
         <Brand />
-        <LiveMark />
       </div>
       <nav class="rail-nav" aria-label="Pages">
         <NavLinks pages={NOTE_PAGES} />
@@ -22,6 +21,7 @@ export function Rail() {
         <NavLinks pages={ACCOUNT_PAGES} />
       </nav>
       <div class="rail-foot">
+        <LiveMark />
         <LimitMeter />
         <ThemeSwitch />
         <div class="rail-account">

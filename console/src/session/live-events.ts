@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { AccountEvent, VoiceNotes } from 'vnotes';
+import { type AccountEvent, ApiError, type VoiceNotes } from 'vnotes';
 
 import { client } from './session';
 
@@ -9,8 +9,8 @@ export type LiveState = 'off' | 'connecting' | 'live';
 /** Whether events arrive now. */
 export const liveState = signal<LiveState>('off');
 
-/** The latest event of the account. Use `useLiveEvents` where none may be missed. */
-export const latestEvent = signal<AccountEvent | null>(null);
+/** The service cannot be reached: how long until it is tried again. */
+const RETRY_MS = 5000;
 
 const handlers = new Set<(event: AccountEvent) => void>();
 
@@ -42,21 +42,26 @@ export function followEvents(): void {
 }
 
 async function follow(api: VoiceNotes, aborted: AbortSignal): Promise<void> {
-  liveState.value = 'connecting';
-  try {
-    for await (const event of streamOf(api, aborted)) {
-      latestEvent.value = event;
-      for (const handler of handlers) handler(event);
+  let after: number | 'latest' = 'latest';
+  while (!aborted.aborted) {
+    liveState.value = 'connecting';
+    try {
+      for await (const event of eventsOf(api, after, aborted)) {
+        after = event.sequence;
+        for (const handler of handlers) handler(event);
+      }
+    } catch (error) {
+      // Such as without the scope: the pages work without it.
+      if (error instanceof ApiError && error.status < 500 && error.status !== 429) break;
     }
-  } catch {
-    // Refused for good, such as without the scope: the pages work without it.
-    if (!aborted.aborted) liveState.value = 'off';
+    if (!aborted.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
+  if (!aborted.aborted) liveState.value = 'off';
 }
 
-function streamOf(api: VoiceNotes, aborted: AbortSignal): AsyncIterable<AccountEvent> {
-  const { events } = api as unknown as {
-    events: { stream: (options: object) => AsyncIterable<AccountEvent> };
+function eventsOf(api: VoiceNotes, after: number | 'latest', aborted: AbortSignal): AsyncIterable<AccountEvent> {
+  const onState = ({ state }: { state: 'open' | 'waiting' }) => {
+    if (!aborted.aborted) liveState.value = state === 'open' ? 'live' : 'connecting';
   };
-  return events.stream({ after: 'latest', signal: aborted });
+  return api.events.stream({ after, signal: aborted, onState });
 }

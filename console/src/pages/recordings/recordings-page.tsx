@@ -1,25 +1,81 @@
-import { useEffect } from 'preact/hooks';
-import { useSignal } from '@preact/signals';
-import type { Recording } from 'vnotes';
-import { Link } from 'wouter-preact';
+import { useSearchParams } from 'wouter-preact';
 
-import { client } from '../../session/session';
+import { BulkProgressBar } from '../../bulk/bulk-progress-bar';
+import { deletedIds } from '../../bulk/deletions';
+import { Failed } from '../../components/failed';
+import { Pager } from '../../components/pager';
+import { Filters } from './filters/filters';
+import { ListActions } from './list-actions';
+import { isExact, isFiltered, type ListQuery, PAGE_SIZE, readQuery, writeQuery } from './list-query';
+import { ListSkeleton } from './list-skeleton';
+import { NoRecordings } from './no-recordings';
+import { RecordingList } from './recording-list';
+import { SearchBox } from './search/search-box';
+import { SelectionBar } from './selection-bar';
+import { type Recordings, useRecordings } from './use-recordings';
+import { useSelection } from './use-selection';
+import { PageHeader } from '../../layout/page-header';
+import './recordings.css';
 
+/** The recordings of the account: live, filtered and searched by what the address says. */
 export function RecordingsPage() {
-  const recordings = useSignal<Recording[]>([]);
-  useEffect(() => {
-    void client.value?.recordings.list().then((page) => (recordings.value = page.recordings));
-  }, []);
+  const [search, setSearch] = useSearchParams();
+  const query = readQuery(search);
+  const change = (fields: Partial<ListQuery>, { replace = false } = {}) => {
+    setSearch(writeQuery({ ...query, page: 0, ...fields }), { replace });
+    if (fields.page !== undefined) scrollTo(0, 0);
+  };
+  const recordings = useRecordings(query);
   return (
     <>
-      <h1>Recordings</h1>
-      <ul>
-        {recordings.value.map(({ id, original_filename, status }) => (
-          <li key={id}>
-            <Link href={`/recordings/${id}`}>{original_filename ?? id}</Link> {status}
-          </li>
-        ))}
-      </ul>
+      <PageHeader title="Recordings" actions={<ListActions />} />
+      <div class="list-tools">
+        <SearchBox q={query.q} onSearch={(q) => change({ q }, { replace: query.q !== '' && q !== '' })} />
+        <Filters query={query} onChange={change} />
+      </div>
+      <Results query={query} recordings={recordings} onChange={change} />
     </>
+  );
+}
+
+interface ResultsProps {
+  query: ListQuery;
+  recordings: Recordings;
+  onChange: (fields: Partial<ListQuery>) => void;
+}
+
+function Results({ query, recordings: { page, error, loading, reload }, onChange }: ResultsProps) {
+  const shown = page?.recordings.filter(({ id }) => !deletedIds.value.has(id)) ?? [];
+  const selection = useSelection(shown);
+  if (error !== undefined) {
+    return (
+      <div class="card">
+        <Failed error={error} onRetry={reload} />
+      </div>
+    );
+  }
+  if (!page) return <ListSkeleton />;
+  const total = Math.max(0, page.total - (page.recordings.length - shown.length));
+  if (shown.length === 0) {
+    const isBeyond = total > 0 && query.page > 0;
+    return <NoRecordings isFiltered={isFiltered(query)} isBeyond={isBeyond} onChange={onChange} />;
+  }
+  return (
+    <section class="card list-card" aria-label="Results" aria-busy={loading}>
+      <SelectionBar query={query} total={total} page={page} selection={selection} onChange={onChange} reload={reload} />
+      <BulkProgressBar />
+      <RecordingList recordings={shown} q={query.q} selection={selection} />
+      {page.total > PAGE_SIZE && (
+        <div class="list-foot">
+          <Pager
+            page={query.page}
+            total={total}
+            pageSize={PAGE_SIZE}
+            isTotalExact={isExact(page)}
+            onPage={(next) => onChange({ page: next })}
+          />
+        </div>
+      )}
+    </section>
   );
 }

@@ -1,0 +1,79 @@
+import { signal } from '@preact/signals';
+import { ApiError, type VoiceNotes } from 'vnotes';
+
+import { describeError } from '../components/describe-error';
+import { toast } from '../components/toast';
+import { client, onSignOut } from '../session/session';
+import { runMany } from './bulk-task';
+
+/** Recordings that are being deleted, or will be when the time for an undo is over. Lists leave them out. */
+export const deletedIds = signal<ReadonlySet<string>>(new Set());
+
+/** Deletions whose time for an undo runs. */
+const pending = new Set<() => void>();
+
+/** A 429 says how long to wait, and a free account has few requests a minute. */
+const PATIENT = { maxRetries: 30 };
+
+/**
+ * Deletes after the time for an undo. Nothing was sent before: a page that is closed meanwhile leaves the recordings
+ * where they are.
+ */
+export function deleteWithUndo(ids: readonly string[], titles: readonly string[]): void {
+  const api = client.peek();
+  if (!api || ids.length === 0) return;
+  hide(ids);
+  const commit = () => {
+    close();
+    if (pending.delete(commit)) void deleteNow(api, ids, titles);
+  };
+  const undo = () => {
+    pending.delete(commit);
+    show(ids);
+  };
+  pending.add(commit);
+  const close = toast(`Deleting ${named(ids.length, titles)}.`, {
+    action: { label: 'Undo', run: undo },
+    onEnd: commit,
+  });
+}
+
+onSignOut(() => {
+  for (const commit of pending) commit();
+});
+
+async function deleteNow(api: VoiceNotes, ids: readonly string[], titles: readonly string[]): Promise<void> {
+  const { failed, error } = await runMany('Deleting', ids, (id) => deleteOne(api, id));
+  if (failed.length === 0) return;
+  show(failed);
+  const again = () => deleteWithUndo(failed, titlesOf(failed, ids, titles));
+  const what =
+    failed.length === ids.length ? named(ids.length, titles) : `${failed.length} of ${ids.length} recordings`;
+  const { title, hint } = describeError(error);
+  toast(`Could not delete ${what}. ${title}: ${hint}`, { tone: 'bad', action: { label: 'Try again', run: again } });
+}
+
+async function deleteOne(api: VoiceNotes, id: string): Promise<void> {
+  try {
+    await api.recordings.delete(id, PATIENT);
+  } catch (error) {
+    // Somebody else was quicker.
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
+  }
+}
+
+const titlesOf = (some: readonly string[], ids: readonly string[], titles: readonly string[]): string[] =>
+  some.map((id) => titles[ids.indexOf(id)] ?? '');
+
+const named = (count: number, titles: readonly string[]): string =>
+  count === 1 ? `“${titles[0]}”` : `${count} recordings`;
+
+function hide(ids: readonly string[]): void {
+  deletedIds.value = new Set([...deletedIds.value, ...ids]);
+}
+
+function show(ids: readonly string[]): void {
+  const left = new Set(deletedIds.value);
+  for (const id of ids) left.delete(id);
+  deletedIds.value = left;
+}

@@ -1,0 +1,71 @@
+import { useSignal } from '@preact/signals';
+
+import { Dialog } from '../../../components/dialog';
+import { Field } from '../../../components/field';
+import { type ListQuery, tagOf } from '../list-query';
+
+interface FilterDialogProps {
+  open: boolean;
+  query: ListQuery;
+  onClose: () => void;
+  onApply: (fields: Partial<ListQuery>) => void;
+}
+
+/** The filters that are used less often than the status. */
+export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProps) {
+  const error = useSignal<{ field: 'to' | 'tags'; text: string } | null>(null);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const text = (name: string) => (form.get(name) as string).trim();
+    const lines = text('tags')
+      .split('\n')
+      .filter((line) => line.trim() !== '');
+    const wrong = lines.find((line) => !tagOf(line));
+    const [from, to] = [text('from'), text('to')];
+    if (from && to && from > to) error.value = { field: 'to', text: 'The last day is before the first.' };
+    else if (wrong) error.value = { field: 'tags', text: `Write a tag as key=value, not “${wrong}”.` };
+    else onApply({ from, to, user: text('user'), tags: lines.map((line) => tagOf(line) as [string, string]) });
+  };
+  const errorOf = (field: string) => (error.value?.field === field ? error.value.text : undefined);
+  return (
+    <Dialog open={open} title="Filter" onClose={onClose}>
+      <form class="form" onSubmit={submit} noValidate>
+        <DayFields query={query} error={errorOf('to')} />
+        <Field label="End user" hint="As the access token names them.">
+          <input name="user" defaultValue={query.user} maxLength={255} dir="auto" autocomplete="off" />
+        </Field>
+        <Field label="Tags" hint="One on each line, such as ticket=T-1042. All have to fit." error={errorOf('tags')}>
+          <textarea name="tags" rows={3} dir="auto" defaultValue={textOf(query.tags)} />
+        </Field>
+        <div class="form-actions">
+          <button
+            type="button"
+            class="button is-quiet"
+            onClick={() => onApply({ from: '', to: '', user: '', tags: [] })}
+          >
+            Remove all
+          </button>
+          <button type="submit" class="button is-primary">
+            Apply
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function DayFields({ query, error }: { query: ListQuery; error: string | undefined }) {
+  return (
+    <div class="day-fields">
+      <Field label="From" hint="Days are of UTC.">
+        <input name="from" type="date" defaultValue={query.from} />
+      </Field>
+      <Field label="To" error={error}>
+        <input name="to" type="date" defaultValue={query.to} />
+      </Field>
+    </div>
+  );
+}
+
+const textOf = (tags: ListQuery['tags']): string => tags.map(([key, value]) => `${key}=${value}`).join('\n');

@@ -1,0 +1,92 @@
+import { useSignal } from '@preact/signals';
+
+import { Icon } from '../../../components/icon';
+import { FilterDialog } from './filter-dialog';
+import type { ListQuery, Status } from '../list-query';
+import './filters.css';
+
+const STATUSES: [Status | '', string][] = [
+  ['', 'All'],
+  ['processing', 'Processing'],
+  ['transcribed', 'Transcribed'],
+  ['failed', 'Failed'],
+];
+
+interface FiltersProps {
+  query: ListQuery;
+  onChange: (fields: Partial<ListQuery>) => void;
+}
+
+export function Filters({ query, onChange }: FiltersProps) {
+  const open = useSignal(false);
+  const chips = chipsOf(query);
+  return (
+    <>
+      <div class="status-filter" role="group" aria-label="Status">
+        {STATUSES.map(([status, label]) => (
+          <button
+            key={status}
+            type="button"
+            aria-pressed={query.status === status}
+            onClick={() => onChange({ status })}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+      <button type="button" class="button" aria-haspopup="dialog" onClick={() => (open.value = true)}>
+        <Icon name="filter" />
+        Filter
+        {chips.length > 0 && <span class="filter-count">{chips.length}</span>}
+      </button>
+      {chips.length > 0 && <Chips chips={chips} onChange={onChange} />}
+      <FilterDialog
+        key={String(open.value)}
+        open={open.value}
+        query={query}
+        onClose={() => (open.value = false)}
+        onApply={(fields) => {
+          open.value = false;
+          onChange(fields);
+        }}
+      />
+    </>
+  );
+}
+
+function Chips({ chips, onChange }: { chips: readonly Chip[]; onChange: FiltersProps['onChange'] }) {
+  return (
+    <ul class="filter-chips" aria-label="Filters that are set">
+      {chips.map(({ label, without }) => (
+        <li key={label}>
+          <button
+            type="button"
+            class="chip"
+            aria-label={`Remove the filter ${label}`}
+            onClick={() => onChange(without)}
+          >
+            <bdi>{label}</bdi>
+            <Icon name="close" size={14} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface Chip {
+  label: string;
+  without: Partial<ListQuery>;
+}
+
+function chipsOf({ from, to, user, tags }: ListQuery): Chip[] {
+  return [
+    ...(from ? [{ label: `From ${from}`, without: { from: '' } }] : []),
+    ...(to ? [{ label: `To ${to}`, without: { to: '' } }] : []),
+    ...(user ? [{ label: `End user ${user}`, without: { user: '' } }] : []),
+    ...tags.map(([key, value], i) => ({
+      label: `${key}: ${value}`,
+      without: { tags: tags.filter((_, other) => other !== i) },
+    })),
+  ];
+}

@@ -1,0 +1,85 @@
+import type { RecordingsQuery } from './use-recordings';
+
+export type Status = 'processing' | 'transcribed' | 'failed';
+
+/** What the list is narrowed to, as the address says it. */
+export interface ListQuery {
+  q: string;
+  /** Of the results of `q`. */
+  byRank: boolean;
+  status: Status | '';
+  /** Days of UTC, as the service counts them. */
+  from: string;
+  to: string;
+  user: string;
+  tags: [key: string, value: string][];
+  page: number;
+}
+
+const STATUSES = ['processing', 'transcribed', 'failed'] as const;
+export const PAGE_SIZE = 50;
+
+export function readQuery(search: URLSearchParams): ListQuery {
+  return {
+    q: search.get('q') ?? '',
+    byRank: search.get('order') === 'rank',
+    status: STATUSES.find((status) => status === search.get('status')) ?? '',
+    from: search.get('from') ?? '',
+    to: search.get('to') ?? '',
+    user: search.get('user') ?? '',
+    tags: search.getAll('tag').flatMap((tag) => (tagOf(tag) ? [tagOf(tag) as [string, string]] : [])),
+    page: Math.max(0, Math.floor(Number(search.get('page') ?? 1)) - 1) || 0,
+  };
+}
+
+/** People count pages from 1. */
+export function writeQuery(query: ListQuery): URLSearchParams {
+  const search = new URLSearchParams();
+  const put = (name: string, value: string) => value !== '' && search.append(name, value);
+  put('q', query.q);
+  put('order', query.q !== '' && query.byRank ? 'rank' : '');
+  put('status', query.status);
+  put('from', query.from);
+  put('to', query.to);
+  put('user', query.user);
+  for (const [key, value] of query.tags) put('tag', `${key}=${value}`);
+  put('page', query.page > 0 ? String(query.page + 1) : '');
+  return search;
+}
+
+/** `ticket=T-1042`; null when it is none. */
+export function tagOf(text: string): [string, string] | null {
+  const at = text.indexOf('=');
+  const [key, value] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+  return at > 0 && key !== '' && value !== '' ? [key, value] : null;
+}
+
+export function isFiltered({ q, status, from, to, user, tags }: ListQuery): boolean {
+  return hasWords(q) || [status, from, to, user].some((text) => text !== '') || tags.length > 0;
+}
+
+/** What the service is asked for. */
+export function requestOf(query: ListQuery): RecordingsQuery {
+  const isSearch = hasWords(query.q);
+  return {
+    page: query.page,
+    limit: PAGE_SIZE,
+    ...(isSearch && { q: query.q.slice(0, 1000) }),
+    ...(isSearch && query.byRank && { order: 'rank' as const }),
+    ...(query.status && { status: query.status }),
+    ...(query.from && { date_from: query.from }),
+    ...(query.to && { date_to: query.to }),
+    ...(query.user && { user_id: query.user }),
+    ...(query.tags.length > 0 && { tags: Object.fromEntries(query.tags) }),
+  };
+}
+
+/** The service refuses a search without a letter or a digit; the person may not have typed it yet. */
+function hasWords(q: string): boolean {
+  return /[\p{L}\p{N}]/u.test(q);
+}
+
+/** A search counts up to a bound only. */
+export function isExact(page: object): boolean {
+  return !('total_is_exact' in page) || page.total_is_exact === true;
+}

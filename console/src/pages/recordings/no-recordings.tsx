@@ -1,0 +1,67 @@
+import { Link } from 'wouter-preact';
+
+import { Empty } from '../../components/empty';
+import { Icon } from '../../components/icon';
+import type { ListQuery } from './list-query';
+
+interface NoRecordingsProps {
+  isFiltered: boolean;
+  /** The page is after the last. */
+  isBeyond: boolean;
+  onChange: (fields: Partial<ListQuery>) => void;
+}
+
+const NOTHING: Partial<ListQuery> = { q: '', status: '', from: '', to: '', user: '', tags: [], page: 0 };
+
+export function NoRecordings({ isFiltered, isBeyond, onChange }: NoRecordingsProps) {
+  return (
+    <div class="card">
+      {isBeyond ? <Beyond onChange={onChange} /> : isFiltered ? <NoResults onChange={onChange} /> : <FirstUse />}
+    </div>
+  );
+}
+
+function Beyond({ onChange }: Pick<NoRecordingsProps, 'onChange'>) {
+  return (
+    <Empty
+      title="This page is empty"
+      hint="Recordings were deleted since."
+      action={
+        <button type="button" class="button" onClick={() => onChange({ page: 0 })}>
+          To the first page
+        </button>
+      }
+    />
+  );
+}
+
+function NoResults({ onChange }: Pick<NoRecordingsProps, 'onChange'>) {
+  return (
+    <Empty
+      icon="search"
+      title="No recording fits"
+      hint="Look for fewer words, or remove a filter. Only what is transcribed can be found by its words."
+      action={
+        <button type="button" class="button" onClick={() => onChange(NOTHING)}>
+          Show all recordings
+        </button>
+      }
+    />
+  );
+}
+
+function FirstUse() {
+  return (
+    <Empty
+      icon="mic"
+      title="Your first voice note"
+      hint="Record one here, or drop audio files anywhere on this page: WebM, MP3, Ogg, WAV, M4A, FLAC or AMR, up to 25 MB each."
+      action={
+        <Link href="/record" class="button is-primary">
+          <Icon name="mic" />
+          Record a note
+        </Link>
+      }
+    />
+  );
+}
