@@ -62,6 +62,8 @@ copy() {
   fi
   local target=${!#} sources=("${@:1:$#-1}")
   [[ $target == /* ]] || target=$workdir/$target
+  # As Docker does: a target that ends with a slash is a folder, and made where there is none.
+  [[ $target != */ ]] || mkdir --parents "${merged[$stage]}$target"
   local source
   for source in "${sources[@]}"; do
     if [[ -d $from/$source ]]; then

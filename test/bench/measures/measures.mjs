@@ -1,4 +1,5 @@
 import { measureAttacks } from './attacks.mjs';
+import { measureConsole } from './console.mjs';
 import { measureDeliveries } from './deliveries.mjs';
 import { measureEvents } from './events.mjs';
 import { measureGet } from './get.mjs';
@@ -31,4 +32,5 @@ export const MEASURES = {
   'guessed keys': measureGuessedKeys,
   attacks: measureAttacks,
   start: measureStart,
+  console: measureConsole,
 };

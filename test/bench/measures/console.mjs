@@ -1,0 +1,103 @@
+import { chromium } from 'playwright-core';
+import { findChromium } from '../../../scripts/lib/system-packages.mjs';
+import { median } from '../lib/load.mjs';
+import { insertNotes } from '../lib/notes.mjs';
+
+const NOTES = 1000;
+/** In 200 and in 333 of them: each search shows another page of results than the one before. */
+const WORDS = ['rare', 'third'];
+/** Between two keys; less than the pause after which the console searches. */
+const KEY_MS = 60;
+const SEARCHES = 10;
+
+/** What a person waits for: the page that a link opens, and the results of a search while typing. */
+export async function measureConsole(stage, { pairs }) {
+  const account = await stage.account();
+  await insertNotes(stage, account.id, NOTES);
+  const service = await stage.service('api');
+  const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
+  try {
+    const loads = [];
+    // The first also starts processes of the browser.
+    for (let i = 0; i <= pairs; i++) loads.push(await load(browser, service, account));
+    const paints = loads.slice(1).map(({ paint }) => paint);
+    const lists = loads.slice(1).map(({ list }) => list);
+    const searches = await search(browser, service, account);
+    return [
+      {
+        what: 'console, signed in by a link: first contentful paint (ms)',
+        value: median(paints),
+        target: 1000,
+        atMost: true,
+        figures: `${Math.round(Math.min(...paints))} to ${Math.round(Math.max(...paints))}; of the first load ${Math.round(loads[0].paint)}`,
+      },
+      { what: '… until the list shows recordings (ms)', value: median(lists), figures: '' },
+      { what: '… bytes transferred for it', value: loads[0].bytes, target: 100_000, atMost: true, figures: '' },
+      {
+        what: `console, search among ${NOTES}: from the last key to the results (ms)`,
+        value: median(searches),
+        target: 200,
+        atMost: true,
+        figures: `${Math.round(Math.min(...searches))} to ${Math.round(Math.max(...searches))}, with the pause after a key`,
+      },
+    ];
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Each with an empty cache. */
+async function load(browser, service, account) {
+  const page = await openConsole(browser, service, account);
+  const list = await page.evaluate(() => performance.now());
+  const { paint, bytes } = await page.evaluate(() => ({
+    paint: performance.getEntriesByName('first-contentful-paint')[0].startTime,
+    bytes: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+      .filter(({ name }) => !name.includes('/v1/'))
+      .reduce((sum, { transferSize }) => sum + transferSize, 0),
+  }));
+  await page.context().close();
+  return { paint, list, bytes };
+}
+
+async function openConsole(browser, { url }, { headers }) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  const link = new URLSearchParams({ key: headers['X-Service-API-Key'], secret: headers['X-Service-API-Secret'] });
+  await page.goto(`${url}/#${link}`);
+  await page.getByRole('listitem').filter({ hasText: 'note-' }).first().waitFor();
+  return page;
+}
+
+/** Milliseconds from the event of the last key to the frame after the results, as the page itself measures them. */
+async function search(browser, service, account) {
+  const page = await openConsole(browser, service, account);
+  const box = page.getByRole('searchbox');
+  const times = [];
+  for (let i = 0; i <= SEARCHES; i++) {
+    const word = WORDS[i % WORDS.length];
+    await box.selectText();
+    const measured = page.evaluate(timeToResults, word);
+    await page.keyboard.type(word, { delay: KEY_MS });
+    times.push(await measured);
+  }
+  return times.slice(1);
+}
+
+/** Runs in the page. */
+function timeToResults(word) {
+  let pressedAt = 0;
+  const note = (event) => (pressedAt = event.timeStamp);
+  document.addEventListener('keydown', note, { capture: true });
+  return new Promise((resolve) => {
+    const look = () => {
+      const marks = [...document.querySelectorAll('main mark')];
+      const isShown = marks.length > 0 && marks.every(({ textContent }) => textContent === word);
+      if (!isShown || document.querySelector('main [aria-busy="true"]')) return requestAnimationFrame(look);
+      document.removeEventListener('keydown', note, { capture: true });
+      // The next frame begins when this one has been painted.
+      return requestAnimationFrame(() => resolve(performance.now() - pressedAt));
+    };
+    look();
+  });
+}
