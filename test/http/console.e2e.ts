@@ -122,6 +122,21 @@ describe('the console at /', () => {
     });
   });
 
+  it('and everything else that is public give out no credentials, also not to who has some', async () => {
+    const account = await service.account();
+    const paths = ['/', '/icon.svg', '/docs', '/openapi.json', '/llms.txt', '/health/ready', ...(await assets())];
+    for (const path of paths) {
+      const link = `${path}?key=${account.credentials.key}&secret=${account.credentials.secret}`;
+      for (const answer of [await ask('get', path).set(account.headers), await ask('get', link)]) {
+        expect(answer.status).toBe(200);
+        const sent = JSON.stringify([answer.headers, answer.text, answer.body]);
+        expect(sent).not.toContain(account.credentials.key);
+        expect(sent).not.toContain(account.credentials.secret);
+        expect(answer.headers).not.toHaveProperty('set-cookie');
+      }
+    }
+  });
+
   it.each([
     '/nowhere',
     '/index.html',
