@@ -1,0 +1,118 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import type { CommandResult } from '../service/cli.js';
+import { ROOT } from '../paths.js';
+
+const TSDOWN = join(ROOT, 'node_modules', 'tsdown', 'dist', 'run.mjs');
+
+/** The built command line, with hooks of Jest that build it into a folder of its own. */
+export class BuiltVnotes {
+  folder = '';
+
+  static use(): BuiltVnotes {
+    const built = new BuiltVnotes();
+    beforeAll(async () => {
+      built.folder = await mkdtemp(join(tmpdir(), 'vnotes-'));
+      const output = join(built.folder, 'dist');
+      const options = { cwd: join(ROOT, 'sdk') };
+      await promisify(execFile)(process.execPath, [TSDOWN, '--no-dts', '--out-dir', output], options);
+    });
+    afterAll(() => rm(built.folder, { recursive: true, force: true }));
+    return built;
+  }
+
+  get program(): string {
+    return join(this.folder, 'dist', 'cli.js');
+  }
+
+  /** A person of this account, with folders for settings and state of their own. */
+  async user(client: ApiClient | null = null): Promise<VnotesUser> {
+    const home = await mkdtemp(join(this.folder, 'home-'));
+    return new VnotesUser(this.program, home, client ? environmentOf(client) : {});
+  }
+}
+
+/** Whoever calls `vnotes`, with an account in the environment. */
+export class VnotesUser {
+  constructor(
+    readonly program: string,
+    readonly home: string,
+    readonly variables: Record<string, string>,
+  ) {}
+
+  get environment(): Record<string, string> {
+    const { PATH = '' } = process.env;
+    // Node says when it is run with variables that make it print something.
+    return { PATH, HOME: this.home, TZ: 'UTC', ...this.variables };
+  }
+
+  /** The same person with further variables. */
+  with(variables: Record<string, string>): VnotesUser {
+    return new VnotesUser(this.program, this.home, { ...this.variables, ...variables });
+  }
+
+  start(...args: string[]): ChildProcess {
+    return spawn(process.execPath, [this.program, ...args], { env: this.environment, cwd: this.home });
+  }
+
+  async run(...args: string[]): Promise<CommandResult> {
+    return await this.runWith('', ...args);
+  }
+
+  /** @param input on standard input */
+  async runWith(input: string | Buffer, ...args: string[]): Promise<CommandResult> {
+    const child = this.start(...args);
+    child.stdin?.on('error', () => {}).end(input);
+    return await resultOf(child);
+  }
+
+  /** @returns the document that `--json` printed. @throws Error unless it succeeded */
+  async json<T = Record<string, never>>(...args: string[]): Promise<T> {
+    const { code, stdout, stderr } = await this.run(...args, '--json');
+    if (code !== 0) throw new Error(`vnotes ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout) as T;
+  }
+
+  /** On a terminal of its own (script(1)), with keys typed as soon as their prompt stands there. */
+  async onTerminal(command: string, answers: [prompt: RegExp, keys: string][] = []): Promise<CommandResult> {
+    const env = {
+      ...this.environment,
+      SHELL: '/bin/bash',
+      TERM: 'xterm',
+      VNOTES: this.program,
+      NODE: process.execPath,
+    };
+    const shell = `stty cols 100 rows 30; vnotes() { "$NODE" "$VNOTES" "$@"; }; ${command}`;
+    const child = spawn('script', ['-qec', shell, '/dev/null'], { env, cwd: this.home });
+    const left = [...answers];
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+      const [next] = left;
+      if (!next?.[0].test(shown)) return;
+      left.shift();
+      shown = '';
+      child.stdin.write(next[1]);
+    });
+    return await resultOf(child);
+  }
+}
+
+export async function resultOf(child: ChildProcess): Promise<CommandResult> {
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [stdout, stderr, code] = await Promise.all([
+    child.stdout ? text(child.stdout) : '',
+    child.stderr ? text(child.stderr) : '',
+    ended,
+  ]);
+  return { code, stdout, stderr };
+}
+
+function environmentOf({ url, credentials }: ApiClient): Record<string, string> {
+  return { VNOTES_URL: url, VNOTES_KEY: credentials.key, VNOTES_SECRET: credentials.secret };
+}
