@@ -2,7 +2,7 @@
 const PATIENCE_MS = 10_000;
 
 /**
- * Moves the focus to the heading of the page that is coming, so that the keyboard and a screen reader begin there.
+ * Names the tab of the browser after the page, and moves the focus to the heading of the page that is coming, so that the keyboard and a screen reader begin there.
  * @param before the heading of the page that goes
  * @returns a function that gives up
  */
@@ -19,6 +19,7 @@ export function focusNextHeading(before: Element | null): () => void {
     end();
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
+    document.title = `${heading.textContent} · Voice notes`;
   };
   const observer = new MutationObserver(tryFocus);
   const timer = setTimeout(end, PATIENCE_MS);

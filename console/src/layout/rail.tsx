@@ -11,7 +11,7 @@ import { ThemeSwitch } from './theme-switch';
 /** At the side of a wide screen. */
 export function Rail() {
   return (
-    <div class="rail">
+    <header class="rail">
       <div class="rail-brand">
         <Brand />
       </div>
@@ -39,6 +39,6 @@ export function Rail() {
           </button>
         </div>
       </div>
-    </div>
+    </header>
   );
 }

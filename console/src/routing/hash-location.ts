@@ -24,9 +24,20 @@ function update(): void {
   if (path.value !== before) navigations.value += 1;
 }
 
-export function navigate(to: string, { replace = false, state = null }: { replace?: boolean; state?: unknown } = {}) {
+interface NavigateOptions {
+  replace?: boolean;
+  state?: unknown;
+}
+
+export function navigate(to: string, { replace = false, state = null }: NavigateOptions = {}): void {
   history[replace ? 'replaceState' : 'pushState'](state, '', `#${to}`);
   update();
+}
+
+/** Takes the place of the page that is opened just now: the person has not been on another. */
+export function startAt(to: string): void {
+  history.replaceState(null, '', `#${to}`);
+  fragment.value = fragmentOfPage();
 }
 
 /** The hook for the router of wouter. */

@@ -1,4 +1,4 @@
-import { navigate } from '../routing/hash-location';
+import { startAt } from '../routing/hash-location';
 import { signIn } from './session';
 
 /**
@@ -10,7 +10,7 @@ export function takeLinkCredentials(): boolean {
   const fragment = new URLSearchParams(location.hash.slice(1));
   const [key, secret] = [fragment.get('key'), fragment.get('secret')];
   if (!key || !secret) return false;
-  navigate('/', { replace: true });
+  startAt('/');
   signIn({ key, secret });
   return true;
 }

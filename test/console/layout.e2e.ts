@@ -1,0 +1,140 @@
+import type { Page } from 'playwright-core';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { useService } from '../../src/testing/test-service.js';
+import { useBrowser } from '../support/browser/browser.js';
+import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+
+const PAGES = ['Recordings', 'Record', 'Webhooks', 'Keys', 'Usage', 'Errors'];
+
+describe('the frame of the console', () => {
+  const service = useService({ ROLES: 'api' });
+  const browser = useBrowser();
+  let account: ApiClient;
+
+  beforeAll(async () => {
+    account = await service.account();
+  });
+
+  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
+  const links = (page: Page) => page.getByRole('navigation', { name: 'Pages' });
+  const focusedText = (page: Page) => page.evaluate(() => document.activeElement?.textContent);
+
+  it('leads to each page, names it, and moves the focus to its heading', async () => {
+    const page = await browser.page({ signedInAs: account });
+    await heading(page, 'Recordings').waitFor();
+    for (const name of [...PAGES.slice(1), 'Recordings']) {
+      const link = links(page).getByRole('link', { name, exact: true });
+      await link.click();
+      await heading(page, name).waitFor();
+      expect(await link.getAttribute('aria-current')).toBe('page');
+      await page.waitForFunction((text) => document.activeElement?.textContent === text, name);
+      expect(await page.title()).toContain(name);
+    }
+    await page.goBack();
+    await heading(page, 'Errors').waitFor();
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Errors');
+  });
+
+  it('is good on each page at both widths in both themes', async () => {
+    const page = await browser.page({ signedInAs: account });
+    for (const name of PAGES) {
+      await links(page).getByRole('link', { name, exact: true }).click();
+      await heading(page, name).waitFor();
+      await expectGoodEverywhere(page, `frame-${name.toLowerCase()}`);
+    }
+  });
+
+  it('has a bar of tabs and a menu on a small screen', async () => {
+    const page = await browser.page({ signedInAs: account, width: 360, height: 700 });
+    await heading(page, 'Recordings').waitFor();
+    await page.getByRole('button', { name: 'More' }).click();
+    const menu = page.getByRole('dialog');
+    await menu.getByText(/of 1000/).waitFor();
+    await menu.getByRole('link', { name: 'Keys' }).click();
+    await heading(page, 'Keys').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('button', { name: 'More' }).click();
+    await menu.getByRole('button', { name: 'Dark' }).click();
+    expect(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)).toBe('dark');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'More' }).click();
+    await menu.getByRole('button', { name: 'Sign out' }).click();
+    await heading(page, 'Sign in').waitFor();
+  });
+
+  it('remembers the colours, and follows the device unless one is chosen', async () => {
+    const page = await browser.page({ signedInAs: account });
+    const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const light = await ground();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const dark = await ground();
+    expect(dark).not.toBe(light);
+    await page.getByRole('button', { name: 'Light' }).click();
+    expect(await ground()).toBe(light);
+    await page.reload();
+    expect(await ground()).toBe(light);
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    const page = await browser.page({ signedInAs: account });
+    await heading(page, 'Recordings').waitFor();
+    await page.keyboard.press('Tab');
+    expect(await focusedText(page)).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+    await page.reload();
+    await heading(page, 'Sign in').waitFor();
+    const again = await browser.page({ signedInAs: account });
+    await tabTo(again, 'link', 'Webhooks');
+    await again.keyboard.press('Enter');
+    await heading(again, 'Webhooks').waitFor();
+  });
+
+  it('shows all keys by ?, and searches by / from every page, but not while somebody types', async () => {
+    const page = await browser.page({ signedInAs: account, route: '/errors' });
+    await heading(page, 'Errors').waitFor();
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keys' });
+    await help.getByText('Search the recordings').waitFor();
+    await expectGoodEverywhere(page, 'keys-help');
+    await page.keyboard.press('/');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    await heading(page, 'Recordings').waitFor();
+    const search = page.getByRole('searchbox');
+    await page.waitForFunction(() => document.activeElement?.matches('input[type=search]'));
+    await page.keyboard.type('a/b?');
+    expect(await search.inputValue()).toBe('a/b?');
+    expect(await help.count()).toBe(0);
+  });
+
+  it('shows what is left of the limit, and how long it waits after too many requests', async () => {
+    const free = await service.account('free');
+    await Promise.all(Array.from({ length: 17 }, () => free.get('/v1/account')));
+    const page = await browser.page({ signedInAs: free });
+    await page
+      .getByText(/^\d+ of 10$/)
+      .first()
+      .waitFor();
+    await page.evaluate(() => (location.hash = '/?status=failed'));
+    await page
+      .getByRole('status')
+      .getByText(/goes on by itself in \d+ s/)
+      .waitFor();
+    await expectGoodEverywhere(page, 'throttled');
+    await page.getByRole('heading', { name: 'No recording fits' }).waitFor();
+  });
+
+  it('says discreetly when the connection for events is lost, and when it is back', async () => {
+    const page = await browser.page({ signedInAs: account, expectedProblems: [/ERR_INTERNET_DISCONNECTED/] });
+    const state = page.getByRole('status').filter({ visible: true });
+    await state.getByText('Live', { exact: true }).waitFor();
+    await page.context().setOffline(true);
+    await page.evaluate(() => (location.hash = '/?status=processing'));
+    await page.getByRole('heading', { name: 'No network' }).waitFor();
+    await expectGoodEverywhere(page, 'offline');
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'No recording fits' }).waitFor();
+  });
+});

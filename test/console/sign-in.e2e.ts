@@ -1,0 +1,134 @@
+import type { Page } from 'playwright-core';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { useService } from '../../src/testing/test-service.js';
+import { useBrowser } from '../support/browser/browser.js';
+import { expectGoodEverywhere } from '../support/browser/views.js';
+
+describe('signing in to the console', () => {
+  const service = useService({ ROLES: 'api' });
+  const browser = useBrowser();
+  let account: ApiClient;
+
+  beforeEach(async () => {
+    account = await service.account();
+  });
+
+  const open = () => browser.page({ url: service.url });
+  const list = (page: Page) => page.getByRole('heading', { level: 1, name: 'Recordings' }).waitFor();
+  const form = (page: Page) => page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  const stored = (page: Page) =>
+    page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
+
+  async function fill(page: Page, { credentials } = account, secret = credentials.secret): Promise<void> {
+    await page.getByLabel('API key').fill(credentials.key);
+    await page.getByLabel('API secret').fill(secret);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  it('refuses a wrong secret in words, and takes the right one, by the keyboard alone', async () => {
+    const page = await open();
+    await form(page);
+    expect(await page.title()).toBe('Sign in · Voice notes');
+    await expectGoodEverywhere(page, 'sign-in');
+    // The first field has the focus.
+    await page.keyboard.type(account.credentials.key);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('The key and the secret do not fit').waitFor();
+    await expectGoodEverywhere(page, 'sign-in-refused');
+    await page.getByLabel('API secret').focus();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(` ${account.credentials.secret} `);
+    await page.keyboard.press('Enter');
+    await list(page);
+  });
+
+  it('keeps the secret in the memory of the tab only, unless asked', async () => {
+    const page = await open();
+    await fill(page);
+    await list(page);
+    expect(await stored(page)).not.toContain(account.credentials.secret);
+    await page.reload();
+    await form(page);
+  });
+
+  it('stays signed in on the device if asked, and signs out in all tabs', async () => {
+    const page = await open();
+    await page.getByLabel('Stay signed in on this device').check();
+    await page.getByText(/kept in the storage of this browser/).waitFor();
+    await fill(page);
+    await list(page);
+    await page.reload();
+    await list(page);
+    const other = await page.context().newPage();
+    await other.goto(service.url);
+    await list(other);
+    await other.evaluate(() => (location.hash = '/usage'));
+    await other.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await form(page);
+    expect(await stored(page)).not.toContain(account.credentials.key);
+    await form(other);
+    await other.getByText('You signed out in another tab.').waitFor();
+    await page.reload();
+    await form(page);
+  });
+
+  it('returns to the page where the key was refused', async () => {
+    const [first, second] = [await service.key(account, ['recordings:read', 'account:read']), account];
+    const page = await browser.page({ signedInAs: first, route: '/usage' });
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    await second.delete(`/v1/account/api-keys/${first.credentials.id}`).expect(204);
+    await page.evaluate(() => (location.hash = '/?status=failed'));
+    await form(page);
+    await page.getByText(/no longer accepted/).waitFor();
+    await expectGoodEverywhere(page, 'sign-in-again');
+    await fill(page, second);
+    await list(page);
+    await page.getByRole('button', { name: 'Failed', pressed: true }).waitFor();
+  });
+
+  it('says that the service cannot be reached, and works when it is back', async () => {
+    const page = await open();
+    await form(page);
+    await page.route('**/v1/**', (route) => route.abort());
+    await fill(page);
+    await page.getByRole('alert').getByText('The service cannot be reached').waitFor();
+    await expectGoodEverywhere(page, 'sign-in-away');
+    await page.unroute('**/v1/**');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await list(page);
+  });
+
+  it('counts down after too many requests, and goes on by itself', async () => {
+    const free = await service.account('free');
+    await Promise.all(Array.from({ length: 20 }, () => free.get('/v1/account')));
+    const page = await open();
+    await fill(page, free);
+    await page.getByRole('alert').getByText('Too many requests').waitFor();
+    await page.getByRole('button', { name: /Try again in [1-6] s/ }).waitFor();
+    await expectGoodEverywhere(page, 'sign-in-throttled');
+    await list(page);
+  });
+
+  it('signs in with a key that may not read the account', async () => {
+    const narrow = await service.key(account, ['recordings:read']);
+    const page = await open();
+    await fill(page, narrow);
+    await list(page);
+    await page.getByText('Live', { exact: true }).filter({ visible: true }).waitFor();
+  });
+
+  it('takes a link that is pasted into the open console', async () => {
+    const page = await open();
+    await form(page);
+    const { key, secret } = account.credentials;
+    await page.evaluate((hash) => (location.hash = hash), new URLSearchParams({ key, secret }).toString());
+    await list(page);
+    expect(await stored(page)).not.toContain(secret);
+    await page.goBack();
+    expect(await stored(page)).not.toContain(secret);
+  });
+});

@@ -1,0 +1,36 @@
+import type { Page } from 'playwright-core';
+import { expectAccessible } from './accessibility.js';
+import { screenshot } from './screenshot.js';
+
+const WIDTHS = [1280, 360];
+const THEMES = ['light', 'dark'] as const;
+
+/** Looks at the page as it is now, wide and narrow, light and dark: no finding of axe-core, no scrolling sideways. */
+export async function expectGoodEverywhere(page: Page, name: string): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const colorScheme of THEMES) {
+      await page.emulateMedia({ colorScheme });
+      await screenshot(page, `${name}-${width}-${colorScheme}`);
+      await expectAccessible(page);
+    }
+    const { content, view } = await page.evaluate(() => ({
+      content: document.documentElement.scrollWidth,
+      view: document.documentElement.clientWidth,
+    }));
+    expect({ name, width, content }).toEqual({ name, width, content: view });
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+/** Presses Tab until the element with this name has the focus. @throws Error when it is never reached */
+export async function tabTo(page: Page, role: string, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press('Tab');
+    const focused = page.locator(':focus');
+    const found = page.getByRole(role as 'button', { name, exact: true }).and(focused);
+    if ((await found.count()) > 0) return;
+  }
+  throw new Error(`Tab does not reach the ${role} "${name}"`);
+}
