@@ -5,6 +5,7 @@ import { useLocation } from 'wouter-preact';
 import { Toasts } from '../components/toast';
 import { useShortcut } from '../hooks/use-shortcut';
 import { navigate, navigations } from '../routing/hash-location';
+import { UploadTray } from '../uploads/tray/upload-tray';
 import { Brand } from './brand';
 import { focusNextHeading } from './focus-heading';
 import { LiveMark } from './live-mark';
@@ -34,6 +35,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
         {children}
       </main>
       <Tabs />
+      <UploadTray />
       <Toasts />
       <ShortcutHelp />
     </div>

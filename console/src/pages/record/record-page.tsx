@@ -1,3 +1,52 @@
+import { useSignalEffect } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+
+import { Icon } from '../../components/icon';
+import { PageHeader } from '../../layout/page-header';
+import { chooseFiles } from '../../uploads/file-picker';
+import { formDetails, newNoteDetails } from '../../uploads/new-note-details';
+import { addFiles } from '../../uploads/uploads';
+import { isNoteValid, noteLanguage, noteTags } from './note-form';
+import { NoteFields } from './note-fields';
+import { RecorderCard } from './recorder-card';
+import { tagsOf } from './tag-rules';
+import { UnsentRecordings } from './unsent-recordings';
+import './record-page.css';
+
 export default function RecordPage() {
-  return <h1>Record</h1>;
+  useFormForFiles();
+  return (
+    <>
+      <PageHeader
+        title="Record"
+        hint="Speak, or upload audio files of up to 25 MB."
+        actions={
+          <button type="button" class="button" onClick={() => void upload()}>
+            <Icon name="upload" />
+            Upload files
+          </button>
+        }
+      />
+      <div class="record-page">
+        <div class="stack">
+          <RecorderCard />
+          <UnsentRecordings />
+        </div>
+        <NoteFields />
+      </div>
+    </>
+  );
+}
+
+async function upload(): Promise<void> {
+  await addFiles(await chooseFiles(), newNoteDetails());
+}
+
+/** Files that are added on this page, also by dropping them, get its language and tags. */
+function useFormForFiles(): void {
+  useSignalEffect(() => {
+    const tags = isNoteValid.value ? tagsOf(noteTags.value) : {};
+    formDetails.value = { language: noteLanguage.value, tags };
+  });
+  useEffect(() => () => void (formDetails.value = null), []);
 }

@@ -2,6 +2,8 @@ import { Link } from 'wouter-preact';
 
 import { Empty } from '../../components/empty';
 import { Icon } from '../../components/icon';
+import { chooseFiles } from '../../uploads/file-picker';
+import { addFiles } from '../../uploads/uploads';
 import type { ListQuery } from './list-query';
 
 interface NoRecordingsProps {
@@ -57,10 +59,16 @@ function FirstUse() {
       title="Your first voice note"
       hint="Record one here, or drop audio files anywhere on this page: WebM, MP3, Ogg, WAV, M4A, FLAC or AMR, up to 25 MB each."
       action={
-        <Link href="/record" class="button is-primary">
-          <Icon name="mic" />
-          Record a note
-        </Link>
+        <>
+          <Link href="/record" class="button is-primary">
+            <Icon name="mic" />
+            Record a note
+          </Link>
+          <button type="button" class="button" onClick={() => void chooseFiles().then((files) => addFiles(files))}>
+            <Icon name="upload" />
+            Upload files
+          </button>
+        </>
       }
     />
   );

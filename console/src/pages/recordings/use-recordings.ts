@@ -5,6 +5,7 @@ import { useSignal } from '@preact/signals';
 import { useAsync } from '../../hooks/use-async';
 import { useLiveEvents } from '../../session/live-events';
 import { client } from '../../session/session';
+import { arrived } from '../../uploads/upload-list';
 import { type ListQuery, requestOf } from './list-query';
 
 export type RecordingsQuery = NonNullable<Parameters<VoiceNotes['recordings']['list']>[0]>;
@@ -41,6 +42,12 @@ export function useRecordings(query: ListQuery): Recordings {
       changes.value = new Map(changes.value).set(id, { ...changes.value.get(id), ...change });
     else reloadSoon();
   });
+  // No event tells of an upload: what this browser sent is known without one.
+  const known = useRef(arrived.peek());
+  useEffect(() => {
+    if (arrived.value !== known.current) reloadSoon();
+    known.current = arrived.value;
+  }, [arrived.value]);
   return { page: value && changed(value, changes.value), error, loading, reload };
 }
 

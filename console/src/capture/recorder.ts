@@ -1,0 +1,145 @@
+import { computed, effect, signal } from '@preact/signals';
+
+import { client } from '../session/session';
+import { captureLock, holdLock } from '../uploads/sending/locks';
+import { LARGEST_FILE_BYTES } from '../uploads/sending/problems';
+import { tellTabs } from '../uploads/sending/tabs';
+import { newItem, type UploadItem } from '../uploads/store/upload-item';
+import { showItem } from '../uploads/upload-list';
+import { currentOwner, discardItem, enqueueRecording } from '../uploads/uploads';
+import { type AudioType, audioType } from './audio-type';
+import { CaptureSession } from './capture-session';
+import { ChunkWriter } from './chunk-writer';
+import { DISCONNECTED, type MicrophoneProblem, microphoneProblemOf, openMicrophone } from './microphone';
+
+export type RecorderState = 'idle' | 'starting' | 'recording' | 'paused' | 'saving';
+export type Description = Pick<UploadItem, 'name' | 'tags' | 'language'>;
+
+/** Ends the recording before it is larger than the service takes. */
+const LARGEST_RECORDING_BYTES = LARGEST_FILE_BYTES - 65_536;
+const TICK_MS = 200;
+
+/** The recorder of this tab. It goes on while other pages of the console are shown. */
+class Recorder {
+  readonly state = signal<RecorderState>('idle');
+  readonly seconds = signal(0);
+  readonly problem = signal<MicrophoneProblem | null>(null);
+  readonly session = signal<CaptureSession | null>(null);
+  /** Whether the browser's storage is full, so that the recording is only in memory. */
+  readonly storageFull = computed(() => this.session.value?.writer.failing.value ?? false);
+  private end = () => {};
+
+  async start(deviceId: string, description: (type: AudioType) => Description): Promise<void> {
+    const type = audioType();
+    if (this.state.value !== 'idle' || !type) return;
+    this.state.value = 'starting';
+    this.problem.value = null;
+    try {
+      const stream = await openMicrophone(deviceId);
+      await this.begin(stream, type, description(type));
+    } catch (error) {
+      this.problem.value = microphoneProblemOf(error);
+      this.reset();
+    }
+  }
+
+  async pause(): Promise<void> {
+    if (this.state.value !== 'recording') return;
+    this.state.value = 'paused';
+    await this.session.value?.pause();
+  }
+
+  resume(): void {
+    if (this.state.value !== 'paused') return;
+    this.session.value?.resume();
+    this.state.value = 'recording';
+  }
+
+  describe(description: Description): void {
+    this.session.value?.writer.describe(description);
+  }
+
+  /** Puts the recording into the queue of uploads. */
+  async finish(): Promise<void> {
+    const made = await this.stop();
+    if (!made) return;
+    if (made.item.size === 0) await discardItem(made.item.id);
+    else await enqueueRecording(made.item, made.durable);
+    this.reset();
+  }
+
+  async discard(): Promise<void> {
+    const made = await this.stop();
+    if (!made) return;
+    await discardItem(made.item.id);
+    this.reset();
+  }
+
+  /** Ends the recording and leaves it to the person to send it. */
+  private async leave(problem: MicrophoneProblem | null): Promise<void> {
+    const made = await this.stop();
+    if (!made) return;
+    this.problem.value = problem;
+    this.reset();
+    if (client.value) showItem(made.item, { phase: 'interrupted', durable: made.durable });
+  }
+
+  private async begin(stream: MediaStream, type: AudioType, description: Description): Promise<void> {
+    const fields = {
+      owner: currentOwner(),
+      kind: 'recording',
+      type: type.mimeType,
+      size: 0,
+      state: 'capturing',
+    } as const;
+    const writer = new ChunkWriter(newItem({ ...fields, ...description }));
+    const session = new CaptureSession(stream, type, writer, () => void this.leave(DISCONNECTED));
+    const release = holdLock(captureLock(writer.item.id));
+    const timer = setInterval(() => this.tick(session), TICK_MS);
+    const endEffect = effect(() => {
+      if (!client.value) void this.leave(null);
+    });
+    addEventListener('beforeunload', warnOfLoss);
+    this.end = () => {
+      endEffect();
+      clearInterval(timer);
+      removeEventListener('beforeunload', warnOfLoss);
+      release();
+    };
+    session.start();
+    this.session.value = session;
+    this.state.value = 'recording';
+    showItem(writer.item, { phase: 'recording' });
+    tellTabs({ kind: 'changed' });
+    void navigator.storage?.persist?.().catch(() => false);
+  }
+
+  /** @returns null when nothing is recorded, or it is being stopped already */
+  private async stop(): Promise<{ item: UploadItem; durable: boolean } | null> {
+    const session = this.session.value;
+    if (!session || this.state.value === 'saving') return null;
+    this.state.value = 'saving';
+    const durable = await session.stop();
+    return { item: session.writer.item, durable };
+  }
+
+  private reset(): void {
+    this.end();
+    this.end = () => {};
+    this.session.value = null;
+    this.seconds.value = 0;
+    this.state.value = 'idle';
+  }
+
+  private tick(session: CaptureSession): void {
+    this.seconds.value = session.watch.seconds;
+    if (session.writer.item.size >= LARGEST_RECORDING_BYTES) void this.finish();
+  }
+}
+
+export const recorder = new Recorder();
+
+/** The browser asks whether to leave. The recording would be kept, but it would end. */
+function warnOfLoss(event: BeforeUnloadEvent): void {
+  event.preventDefault();
+}

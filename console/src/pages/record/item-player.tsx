@@ -1,0 +1,24 @@
+import { useEffect, useState } from 'preact/hooks';
+
+import type { UploadItem } from '../../uploads/store/upload-item';
+import { bytesOf } from '../../uploads/store/upload-store';
+
+/** Plays what is in the browser. */
+export function ItemPlayer({ item }: { item: UploadItem }) {
+  const [url, setUrl] = useState('');
+  useEffect(() => {
+    let made = '';
+    let ended = false;
+    const show = (bytes: Blob) => {
+      if (ended) return;
+      made = URL.createObjectURL(bytes);
+      setUrl(made);
+    };
+    bytesOf(item).then(show, () => {});
+    return () => {
+      ended = true;
+      URL.revokeObjectURL(made);
+    };
+  }, [item.id, item.size]);
+  return url === '' ? null : <audio class="item-player" controls src={url} aria-label={`Play ${item.name}`} />;
+}

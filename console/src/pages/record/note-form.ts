@@ -1,0 +1,43 @@
+import { computed, signal } from '@preact/signals';
+
+import type { AudioType } from '../../capture/audio-type';
+import type { Description } from '../../capture/recorder';
+import { tagError, tagsError, type TagRow, tagsOf } from './tag-rules';
+
+/** What the person says of the next recording. It stays while other pages are shown. */
+export const noteTitle = signal('');
+export const noteLanguage = signal('');
+export const noteTags = signal<readonly TagRow[]>([]);
+
+export const isNoteValid = computed(
+  () => tagsError(noteTags.value) === null && noteTags.value.every((row) => tagError(row, noteTags.value) === null),
+);
+
+let lastTag = 0;
+
+export function addTag(): void {
+  lastTag += 1;
+  noteTags.value = [...noteTags.value, { id: lastTag, key: '', value: '' }];
+}
+
+export function changeTag(id: number, fields: Partial<TagRow>): void {
+  noteTags.value = noteTags.value.map((row) => (row.id === id ? { ...row, ...fields } : row));
+}
+
+export function removeTag(id: number): void {
+  noteTags.value = noteTags.value.filter((row) => row.id !== id);
+}
+
+/** @param startedAt names a recording without a title */
+export function describeNote({ extension }: AudioType, startedAt: Date): Description {
+  // The service keeps what follows the last slash of a file's name.
+  const title = noteTitle.value.trim().replace(/[/\\]/g, '-') || `Voice note ${stampOf(startedAt)}`;
+  return { name: `${title}.${extension}`, language: noteLanguage.value, tags: tagsOf(noteTags.value) };
+}
+
+/** `2026-11-22 14.02`: some systems take no colon in the name of a file. */
+function stampOf(date: Date): string {
+  const two = (n: number) => String(n).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}.${two(date.getMinutes())}`;
+}

@@ -1,0 +1,98 @@
+import { useSignalEffect } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { LevelMeter } from '../../capture/level-meter';
+import { recorder } from '../../capture/recorder';
+import { toast } from '../../components/toast';
+import { formatDuration, spokenDuration } from '../../format/duration';
+import { useShortcut } from '../../hooks/use-shortcut';
+import { DiscardDialog } from './discard-dialog';
+import { ItemPlayer } from './item-player';
+import { MicrophoneSelect, microphoneId } from './microphone-select';
+import { describeNote, isNoteValid, noteTitle } from './note-form';
+import { RecorderControls } from './recorder-controls';
+import { RecorderProblems } from './recorder-problems';
+import './recorder-card.css';
+
+/** Shorter ones go without a question. */
+const QUESTION_SECONDS = 5;
+
+export function RecorderCard() {
+  const [asks, setAsks] = useState(false);
+  const main = useRef<HTMLButtonElement>(null);
+  useShortcut('r', 'Record, pause and resume', () => main.current?.click());
+  useFocusAfterRecording(main);
+  useDescription();
+  const discard = () => (recorder.seconds.value > QUESTION_SECONDS ? setAsks(true) : void recorder.discard());
+  const session = recorder.session.value;
+  const state = recorder.state.value;
+  return (
+    <section class={`card recorder is-${state}`} aria-label="Recorder">
+      <div class="recorder-stage">
+        <p class="recorder-time numbers" role="timer" aria-label={spokenDuration(recorder.seconds.value)}>
+          {formatDuration(Math.floor(recorder.seconds.value))}
+        </p>
+        <LevelMeter monitor={session?.level ?? null} paused={state === 'paused'} />
+        <p class="recorder-status" role="status">
+          {statusOf()}
+        </p>
+      </div>
+      <RecorderProblems />
+      {state === 'paused' && session && <ItemPlayer item={session.writer.item} />}
+      <RecorderControls main={main} onStart={start} onSend={() => void send()} onDiscard={discard} />
+      {(state === 'idle' || state === 'starting') && <MicrophoneSelect disabled={state === 'starting'} />}
+      <DiscardDialog open={asks} onClose={() => setAsks(false)} />
+    </section>
+  );
+}
+
+function start(): void {
+  const now = new Date();
+  void recorder.start(microphoneId.value, (type) => describeNote(type, now));
+}
+
+async function send(): Promise<void> {
+  if (!isNoteValid.value) {
+    await recorder.pause();
+    toast('A tag cannot be sent as it is: correct it, then send.', { tone: 'bad' });
+    document.querySelector<HTMLElement>('.tag-row [aria-invalid]')?.focus();
+    return;
+  }
+  await recorder.finish();
+  noteTitle.value = '';
+}
+
+function statusOf(): string {
+  switch (recorder.state.value) {
+    case 'idle':
+      return 'Press Record and speak.';
+    case 'starting':
+      return 'Waits for the microphone: your browser may ask for it.';
+    case 'recording':
+      return recorder.session.value?.level.silent.value
+        ? 'Nothing is heard. Is the microphone muted?'
+        : 'Recording. What you say is kept in this browser until it is sent.';
+    case 'paused':
+      return 'Paused';
+    default:
+      return 'Being stored…';
+  }
+}
+
+/** The buttons that ended the recording are gone: the keyboard goes on at the one that stays. */
+function useFocusAfterRecording(main: { current: HTMLButtonElement | null }): void {
+  const was = useRef(recorder.state.peek());
+  const state = recorder.state.value;
+  useEffect(() => {
+    if (was.current === 'saving' && state === 'idle' && document.activeElement === document.body) main.current?.focus();
+    was.current = state;
+  }, [state]);
+}
+
+/** What the form says goes with the recording, also if the browser ends before it is sent. */
+function useDescription(): void {
+  useSignalEffect(() => {
+    const session = recorder.session.value;
+    if (session && isNoteValid.value) recorder.describe(describeNote(session.type, session.startedAt));
+  });
+}

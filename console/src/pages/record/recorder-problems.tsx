@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'preact/hooks';
+
+import { BLOCKED, isMicrophoneBlocked, standingProblem } from '../../capture/microphone';
+import { recorder } from '../../capture/recorder';
+import { Icon } from '../../components/icon';
+
+/** Why nothing can be recorded, before the person tries and after. */
+export function RecorderProblems() {
+  const blocked = useBlocked();
+  const problem = standingProblem() ?? recorder.problem.value ?? (blocked ? BLOCKED : null);
+  return (
+    <div class="recorder-problems" role="alert">
+      {problem && (
+        <div class="notice is-bad">
+          <Icon name="alert" />
+          <p>
+            <strong>{problem.title}.</strong> {problem.hint}
+          </p>
+        </div>
+      )}
+      {recorder.storageFull.value && (
+        <div class="notice is-warn">
+          <Icon name="alert" />
+          <p>
+            <strong>The storage of this browser is full.</strong> What you say now is only in this tab: finish and send
+            it before you close the tab.
+          </p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function useBlocked(): boolean {
+  const [blocked, setBlocked] = useState(false);
+  useEffect(() => {
+    const end = new AbortController();
+    const read = () => {
+      recorder.problem.value = null;
+      void isMicrophoneBlocked(read, end.signal).then(setBlocked);
+    };
+    void isMicrophoneBlocked(read, end.signal).then(setBlocked);
+    return () => end.abort();
+  }, []);
+  return blocked;
+}

@@ -1,0 +1,70 @@
+import { ApiError } from 'vnotes';
+
+import type { Problem } from '../store/upload-item';
+
+/** The service's limit for one file. */
+export const LARGEST_FILE_BYTES = 26_214_400;
+
+export const TOO_LARGE: Problem = {
+  code: 'too-large',
+  message: 'Over 25 MB, which is the most that the service takes.',
+  hint: 'Download it and shorten it, or save it as MP3 or Opus, which are smaller.',
+};
+
+export const UNREADABLE: Problem = {
+  code: 'unreadable',
+  message: 'The file cannot be read any more.',
+  hint: 'It was moved or changed. Discard this entry and choose the file again.',
+};
+
+/** The service forgets an Idempotency-Key after 24 hours, and each API key has its own. */
+export const UNSURE: Problem = {
+  code: 'unsure',
+  message: 'An earlier attempt got no answer, so this may have arrived already.',
+  hint: 'Look in the list of recordings. Send it again only if it is not there.',
+};
+
+/** What a refusal means for the person. Null for one that may pass with time. */
+export function problemOf(error: ApiError): Problem | null {
+  switch (error.type) {
+    case 'PayloadTooLargeError':
+      return TOO_LARGE;
+    case 'QuotaExceededError':
+      return { code: 'quota', message: error.message, hint: 'It is kept here. Try again when there is room.' };
+    case 'PermissionError':
+      return permission('This API key may not upload: it lacks the scope recordings:write.');
+    case 'AccountSuspendedError':
+      return permission('The account is suspended.');
+    case 'ConflictError':
+      return {
+        code: 'conflict',
+        message: 'This was sent before, and its recording was deleted since.',
+        hint: 'Send it as a new recording, or discard it.',
+      };
+    case 'ValidationError':
+      return validationProblem(error);
+    default:
+      return error.status >= 400 && error.status < 500 && error.status !== 408
+        ? { code: 'refused', message: error.message, hint: 'It is kept here: try again, download it or discard it.' }
+        : null;
+  }
+}
+
+function permission(message: string): Problem {
+  return { code: 'permission', message, hint: 'It is kept here. Sign in with another key, then try again.' };
+}
+
+function validationProblem(error: ApiError): Problem {
+  if (error.details.field !== 'file') {
+    return { code: 'refused', message: error.message, hint: 'It is kept here: download it or discard it.' };
+  }
+  return {
+    code: 'format',
+    message: error.message,
+    hint: 'Save it as one of these formats and choose it again. Nothing was uploaded.',
+  };
+}
+
+export function isStorageFull(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'QuotaExceededError';
+}

@@ -1,0 +1,93 @@
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useLocation } from 'wouter-preact';
+
+import { Icon } from '../../components/icon';
+import { DropTarget } from './drop-target';
+import { hideItem, uploads, type UploadView } from '../upload-list';
+import { UploadRow } from './upload-row';
+import './upload-tray.css';
+
+const OF_RECORD_PAGE = new Set(['recording', 'interrupted']);
+const NEEDS_PERSON = new Set(['refused', 'interrupted']);
+
+/** What is on its way to the service, on every page; and the target for files that are dropped anywhere. */
+export function UploadTray() {
+  const open = useSignal(isWide());
+  const needy = useComputed(() => uploads.value.filter(({ phase }) => NEEDS_PERSON.has(phase)).length);
+  // What newly needs the person opens what was closed.
+  useSignalEffect(() => {
+    if (needy.value > 0 && isWide()) open.value = true;
+  });
+  const views = useShown();
+  const summary = views.length > 0 ? summaryOf(views) : '';
+  return (
+    <>
+      <DropTarget />
+      <p class="visually-hidden" role="status">
+        {summary && `Uploads: ${summary}`}
+      </p>
+      {summary && (
+        <section class="upload-tray" aria-label="Uploads">
+          <TrayHeader summary={summary} open={open.value} onToggle={() => (open.value = !open.value)} />
+          {open.value && (
+            <ul class="upload-list">
+              {views.toReversed().map((view) => (
+                <UploadRow key={view.item.id} view={view} />
+              ))}
+            </ul>
+          )}
+        </section>
+      )}
+    </>
+  );
+}
+
+/** On a small screen the list would cover the page. */
+function isWide(): boolean {
+  return matchMedia('(width >= 56rem)').matches;
+}
+
+/** The page for recording shows itself what is recorded and what was interrupted. */
+function useShown(): readonly UploadView[] {
+  const [path] = useLocation();
+  return path === '/record' ? uploads.value.filter(({ phase }) => !OF_RECORD_PAGE.has(phase)) : uploads.value;
+}
+
+function TrayHeader({ summary, open, onToggle }: { summary: string; open: boolean; onToggle: () => void }) {
+  const done = uploads.value.filter(({ phase }) => phase === 'sent');
+  return (
+    <>
+      <div class="upload-tray-header">
+        <button type="button" class="button is-quiet upload-toggle" aria-expanded={open} onClick={onToggle}>
+          <Icon name={open ? 'chevron-down' : 'chevron-up'} />
+          <span>Uploads: {summary}</span>
+        </button>
+        {done.length > 0 && (
+          <button type="button" class="button is-quiet" onClick={() => done.forEach(({ item }) => hideItem(item.id))}>
+            Clear
+          </button>
+        )}
+      </div>
+      {!open && <Total />}
+    </>
+  );
+}
+
+/** All of it in one bar, while the list is closed. */
+function Total() {
+  const moving = uploads.value.filter(({ phase }) => !NEEDS_PERSON.has(phase));
+  const size = moving.reduce((sum, { item }) => sum + item.size, 0);
+  const sent = moving.reduce((sum, view) => sum + Math.min(view.sent, view.item.size), 0);
+  if (size === 0 || sent >= size) return null;
+  return <progress class="upload-total" value={sent} max={size} aria-label="All uploads" />;
+}
+
+/** For example `2 of 5 sent, 1 needs you`. */
+function summaryOf(shown: readonly UploadView[]): string {
+  const views = shown.filter(({ phase }) => phase !== 'recording');
+  if (views.length === 0) return 'one is being recorded';
+  const sent = views.filter(({ phase }) => phase === 'sent').length;
+  const stuck = views.filter(({ phase }) => NEEDS_PERSON.has(phase)).length;
+  const all = sent === views.length ? `${sent} sent` : `${sent} of ${views.length} sent`;
+  return stuck > 0 ? `${all}, ${stuck} ${stuck === 1 ? 'needs' : 'need'} you` : all;
+}
