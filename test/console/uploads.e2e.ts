@@ -1,0 +1,227 @@
+import type { Page } from 'playwright-core';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { useService } from '../../src/testing/test-service.js';
+import { wavOfBytes } from '../support/audio/audio-bytes.js';
+import { expectAccessible } from '../support/browser/accessibility.js';
+import { signInLink, useBrowser } from '../support/browser/browser.js';
+import { dropFiles, limitUploads, speechFile } from '../support/browser/drop-files.js';
+import { screenshot } from '../support/browser/screenshot.js';
+import { TcpProxy } from '../support/servers/tcp-proxy.js';
+
+const MARKUP = '<img src=x onerror=alert(1)> “note”.wav';
+
+describe('uploads in the console', () => {
+  const service = useService({ ROLES: 'api' });
+  const browser = useBrowser();
+
+  const tray = (page: Page) => page.getByRole('region', { name: 'Uploads' });
+  const row = (page: Page, name: string) => tray(page).getByRole('listitem').filter({ hasText: name });
+  const says = (page: Page, name: string, text: string | RegExp) =>
+    row(page, name).getByText(text, { exact: true }).waitFor();
+  const storedBy = async (client: ApiClient) =>
+    (await client.get('/v1/recordings').expect(200)).body as { total: number; recordings: Record<string, unknown>[] };
+  /** Answers the next upload of the page instead of the service. */
+  const refuseOnce = (page: Page, status: number, type: string, details: object = {}) =>
+    page.route(
+      '**/v1/recordings',
+      (route) =>
+        route.request().method() === 'POST'
+          ? route.fulfill({
+              status,
+              json: { error: { message: 'The quota of stored bytes is used up.', type, details } },
+            })
+          : route.fallback(),
+      { times: 1 },
+    );
+
+  it('takes many files that are dropped on any page, two at a time, whatever their names', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client });
+    let [running, most] = [0, 0];
+    page.on('request', (request) => request.method() === 'POST' && (most = Math.max(most, (running += 1))));
+    page.on('requestfinished', (request) => request.method() === 'POST' && (running -= 1));
+    const names = Array.from({ length: 11 }, (_, i) => `note ${i}.wav`);
+    await dropFiles(
+      page,
+      [MARKUP, ...names].map((name) => speechFile('cards-001.wav', name)),
+    );
+    await tray(page).getByRole('button', { name: 'Uploads: 12 sent' }).waitFor();
+    expect(most).toBe(2);
+    const { total, recordings } = await storedBy(client);
+    expect(total).toBe(12);
+    expect(recordings.map(({ original_filename }) => original_filename)).toEqual(
+      expect.arrayContaining([MARKUP, ...names]),
+    );
+    expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
+    await expectAccessible(page);
+    await screenshot(page, 'uploads-sent', { fullPage: false });
+    await tray(page).getByRole('button', { name: 'Clear', exact: true }).click();
+    await tray(page).waitFor({ state: 'detached' });
+  });
+
+  it('makes one recording of an upload that a reload interrupted', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client });
+    await limitUploads(page, 150_000);
+    await dropFiles(page, [{ name: 'long.wav', bytes: wavOfBytes(600_000) }]);
+    await says(page, 'long.wav', /[2-6]\d % sent/);
+    await screenshot(page, 'uploads-sending', { fullPage: false });
+    await page.reload();
+    await limitUploads(page);
+    await page.goto(signInLink(client));
+    await says(page, 'long.wav', 'Sent');
+    expect((await storedBy(client)).total).toBe(1);
+  });
+
+  it('makes one recording when the answer was lost after the service had stored it', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client });
+    let lost = 0;
+    await page.route('**/v1/recordings', async (route) => {
+      if (route.request().method() !== 'POST' || lost > 0) return await route.fallback();
+      lost += 1;
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await dropFiles(page, [speechFile()]);
+    await says(page, 'go-forward', 'Sent');
+    expect(lost).toBe(1);
+    expect((await storedBy(client)).total).toBe(1);
+  });
+
+  it('waits for the network and for a service that is away, and goes on by itself', async () => {
+    const proxy = await TcpProxy.to(service.url);
+    service.environment.defer(() => proxy.close());
+    const client = (await service.account()).at(proxy.url.replace(/\/$/, ''));
+    const page = await browser.page({ signedInAs: client, expectedProblems: [/ERR_/] });
+    await tray(page).waitFor({ state: 'detached' });
+    await page.context().setOffline(true);
+    await dropFiles(page, [speechFile()]);
+    await says(page, 'go-forward', 'No network. Continues by itself.');
+    await expectAccessible(page);
+    await proxy.cut();
+    await page.context().setOffline(false);
+    await says(page, 'go-forward', /Cannot reach the service. Next attempt (in \d+ s|now)/);
+    await screenshot(page, 'uploads-service-away', { fullPage: false });
+    await proxy.mend();
+    await row(page, 'go-forward').getByRole('button', { name: 'Try now' }).click();
+    await says(page, 'go-forward', 'Sent');
+  });
+
+  it('counts down after a 429 and goes on by itself', async () => {
+    const client = await service.account('free');
+    const page = await browser.page({ signedInAs: client });
+    await eventually(async () => (await client.get('/v1/recordings')).status === 429);
+    await dropFiles(page, [speechFile()]);
+    await says(page, 'go-forward', /Too many requests at once. Continues in \d+ s./);
+    await expectAccessible(page);
+    await screenshot(page, 'uploads-429', { fullPage: false });
+    await says(page, 'go-forward', 'Sent');
+  });
+
+  it('keeps what the service refused, and says what to do', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client });
+    await dropFiles(page, [{ name: 'letter.wav', bytes: Buffer.from('Dear Sir or Madam') }]);
+    await says(page, 'letter.wav', /file must be audio in webm/);
+    await refuseOnce(page, 413, 'PayloadTooLargeError');
+    await dropFiles(page, [speechFile('jfk.wav')]);
+    await says(page, 'jfk', /Over 25 MB/);
+    await refuseOnce(page, 403, 'QuotaExceededError');
+    await dropFiles(page, [speechFile()]);
+    await says(page, 'go-forward', /The quota of stored bytes is used up/);
+    await expectAccessible(page);
+    await screenshot(page, 'uploads-refused', { fullPage: false });
+
+    await page.reload();
+    await page.goto(signInLink(client));
+    await row(page, 'go-forward').getByRole('button', { name: 'Try again' }).click();
+    await says(page, 'go-forward', 'Sent');
+    await row(page, 'letter').getByRole('button', { name: 'Discard' }).click();
+    await row(page, 'jfk').getByRole('button', { name: 'Discard' }).click();
+    await tray(page).getByRole('button', { name: 'Uploads: 1 sent' }).waitFor();
+    expect((await storedBy(client)).total).toBe(1);
+  });
+
+  it('takes files from the dialog of the browser, and does not send one over 25 MB', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client, route: '/record' });
+    const opened = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Upload files' }).click();
+    await (await opened).setFiles([{ name: 'small.wav', mimeType: 'audio/wav', buffer: speechFile().bytes }]);
+    await dropFiles(page, [{ name: 'large.wav', bytes: 26_214_401 }]);
+    await says(page, 'small.wav', 'Sent');
+    await says(page, 'large.wav', /Over 25 MB/);
+    expect((await storedBy(client)).total).toBe(1);
+  });
+
+  it('waits for the next sign-in when the key was revoked', async () => {
+    const client = await service.account();
+    const key = await service.key(client, ['recordings:read', 'recordings:write', 'account:read']);
+    const page = await browser.page({ signedInAs: key });
+    await page.getByRole('heading', { name: 'Recordings' }).waitFor();
+    await client.delete(`/v1/account/api-keys/${key.credentials.id}`).expect(204);
+    await dropFiles(page, [speechFile()]);
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.goto(signInLink(client));
+    await says(page, 'go-forward', 'Sent');
+    expect((await storedBy(client)).total).toBe(1);
+  });
+
+  it('sends a file once from two tabs, and from the other when one is closed', async () => {
+    const client = await service.account();
+    const first = await browser.page({ signedInAs: client });
+    const second = await first.context().newPage();
+    await second.goto(signInLink(client));
+    await limitUploads(first, 60_000);
+    await dropFiles(first, [{ name: 'long.wav', bytes: wavOfBytes(600_000) }]);
+    await says(first, 'long.wav', /\d % sent/);
+    await says(second, 'long.wav', 'Another tab is sending it');
+    await first.close();
+    await says(second, 'long.wav', 'Sent');
+    expect((await storedBy(client)).total).toBe(1);
+  });
+
+  it('sends from memory when the storage of the browser is full, and says so', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client });
+    await page.evaluate(() => {
+      IDBObjectStore.prototype.put = () => {
+        throw new DOMException('full', 'QuotaExceededError');
+      };
+    });
+    await page.context().setOffline(true);
+    await dropFiles(page, [speechFile()]);
+    await says(page, 'go-forward', /The storage of this browser is full/);
+    await page.context().setOffline(false);
+    await says(page, 'go-forward', 'Sent');
+  });
+
+  it.each([
+    [360, 'dark'],
+    [360, 'light'],
+    [1280, 'dark'],
+  ] as const)('is used with the keyboard alone at %i px, %s', async (width, theme) => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client, width, theme });
+    await dropFiles(page, [
+      { name: 'ملاحظة صوتية.wav', bytes: Buffer.from('no audio') },
+      speechFile('jfk.wav', `${'a very long name '.repeat(8)}.wav`),
+    ]);
+    const toggle = tray(page).getByRole('button', { name: /Uploads: 1 of 2 sent, 1 needs you/ });
+    await toggle.waitFor();
+    await toggle.focus();
+    if ((await toggle.getAttribute('aria-expanded')) === 'false') await page.keyboard.press('Enter');
+    await expectAccessible(page);
+    await screenshot(page, `uploads-${width}-${theme}`, { fullPage: false });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+    for (let i = 0; i < 5; i += 1) {
+      await page.keyboard.press('Tab');
+      const focused = await page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+      if (focused?.startsWith('Discard')) break;
+    }
+    await page.keyboard.press('Enter');
+    await tray(page).getByRole('button', { name: 'Uploads: 1 sent' }).waitFor();
+  });
+});
