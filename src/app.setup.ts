@@ -7,6 +7,7 @@ import { serveOpenApi } from './app.openapi.js';
 import type { Extension } from './extension.js';
 import { isApiRequest } from './guards/api-path.js';
 import { OptionsMiddleware } from './guards/options.middleware.js';
+import { RequestErrorsService } from './modules/account/request-errors/request-errors.service.js';
 import { Env } from './platform/config/env.js';
 import { UnknownPathError } from './platform/errors/errors.js';
 import { ErrorFilter } from './platform/http/output/error.filter.js';
@@ -61,7 +62,8 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   if (env.corsOrigins.length > 0) allowOrigins(app, env.corsOrigins);
   app.use(options.answer.bind(options));
   app.use(provideJsonBody);
-  app.useGlobalFilters(new ErrorFilter());
+  const errors = app.get(RequestErrorsService);
+  app.useGlobalFilters(new ErrorFilter((request, error) => errors.record(request, error)));
   app.useGlobalPipes(new JsonBodyPipe(), new RequestValidationPipe());
   if (env.roles.includes('api')) serveOpenApi(app);
   return app;

@@ -19,6 +19,7 @@ import { VocabularyAndEngines1765324800000 } from './0020-0029/0020-vocabulary-a
 import { TranscribeAgain1765411200000 } from './0020-0029/0021-transcribe-again.js';
 import { MoreFormats1765497600000 } from './0020-0029/0022-more-formats.js';
 import { Waveforms1765584000000 } from './0020-0029/0023-waveforms.js';
+import { RequestErrors1765670400000 } from './0020-0029/0024-request-errors.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,
@@ -40,6 +41,7 @@ const CORE: Migration[] = [
   TranscribeAgain1765411200000,
   MoreFormats1765497600000,
   Waveforms1765584000000,
+  RequestErrors1765670400000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -12,6 +12,7 @@ import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-
 import { UsageBreakdown } from '../../src/modules/recordings/usage-counters/usage-breakdown.entity.js';
 import { UsageCounterDelta } from '../../src/modules/recordings/usage-counters/usage-counter-delta.entity.js';
 import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-counter.entity.js';
+import { RequestError } from '../../src/modules/account/request-errors/request-error.entity.js';
 import { Waveform } from '../../src/modules/recordings/waveform/waveform.entity.js';
 import { Retranscription } from '../../src/modules/transcriptions/retranscriptions/retranscription.entity.js';
 import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
@@ -44,6 +45,7 @@ const ENTITIES = [
   ObjectRemoval,
   Recording,
   RemovedWebhook,
+  RequestError,
   Retranscription,
   SearchBackfill,
   SearchDocument,

@@ -92,6 +92,9 @@ export class Env {
   readonly webhookConnections: number;
   readonly webhookConnectionsPerHost: number;
   readonly eventRetentionDays: number;
+  readonly requestErrorRetentionDays: number;
+  /** Kinds of errors that are kept of an account for each day. */
+  readonly requestErrorGroups: number;
   /** Open at the same time in all processes. */
   readonly eventStreamsPerAccount: number;
   /** Between two comments on an event stream, which keep idle connections open. */
@@ -151,6 +154,8 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     addressRateLimit: read.rateLimit('ADDRESS_RATE_LIMIT', { rate: 60, burst: 120 }),
     ...readWebhookSettings(read),
     eventRetentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
+    requestErrorRetentionDays: read.integer('REQUEST_ERROR_RETENTION_DAYS', 7, 1, 30),
+    requestErrorGroups: read.integer('REQUEST_ERROR_GROUPS', 200, 10, 10_000),
     eventStreamsPerAccount: read.integer('EVENT_STREAMS_PER_ACCOUNT', 10, 1, 100_000),
     eventStreamCommentSeconds: read.integer('EVENT_STREAM_COMMENT_SECONDS', 15, 1, 3600),
     ...readCompatSettings(read),

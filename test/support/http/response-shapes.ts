@@ -2,6 +2,10 @@
  * What each response looks like, for `toStrictEqual`: exactly the keys in the committed `openapi.json`, each value of its
  * type, and of the form that stands here. Spread one and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
  */
+import type {
+  RequestErrorsView,
+  RequestErrorView,
+} from '../../../src/modules/account/request-errors/request-error.presenter.js';
 import type { UsageReportView } from '../../../src/modules/account/usage.presenter.js';
 import type { AudioUrlView } from '../../../src/modules/recordings/audio-download/audio-url.presenter.js';
 import type { QuotaName } from '../../../src/access/quotas.js';
@@ -151,6 +155,25 @@ export const USAGE_REPORT = shapeOf<UsageReportView>('UsageReportView', {
   items: matching('a list', Array.isArray),
   uri: like('a path', /^\/v1\/account\/usage\?/),
   next_uri: orNull(like('a path', /^\/v1\/account\/usage\?/)),
+});
+
+export const REQUEST_ERROR = shapeOf<RequestErrorView>('RequestErrorView', {
+  operation: text,
+  status: integer,
+  type: text,
+  code: matching('a number or a name', (value) => ['number', 'string'].includes(typeof value)),
+  field: orNull(text),
+  count: integer,
+  first_at: resourceTime,
+  last_at: resourceTime,
+  message: text,
+  request_ids: matching('a list', Array.isArray),
+});
+
+export const REQUEST_ERRORS = shapeOf<RequestErrorsView>('RequestErrorsView', {
+  days: integer,
+  errors: matching('a list', Array.isArray),
+  uri: like('a path', /^\/v1\/account\/errors\?/),
 });
 
 export const AUDIO_URL = shapeOf<AudioUrlView>('AudioUrlView', {

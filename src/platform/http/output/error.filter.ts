@@ -15,10 +15,15 @@ import { discardRemainingBody } from '../server/drop-body.js';
 import { JSON_BODY_BYTES } from '../input/json/json-body.js';
 import { requestIdOf } from '../server/request-id.js';
 
+/** Told of each error that a request is answered with. */
+type ErrorObserver = (request: Request, error: ApiError) => void;
+
 /** Renders every error there is, ours and those of Nest, Express and its parsers, in the envelope of its path. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(ErrorFilter.name);
+
+  constructor(private readonly observe: ErrorObserver = () => undefined) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
@@ -29,6 +34,7 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
+    this.observe(request, error);
     discardRemainingBody(request, response);
     if (error.retryAfter !== undefined) response.setHeader('Retry-After', error.retryAfter);
     response.status(error.status).json(errorBody(error, request.originalUrl));
