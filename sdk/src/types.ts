@@ -20,6 +20,8 @@ export type {
   QuotasView as Quotas,
   RecordingPage,
   RecordingView as Recording,
+  RequestErrorView as AccountError,
+  RequestErrorsView as AccountErrors,
   RedeliverDto as RedeliveryFilter,
   RedeliveryView as Redelivery,
   SingleApiKeyView as ApiKeyDetails,

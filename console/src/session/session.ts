@@ -24,7 +24,9 @@ export const signInReason = signal<string | null>(null);
 /** The API with the credentials of this tab; null while signed out. */
 export const client = computed(() => {
   const pair = credentials.value;
-  return pair && new VoiceNotes({ baseUrl: baseUrl(), ...pair, onResponse: (response) => note(response, pair) });
+  if (!pair) return null;
+  const headers = { 'X-Upload-Source': 'console' };
+  return new VoiceNotes({ baseUrl: baseUrl(), ...pair, headers, onResponse: (response) => note(response, pair) });
 });
 
 /** The key that is in use, for a list of keys. */

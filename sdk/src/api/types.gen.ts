@@ -128,6 +128,52 @@ export type VocabularyDto = {
     vocabulary: Array<string>;
 };
 
+export type RequestErrorView = {
+    /**
+     * Method and path, with the names of its parameters; `/v1*` for paths that do not exist.
+     */
+    operation: string;
+    /**
+     * Of the responses.
+     */
+    status: number;
+    /**
+     * `error.type` of the responses.
+     */
+    type: string;
+    /**
+     * `error.code` of the responses: a number or a name.
+     */
+    code: number | string;
+    /**
+     * The first field or parameter that broke a rule; null for other errors.
+     */
+    field: string | null;
+    /**
+     * Requests that were refused so.
+     */
+    count: number;
+    first_at: string;
+    last_at: string;
+    /**
+     * `error.message` of the last one.
+     */
+    message: string;
+    /**
+     * `X-Request-Id` of the last ones, the newest first.
+     */
+    request_ids: Array<string>;
+};
+
+export type RequestErrorsView = {
+    days: number;
+    errors: Array<RequestErrorView>;
+    /**
+     * Path of this answer.
+     */
+    uri: string;
+};
+
 export type ApiKeyView = {
     id: string;
     tenant_id: string;
@@ -1322,6 +1368,57 @@ export type AccountSetVocabularyResponses = {
 };
 
 export type AccountSetVocabularyResponse = AccountSetVocabularyResponses[keyof AccountSetVocabularyResponses];
+
+export type RequestErrorsListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of days (UTC), the present one included. Errors are kept for 7, unless the operator says otherwise.
+         */
+        days?: number;
+        limit?: number;
+    };
+    url: '/v1/account/errors';
+};
+
+export type RequestErrorsListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: Error;
+    /**
+     * `AuthenticationError`
+     */
+    401: Error;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: Error;
+    /**
+     * `RateLimitError`
+     */
+    429: Error;
+    /**
+     * `InternalError`
+     */
+    500: Error;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: Error;
+};
+
+export type RequestErrorsListError = RequestErrorsListErrors[keyof RequestErrorsListErrors];
+
+export type RequestErrorsListResponses = {
+    /**
+     * OK
+     */
+    200: RequestErrorsView;
+};
+
+export type RequestErrorsListResponse = RequestErrorsListResponses[keyof RequestErrorsListResponses];
 
 export type ApiKeysListData = {
     body?: never;

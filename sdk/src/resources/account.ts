@@ -1,8 +1,8 @@
-import type { AccountUsageData } from '../api/types.gen.js';
+import type { AccountUsageData, RequestErrorsListData } from '../api/types.gen.js';
 import type { RequestOptions } from '../http/client-options.js';
 import type { Transport } from '../http/transport.js';
 import { Paged } from '../pages/paged.js';
-import type { Account, Quotas, UsageItem, UsageReport, Vocabulary } from '../types.js';
+import type { Account, AccountErrors, Quotas, UsageItem, UsageReport, Vocabulary } from '../types.js';
 
 /** The account itself: what it is, has used and may use. */
 export class AccountResource {
@@ -25,6 +25,11 @@ export class AccountResource {
       next: (uri) => this.transport.follow<UsageReport>(uri, options),
       itemsOf: ({ items }) => items,
     });
+  }
+
+  /** Which requests were refused in the last days, and why: grouped, the last seen first. */
+  errors(query: RequestErrorsListData['query'] = {}, options?: RequestOptions): Promise<AccountErrors> {
+    return this.transport.json({ ...options, method: 'GET', path: '/account/errors', query });
   }
 
   /** Names and words to expect in all recordings. */
