@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type AccountEvent, type AudioSource, isApiError, type UploadProgress, VoiceNotes, wordsOf } from 'vnotes';
@@ -86,6 +88,45 @@ describe('the client library with the service', () => {
     await client.recordings.delete(gone.id);
     expect((await Promise.all(waits)).map(({ status }) => status)).toEqual(Array(3).fill('transcribed'));
     expect(isApiError(await forGone, 'NotFoundError')).toBe(true);
+  });
+
+  it('makes one recording of an upload whose answers are lost after it was stored', async () => {
+    const { credentials } = await service.account();
+    const pair = { key: credentials.key, secret: credentials.secret };
+    let answersToLose = 2;
+    const target = Number(new URL(service.url).port);
+    const connections: Socket[] = [];
+    const proxy = createServer((near) => {
+      connections.push(near);
+      const far = connect(target, '127.0.0.1');
+      near.on('data', (bytes) => far.write(bytes)).on('error', () => {});
+      near.on('close', () => far.destroy());
+      far
+        .on('error', () => {})
+        .on('data', (bytes) => {
+          // The answer comes when the recording is committed.
+          if ((answersToLose -= 1) >= 0) near.destroy();
+          else near.write(bytes);
+        });
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    try {
+      for (const source of [PATH, createReadStream(PATH)]) {
+        answersToLose = 2;
+        const lossy = new VoiceNotes({ baseUrl: `http://127.0.0.1:${port}`, ...pair });
+        const attempts = new Set<number>();
+        const onProgress = ({ attempt }: UploadProgress) => void attempts.add(attempt);
+        const { id } = await lossy.recordings.upload(source, { onProgress });
+        expect([...attempts]).toEqual([1, 2, 3]);
+        const stored = await new VoiceNotes({ baseUrl: service.url, ...pair }).recordings.list();
+        expect(stored.recordings[0]?.id).toBe(id);
+      }
+      expect((await new VoiceNotes({ baseUrl: service.url, ...pair }).recordings.list()).total).toBe(2);
+    } finally {
+      proxy.close();
+      for (const connection of connections) connection.destroy();
+    }
   });
 
   it('walks through the pages of a list', async () => {
