@@ -1,3 +1,58 @@
-export default function RecordingPage() {
-  return <h1>Recording</h1>;
+import { useEffect, useMemo } from 'preact/hooks';
+import { ApiError, type VoiceNotes } from 'vnotes';
+
+import { Failed } from '../../components/failed';
+import { Loading } from '../../components/loading';
+import { PageHeader } from '../../layout/page-header';
+import { liveState, onLiveEvent } from '../../session/live-events';
+import { client } from '../../session/session';
+import { Note } from './note';
+import { NoteView } from './note-view';
+import { Missing } from './panels/note-states';
+
+/** Between two looks at a recording that is under way, while no events arrive. */
+const POLL_MS = 10_000;
+const BACK = { href: '/', label: 'Recordings' };
+
+export default function RecordingPage({ params: { id } }: { params: { id: string } }) {
+  const api = client.value as VoiceNotes;
+  const note = useMemo(() => new Note(api, id), [api, id]);
+  useNote(note);
+  const error = note.error.value;
+  const isMissing = note.isDeleted.value || (error instanceof ApiError && error.status === 404);
+  if (isMissing || (error !== null && !note.recording.value)) {
+    return (
+      <>
+        <PageHeader title="Recording" back={BACK} />
+        {isMissing ? (
+          <Missing isDeleted={note.isDeleted.value} />
+        ) : (
+          <div class="card">
+            <Failed error={error} onRetry={() => void note.load()} />
+          </div>
+        )}
+      </>
+    );
+  }
+  if (!note.recording.value) return <Loading label="Loading the recording…" />;
+  return <NoteView key={id} note={note} />;
+}
+
+/** Loads it, and keeps it up to date while it is shown. */
+function useNote(note: Note): void {
+  useEffect(() => {
+    void note.load();
+    const stop = onLiveEvent((event) => note.heed(event));
+    return () => {
+      stop();
+      note.dispose();
+    };
+  }, [note]);
+  const isUnderWay = note.recording.value?.status === 'processing' || note.again.value.state === 'pending';
+  const mustAsk = isUnderWay && liveState.value !== 'live';
+  useEffect(() => {
+    if (!mustAsk) return undefined;
+    const timer = setInterval(() => void note.load(), POLL_MS);
+    return () => clearInterval(timer);
+  }, [note, mustAsk]);
 }

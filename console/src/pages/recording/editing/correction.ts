@@ -1,0 +1,96 @@
+import { signal } from '@preact/signals';
+import { ApiError, type Transcription } from 'vnotes';
+
+import type { Note } from '../note';
+import { isSameText } from './changes';
+import { type Draft, DraftWriter } from './drafts';
+
+/** What the service accepts. */
+export const LONGEST_TEXT = 200_000;
+
+/** A correction in the making. Each change is kept as a draft at once. */
+export class Correction {
+  readonly text = signal('');
+  readonly saving = signal(false);
+  readonly error = signal<unknown>(null);
+  /** What somebody else has saved meanwhile. */
+  readonly conflict = signal<Transcription | null>(null);
+  readonly isKept = signal(true);
+  private etag: string | null;
+  private readonly drafts = new DraftWriter(() => (this.isKept.value = false));
+
+  /**
+   * @param initial text in paragraphs, to begin with
+   * @param draft that was left
+   */
+  constructor(
+    private readonly note: Note,
+    private readonly initial: string,
+    transcription: Transcription,
+    draft: Draft | null,
+  ) {
+    this.text.value = draft?.text ?? initial;
+    this.etag = draft ? draft.etag : transcription.etag;
+  }
+
+  get isChanged(): boolean {
+    return this.text.peek() !== this.initial;
+  }
+
+  get isTooLong(): boolean {
+    return [...this.text.value].length > LONGEST_TEXT;
+  }
+
+  change(text: string): void {
+    this.text.value = text;
+    this.drafts.write({ recordingId: this.note.id, text, etag: this.etag, savedAt: Date.now() });
+  }
+
+  /** @returns whether it is saved */
+  async save(): Promise<boolean> {
+    this.saving.value = true;
+    this.error.value = null;
+    try {
+      const present = this.note.transcription.peek();
+      const text = this.text.peek().trim();
+      if (!present || present.etag !== this.etag || !isSameText(text, present.text) || this.conflict.peek()) {
+        await this.note.correct(text, this.etag);
+      }
+      await this.discard();
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 412) await this.meet();
+      else this.error.value = error;
+      return false;
+    } finally {
+      this.saving.value = false;
+    }
+  }
+
+  /** Overwrites what somebody else has saved. */
+  async keepMine(): Promise<boolean> {
+    this.etag = this.conflict.peek()?.etag ?? this.etag;
+    const isSaved = await this.save();
+    if (isSaved) this.conflict.value = null;
+    return isSaved;
+  }
+
+  /** Goes on editing: the next save overwrites what was shown. */
+  goOn(): void {
+    this.etag = this.conflict.peek()?.etag ?? this.etag;
+    this.conflict.value = null;
+    this.change(this.text.peek());
+  }
+
+  async discard(): Promise<void> {
+    await this.drafts.remove(this.note.id);
+  }
+
+  private async meet(): Promise<void> {
+    try {
+      this.conflict.value = await this.note.client.recordings.transcription(this.note.id);
+    } catch (error) {
+      this.error.value = error;
+    }
+  }
+}

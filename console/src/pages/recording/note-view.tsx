@@ -1,0 +1,112 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { Recording, Transcription } from 'vnotes';
+
+import { deleteWithUndo } from '../../bulk/deletions';
+import { Badge } from '../../components/badge';
+import { Failed } from '../../components/failed';
+import { formatDate } from '../../format/date';
+import { titleOf } from '../../format/recording-title';
+import { PageHeader } from '../../layout/page-header';
+import { navigate } from '../../routing/hash-location';
+import type { Note } from './note';
+import { AgainDialog } from './panels/again-dialog';
+import { Details } from './panels/details';
+import { DownloadMenu } from './panels/download-menu';
+import { Menu, MenuItem } from './panels/menu';
+import { AgainNotice, FailedNote, NoSpeech, Processing } from './panels/note-states';
+import { Playback } from './player/playback';
+import { PlayerBar } from './player/player-bar';
+import { TextView } from './text-view';
+import './note-view.css';
+
+const BACK = { href: '/', label: 'Recordings' };
+
+/** One recording: its player, its text or why there is none, and what is known of it. */
+export function NoteView({ note }: { note: Note }) {
+  const recording = note.recording.value as Recording;
+  const isAsking = useSignal(false);
+  const playback = useMemo(() => new Playback(note.client, recording), [note]);
+  useEffect(() => () => playback.dispose(), [playback]);
+  const ask = () => (isAsking.value = true);
+  return (
+    <div class="note">
+      <PageHeader
+        title={titleOf(recording)}
+        back={BACK}
+        hint={<Hint recording={recording} />}
+        actions={<Actions note={note} onAgain={ask} />}
+      />
+      <div class="note-columns">
+        <div class="note-main">
+          {note.error.value !== null && <Failed error={note.error.value} onRetry={() => void note.load()} />}
+          <AgainNotice note={note} />
+          <Content note={note} playback={playback} onAgain={ask} />
+        </div>
+        <Details note={note} />
+      </div>
+      <AgainDialog note={note} open={isAsking.value} onClose={() => (isAsking.value = false)} />
+    </div>
+  );
+}
+
+interface ContentProps {
+  note: Note;
+  playback: Playback;
+  onAgain: () => void;
+}
+
+function Content({ note, playback, onAgain }: ContentProps) {
+  const recording = note.recording.value as Recording;
+  const transcription = note.transcription.value;
+  if (transcription && hasText(recording, transcription)) {
+    return <TextView note={note} transcription={transcription} playback={playback} />;
+  }
+  return (
+    <>
+      <PlayerBar playback={playback} peaks={note.peaks.value} />
+      {recording.status === 'processing' && <Processing recording={recording} />}
+      {recording.status === 'failed' && <FailedNote note={note} onAgain={onAgain} />}
+      {recording.status === 'transcribed' && <NoSpeech onAgain={onAgain} />}
+    </>
+  );
+}
+
+/** A text that a person has emptied is one too. */
+const hasText = ({ features }: Recording, { text, version }: Transcription): boolean =>
+  text.trim() !== '' || version === 'corrected' || features?.no_speech === false;
+
+function Hint({ recording }: { recording: Recording }) {
+  return (
+    <span class="note-hint">
+      <time dateTime={`${recording.created_at}Z`}>{formatDate(recording.created_at)}</time>
+      {recording.status === 'processing' && <Badge tone="busy">Processing</Badge>}
+      {recording.status === 'failed' && <Badge tone="bad">Failed</Badge>}
+    </span>
+  );
+}
+
+function Actions({ note, onAgain }: Pick<ContentProps, 'note' | 'onAgain'>) {
+  const isUnderWay = note.recording.value?.status === 'processing' || note.again.value.state === 'pending';
+  return (
+    <>
+      <DownloadMenu note={note} version="current" />
+      <Menu label="More" icon="more" iconOnly>
+        {!isUnderWay && (
+          <MenuItem icon="retry" onClick={onAgain}>
+            Transcribe again…
+          </MenuItem>
+        )}
+        <MenuItem icon="trash" isDanger onClick={() => remove(note.recording.peek() as Recording)}>
+          Delete
+        </MenuItem>
+      </Menu>
+    </>
+  );
+}
+
+/** The list is where the deletion can be undone and is seen. */
+function remove(recording: Recording): void {
+  deleteWithUndo([recording.id], [titleOf(recording)]);
+  navigate('/');
+}

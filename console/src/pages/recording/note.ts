@@ -1,0 +1,124 @@
+import { signal } from '@preact/signals';
+import { type AccountEvent, ApiError, type Recording, type Transcription, type VoiceNotes } from 'vnotes';
+
+/** Transcribing again: it is under way, or its last run failed for this reason. */
+export type Again = { state: 'none' } | { state: 'pending' } | { state: 'failed'; reason: string };
+
+/** Remembers over a reload that a recording is to be transcribed again: only then its versions are asked for it. */
+const pendingKey = (id: string): string => `vnotes.again.${id}`;
+
+/** One recording with its text, kept up to date. */
+export class Note {
+  readonly recording = signal<Recording | null>(null);
+  readonly transcription = signal<Transcription | null>(null);
+  /** Why there is no text. */
+  readonly failure = signal<string | null>(null);
+  readonly peaks = signal<readonly number[] | null>(null);
+  readonly again = signal<Again>({ state: 'none' });
+  readonly isDeleted = signal(false);
+  /** What kept it from being loaded. */
+  readonly error = signal<unknown>(null);
+  private readonly ended = new AbortController();
+
+  constructor(
+    readonly client: VoiceNotes,
+    readonly id: string,
+  ) {}
+
+  async load(): Promise<void> {
+    this.error.value = null;
+    try {
+      const recording = await this.client.recordings.get(this.id, this.options);
+      if (recording.status === 'processing') this.transcription.value = null;
+      else await this.loadTranscription();
+      this.recording.value = recording;
+      void this.loadPeaks();
+      void this.checkPending();
+    } catch (error) {
+      if (!this.ended.signal.aborted) this.error.value = error;
+    }
+  }
+
+  /** Its text, or the reason why there is none. */
+  async loadTranscription(): Promise<void> {
+    try {
+      this.transcription.value = await this.client.recordings.transcription(this.id, this.options);
+      this.failure.value = null;
+    } catch (error) {
+      if (!(error instanceof ApiError) || typeof error.code !== 'string') throw error;
+      this.transcription.value = null;
+      this.failure.value = error.code === 'TRANSCRIPTION_FAILED' ? reasonOf(error) : null;
+    }
+  }
+
+  async retry(): Promise<void> {
+    await this.client.recordings.retry(this.id, this.options);
+    await this.load();
+  }
+
+  async transcribeAgain(fields: Parameters<VoiceNotes['recordings']['transcribeAgain']>[1]): Promise<void> {
+    const { status } = await this.client.recordings.transcribeAgain(this.id, fields, this.options);
+    if (status === 'processing') return await this.load();
+    sessionStorage.setItem(pendingKey(this.id), 'pending');
+    this.again.value = { state: 'pending' };
+  }
+
+  /** @throws ApiError 412 when somebody else has saved another text */
+  async correct(text: string, etag: string | null): Promise<void> {
+    this.transcription.value = await this.client.recordings.correct(this.id, { text }, { etag, ...this.options });
+  }
+
+  /** What the engine heard is the text again. */
+  async removeCorrection(): Promise<void> {
+    await this.client.recordings.removeCorrection(this.id, this.options);
+    await this.loadTranscription();
+  }
+
+  /** Heeds what happened to this recording, by whomever. */
+  heed({ event, body }: Pick<AccountEvent, 'event' | 'body'>): void {
+    const { recording, error } = body as { recording?: { id: string }; error?: { message: string } };
+    if (recording?.id !== this.id) return;
+    if (event === 'recording.deleted') this.isDeleted.value = true;
+    else if (event === 'recording.failed' && this.transcription.peek()) {
+      this.endAgain({ state: 'failed', reason: error?.message ?? '' });
+    } else {
+      if (event === 'recording.transcribed') this.endAgain({ state: 'none' });
+      void this.load();
+    }
+  }
+
+  endAgain(again: Again): void {
+    sessionStorage.removeItem(pendingKey(this.id));
+    this.again.value = again;
+  }
+
+  dispose(): void {
+    this.ended.abort();
+  }
+
+  private get options(): { signal: AbortSignal } {
+    return { signal: this.ended.signal };
+  }
+
+  /** A recording without a waveform has a plain seek bar, whatever the cause. */
+  private async loadPeaks(): Promise<void> {
+    if (this.peaks.peek() || this.recording.peek()?.status === 'processing') return;
+    const waveform = await this.client.recordings.waveform(this.id, this.options).catch(() => null);
+    if (waveform && waveform.peaks.length > 0) this.peaks.value = waveform.peaks;
+  }
+
+  private async checkPending(): Promise<void> {
+    if (sessionStorage.getItem(pendingKey(this.id)) === null) return;
+    const page = await this.client.recordings.versions(this.id, { limit: 1 }, this.options).then(
+      ({ pending }) => pending,
+      () => null,
+    );
+    if (page) this.again.value = { state: 'pending' };
+    else if (this.again.peek().state === 'pending') this.endAgain({ state: 'none' });
+    else sessionStorage.removeItem(pendingKey(this.id));
+  }
+}
+
+function reasonOf({ details: { reason } }: ApiError): string {
+  return typeof reason === 'string' ? reason : '';
+}

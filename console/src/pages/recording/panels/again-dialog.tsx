@@ -1,0 +1,121 @@
+import { useSignal } from '@preact/signals';
+import { ApiError } from 'vnotes';
+
+import { describeError } from '../../../components/describe-error';
+import { Dialog } from '../../../components/dialog';
+import { Field } from '../../../components/field';
+import type { Note } from '../note';
+import { LANGUAGES, languageTitle } from '../text/languages';
+import { Notice } from './notice';
+
+interface AgainDialogProps {
+  note: Note;
+  open: boolean;
+  onClose: () => void;
+}
+
+/** Asks for another run: in another language, with other words to expect, or by another engine. */
+export function AgainDialog({ note, open, onClose }: AgainDialogProps) {
+  return (
+    <Dialog open={open} title="Transcribe again" onClose={onClose}>
+      <AgainForm note={note} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function AgainForm({ note, onClose }: Omit<AgainDialogProps, 'open'>) {
+  const error = useSignal<unknown>(null);
+  const sending = useSignal(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const fields = fieldsOf(new FormData(event.currentTarget as HTMLFormElement));
+    [sending.value, error.value] = [true, null];
+    try {
+      await note.transcribeAgain(fields);
+      onClose();
+    } catch (cause) {
+      error.value = cause;
+    }
+    sending.value = false;
+  };
+  return (
+    <form class="form" onSubmit={(event) => void submit(event)}>
+      <p class="muted">
+        {note.transcription.value
+          ? 'The present text stays until the new one is there. A correction stays in front of it.'
+          : 'What you leave empty stays as it was.'}
+      </p>
+      <AgainFields error={error.value} />
+      <div class="form-actions">
+        <button type="button" class="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class="button is-primary" disabled={sending.value}>
+          Transcribe again
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const NAMES = new Set(['language', 'vocabulary', 'engine']);
+
+function AgainFields({ error }: { error: unknown }) {
+  const field = error instanceof ApiError ? String(error.details.field) : '';
+  const errorOf = (name: string) => (field === name ? (error as ApiError).message : undefined);
+  return (
+    <>
+      <Field label="Language" hint="In English, such as german. Empty: as before." error={errorOf('language')}>
+        <input name="language" list="languages" autocomplete="off" spellcheck={false} />
+      </Field>
+      <datalist id="languages">
+        {LANGUAGES.map((language) => (
+          <option key={language} value={language} label={languageTitle(language)} />
+        ))}
+      </datalist>
+      <Field
+        label="Names and words to expect"
+        hint="One on each line, the most important first. Empty: as before."
+        error={errorOf('vocabulary')}
+      >
+        <textarea name="vocabulary" rows={3} dir="auto" spellcheck={false} />
+      </Field>
+      <Field
+        label="Engine"
+        hint="Its name, if the service has several. Empty: as configured."
+        error={errorOf('engine')}
+      >
+        <input name="engine" autocomplete="off" spellcheck={false} />
+      </Field>
+      {error !== null && !NAMES.has(field) && <RefusalNotice error={error} />}
+    </>
+  );
+}
+
+function RefusalNotice({ error }: { error: unknown }) {
+  const { title, hint } = describeError(error);
+  return (
+    <div role="alert">
+      <Notice tone="is-bad" icon="alert">
+        {title}. {hint}
+      </Notice>
+    </div>
+  );
+}
+
+/** What is empty is left out: the service takes what it had before. */
+function fieldsOf(form: FormData): { language?: string; vocabulary?: string[]; engine?: string } {
+  const [language, engine] = [textOf(form, 'language').toLowerCase(), textOf(form, 'engine')];
+  const terms = textOf(form, 'vocabulary').split(/[\n,]/);
+  const vocabulary = terms.map((term) => term.trim()).filter((term) => term !== '');
+  return {
+    ...(language !== '' && { language }),
+    ...(engine !== '' && { engine }),
+    ...(vocabulary.length > 0 && { vocabulary }),
+  };
+}
+
+function textOf(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}

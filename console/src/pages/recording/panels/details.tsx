@@ -1,0 +1,108 @@
+import type { ComponentChildren } from 'preact';
+import type { Recording, Transcription } from 'vnotes';
+import { Link } from 'wouter-preact';
+
+import { CopyButton } from '../../../components/copy-button';
+import { formatBytes } from '../../../format/bytes';
+import { formatDate } from '../../../format/date';
+import { formatDuration } from '../../../format/duration';
+import type { Note } from '../note';
+import { languageTitle } from '../text/languages';
+import { Versions } from './versions';
+import './details.css';
+
+/** Where there is room beside the text, it is open at first. */
+const IS_WIDE = '(width >= 72rem)';
+
+const SOURCES: Record<string, string> = { api: 'API', console: 'This console', access_token: 'An end user' };
+const CHANNELS = ['', ', mono', ', stereo'];
+
+export function Details({ note }: { note: Note }) {
+  const recording = note.recording.value as Recording;
+  const transcription = note.transcription.value;
+  return (
+    <aside class="details-column" aria-label="About this recording">
+      <details class="card details" open={matchMedia(IS_WIDE).matches}>
+        <summary>Details</summary>
+        <div class="details-body">
+          <Tags recording={recording} />
+          <dl class="facts">
+            <AudioFacts recording={recording} />
+            {transcription && <TextFacts transcription={transcription} />}
+            <TimeFacts recording={recording} />
+          </dl>
+          <div class="details-id">
+            <code>{recording.id}</code>
+            <CopyButton text={recording.id} label="Copy the id" iconOnly />
+          </div>
+        </div>
+      </details>
+      {recording.status === 'transcribed' && <Versions note={note} />}
+    </aside>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd dir="auto">{children}</dd>
+    </>
+  );
+}
+
+function AudioFacts({ recording }: { recording: Recording }) {
+  const { sample_rate, channels, audio_codec, audio_format } = recording;
+  const codec = audio_codec && audio_codec !== audio_format ? ` (${audio_codec})` : '';
+  return (
+    <>
+      <Fact name="Length">{formatDuration(recording.duration_seconds)}</Fact>
+      <Fact name="Format">{`${audio_format.toUpperCase()}${codec}`}</Fact>
+      <Fact name="Size">{formatBytes(recording.file_size_bytes)}</Fact>
+      {sample_rate !== null && (
+        <Fact name="Sound">{`${sample_rate / 1000} kHz${CHANNELS[channels ?? 0] ?? `, ${channels} channels`}`}</Fact>
+      )}
+    </>
+  );
+}
+
+function TextFacts({ transcription }: { transcription: Transcription }) {
+  const { language, provider, model, confidence, processing_duration_ms } = transcription;
+  return (
+    <>
+      <Fact name="Language">{languageTitle(language)}</Fact>
+      <Fact name="Engine">{provider}</Fact>
+      <Fact name="Model">{model}</Fact>
+      <Fact name="Confidence">{Math.round(confidence * 100)} %</Fact>
+      <Fact name="Took">{(processing_duration_ms / 1000).toLocaleString('en', { maximumFractionDigits: 1 })} s</Fact>
+    </>
+  );
+}
+
+function TimeFacts({ recording }: { recording: Recording }) {
+  return (
+    <>
+      <Fact name="Uploaded">{formatDate(recording.created_at)}</Fact>
+      {recording.processed_at && <Fact name="Finished">{formatDate(recording.processed_at)}</Fact>}
+      <Fact name="Source">{SOURCES[recording.upload_source] ?? recording.upload_source}</Fact>
+      {recording.user_id !== null && <Fact name="End user">{recording.user_id}</Fact>}
+    </>
+  );
+}
+
+/** Each leads to the recordings with the same tag. */
+function Tags({ recording }: { recording: Recording }) {
+  const tags = Object.entries((recording.custom_tags ?? {}) as Record<string, string>);
+  if (tags.length === 0) return null;
+  return (
+    <ul class="details-tags" aria-label="Tags">
+      {tags.map(([key, value]) => (
+        <li key={key}>
+          <Link class="details-tag" href={`/?${new URLSearchParams({ tag: `${key}=${value}` })}`}>
+            <span class="muted">{key}</span> <bdi>{value}</bdi>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}

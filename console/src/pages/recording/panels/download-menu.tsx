@@ -1,0 +1,49 @@
+import type { Recording } from 'vnotes';
+
+import { formatBytes } from '../../../format/bytes';
+import type { Note } from '../note';
+import { filenameOf } from '../text/filenames';
+import { Menu, MenuItem } from './menu';
+import { toastError } from './notice';
+
+const FORMATS = [
+  { format: 'text', extension: 'txt', label: 'Text (.txt)' },
+  { format: 'srt', extension: 'srt', label: 'Subtitles (.srt)' },
+  { format: 'vtt', extension: 'vtt', label: 'Web subtitles (.vtt)' },
+] as const;
+
+/** Subtitles and text as the service makes them, and the audio as it was uploaded. */
+export function DownloadMenu({ note, version }: { note: Note; version: 'current' | 'original' }) {
+  const recording = note.recording.value as Recording;
+  const { recordings } = note.client;
+  const audio = async () => await (await recordings.audio(note.id)).blob();
+  const text = async (format: 'text' | 'srt' | 'vtt') =>
+    new Blob([await recordings.export(note.id, format, { version })]);
+  return (
+    <Menu label="Download" icon="download">
+      <MenuItem icon="waveform" onClick={() => void save(recording, recording.audio_format, audio)}>
+        Audio (.{recording.audio_format}, {formatBytes(recording.file_size_bytes)})
+      </MenuItem>
+      {note.transcription.value &&
+        FORMATS.map(({ format, extension, label }) => (
+          <MenuItem key={format} icon="file" onClick={() => void save(recording, extension, () => text(format))}>
+            {label}
+          </MenuItem>
+        ))}
+    </Menu>
+  );
+}
+
+async function save(recording: Recording, extension: string, load: () => Promise<Blob>): Promise<void> {
+  try {
+    const url = URL.createObjectURL(await load());
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = filenameOf(recording, extension);
+    link.click();
+    // The browser reads the URL after this turn.
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  } catch (error) {
+    toastError('The download failed.', error);
+  }
+}

@@ -1,0 +1,125 @@
+import { useSignal } from '@preact/signals';
+import type { Recording } from 'vnotes';
+import { Link } from 'wouter-preact';
+
+import { Empty } from '../../../components/empty';
+import { Icon } from '../../../components/icon';
+import { formatDuration } from '../../../format/duration';
+import type { Note } from '../note';
+import { describeFailure } from '../text/failure-reasons';
+import { Notice, toastError } from './notice';
+import './note-states.css';
+
+/** What a recording shows instead of its text. */
+export function Processing({ recording: { duration_seconds } }: { recording: Recording }) {
+  const length = duration_seconds > 0 ? `${formatDuration(duration_seconds)} of audio` : 'The audio';
+  return (
+    <section class="card note-state" aria-labelledby="processing-title">
+      <h2 id="processing-title">Being transcribed</h2>
+      <p class="muted">
+        {length} waits for an engine or is with one. The text appears here by itself, and you may leave this page
+        meanwhile.
+      </p>
+      <progress aria-label="Being transcribed" />
+    </section>
+  );
+}
+
+export function FailedNote({ note, onAgain }: { note: Note; onAgain: () => void }) {
+  const { what, advice } = describeFailure(note.failure.value ?? '');
+  const sending = useSignal(false);
+  const retry = async () => {
+    sending.value = true;
+    await note.retry().catch((error: unknown) => toastError('It could not be tried again.', error));
+    sending.value = false;
+  };
+  return (
+    <section class="card note-state is-failed" aria-labelledby="failed-title">
+      <h2 id="failed-title">
+        <Icon name="alert" />
+        There is no text
+      </h2>
+      <p class="note-state-what" dir="auto">
+        {what}
+      </p>
+      <p class="muted">{advice}</p>
+      <div class="actions">
+        <button type="button" class="button is-primary" disabled={sending.value} onClick={() => void retry()}>
+          <Icon name="retry" />
+          Try again
+        </button>
+        <button type="button" class="button" onClick={onAgain}>
+          With other settings…
+        </button>
+      </div>
+    </section>
+  );
+}
+
+export function NoSpeech({ onAgain }: { onAgain: () => void }) {
+  return (
+    <div class="card">
+      <Empty
+        icon="mic"
+        title="Nobody speaks in this recording"
+        hint="The engine heard no words. Listen to it: if somebody does speak, transcribe it again in their language."
+        action={
+          <button type="button" class="button" onClick={onAgain}>
+            Transcribe again…
+          </button>
+        }
+      />
+    </div>
+  );
+}
+
+export function Missing({ isDeleted }: { isDeleted: boolean }) {
+  return (
+    <div class="card">
+      <Empty
+        icon="trash"
+        title={isDeleted ? 'This recording was deleted' : 'There is no such recording'}
+        hint={
+          isDeleted
+            ? 'Its audio and its text are gone.'
+            : 'It was deleted, the link is not complete, or it belongs to another account.'
+        }
+        action={
+          <Link class="button" href="/">
+            All recordings
+          </Link>
+        }
+      />
+    </div>
+  );
+}
+
+/** What goes on beside the text: another run of the engine, or how it failed. */
+export function AgainNotice({ note }: { note: Note }) {
+  const again = note.again.value;
+  return (
+    <div role="status">
+      {again.state === 'pending' && (
+        <Notice icon="clock">
+          <p>It is being transcribed again. The present text stays until the new one is there.</p>
+          <progress aria-label="Being transcribed again" />
+        </Notice>
+      )}
+      {again.state === 'failed' && <AgainFailed note={note} reason={again.reason} />}
+    </div>
+  );
+}
+
+function AgainFailed({ note, reason }: { note: Note; reason: string }) {
+  const { what, advice } = describeFailure(reason);
+  return (
+    <Notice tone="is-warn" icon="alert">
+      <p>
+        Transcribing again failed, and the text stays as it was. <bdi>{what}</bdi> {advice}
+      </p>
+      <button type="button" class="button" onClick={() => note.endAgain({ state: 'none' })}>
+        Dismiss
+      </button>
+    </Notice>
+  );
+}

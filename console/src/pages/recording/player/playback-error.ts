@@ -1,0 +1,46 @@
+import { ApiError } from 'vnotes';
+
+import { describeError } from '../../../components/describe-error';
+
+/** What keeps the audio from being played, for a person. */
+export interface AudioProblem {
+  text: string;
+  /** Whether the same may work later. */
+  mayPass: boolean;
+}
+
+/** The media element refused the audio, or lost it. */
+export class PlaybackError extends Error {
+  constructor(readonly media: MediaError | null) {
+    super(media?.message ?? 'The audio cannot be played.');
+  }
+}
+
+const GONE: AudioProblem = { text: 'The audio is no longer in the storage. The text stays as it is.', mayPass: false };
+const AWAY: AudioProblem = { text: 'The storage of the audio cannot be reached just now.', mayPass: true };
+const LOST: AudioProblem = { text: 'The connection was lost while the audio was loading.', mayPass: true };
+
+/** @param url of the audio, which is asked what the element does not tell; null when there was none */
+export async function problemOf(error: unknown, url: string | null, format: string): Promise<AudioProblem> {
+  if (!(error instanceof PlaybackError) || url === null) return ofRequest(error);
+  try {
+    const { status } = await fetch(url, { headers: { Range: 'bytes=0-0' } });
+    if (status === 404) return GONE;
+    if (status === 503) return AWAY;
+    if (status === 429) return { text: 'Too many requests at the moment. Try again in a minute.', mayPass: true };
+    if (status >= 400) return LOST;
+  } catch {
+    return LOST;
+  }
+  return {
+    text: `This browser cannot play ${format.toUpperCase()} files. Download the audio to play it elsewhere.`,
+    mayPass: false,
+  };
+}
+
+function ofRequest(error: unknown): AudioProblem {
+  if (error instanceof ApiError && error.status === 404) return GONE;
+  if (error instanceof ApiError && error.status === 503) return AWAY;
+  const { title, hint } = describeError(error);
+  return { text: `${title}. ${hint}`, mayPass: true };
+}

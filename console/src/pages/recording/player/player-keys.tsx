@@ -1,0 +1,27 @@
+import { useShortcut } from '../../../hooks/use-shortcut';
+import type { Reading } from '../transcript/reading';
+import type { Playback } from './playback';
+
+interface PlayerKeysProps {
+  playback: Playback;
+  /** Null while there is no text. */
+  reading: Reading | null;
+  onFind?: () => void;
+}
+
+/** The keys of the player. */
+export function PlayerKeys({ playback, reading, onFind }: PlayerKeysProps) {
+  useShortcut(' ', 'Play or pause', () => void playback.toggle());
+  useShortcut('ArrowLeft', 'Back 5 seconds', () => playback.skip(-5));
+  useShortcut('ArrowRight', 'Forward 5 seconds', () => playback.skip(5));
+  useShortcut(',', 'Slower', () => playback.changeSpeed(-1));
+  useShortcut('.', 'Faster', () => playback.changeSpeed(1));
+  return reading && onFind ? <ReadingKeys reading={reading} onFind={onFind} /> : null;
+}
+
+function ReadingKeys({ reading, onFind }: { reading: Reading; onFind: () => void }) {
+  useShortcut('/', 'Search in this text', onFind);
+  useShortcut('u', 'Go to the next unsure word', () => reading.goToUnsure());
+  useShortcut('b', 'Back to the spoken word', () => reading.backToSpoken());
+  return null;
+}

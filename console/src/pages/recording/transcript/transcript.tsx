@@ -1,0 +1,92 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+
+import { Icon } from '../../../components/icon';
+import { formatDuration } from '../../../format/duration';
+import type { Block } from '../text/blocks';
+import { languageTag } from '../text/languages';
+import type { Reading } from './reading';
+import { WordKeys } from './word-keys';
+import { type Tipped, WordTip } from './word-tip';
+import './transcript.css';
+
+/** The text: what is spoken is marked, and a word that is clicked is played. */
+export function Transcript({ reading, language }: { reading: Reading; language: string }) {
+  const tipped = useSignal<Tipped | null>(null);
+  const keys = useMemo(() => new WordKeys(reading, tipped), [reading]);
+  useEffect(() => {
+    reading.at(reading.playback.time);
+    return reading.playback.onTime((time) => reading.at(time));
+  }, [reading]);
+  const play = (event: MouseEvent) => {
+    const word = reading.layer.numberOf(event.target);
+    // The keys of the player stay at hand: a click is no way into the text.
+    if (document.activeElement instanceof HTMLElement && reading.layer.hasFocus) document.activeElement.blur();
+    if (word !== null && document.getSelection()?.isCollapsed !== false) reading.playFrom(word);
+  };
+  return (
+    <div class="transcript">
+      <div
+        class={reading.isTimed ? 'transcript-text is-timed' : 'transcript-text'}
+        role="group"
+        aria-label="Transcript"
+        lang={languageTag(language)}
+        onClick={play}
+        onKeyDown={(event) => keys.press(event)}
+        onPointerOver={(event) => keys.point(event.target)}
+        onPointerLeave={() => keys.point(null)}
+        onFocusIn={(event) => keys.point(event.target)}
+        onFocusOut={() => keys.point(null)}
+      >
+        {reading.blocks.map((block, index) => (
+          <Paragraph key={block.first} block={block} index={index} reading={reading} />
+        ))}
+        <WordTip tipped={tipped} />
+      </div>
+      <p id="transcript-keys" class="transcript-keys">
+        Arrow keys go from word to word, Enter plays from there, U goes to the next unsure word.
+      </p>
+      <BackToSpoken reading={reading} />
+    </div>
+  );
+}
+
+function Paragraph({ block, index, reading }: { block: Block; index: number; reading: Reading }) {
+  const text = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    reading.layer.attach(index, text.current);
+    return () => reading.layer.attach(index, null);
+  }, [reading, index]);
+  const isSpeaker = block.channel !== null;
+  return (
+    <div class={isSpeaker ? `block is-channel-${block.channel === 0 ? 'left' : 'right'}` : 'block'}>
+      {isSpeaker && block.beginsTurn && <p class="block-speaker">Channel {(block.channel ?? 0) + 1}</p>}
+      {reading.isTimed && (
+        <button
+          type="button"
+          class="block-time"
+          tabIndex={-1}
+          aria-label={`Play from ${formatDuration(block.start)}`}
+          onClick={() => reading.playFrom(block.first)}
+        >
+          {formatDuration(block.start)}
+        </button>
+      )}
+      <p class="block-text" dir="auto" ref={text} />
+    </div>
+  );
+}
+
+/** The way back, once the person has scrolled away. */
+function BackToSpoken({ reading }: { reading: Reading }) {
+  const isLost = !reading.follower.following.value && reading.spoken.value >= 0;
+  if (!isLost) return null;
+  return (
+    <div class="back-to-spoken">
+      <button type="button" class="button is-primary" onClick={() => reading.backToSpoken()}>
+        <Icon name="locate" />
+        Back to the spoken word
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import type { ReadonlySignal } from '@preact/signals';
+
+import { formatDuration } from '../../../format/duration';
+import { isUnsure, type TextWord } from '../text/words';
+import { TIP_ID } from './word-layer';
+
+/** A word that is pointed at or focused, and where the tip stands in the transcript. */
+export interface Tipped {
+  word: TextWord;
+  left: number;
+  top: number;
+}
+
+/** How sure the engine is of a word, and when it is spoken. */
+export function WordTip({ tipped }: { tipped: ReadonlySignal<Tipped | null> }) {
+  const shown = tipped.value;
+  return (
+    <div
+      id={TIP_ID}
+      role="tooltip"
+      class="word-tip"
+      hidden={!shown}
+      style={shown ? { left: `${shown.left}px`, top: `${shown.top}px` } : {}}
+    >
+      {shown && tipText(shown.word)}
+    </div>
+  );
+}
+
+function tipText(word: TextWord): string {
+  const { confidence, start } = word;
+  const time = formatDuration(start);
+  if (confidence === null) return `Not heard by the engine · ${time}`;
+  return `${isUnsure(word) ? 'Unsure: ' : ''}${Math.round(confidence * 100)} % sure · ${time}`;
+}
