@@ -21,8 +21,12 @@ describe('the webhooks of the console', () => {
   });
   afterEach(() => receiver.close());
 
-  const open = (route = '/webhooks', signedInAs = account, expectedProblems: RegExp[] = []) =>
-    browser.page({ signedInAs, route, expectedProblems });
+  async function open(route = '/webhooks', signedInAs = account, expectedProblems: RegExp[] = []): Promise<Page> {
+    const page = await browser.page({ signedInAs, route, expectedProblems });
+    page.setDefaultTimeout(10_000);
+    await page.context().grantPermissions(['clipboard-write']);
+    return page;
+  }
   const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
 
   async function webhook(): Promise<{ id: string; route: string; secret: string }> {
@@ -170,7 +174,11 @@ describe('the webhooks of the console', () => {
       ['Shell', 'openssl'],
     ] as const) {
       await page.getByText(language, { exact: true }).click();
-      await page.getByRole('region', { name: `Verifier for ${language}` }).getByText(code).first().waitFor();
+      await page
+        .getByRole('region', { name: `Verifier for ${language}` })
+        .getByText(code)
+        .first()
+        .waitFor();
       await button(page, `Copy for ${language}`).click();
       await button(page, 'Copied').waitFor();
     }

@@ -47,7 +47,12 @@ function PartTable({ by, parts, isCut }: PartTableProps) {
   const most = Math.max(...parts.map(({ seconds }) => seconds), 1);
   return (
     <>
-      <div class="table-scroll" tabIndex={0} role="region" aria-labelledby="breakdown-title">
+      <div
+        class="table-scroll"
+        tabIndex={0}
+        role="region"
+        aria-label={by === 'key' ? 'Usage by key' : 'Usage by end user'}
+      >
         <table class="table">
           <thead>
             <tr>

@@ -31,10 +31,18 @@ export function UsageByDay({ days }: { days: readonly UsageItem[] }) {
         <Suspense fallback={<div class="usage-chart" />}>
           <UsageChart days={days} metric={metric.value} onPoint={(day) => (pointed.value = day)} />
         </Suspense>
-        <details class="usage-table">
-          <summary>Show as a table</summary>
-          <DayTable days={days} />
-        </details>
+        <div class="usage-foot">
+          {metric.value === 'recordings' && (
+            <p class="chart-legend small muted">
+              <span>All recordings</span>
+              <span class="is-failed">Failed</span>
+            </p>
+          )}
+          <details class="usage-table">
+            <summary>Show as a table</summary>
+            <DayTable days={days} />
+          </details>
+        </div>
       </div>
     </section>
   );

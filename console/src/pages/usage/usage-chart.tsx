@@ -85,7 +85,14 @@ function optionsOf(
     },
     series: [{}, series(colours.bar), ...(metric === 'audio' ? [] : [series(colours.bad)])],
     axes: [
-      { ...axis, grid: { show: false }, values: (_plot, times) => times.map(dayLabel), space: 64, incrs: daySteps() },
+      {
+        ...axis,
+        grid: { show: false },
+        values: (_plot, times) => times.map(dayLabel),
+        size: 32,
+        space: 64,
+        incrs: daySteps(),
+      },
       {
         ...axis,
         grid: { stroke: colours.grid, width: 1 },
@@ -98,7 +105,7 @@ function optionsOf(
   };
 }
 
-const AXIS_DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const AXIS_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 function dayLabel(seconds: number): string {
   return AXIS_DAY.format(new Date(seconds * 1000));

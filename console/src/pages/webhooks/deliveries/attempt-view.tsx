@@ -17,17 +17,17 @@ export function AttemptView({ attempt, numbered = false }: { attempt: Attempt; n
         </span>
       </p>
       {advice !== null && <p>{advice}</p>}
-      {response !== null && <Answer text={response} />}
+      {response !== null && <Answer text={response} attempt={number} />}
     </div>
   );
 }
 
-function Answer({ text }: { text: string }) {
+function Answer({ text, attempt }: { text: string; attempt: number }) {
   if (text === '') return <p class="muted small">The answer had no body.</p>;
   return (
     <div class="stack-small">
       <p class="muted small">Answer, its first 1 KiB:</p>
-      <pre class="code" tabIndex={0} role="region" aria-label="Answer" dir="auto">
+      <pre class="code" tabIndex={0} role="region" aria-label={`Answer to attempt ${attempt}`} dir="auto">
         {prettyJson(text)}
       </pre>
     </div>

@@ -93,13 +93,13 @@ function Attempts({ attempts, delivery }: { attempts: readonly Attempt[]; delive
 function Body({ text }: { text: string }) {
   return (
     <section class="stack-small">
-      <h3>Body</h3>
-      <div class="code-box">
+      <div class="code-head">
+        <h3>Body</h3>
         <CopyButton text={text} label="Copy the body" />
-        <pre class="code" tabIndex={0} role="region" aria-label="Body" dir="auto">
-          {prettyJson(text)}
-        </pre>
       </div>
+      <pre class="code" tabIndex={0} role="region" aria-label="Body" dir="auto">
+        {prettyJson(text)}
+      </pre>
     </section>
   );
 }

@@ -21,12 +21,15 @@ export function Verifiers() {
     <section class="card" aria-labelledby="verifiers-title">
       <header class="card-header">
         <h2 id="verifiers-title">Verify a delivery</h2>
-        <Segments
-          label="Language"
-          options={LANGUAGES}
-          value={language.value}
-          onChange={(next) => (language.value = next)}
-        />
+        <div class="actions">
+          <Segments
+            label="Language"
+            options={LANGUAGES}
+            value={language.value}
+            onChange={(next) => (language.value = next)}
+          />
+          <CopyButton text={CODE[language.value]} label={`Copy for ${language.value}`} />
+        </div>
       </header>
       <div class="card-body verifiers">
         <p class="muted">
@@ -34,12 +37,9 @@ export function Verifiers() {
           enough; the second also refuses what is more than five minutes old. Answer with any 2xx within 15 seconds, and
           expect repeats: remember the <code>X-Service-Event-Id</code> of what was handled.
         </p>
-        <div class="code-box">
-          <CopyButton text={CODE[language.value]} label={`Copy for ${language.value}`} />
-          <pre class="code" tabIndex={0} role="region" aria-label={`Verifier for ${language.value}`}>
-            {CODE[language.value]}
-          </pre>
-        </div>
+        <pre class="code" tabIndex={0} role="region" aria-label={`Verifier for ${language.value}`}>
+          {CODE[language.value]}
+        </pre>
       </div>
     </section>
   );

@@ -1,0 +1,85 @@
+import { useSignal } from '@preact/signals';
+import { useId } from 'preact/hooks';
+import type { VoiceNotes } from 'vnotes';
+
+import { Badge } from '../../components/badge';
+import { CopyButton } from '../../components/copy-button';
+import { Icon } from '../../components/icon';
+import { formatAge, formatDate } from '../../format/date';
+import { errorAdvice } from './error-advice';
+
+export type RequestErrors = Awaited<ReturnType<VoiceNotes['account']['errors']>>;
+export type RequestError = RequestErrors['errors'][number];
+
+/** Refusals of one kind: a line, which opens to what to do and the ids of the last requests. */
+export function ErrorGroup({ group }: { group: RequestError }) {
+  const isOpen = useSignal(false);
+  const detailId = useId();
+  return (
+    <li class="error-group">
+      <button
+        type="button"
+        class="error-head"
+        aria-expanded={isOpen.value}
+        aria-controls={isOpen.value ? detailId : undefined}
+        onClick={() => (isOpen.value = !isOpen.value)}
+      >
+        <Icon name={isOpen.value ? 'chevron-down' : 'chevron-right'} size={16} />
+        <Badge tone={group.status >= 500 ? 'bad' : 'warn'}>{group.status}</Badge>
+        <code class="error-operation">{group.operation}</code>
+        <span class="error-count numbers">{timesOf(group.count)}</span>
+        <time class="error-time muted small" dateTime={`${group.last_at}Z`} title={formatDate(group.last_at)}>
+          {formatAge(group.last_at)}
+        </time>
+        <span class="error-message" dir="auto">
+          {group.message}
+        </span>
+      </button>
+      {isOpen.value && <Detail id={detailId} group={group} />}
+    </li>
+  );
+}
+
+function Detail({ id, group }: { id: string; group: RequestError }) {
+  return (
+    <div class="error-detail" id={id}>
+      <p class="notice">
+        <Icon name="info" />
+        <span>{errorAdvice(group)}</span>
+      </p>
+      <dl class="facts">
+        <dt>Type</dt>
+        <dd>
+          <code>{group.type}</code>, code <code>{group.code}</code>
+        </dd>
+        {group.field !== null && (
+          <>
+            <dt>Field</dt>
+            <dd>
+              <code dir="auto">{group.field}</code>
+            </dd>
+          </>
+        )}
+        <dt>First</dt>
+        <dd>{formatDate(group.first_at)}</dd>
+        <dt>Last</dt>
+        <dd>{formatDate(group.last_at)}</dd>
+        <dt>Request ids</dt>
+        <dd>
+          <ul class="request-ids">
+            {group.request_ids.map((requestId) => (
+              <li key={requestId}>
+                <code>{requestId}</code>
+                <CopyButton text={requestId} label={`Copy the request id ${requestId}`} iconOnly />
+              </li>
+            ))}
+          </ul>
+        </dd>
+      </dl>
+    </div>
+  );
+}
+
+function timesOf(count: number): string {
+  return count === 1 ? 'once' : `${count.toLocaleString('en')} times`;
+}

@@ -1,0 +1,87 @@
+import type { Page } from 'playwright-core';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { useService } from '../../src/testing/test-service.js';
+import { useBrowser } from '../support/browser/browser.js';
+import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+
+describe('the errors page of the console', () => {
+  const service = useService({ ROLES: 'api' });
+  const browser = useBrowser();
+  let account: ApiClient;
+
+  beforeEach(async () => {
+    account = await service.account();
+  });
+
+  async function open(signedInAs = account): Promise<Page> {
+    const page = await browser.page({ signedInAs, route: '/errors' });
+    page.setDefaultTimeout(10_000);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    return page;
+  }
+  const line = (page: Page, name: RegExp) => page.getByRole('button', { name });
+
+  /** Refused in five ways, of which one has a field whose name is markup. */
+  async function refuse(): Promise<string> {
+    const reader = await service.key(account, ['recordings:read']);
+    for (let n = 0; n < 3; n += 1) await account.get('/v1/recordings?limit=0').expect(400);
+    const { headers } = await account.get('/v1/recordings?limit=0').expect(400);
+    await account.get('/v1/webhooks/nothing').expect(404);
+    await account.get('/v1/nothing').expect(404);
+    await reader.post('/v1/webhooks', {}).expect(403);
+    await account.post('/v1/webhooks', {
+      '<b>markup</b>': 1,
+      url: 'https://example.com',
+      events: ['recording.failed'],
+    });
+    await eventually(async () => {
+      const { body } = await account.get('/v1/account/errors').expect(200);
+      return (body as { errors: unknown[] }).errors.length === 5 || null;
+    });
+    return String(headers['x-request-id']);
+  }
+
+  it('groups the refused requests, says what to do, and copies a request id', async () => {
+    const requestId = await refuse();
+    const page = await open();
+    await line(page, /400 GET \/v1\/recordings 4 times/).click();
+    await page.getByText('Mend “limit” as the message says.', { exact: false }).waitFor();
+    await page.getByRole('button', { name: `Copy the request id ${requestId}` }).click();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(requestId);
+    await line(page, /403 POST \/v1\/webhooks once/).click();
+    await page.getByText('The key lacks the scope', { exact: false }).waitFor();
+    await page.getByText('<b>markup</b>', { exact: false }).first().waitFor();
+    await expectGoodEverywhere(page, 'errors');
+
+    await account.get('/v1/recordings?limit=0').expect(400);
+    await eventually(async () => {
+      await line(page, /^Refresh/).click();
+      return (await line(page, /400 GET \/v1\/recordings 5 times/).count()) === 1 || null;
+    });
+  });
+
+  it('is used with the keyboard alone', async () => {
+    await account.get('/v1/webhooks/nothing').expect(404);
+    await eventually(async () => {
+      const { body } = await account.get('/v1/account/errors').expect(200);
+      return (body as { errors: unknown[] }).errors.length === 1 || null;
+    });
+    const page = await open();
+    const group = line(page, /404 GET/);
+    await group.waitFor();
+    await tabTo(page, 'button', (await group.innerText()).replaceAll(/\s+/g, ' '));
+    await page.keyboard.press('Enter');
+    await page.getByText('The id belongs to nothing in this account', { exact: false }).waitFor();
+  });
+
+  it('says that nothing was refused, and which scope is missing', async () => {
+    const page = await open();
+    await page.getByRole('heading', { name: 'No request was refused' }).waitFor();
+    await expectGoodEverywhere(page, 'errors-none');
+
+    const refused = await open(await service.key(account, ['recordings:read']));
+    await refused.getByText('account:read', { exact: false }).first().waitFor();
+    await expectGoodEverywhere(refused, 'errors-refused');
+  });
+});

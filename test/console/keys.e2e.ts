@@ -1,0 +1,152 @@
+import type { Page } from 'playwright-core';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { useService } from '../../src/testing/test-service.js';
+import { useBrowser } from '../support/browser/browser.js';
+import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+
+/** Text that must never become part of the page. */
+const MARKUP = '<b>bold</b> <img src=x onerror=alert(1)> שלום';
+
+describe('the keys of the console', () => {
+  const service = useService({ ROLES: 'api' });
+  const browser = useBrowser();
+  let account: ApiClient;
+
+  beforeEach(async () => {
+    account = await service.account();
+  });
+
+  async function open(signedInAs = account, route = '/keys'): Promise<Page> {
+    const page = await browser.page({ signedInAs, route });
+    page.setDefaultTimeout(10_000);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    return page;
+  }
+  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+  const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
+  const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
+
+  it('marks the key of the session, and shows each with its scopes, use and status', async () => {
+    await account.post('/v1/account/api-keys', { name: MARKUP, scopes: ['recordings:read', 'webhooks:read'] });
+    const { body } = await account.post('/v1/account/api-keys', { name: 'Revoked one' });
+    await account.delete(`/v1/account/api-keys/${body.id}`).expect(204);
+    const page = await open();
+    await row(page, 'Test key').getByText('This session').waitFor();
+    await row(page, MARKUP).getByText('webhooks:read').waitFor();
+    expect(await row(page, 'Revoked one').count()).toBe(0);
+    await expectGoodEverywhere(page, 'keys');
+
+    await page.getByLabel('Show keys that are').selectOption('revoked');
+    await row(page, 'Revoked one').waitFor();
+    expect(await button(page, /^Revoke/).count()).toBe(0);
+    await page.getByLabel('Show keys that are').selectOption('expired');
+    await page.getByRole('heading', { name: 'No such key' }).waitFor();
+    await expectGoodEverywhere(page, 'keys-none');
+  });
+
+  it('creates a key that works, and shows both halves until they are saved', async () => {
+    const page = await open();
+    await button(page, 'New key').click();
+    const dialog = page.getByRole('dialog', { name: 'New API key' });
+    await dialog.getByText('List, search and play recordings', { exact: false }).waitFor();
+    await expectGoodEverywhere(page, 'key-new');
+    await dialog.getByLabel('Name').fill('Backend');
+    await dialog.getByRole('checkbox', { name: /account:read/ }).check();
+    await dialog.getByLabel('Expires').selectOption('day');
+    await dialog.getByLabel('Day').fill('2099-01-02');
+    await button(page, 'Create key').click();
+
+    const shown = page.getByRole('dialog', { name: 'Key created' });
+    const [key, secret] = [await shown.getByText(/^vnk_/).innerText(), await shown.getByText(/^vns_/).innerText()];
+    await expectGoodEverywhere(page, 'key-created');
+    await shown.getByRole('button', { name: 'Copy the api secret' }).click();
+    expect(await clipboard(page)).toBe(secret);
+    await button(page, 'Copy both').click();
+    expect(await clipboard(page)).toBe(`${key}\n${secret}`);
+    for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    await shown.getByText(secret).waitFor();
+    await button(page, 'I have saved them').click();
+
+    await row(page, 'Backend').getByText('2 Jan 2099', { exact: false }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    const made = await account.get('/v1/account').set({ 'X-Service-API-Key': key, 'X-Service-API-Secret': secret });
+    expect(made.status).toBe(200);
+  });
+
+  it('offers only the scopes that the key of the session holds', async () => {
+    const page = await open(await service.key(account, ['account:read', 'account:write']));
+    await button(page, 'New key').click();
+    expect(await page.getByRole('checkbox', { name: /recordings:read/ }).isDisabled()).toBe(true);
+    await button(page, 'Choose all').click();
+    expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(2);
+  });
+
+  it('revokes a key with those that it made, with the keyboard alone', async () => {
+    const maker = await service.key(account, ['account:read', 'account:write']);
+    await maker.post('/v1/account/api-keys', { name: 'Child' }).expect(201);
+    const page = await open();
+    await row(page, 'Child').waitFor();
+    await expect(row(page, 'Test key').count()).resolves.toBe(2);
+    // The newest is the first: the child, then its maker.
+    await tabTo(page, 'button', 'Revoke Test key');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Revoke this key?' }).waitFor();
+    await tabTo(
+      page,
+      'checkbox',
+      'Also revoke the keys that it made And the keys that those made, and so on. Right for a key that has leaked: whoever had it may have made others.',
+    );
+    await page.keyboard.press('Space');
+    await tabTo(page, 'button', 'Revoke key');
+    await page.keyboard.press('Enter');
+    await row(page, 'Child').waitFor({ state: 'detached' });
+    await maker.get('/v1/account').expect(401);
+    await account.get('/v1/account').expect(200);
+  });
+
+  it('warns before the key of the session is revoked, and signs out with it', async () => {
+    const page = await open();
+    await button(page, 'Revoke Test key').click();
+    await page.getByText(/You are signed in with this key/).waitFor();
+    await expectGoodEverywhere(page, 'key-revoke-own');
+    await button(page, 'Keep it').click();
+    await button(page, 'Revoke Test key').click();
+    await button(page, 'Revoke and sign out').click();
+    await page.getByLabel('API secret').waitFor();
+    await account.get('/v1/account').expect(401);
+  });
+
+  it('voids the access tokens of one end user, and all', async () => {
+    const tokenOf = async (identity: string) =>
+      (await account.post('/v1/account/access-tokens', { identity }).expect(201)).body.token as string;
+    const [ada, bob] = await Promise.all([tokenOf('ada'), tokenOf('bob')]);
+    // A token may only upload: without a file it is refused for that, a void one for itself.
+    const statusOf = async (token: string) => {
+      const response = await fetch(`${service.url}/v1/recordings`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}` },
+        body: new FormData(),
+      });
+      return response.status;
+    };
+    expect([await statusOf(ada), await statusOf(bob)]).toEqual([400, 400]);
+    const page = await open();
+    await page.getByLabel('End user').fill('ada');
+    await button(page, 'Void the tokens').click();
+    await page.getByText('The tokens of this end user are void.').waitFor();
+    expect([await statusOf(ada), await statusOf(bob)]).toEqual([401, 400]);
+
+    await button(page, 'Void all tokens…').click();
+    await expectGoodEverywhere(page, 'keys-void-all');
+    await page.getByRole('button', { name: 'Void all tokens', exact: true }).click();
+    await page.getByText('All access tokens are void.').waitFor();
+    expect(await statusOf(bob)).toBe(401);
+  });
+
+  it('says which scope is missing', async () => {
+    const page = await open(await service.key(account, ['recordings:read']));
+    await page.getByText('account:read', { exact: false }).waitFor();
+    await expectGoodEverywhere(page, 'keys-refused');
+  });
+});
