@@ -2,6 +2,7 @@ import { render } from 'preact';
 
 import { App } from './app';
 import { listenForShortcuts } from './hooks/use-shortcut';
+import { restrictMarkup } from './security/restrict-markup';
 import { followAccount } from './session/account';
 import { followEvents } from './session/live-events';
 import { signIn } from './session/session';
@@ -14,6 +15,7 @@ import './styles/base.css';
 import './styles/controls.css';
 import './styles/content.css';
 
+restrictMarkup();
 followTheme();
 listenForShortcuts();
 const stored = storedCredentials();

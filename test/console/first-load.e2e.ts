@@ -63,22 +63,45 @@ describe('the console in a browser, before anything is clicked', () => {
     expect(total).toBeLessThanOrEqual(LIMIT_BYTES);
   });
 
-  it('runs no inline script and applies no inline style', async () => {
+  it('runs no inline script and applies no inline style that got into its page', async () => {
     const page = await browser.page({ url: service.url, expectedProblems: [/violat|nowhere\.png/] });
-    const before = await page.evaluate(() => getComputedStyle(document.body).color);
-    await page.evaluate(() => {
-      const script = document.createElement('script');
-      script.textContent = 'window.injected = true;';
-      const style = document.createElement('style');
-      style.textContent = 'body { color: rgb(1, 2, 3) !important; }';
-      document.body.append(script, style);
-      const template = document.createElement('div');
-      template.innerHTML = '<img src="/nowhere.png" onerror="window.injected = true"><b style="color: red">x</b>';
-      document.body.append(template);
+    const colour = () => page.evaluate(() => getComputedStyle(document.body).color);
+    const before = await colour();
+    const markup = `<script>window.injected = 'script';</script>
+      <script nonce="" src="data:text/javascript,window.injected='data'"></script>
+      <style>body { color: rgb(1, 2, 3) !important; }</style>
+      <img src="/nowhere.png" onerror="window.injected = 'handler'">
+      <b id="styled" style="color: rgb(1, 2, 3)">x</b>`;
+    await page.route(`${service.url}/`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: (await response.text()).replace('</body>', `${markup}</body>`) });
     });
-    await page.waitForTimeout(300);
-    expect(await page.evaluate(() => (window as { injected?: boolean }).injected)).toBeUndefined();
-    expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe(before);
+    await page.reload();
+    await page.getByRole('button', { name: /sign in/i }).waitFor();
+    expect(await page.evaluate(() => (window as { injected?: string }).injected)).toBeUndefined();
+    const styled = page.locator('#styled');
+    expect(await styled.evaluate((element) => getComputedStyle(element).color)).not.toBe('rgb(1, 2, 3)');
+    expect(await colour()).toBe(before);
+  });
+
+  it('makes no markup of text, but for the one style of the waveform', async () => {
+    const page = await browser.page({ url: service.url, expectedProblems: [/violat|TrustedHTML/] });
+    const outcome = (html: string) =>
+      page.evaluate((text) => {
+        const element = document.createElement('div');
+        try {
+          element.innerHTML = text;
+          return element.innerHTML;
+        } catch (error) {
+          return (error as Error).name;
+        }
+      }, html);
+    const nonce = await page.evaluate(() => document.querySelector<HTMLElement>('meta[property="csp-nonce"]')?.nonce);
+    expect(nonce).toMatch(/^[A-Za-z0-9+/]{24}$/);
+    expect(await outcome('<b>bold</b>')).toBe('TypeError');
+    expect(await outcome('<style nonce="">b {}</style>')).toBe('TypeError');
+    expect(await outcome(`<style nonce="${nonce}">b {}</style><i></i>`)).toContain('<i></i>');
+    expect(await outcome('')).toBe('');
   });
 
   it('is not shown in a frame', async () => {

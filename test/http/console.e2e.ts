@@ -27,8 +27,10 @@ describe('the console at /', () => {
           "frame-ancestors 'none'",
           "img-src 'self'",
           "media-src 'self' blob:",
+          "require-trusted-types-for 'script'",
           "script-src 'self'",
           `style-src 'self' 'nonce-${nonce}'`,
+          'trusted-types default',
           "worker-src 'self'",
         ]);
         expect(text).toContain(`<meta property="csp-nonce" nonce="${nonce}">`);
