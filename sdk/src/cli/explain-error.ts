@@ -77,12 +77,14 @@ function exitCodeOf(error: ApiError): ExitCode {
   return error.status >= 500 ? EXIT.unavailable : EXIT.failure;
 }
 
-/** The platform's code, such as ECONNREFUSED: fetch hides it in its cause. */
+/** The platform's code, such as ECONNREFUSED, or its words: fetch hides them in its cause. */
 function causeOf(error: Error): string | null {
+  let words: string | null = null;
   for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && typeof cause.code === 'string') return cause.code;
+    words = cause.message;
   }
-  return null;
+  return words;
 }
 
 function sentence(text: string): string {
