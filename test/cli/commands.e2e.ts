@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { SPEECH } from '../../src/testing/speech.js';
@@ -147,7 +148,7 @@ describe('vnotes', () => {
 
   it('fits a terminal, in colours unless they are not wanted', async () => {
     const { stdout } = await user.onTerminal('vnotes list');
-    const lines = stdout.split('\r\n').map((line) => line.replaceAll(/\u001b\[\d+m/g, ''));
+    const lines = stripVTControlCharacters(stdout).split('\r\n');
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(100);
     expect(stdout).toMatch(COLOUR);
     const narrow = await user.onTerminal('stty cols 40; vnotes list');
@@ -196,14 +197,7 @@ describe('vnotes', () => {
     const child = user.start('watch', '--text', '--json', '--count', '2');
     const result = resultOf(child);
     // The stream begins with what happens after it was opened.
-    const uploads = setInterval(
-      () =>
-        void client
-          .upload(NAME)
-          .expect(201)
-          .then(() => {}),
-      1500,
-    );
+    const uploads = setInterval(() => void Promise.resolve(client.upload(NAME).expect(201)), 1500);
     const { code, stdout } = await result.finally(() => clearInterval(uploads));
     expect(code).toBe(0);
     const events = stdout
