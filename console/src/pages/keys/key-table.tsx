@@ -64,13 +64,15 @@ function KeyRow({ apiKey, isOwn, onRevoke }: RowProps) {
         <Scopes scopes={scopes} />
       </td>
       <td data-label="Last used">
-        <span>{last_used_at === null ? 'Never' : formatAge(last_used_at)}</span>{' '}
+        <span class="key-when">{last_used_at === null ? 'Never' : formatAge(last_used_at)}</span>{' '}
         {usage_count > 0 && <span class="muted small">{usageOf(usage_count)}</span>}
       </td>
-      <td data-label="Created" title={formatDate(created_at)}>
+      <td class="key-when" data-label="Created" title={formatDate(created_at)}>
         {formatAge(created_at)}
       </td>
-      <td data-label="Expires">{expires_at === null ? 'Never' : formatDate(expires_at)}</td>
+      <td class="key-when" data-label="Expires">
+        {expires_at === null ? 'Never' : formatDate(expires_at)}
+      </td>
       <td class="key-actions">
         {status !== 'revoked' && (
           <button type="button" class="button is-danger" aria-label={`Revoke ${name}`} onClick={() => onRevoke(apiKey)}>

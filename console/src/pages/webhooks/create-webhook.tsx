@@ -10,6 +10,7 @@ import { ShownOnce } from '../../secrets/shown-once';
 import { api } from '../../session/api';
 import type { EventKind } from './event-kinds';
 import { WebhookFields } from './webhook-fields';
+import '../../forms/choices.css';
 
 interface Props {
   open: boolean;

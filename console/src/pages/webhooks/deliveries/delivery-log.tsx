@@ -1,5 +1,4 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import type { Webhook } from 'vnotes';
 
 import { Empty } from '../../../components/empty';
@@ -9,18 +8,14 @@ import { Pager } from '../../../components/pager';
 import { type Async, useAsync } from '../../../hooks/use-async';
 import { useShortcut } from '../../../hooks/use-shortcut';
 import { api } from '../../../session/api';
-import { useLiveEvents } from '../../../session/live-events';
 import { DeliveryFilters, type Filters } from './delivery-filters';
 import { DeliveryRow } from './delivery-row';
 import { LogActions } from './log-actions';
 import { RedeliverRange } from './redeliver-range';
+import { useFollow } from './use-follow';
 import './deliveries.css';
 
 const PAGE_SIZE = 20;
-/** Slow enough that following a log leaves requests for other things on the smallest plan. */
-const FOLLOW_MS = 15_000;
-/** From an event to the outcome of its first attempt, as a rule. */
-const DELIVERED_MS = 1500;
 const NO_FILTERS: Filters = { status: '', from: '', to: '' };
 
 type Log = Awaited<ReturnType<typeof loadLog>>;
@@ -122,18 +117,4 @@ function loadLog(id: string, page: number, { status, from, to }: Filters, signal
   const range = { ...(from && { date_from: from }), ...(to && { date_to: to }) };
   const query = { page, limit: PAGE_SIZE, ...(status && { status }), ...range };
   return api().webhooks.deliveries(id, query, { signal });
-}
-
-/** Loads the log again after each event, and from time to time for later attempts, while somebody looks at it. */
-function useFollow(isOn: boolean, reload: () => void): void {
-  useLiveEvents(() => {
-    if (isOn) setTimeout(reload, DELIVERED_MS);
-  });
-  useEffect(() => {
-    if (isOn) reload();
-    const timer = setInterval(() => {
-      if (isOn && document.visibilityState === 'visible') reload();
-    }, FOLLOW_MS);
-    return () => clearInterval(timer);
-  }, [isOn]);
 }
