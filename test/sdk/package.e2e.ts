@@ -1,0 +1,153 @@
+import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { chromium } from 'playwright-core';
+import { installBinary } from '../../scripts/lib/npm-binary.mjs';
+import { installNode, NODE_24 } from '../../scripts/lib/other-node.mjs';
+import { signDelivery } from '../../src/modules/webhooks/sending/signature.js';
+import { SPEECH } from '../../src/testing/speech.js';
+import { useService } from '../../src/testing/test-service.js';
+import { freePort } from '../support/servers/free-port.js';
+import { announcedOutput, readmeExamples } from './readme-examples.js';
+import { PackedClient } from './runtimes/packed-client.js';
+
+const AUDIO = join(SPEECH, 'go-forward-ten-meters.wav');
+const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
+/** `npm run runtimes -w sdk` sets it. */
+const ALL = process.env.RUNTIMES === 'all';
+/** As large as the client itself, without what a program does not import, may become. */
+const LIMIT_BYTES = 8192;
+
+describe('the packed client', () => {
+  let pagePort: number;
+  let packed: PackedClient;
+  let server: Server;
+  const matrix: Record<string, Record<string, string>> = {};
+  beforeAll(async () => {
+    pagePort = await freePort();
+    packed = await PackedClient.install();
+  });
+  const service = useService(() => ({ CORS_ORIGINS: `http://127.0.0.1:${pagePort}` }));
+  afterAll(async () => {
+    server?.close();
+    await packed?.remove();
+    if (ALL) console.table(matrix);
+  });
+
+  async function setup(): Promise<Record<string, unknown>> {
+    const { credentials } = await service.account();
+    const body = '{"event":"webhook.test","timestamp":"2026-11-21T10:00:09Z","webhook":{"id":"w"}}';
+    const parts = { secret: SECRET, eventId: 'e', timestampSeconds: Math.floor(Date.now() / 1000) };
+    const headers = signDelivery({ ...parts, body: Buffer.from(body) });
+    const delivery = { body, headers, secret: SECRET };
+    return { url: service.url, key: credentials.key, secret: credentials.secret, path: AUDIO, delivery };
+  }
+
+  function expectOk(runtime: string, results: Record<string, string>): void {
+    matrix[runtime] = results;
+    expect(Object.keys(results).length).toBeGreaterThanOrEqual(10);
+    expect(Object.entries(results).filter(([, outcome]) => outcome !== 'ok')).toEqual([]);
+  }
+
+  it('has no dependencies, and is clean for publint and are-the-types-wrong', async () => {
+    expect(await readdir(join(packed.folder, 'node_modules'))).toEqual(['.bin', '.package-lock.json', 'vnotes']);
+    const files = await readdir(join(packed.folder, 'node_modules', 'vnotes'));
+    expect(files.toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+    expect(await packed.tool('publint', ['--strict', packed.archive])).toContain('All good!');
+    await packed.tool('attw', ['--profile', 'esm-only', '--no-definitely-typed', packed.archive]);
+  });
+
+  it('says the version of the package', async () => {
+    const { version } = JSON.parse(await readFile(join(packed.folder, 'node_modules/vnotes/package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect(await readFile(join(packed.folder, 'node_modules/vnotes/dist/index.js'), 'utf8')).toContain(`"${version}"`);
+  });
+
+  it('is small, and smaller without what is not imported', async () => {
+    const sizes: Record<string, number> = {};
+    for (const what of ['VoiceNotes', 'verifyWebhook', '*']) {
+      await writeFile(join(packed.folder, 'size.mjs'), `export ${what === '*' ? '*' : `{ ${what} }`} from 'vnotes';`);
+      const code = await readFile(await packed.bundle('size.mjs', 'size.js'));
+      expect(code.toString()).not.toMatch(/from\s*["']node:|require\(/);
+      sizes[what] = gzipSync(code, { level: 9 }).length;
+    }
+    if (ALL) console.log('bytes, minified and compressed:', sizes);
+    expect(sizes.VoiceNotes).toBeLessThanOrEqual(LIMIT_BYTES);
+    expect(sizes.verifyWebhook).toBeLessThan(2000);
+  });
+
+  it('does what the ten examples of its README say', async () => {
+    const examples = await readmeExamples();
+    expect(examples).toHaveLength(10);
+    await copyFile(AUDIO, join(packed.folder, 'note.wav'));
+    const run = async ({ title, code }: { title: string; code: string }, i: number): Promise<void> => {
+      const { credentials } = await service.account();
+      const file = `example-${i}.mjs`;
+      await writeFile(join(packed.folder, file), code);
+      const { key, secret } = credentials;
+      const variables = { VNOTES_URL: service.url, VNOTES_KEY: key, VNOTES_SECRET: secret };
+      const output = await packed.run(process.execPath, [file], variables);
+      for (const line of announcedOutput(code)) expect(`${title}: ${output}`).toMatch(line);
+    };
+    // Some wait for the engine, so that several may run.
+    for (let at = 0; at < examples.length; at += 5) {
+      await Promise.all(examples.slice(at, at + 5).map((example, i) => run(example, at + i)));
+    }
+    expect((await readFile(join(packed.folder, 'copy.wav'))).equals(await readFile(AUDIO))).toBe(true);
+    expect(await readFile(join(packed.folder, 'note.srt'), 'utf8')).toContain(' --> ');
+  });
+
+  const node = async (version: string) =>
+    process.versions.node.startsWith(version.split('.')[0] ?? '') ? { binary: process.execPath } : installNode(version);
+  const ofNpm = (name: string, version: string, path: string) => () => installBinary({ name, version, path });
+  const permissions = ['run', '--allow-net', '--allow-read', '--allow-env', '--allow-sys'];
+
+  it.each<[string, boolean, () => Promise<{ binary?: string; problem?: string }>, string[]]>([
+    ['Node 20', true, () => node('20.20.2'), []],
+    ['Node 22', ALL, () => node('22.23.3'), []],
+    ['Node 24', true, () => node(NODE_24), []],
+    ['Deno 2', ALL, ofNpm('@deno/linux-x64-glibc', '2.9.6', 'deno'), permissions],
+    ['Bun 1', ALL, ofNpm('@oven/bun-linux-x64', '1.4.5', 'bin/bun'), []],
+  ])('works in %s, and lets the process end at once', async (name, isWanted, install, args) => {
+    if (!isWanted) return;
+    const { binary, problem } = await install();
+    if (!binary) throw new Error(problem);
+    const file = join(packed.folder, `${name.replace(' ', '-')}.json`);
+    await writeFile(file, JSON.stringify(await setup()));
+    const output = await packed.run(binary, [...args, 'program.mjs', file]);
+    const { results, endedAt } = JSON.parse(output) as { results: Record<string, string>; endedAt: number };
+    const seconds = (Date.now() - endedAt) / 1000;
+    expectOk(name, { ...results, ...(ALL && { 'ends after': seconds < 2 ? 'ok' : `${seconds} s` }) });
+    expect(seconds).toBeLessThan(2);
+  });
+
+  it('works in Chromium, in a page of another origin', async () => {
+    const bundle = await packed.bundle('page.mjs', 'page.js');
+    const [script, audio] = [await readFile(bundle), await readFile(AUDIO)];
+    server = createServer((request, response) => {
+      if (request.url === '/page.js') response.setHeader('Content-Type', 'text/javascript').end(script);
+      else if (request.url === '/audio.wav') response.end(audio);
+      else response.setHeader('Content-Type', 'text/html').end('<script type="module" src="/page.js"></script>');
+    }).listen(pagePort, '127.0.0.1');
+    const browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      args: ['--no-sandbox'],
+    });
+    try {
+      const page = await browser.newPage();
+      await page.goto(`http://127.0.0.1:${pagePort}/`);
+      await page.waitForFunction('globalThis.run');
+      expectOk(
+        `Chromium ${browser.version().split('.')[0]}`,
+        await page.evaluate(
+          (given) => (globalThis as unknown as { run: (setup: unknown) => Promise<Record<string, string>> }).run(given),
+          await setup(),
+        ),
+      );
+    } finally {
+      await browser.close();
+    }
+  });
+});
