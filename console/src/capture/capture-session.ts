@@ -46,6 +46,7 @@ export class CaptureSession {
     const flushed = new Promise((resolve) => this.recorder.addEventListener('dataavailable', resolve, { once: true }));
     this.recorder.requestData();
     await flushed;
+    await this.writer.settled();
   }
 
   resume(): void {

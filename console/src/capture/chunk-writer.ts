@@ -19,6 +19,11 @@ export class ChunkWriter {
     this.queue = this.write(this.queue, part, seconds);
   }
 
+  /** Waits until what was appended is written. */
+  settled(): Promise<void> {
+    return this.queue;
+  }
+
   /** Changes name, tags or language with the next part. */
   describe(fields: Pick<UploadItem, 'name' | 'tags' | 'language'>): void {
     this.item = { ...this.item, ...fields };

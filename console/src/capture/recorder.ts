@@ -45,8 +45,8 @@ class Recorder {
 
   async pause(): Promise<void> {
     if (this.state.value !== 'recording') return;
-    this.state.value = 'paused';
     await this.session.value?.pause();
+    if (this.state.value === 'recording') this.state.value = 'paused';
   }
 
   resume(): void {

@@ -10,7 +10,7 @@ export function ItemPlayer({ item }: { item: UploadItem }) {
     let made = '';
     let ended = false;
     const show = (bytes: Blob) => {
-      if (ended) return;
+      if (ended || bytes.size === 0) return;
       made = URL.createObjectURL(bytes);
       setUrl(made);
     };

@@ -26,12 +26,13 @@ export function RecorderCard() {
   const discard = () => (recorder.seconds.value > QUESTION_SECONDS ? setAsks(true) : void recorder.discard());
   const session = recorder.session.value;
   const state = recorder.state.value;
+  const seconds = Math.floor(recorder.seconds.value);
   return (
     <section class={`card recorder is-${state}`} aria-label="Recorder">
       <div class="recorder-stage">
-        <p class="recorder-time numbers" role="timer" aria-label={spokenDuration(recorder.seconds.value)}>
-          {formatDuration(Math.floor(recorder.seconds.value))}
-        </p>
+        <div class="recorder-time numbers" role="timer" aria-label={spokenDuration(seconds)}>
+          {formatDuration(seconds)}
+        </div>
         <LevelMeter monitor={session?.level ?? null} paused={state === 'paused'} />
         <p class="recorder-status" role="status">
           {statusOf()}

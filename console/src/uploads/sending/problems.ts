@@ -8,7 +8,7 @@ export const LARGEST_FILE_BYTES = 26_214_400;
 export const TOO_LARGE: Problem = {
   code: 'too-large',
   message: 'Over 25 MB, which is the most that the service takes.',
-  hint: 'Download it and shorten it, or save it as MP3 or Opus, which are smaller.',
+  hint: 'Shorten it, or save it as MP3 or Opus, which are smaller.',
 };
 
 export const UNREADABLE: Problem = {
@@ -58,10 +58,16 @@ function validationProblem(error: ApiError): Problem {
   if (error.details.field !== 'file') {
     return { code: 'refused', message: error.message, hint: 'It is kept here: download it or discard it.' };
   }
+  return { code: 'format', ...formatWords(error.message) };
+}
+
+/** The service says: `file must be audio in webm, mp3 or wav; this looks like text`. */
+function formatWords(message: string): Pick<Problem, 'message' | 'hint'> {
+  const [, formats, kind] = /^file must be audio in (.+?)(?:; this looks like (.+?))?\.?$/.exec(message) ?? [];
+  if (!formats) return { message, hint: 'Nothing was uploaded.' };
   return {
-    code: 'format',
-    message: error.message,
-    hint: 'Save it as one of these formats and choose it again. Nothing was uploaded.',
+    message: kind ? `This looks like ${kind}, which cannot be transcribed.` : 'This is not audio.',
+    hint: `Choose audio in ${formats}.`,
   };
 }
 
