@@ -124,7 +124,7 @@ describe('uploads in the console', () => {
     const client = await service.account();
     const page = await browser.page({ signedInAs: client });
     await dropFiles(page, [{ name: 'letter.wav', bytes: Buffer.from('Dear Sir or Madam') }]);
-    await says(page, 'letter.wav', /file must be audio in webm/);
+    await says(page, 'letter.wav', /This looks like text, which cannot be transcribed. Choose audio in webm/);
     await refuseOnce(page, 413, 'PayloadTooLargeError');
     await dropFiles(page, [speechFile('jfk.wav')]);
     await says(page, 'jfk', /Over 25 MB/);
