@@ -130,11 +130,13 @@ describe('the frame of the console', () => {
     const state = page.getByRole('status').filter({ visible: true });
     await state.getByText('Live', { exact: true }).waitFor();
     await page.context().setOffline(true);
+    await state.getByText('Offline').waitFor();
     await page.evaluate(() => (location.hash = '/?status=processing'));
     await page.getByRole('heading', { name: 'No network' }).waitFor();
     await expectGoodEverywhere(page, 'offline');
     await page.context().setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { name: 'No recording fits' }).waitFor();
+    await state.getByText('Live', { exact: true }).waitFor();
   });
 });

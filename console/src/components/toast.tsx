@@ -7,7 +7,10 @@ import './toast.css';
 export interface ToastOptions {
   /** One thing to do about it, such as `Undo`. The toast is closed by it. */
   action?: { label: string; run: () => void };
-  /** Milliseconds; by default longer with an action. The time stands still under the pointer and the focus. */
+  /**
+   * Milliseconds; by default longer with an action, and without end for what went wrong. The time stands still under the
+   * pointer and the focus.
+   */
   duration?: number;
   tone?: 'neutral' | 'bad';
   /** Runs when its time is over or it is closed, not after the action. */
@@ -50,7 +53,7 @@ function Toast({ entry }: { entry: ToastEntry }) {
     remove(entry.id);
     entry.onEnd?.();
   };
-  const timer = useTimer(entry.duration ?? (entry.action ? 8000 : 5000), end);
+  const timer = useTimer(entry.duration ?? durationOf(entry), end);
   const act = () => {
     remove(entry.id);
     entry.action?.run();
@@ -78,12 +81,17 @@ function Toast({ entry }: { entry: ToastEntry }) {
   );
 }
 
+function durationOf({ action, tone }: ToastEntry): number {
+  if (tone === 'bad') return Infinity;
+  return action ? 8000 : 5000;
+}
+
 function useTimer(duration: number, end: () => void): { pause: () => void; resume: () => void } {
   const state = useRef({ left: duration, since: 0, timer: 0 }).current;
   const resume = () => {
     clearTimeout(state.timer);
     state.since = Date.now();
-    state.timer = window.setTimeout(end, state.left);
+    if (state.left !== Infinity) state.timer = window.setTimeout(end, state.left);
   };
   const pause = () => {
     clearTimeout(state.timer);

@@ -11,9 +11,14 @@ export interface Async<T> {
 /**
  * Loads when the component appears and when one of `deps` changes. What was asked for before is aborted.
  * @param load receives a signal for the request
+ * @param initial shown until it is loaded
  */
-export function useAsync<T>(load: (signal: AbortSignal) => PromiseLike<T>, deps: readonly unknown[]): Async<T> {
-  const [state, setState] = useState<Omit<Async<T>, 'reload'>>({ value: undefined, error: undefined, loading: true });
+export function useAsync<T>(
+  load: (signal: AbortSignal) => PromiseLike<T>,
+  deps: readonly unknown[],
+  initial?: T,
+): Async<T> {
+  const [state, setState] = useState<Omit<Async<T>, 'reload'>>({ value: initial, error: undefined, loading: true });
   const [turn, setTurn] = useState(0);
   const latest = useRef(load);
   latest.current = load;

@@ -2,9 +2,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 
+import { BulkProgressBar } from '../bulk/bulk-progress-bar';
 import { Toasts } from '../components/toast';
 import { useShortcut } from '../hooks/use-shortcut';
-import { navigate, navigations } from '../routing/hash-location';
+import { arrivalScroll, navigate, navigations } from '../routing/hash-location';
 import { UploadTray } from '../uploads/tray/upload-tray';
 import { Brand } from './brand';
 import { focusNextHeading } from './focus-heading';
@@ -32,6 +33,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
       <Rail />
       <main id="main" tabIndex={-1}>
         <ThrottleNotice />
+        <BulkProgressBar />
         {children}
       </main>
       <Tabs />
@@ -64,7 +66,7 @@ function useFocusOnNavigation(): void {
     const isFirst = navigations.peek() === 0;
     const before = heading.current;
     const end = isFirst ? () => undefined : focusNextHeading(before);
-    if (!isFirst) scrollTo(0, 0);
+    if (!isFirst) scrollTo(0, arrivalScroll());
     return () => {
       heading.current = document.querySelector('#main h1');
       end();

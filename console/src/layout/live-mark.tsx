@@ -1,6 +1,6 @@
 import { liveState } from '../session/live-events';
 
-const WORDS = { off: '', connecting: 'Connecting…', live: 'Live' } as const;
+const WORDS = { off: '', connecting: 'Connecting…', live: 'Live', offline: 'Offline' } as const;
 
 /** Whether changes appear by themselves. */
 export function LiveMark() {

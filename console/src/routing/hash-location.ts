@@ -11,16 +11,30 @@ const search = computed(() => fragment.value.slice(path.value.length + 1));
 /** How often the page was changed since it was loaded. */
 export const navigations = signal(0);
 
-addEventListener('hashchange', update);
-addEventListener('popstate', update);
+/** How far each page was scrolled when it was left, for the way back. */
+const scrolled = new Map<string, number>();
+let arrival = 0;
+
+history.scrollRestoration = 'manual';
+addEventListener('hashchange', () => update(true));
+addEventListener('popstate', () => update(true));
+
+/** Where the page that is open now is to be scrolled to: its beginning, or where the person left it. */
+export function arrivalScroll(): number {
+  return arrival;
+}
 
 function fragmentOfPage(): string {
   return `/${location.hash.replace(/^#?\/?/, '')}`;
 }
 
-function update(): void {
+function update(isWayBack: boolean): void {
+  const to = fragmentOfPage();
+  if (to === fragment.value) return;
   const before = path.value;
-  fragment.value = fragmentOfPage();
+  scrolled.set(fragment.value, scrollY);
+  arrival = isWayBack ? (scrolled.get(to) ?? 0) : 0;
+  fragment.value = to;
   if (path.value !== before) navigations.value += 1;
 }
 
@@ -31,7 +45,7 @@ interface NavigateOptions {
 
 export function navigate(to: string, { replace = false, state = null }: NavigateOptions = {}): void {
   history[replace ? 'replaceState' : 'pushState'](state, '', `#${to}`);
-  update();
+  update(false);
 }
 
 /** Takes the place of the page that is opened just now: the person has not been on another. */

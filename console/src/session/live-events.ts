@@ -4,7 +4,7 @@ import { type AccountEvent, ApiError, type VoiceNotes } from 'vnotes';
 
 import { client } from './session';
 
-export type LiveState = 'off' | 'connecting' | 'live';
+export type LiveState = 'off' | 'connecting' | 'live' | 'offline';
 
 /** Whether events arrive now. */
 export const liveState = signal<LiveState>('off');
@@ -45,8 +45,11 @@ async function follow(api: VoiceNotes, aborted: AbortSignal): Promise<void> {
   let after: number | 'latest' = 'latest';
   while (!aborted.aborted) {
     liveState.value = 'connecting';
+    // A connection from before the network was lost may look alive for a minute.
+    const lost = new AbortController();
+    addEventListener('offline', () => lost.abort(), { signal: aborted, once: true });
     try {
-      for await (const event of eventsOf(api, after, aborted)) {
+      for await (const event of eventsOf(api, after, AbortSignal.any([aborted, lost.signal]))) {
         after = event.sequence;
         for (const handler of handlers) handler(event);
       }
@@ -54,7 +57,7 @@ async function follow(api: VoiceNotes, aborted: AbortSignal): Promise<void> {
       // Such as without the scope: the pages work without it.
       if (error instanceof ApiError && error.status < 500 && error.status !== 429) break;
     }
-    if (!aborted.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    if (!aborted.aborted) await untilRetry();
   }
   if (!aborted.aborted) liveState.value = 'off';
 }
@@ -64,4 +67,13 @@ function eventsOf(api: VoiceNotes, after: number | 'latest', aborted: AbortSigna
     if (!aborted.aborted) liveState.value = state === 'open' ? 'live' : 'connecting';
   };
   return api.events.stream({ after, signal: aborted, onState });
+}
+
+/** Some seconds, or until there is a network again. */
+async function untilRetry(): Promise<void> {
+  liveState.value = navigator.onLine ? 'connecting' : 'offline';
+  await new Promise<unknown>((resolve) => {
+    addEventListener('online', resolve, { once: true });
+    if (navigator.onLine) setTimeout(resolve, RETRY_MS);
+  });
 }

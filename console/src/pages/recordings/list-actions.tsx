@@ -1,12 +1,25 @@
 import { Link } from 'wouter-preact';
 
 import { Icon } from '../../components/icon';
+import { chooseFiles } from '../../uploads/file-picker';
+import { addFiles } from '../../uploads/uploads';
 
+/** The ways to a new recording. */
 export function ListActions() {
   return (
-    <Link href="/record" class="button is-primary">
-      <Icon name="mic" />
-      Record
-    </Link>
+    <>
+      <button type="button" class="button" onClick={() => void upload()}>
+        <Icon name="upload" />
+        Upload
+      </button>
+      <Link href="/record" class="button is-primary">
+        <Icon name="mic" />
+        Record
+      </Link>
+    </>
   );
+}
+
+async function upload(): Promise<void> {
+  await addFiles(await chooseFiles());
 }

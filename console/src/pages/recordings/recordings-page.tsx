@@ -1,6 +1,5 @@
 import { useSearchParams } from 'wouter-preact';
 
-import { BulkProgressBar } from '../../bulk/bulk-progress-bar';
 import { deletedIds } from '../../bulk/deletions';
 import { Failed } from '../../components/failed';
 import { Pager } from '../../components/pager';
@@ -63,7 +62,6 @@ function Results({ query, recordings: { page, error, loading, reload }, onChange
   return (
     <section class="card list-card" aria-label="Results" aria-busy={loading}>
       <SelectionBar query={query} total={total} page={page} selection={selection} onChange={onChange} reload={reload} />
-      <BulkProgressBar />
       <RecordingList recordings={shown} q={query.q} selection={selection} />
       {page.total > PAGE_SIZE && (
         <div class="list-foot">

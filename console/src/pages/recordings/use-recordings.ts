@@ -29,10 +29,12 @@ export function useRecordings(query: ListQuery): Recordings {
   const { value, error, loading, reload } = useAsync(
     (signal) => (client.value as VoiceNotes).recordings.list(request, { signal }),
     [JSON.stringify(request), client.value],
+    shownBefore(JSON.stringify(request)),
   );
   const changes = useSignal<ReadonlyMap<string, Partial<Recording>>>(new Map());
   useEffect(() => {
     changes.value = new Map();
+    if (value) shown = { api: client.peek(), request: JSON.stringify(request), page: value };
   }, [value]);
   const reloadSoon = useGathered(reload);
   useLiveEvents((event) => {
@@ -49,6 +51,13 @@ export function useRecordings(query: ListQuery): Recordings {
     known.current = arrived.value;
   }, [arrived.value]);
   return { page: value && changed(value, changes.value), error, loading, reload };
+}
+
+/** The page that was shown last: there at once on the way back from a note. */
+let shown: { api: VoiceNotes | null; request: string; page: Page } | null = null;
+
+function shownBefore(request: string): Page | undefined {
+  return shown?.api === client.peek() && shown?.request === request ? shown.page : undefined;
 }
 
 function changed(page: Page, changes: ReadonlyMap<string, Partial<Recording>>): Page {

@@ -1,0 +1,263 @@
+import type { Page } from 'playwright-core';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { useService } from '../../src/testing/test-service.js';
+import { useBrowser } from '../support/browser/browser.js';
+import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+import { seedNotes } from '../support/state/many-notes.js';
+import { fail, transcribe, upload } from '../support/state/recording-states.js';
+
+const MARKUP = '<b onclick="x">bold</b> & <script>boom</script>';
+
+describe('the list of recordings in the console', () => {
+  const service = useService({ ROLES: 'api' });
+  const browser = useBrowser();
+  let account: ApiClient;
+
+  beforeEach(async () => {
+    account = await service.account();
+  });
+
+  const open = async (route = '/', options: Partial<Parameters<typeof browser.page>[0]> = {}) => {
+    const page = await browser.page({ signedInAs: account, route, ...options });
+    page.setDefaultTimeout(15_000);
+    return page;
+  };
+  const row = (page: Page, name: string | RegExp) => page.getByRole('listitem').filter({ hasText: name });
+  const rows = (page: Page) => page.getByRole('checkbox', { name: /^Select (?!all)/ });
+  const title = (page: Page, name: string) => page.getByRole('heading', { name });
+  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+  const live = (page: Page) => page.getByText('Live', { exact: true }).filter({ visible: true }).waitFor();
+  const total = async (client = account) => (await client.get('/v1/recordings').expect(200)).body.total as number;
+
+  it('shows what happens by itself, without asking again and again', async () => {
+    const page = await open();
+    await title(page, 'Your first voice note').waitFor();
+    await expectGoodEverywhere(page, 'recordings-first');
+    await live(page);
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+
+    const id = await upload(account, { custom_tags: JSON.stringify({ ticket: 'T-1' }) });
+    await row(page, 'note.wav').getByText('Processing').waitFor();
+    await transcribe(service, id);
+    await row(page, 'note.wav').getByText('Transcribed').waitFor();
+    expect(requests.filter((path) => path === '/v1/recordings')).toHaveLength(1);
+    expect(requests.filter((path) => path === '/v1/events/stream')).toHaveLength(0);
+
+    await fail(service, await upload(account));
+    await row(page, 'note.wav').getByText('Failed').waitFor();
+    await account.delete(`/v1/recordings/${id}`).expect(204);
+    await page.getByText('1 recording', { exact: true }).first().waitFor();
+    expect(requests.length).toBeLessThan(10);
+  });
+
+  it('finds words in 1,000 notes, marks them, and shows markup and scripts from right to left as text', async () => {
+    const notes = Array.from({ length: 1000 }, (_, i) => ({ text: `filler number ${i} about nothing` }));
+    await seedNotes(service, account, [
+      ...notes,
+      { text: `The Délivery ${MARKUP} is late`, filename: `${MARKUP}.webm`, tags: { [MARKUP.slice(0, 20)]: MARKUP } },
+      { text: 'وصلت الشحنة إلى البوابة الشمالية', filename: 'مذكرة.webm', tags: { customer: 'شركة' } },
+      { text: 'nothing to deliver', filename: 'long '.repeat(40), durationMs: 7_322_000, userId: 'user-<4711>' },
+    ]);
+    const page = await open();
+    await page.getByText('1,003 recordings').first().waitFor();
+    expect(await rows(page).count()).toBe(50);
+    await row(page, '<b onclick="x">bold</b> & <script>boom</script>.webm').waitFor();
+    await row(page, '2:02:02').getByText('2 hours 2 minutes').waitFor({ state: 'attached' });
+    await expectGoodEverywhere(page, 'recordings-many');
+
+    await page.keyboard.press('/');
+    await page.keyboard.type('delivery -filler');
+    await page.getByText('1 result', { exact: true }).first().waitFor();
+    expect(await page.locator('mark').allInnerTexts()).toEqual(['Délivery']);
+    await row(page, `The Délivery ${MARKUP} is late`).waitFor();
+    expect(await page.locator('main script, main b[onclick]').count()).toBe(0);
+    await expectGoodEverywhere(page, 'recordings-search');
+
+    await page.getByRole('searchbox').fill('الشحنة');
+    await page.locator('mark', { hasText: 'الشحنة' }).waitFor();
+    const direction = await page.locator('.row-snippet').evaluate((element) => getComputedStyle(element).direction);
+    expect(direction).toBe('rtl');
+    await page.getByRole('searchbox').fill('nothing');
+    await page.getByText('1,001 results').first().waitFor();
+    await page.getByLabel('Order').selectOption('rank');
+    await page.waitForURL(/order=rank/);
+    await row(page, /long long/).waitFor();
+  });
+
+  it('keeps search, filters and page in the address: for a reload, a link and the button back', async () => {
+    await seedNotes(
+      service,
+      account,
+      Array.from({ length: 120 }, (_, i) => ({
+        status: i % 2 === 0 ? 'transcribed' : 'failed',
+        tags: { side: i % 4 < 2 ? 'left=1' : 'right' },
+        userId: i < 60 ? 'anna' : 'ben',
+      })),
+    );
+    const page = await open();
+    await button(page, 'Next page').click();
+    await page.getByText('51–100 of 120').waitFor();
+    await button(page, 'Failed').click();
+    await page.getByText('60 recordings').first().waitFor();
+    await button(page, 'Filter').click();
+    await page.getByRole('textbox', { name: 'Tags' }).fill('side=left=1\nwrong');
+    await page.getByLabel('From').fill('2026-01-02');
+    await page.getByLabel('To').fill('2026-01-01');
+    await button(page, 'Apply').click();
+    await page.getByText('The last day is before the first.').waitFor();
+    await page.getByLabel('To').fill('');
+    await button(page, 'Apply').click();
+    await page.getByText('Write a tag as key=value, not “wrong”.').waitFor();
+    await expectGoodEverywhere(page, 'recordings-filter');
+    await page.getByRole('textbox', { name: 'Tags' }).fill('side=left=1');
+    await page.getByLabel('End user').fill('anna');
+    await button(page, 'Apply').click();
+    await page.getByText('15 recordings').first().waitFor();
+    await expectGoodEverywhere(page, 'recordings-filtered');
+
+    const address = new URL(page.url());
+    expect(address.search).toBe('');
+    const again = await open(address.hash.slice(1));
+    await again.getByText('15 recordings').first().waitFor();
+    await button(page, 'Remove the filter End user anna').click();
+    await page.getByText('30 recordings').first().waitFor();
+    await page.goBack();
+    await page.getByText('15 recordings').first().waitFor();
+    await page.goBack();
+    await page.getByText('60 recordings').first().waitFor();
+    await page.goBack();
+    await page.getByText('51–100 of 120').waitFor();
+  });
+
+  it('selects with the mouse, with shift and with the keyboard, and deletes many when the time for an undo is over', async () => {
+    await seedNotes(
+      service,
+      account,
+      Array.from({ length: 12 }, () => ({})),
+    );
+    const page = await open();
+    await rows(page).nth(1).click();
+    await rows(page)
+      .nth(4)
+      .click({ modifiers: ['Shift'] });
+    await page.getByText('4 selected').first().waitFor();
+    await expectGoodEverywhere(page, 'recordings-selected');
+    await button(page, 'Delete').click();
+    await page.getByText('8 recordings').first().waitFor();
+    await page.getByText('Deleting 4 recordings.').waitFor();
+    await button(page, 'Undo').click();
+    await page.getByText('12 recordings').first().waitFor();
+    expect(await total()).toBe(12);
+
+    await page.getByLabel('Select all on this page').focus();
+    await page.keyboard.press('Space');
+    await page.getByText('12 selected').first().waitFor();
+    await tabTo(page, 'button', 'Delete');
+    await page.keyboard.press('Enter');
+    await title(page, 'Your first voice note').waitFor();
+    await button(page, 'Close the message').click();
+    await eventually(async () => (await total()) === 0);
+  });
+
+  it('deletes nothing when the page is closed before the time for an undo is over', async () => {
+    await seedNotes(service, account, [{}, {}]);
+    const page = await open();
+    await rows(page).first().click();
+    await button(page, 'Delete').click();
+    await page.getByText(/^Deleting “note-2.webm”/).waitFor();
+    await page.close({ runBeforeUnload: true });
+    expect(await total()).toBe(2);
+  });
+
+  it('says which deletions failed, and offers to try again', async () => {
+    await seedNotes(
+      service,
+      account,
+      Array.from({ length: 5 }, () => ({})),
+    );
+    const page = await open();
+    let refusals = 2;
+    await page.route('**/v1/recordings/*', (route) => {
+      refusals -= 1;
+      return refusals >= 0 ? route.fulfill({ status: 403, json: SUSPENDED }) : route.continue();
+    });
+    await page.getByLabel('Select all on this page').check();
+    await button(page, 'Delete').click();
+    await button(page, 'Close the message').click();
+    await page.getByText(/^Could not delete 2 of 5 recordings\. The account is suspended/).waitFor();
+    await page.getByText('2 recordings').first().waitFor();
+    await expectGoodEverywhere(page, 'recordings-partial');
+    await button(page, 'Try again').click();
+    await button(page, 'Close the message').click();
+    await eventually(async () => (await total()) === 0);
+  });
+
+  it('retries those that failed', async () => {
+    const ids = [await upload(account), await upload(account), await upload(account)];
+    await Promise.all(ids.slice(1).map((id) => fail(service, id)));
+    await transcribe(service, ids[0] as string);
+    const page = await open();
+    await page.getByLabel('Select all on this page').check();
+    await button(page, 'Retry 2 failed').click();
+    await page.getByText('2 recordings are transcribed again.').waitFor();
+    await page.getByText('Processing').nth(2).waitFor();
+  });
+
+  it('has a state for what is loading, for nothing found, and for what went wrong', async () => {
+    await seedNotes(service, account, [{}]);
+    const page = await open('/?q=unheard');
+    await title(page, 'No recording fits').waitFor();
+    await expectGoodEverywhere(page, 'recordings-nothing');
+    await button(page, 'Show all recordings').click();
+    await row(page, 'note-1.webm').waitFor();
+
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const slow = await browser.page({ url: service.url });
+    await slow.route('**/v1/recordings?*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    const { key, secret } = account.credentials;
+    await slow.evaluate((hash) => (location.hash = hash), new URLSearchParams({ key, secret }).toString());
+    await slow.getByText('Loading the recordings…').waitFor({ state: 'attached' });
+    await expectGoodEverywhere(slow, 'recordings-loading');
+    release();
+    await row(slow, 'note-1.webm').waitFor();
+
+    const narrow = await service.key(account, ['account:read']);
+    const refused = await browser.page({ signedInAs: narrow });
+    await refused.getByText('It needs the scope recordings:read.').waitFor();
+    await expectGoodEverywhere(refused, 'recordings-refused');
+  });
+
+  it('opens a note by the keyboard', async () => {
+    await seedNotes(service, account, [{ filename: 'first.webm' }]);
+    const page = await open();
+    await row(page, 'first.webm').waitFor();
+    await tabTo(page, 'link', 'first.webm');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/#\/recordings\/[0-9a-f-]{36}$/);
+  });
+
+  it('is where it was left on the way back from a note', async () => {
+    await seedNotes(
+      service,
+      account,
+      Array.from({ length: 60 }, () => ({})),
+    );
+    const page = await open('/?status=transcribed');
+    await page.getByRole('link', { name: 'note-20.webm' }).click();
+    await page.waitForURL(/recordings/);
+    await title(page, 'note-20.webm').waitFor();
+    expect(await page.evaluate(() => scrollY)).toBe(0);
+    await page.goBack();
+    await page.getByRole('link', { name: 'note-20.webm' }).waitFor();
+    await page.waitForFunction(() => scrollY > 500);
+    await button(page, 'Transcribed').and(page.locator('[aria-pressed=true]')).waitFor();
+  });
+});
+
+const SUSPENDED = { error: { code: 1004, type: 'AccountSuspendedError', message: 'Ask the operator.', details: {} } };
