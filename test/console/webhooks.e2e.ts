@@ -104,6 +104,10 @@ describe('the webhooks of the console', () => {
 
     await page.getByLabel('Status').selectOption('failed');
     await page.getByRole('heading', { name: 'No delivery matches' }).waitFor();
+    await page.goBack();
+    await button(page, /Delivered/).waitFor();
+    await page.goForward();
+    await page.getByRole('heading', { name: 'No delivery matches' }).waitFor();
     await button(page, 'Clear the filters').click();
     await button(page, /Delivered/).waitFor();
   });

@@ -1,27 +1,18 @@
-import type { Delivery } from 'vnotes';
-
 import { Field } from '../../../components/field';
-
-export interface Filters {
-  status: Delivery['status'] | '';
-  /** Days in UTC, as a date input has them; empty for no bound. */
-  from: string;
-  to: string;
-}
+import type { LogQuery } from './log-query';
 
 interface Props {
-  filters: Filters;
-  onChange: (filters: Filters) => void;
+  query: LogQuery;
+  onChange: (part: Partial<LogQuery>) => void;
 }
 
-export function DeliveryFilters({ filters, onChange }: Props) {
-  const change = (part: Partial<Filters>) => onChange({ ...filters, ...part });
+export function DeliveryFilters({ query, onChange }: Props) {
   return (
     <div class="delivery-filters" role="group" aria-label="Filter the deliveries">
       <Field label="Status">
         <select
-          value={filters.status}
-          onChange={(event) => change({ status: event.currentTarget.value as Filters['status'] })}
+          value={query.status}
+          onChange={(event) => onChange({ status: event.currentTarget.value as LogQuery['status'] })}
         >
           <option value="">All</option>
           <option value="pending">Pending</option>
@@ -32,17 +23,17 @@ export function DeliveryFilters({ filters, onChange }: Props) {
       <Field label="From (UTC)">
         <input
           type="date"
-          value={filters.from}
-          max={filters.to || undefined}
-          onChange={(event) => change({ from: event.currentTarget.value })}
+          value={query.from}
+          max={query.to || undefined}
+          onChange={(event) => onChange({ from: event.currentTarget.value })}
         />
       </Field>
       <Field label="To (UTC)">
         <input
           type="date"
-          value={filters.to}
-          min={filters.from || undefined}
-          onChange={(event) => change({ to: event.currentTarget.value })}
+          value={query.to}
+          min={query.from || undefined}
+          onChange={(event) => onChange({ to: event.currentTarget.value })}
         />
       </Field>
     </div>

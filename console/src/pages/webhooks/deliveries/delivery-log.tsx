@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { Webhook } from 'vnotes';
+import { useSearchParams } from 'wouter-preact';
 
 import { Empty } from '../../../components/empty';
 import { Failed } from '../../../components/failed';
@@ -7,36 +8,26 @@ import { Loading } from '../../../components/loading';
 import { Pager } from '../../../components/pager';
 import { type Async, useAsync } from '../../../hooks/use-async';
 import { useShortcut } from '../../../hooks/use-shortcut';
-import { api } from '../../../session/api';
-import { DeliveryFilters, type Filters } from './delivery-filters';
+import { DeliveryFilters } from './delivery-filters';
 import { DeliveryRow } from './delivery-row';
 import { LogActions } from './log-actions';
+import { isFiltered, loadLog, type Log, type LogQuery, PAGE_SIZE, readLogQuery, writeLogQuery } from './log-query';
 import { RedeliverRange } from './redeliver-range';
 import { useFollow } from './use-follow';
 import './deliveries.css';
 
-const PAGE_SIZE = 20;
-const NO_FILTERS: Filters = { status: '', from: '', to: '' };
-
-type Log = Awaited<ReturnType<typeof loadLog>>;
+const NO_FILTERS = { status: '', from: '', to: '' } as const;
 
 /** What was sent to one webhook, and what came back. */
 export function DeliveryLog({ webhook }: { webhook: Webhook }) {
-  const filters = useSignal(NO_FILTERS);
-  const page = useSignal(0);
+  const [search, setSearch] = useSearchParams();
+  const query = readLogQuery(search);
+  const change = (part: Partial<LogQuery>) => setSearch(writeLogQuery({ ...query, page: 0, ...part }));
   const follows = useSignal(false);
   const redelivering = useSignal(false);
-  const log = useAsync(
-    (signal) => loadLog(webhook.id, page.value, filters.value, signal),
-    [webhook.id, page.value, filters.value],
-  );
+  const log = useAsync((signal) => loadLog(webhook.id, query, signal), [webhook.id, writeLogQuery(query).toString()]);
   useFollow(follows.value, log.reload);
   useShortcut('r', 'Load the deliveries again', log.reload);
-  const filter = (next: Filters) => {
-    page.value = 0;
-    filters.value = next;
-  };
-  const isFiltered = Object.values(filters.value).some((value) => value !== '');
   return (
     <section class="card" aria-labelledby="deliveries-title">
       <header class="card-header">
@@ -48,11 +39,9 @@ export function DeliveryLog({ webhook }: { webhook: Webhook }) {
           onRedeliver={() => (redelivering.value = true)}
         />
       </header>
-      <DeliveryFilters filters={filters.value} onChange={filter} />
-      {log.value?.total === 0 && !log.error && (
-        <NoDeliveries isFiltered={isFiltered} onClear={() => filter(NO_FILTERS)} />
-      )}
-      <Rows log={log} webhook={webhook} page={page.value} onPage={(next) => (page.value = next)} />
+      <DeliveryFilters query={query} onChange={change} />
+      {log.value?.total === 0 && !log.error && <NoDeliveries query={query} onClear={() => change(NO_FILTERS)} />}
+      <Rows log={log} webhook={webhook} page={query.page} onPage={(page) => change({ page })} />
       <RedeliverRange
         webhook={webhook}
         open={redelivering.value}
@@ -89,8 +78,8 @@ function Rows({ log, webhook, page, onPage }: RowsProps) {
   );
 }
 
-function NoDeliveries({ isFiltered, onClear }: { isFiltered: boolean; onClear: () => void }) {
-  if (!isFiltered) {
+function NoDeliveries({ query, onClear }: { query: LogQuery; onClear: () => void }) {
+  if (!isFiltered(query)) {
     return (
       <Empty
         icon="webhook"
@@ -111,10 +100,4 @@ function NoDeliveries({ isFiltered, onClear }: { isFiltered: boolean; onClear: (
       }
     />
   );
-}
-
-function loadLog(id: string, page: number, { status, from, to }: Filters, signal: AbortSignal) {
-  const range = { ...(from && { date_from: from }), ...(to && { date_to: to }) };
-  const query = { page, limit: PAGE_SIZE, ...(status && { status }), ...range };
-  return api().webhooks.deliveries(id, query, { signal });
 }
