@@ -183,9 +183,10 @@ describe('the webhooks of the console', () => {
         .getByText(code)
         .first()
         .waitFor();
-      await button(page, `Copy for ${language}`).click();
-      await button(page, 'Copied').waitFor();
+      await button(page, `Copy for ${language}`).waitFor();
     }
+    await button(page, 'Copy for Shell').click();
+    await button(page, 'Copied').waitFor();
   });
 
   it('is used with the keyboard alone', async () => {
