@@ -72,7 +72,8 @@ async function tryService() {
 
   const page = await (await fetch(baseUrl)).text();
   const [script] = page.match(/\/assets\/[^"]+\.js/) ?? [];
-  assert.equal((await fetch(baseUrl + script)).headers.get('content-encoding'), 'br', `the console's ${script}`);
+  const { headers } = await fetch(baseUrl + script, { headers: { 'Accept-Encoding': 'br' } });
+  assert.equal(headers.get('content-encoding'), 'br', `the console's ${script}`);
 
   const made = await runCli(
     ['account:create', '--name', 'Smoke', '--email', `smoke-${process.pid}@example.com`, '--plan', 'pro'],
