@@ -28,7 +28,7 @@ export {
   VoiceNotesError,
 } from './http/errors.js';
 export type { Page, Paged } from './pages/paged.js';
-export type { TranscriptionOptions } from './resources/recordings.js';
+export type { RecordingOptions, TranscriptionOptions } from './resources/recordings.js';
 export { type TranscriptionWord, wordsOf } from './transcriptions/words.js';
 export type * from './types.js';
 export type { AudioSource } from './upload/audio-file.js';

@@ -18,6 +18,7 @@ export type {
   ErasedUserView as ErasedUser,
   QuotaView as Quota,
   QuotasView as Quotas,
+  RecordingDetailsView as RecordingDetails,
   RecordingPage,
   RecordingView as Recording,
   RequestErrorView as AccountError,

@@ -485,6 +485,89 @@ export type RecordingPage = {
     total_is_exact?: boolean;
 };
 
+export type RecordingDetailsView = {
+    id: string;
+    tenant_id: string;
+    /**
+     * The end user named by the access token of the upload.
+     */
+    user_id: string | null;
+    original_filename: string;
+    s3_key: string;
+    s3_bucket: string;
+    /**
+     * Seconds.
+     */
+    duration_seconds: number;
+    file_size_bytes: number;
+    /**
+     * Container, recognised by its content.
+     */
+    audio_format: 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'aac' | 'flac' | 'amr';
+    /**
+     * Hz.
+     */
+    sample_rate: number | null;
+    channels: number | null;
+    /**
+     * Bits a second.
+     */
+    bit_rate: number | null;
+    audio_codec: string | null;
+    status: 'processing' | 'transcribed' | 'failed';
+    /**
+     * Facts found in the audio; null until the recording is transcribed.
+     */
+    features: {
+        /**
+         * Seconds of speech, if the engine tells.
+         */
+        speech_seconds: number | null;
+        /**
+         * Whether nobody speaks.
+         */
+        no_speech: boolean;
+        /**
+         * Only if the upload or the account has a vocabulary: the terms that the engine was given.
+         */
+        vocabulary?: Array<string>;
+        /**
+         * Only where the service has added capitals and full stops, because the engine gives none.
+         */
+        punctuation?: 'added';
+        /**
+         * How many channels were transcribed each on its own. Only after an upload with `channels=separate`.
+         */
+        channels?: number;
+    } | null;
+    client_ip: string | null;
+    user_agent: string | null;
+    upload_source: 'api' | 'console' | 'access_token';
+    custom_tags: {
+        [key: string]: string;
+    } | null;
+    created_at: string;
+    updated_at: string;
+    /**
+     * When the terminal state was reached.
+     */
+    processed_at: string | null;
+    uri: string;
+    /**
+     * With `include=transcription`: as at its own path, with its `etag` and `version`. Null where there is none.
+     */
+    transcription?: IncludedTranscriptionView | null;
+    /**
+     * With `include=transcription`: why the recording failed; null if it did not.
+     */
+    failure_reason?: string | null;
+    /**
+     * With `include=waveform`: as at its own path. Null where there is none.
+     */
+    waveform?: WaveformView | null;
+    subresource_uris: SubresourceUrisView;
+};
+
 export type SingleRecordingView = {
     id: string;
     tenant_id: string;
@@ -618,6 +701,40 @@ export type TranscriptionView = {
     created_at: string;
     updated_at: string;
     uri: string;
+};
+
+export type IncludedTranscriptionView = {
+    id: string;
+    recording_id: string;
+    tenant_id: string;
+    /**
+     * Empty when nobody spoke.
+     */
+    text: string;
+    confidence: number;
+    /**
+     * Lower-case English name.
+     */
+    language: string;
+    provider: string;
+    model: string;
+    processing_duration_ms: number;
+    /**
+     * JSON text of `[{"word","start","end","confidence"}]`; times in seconds from the start. After an upload with
+     * `channels=separate` each word of a recording of two channels also has its `channel`, 0 or 1.
+     */
+    words: string;
+    created_at: string;
+    updated_at: string;
+    uri: string;
+    /**
+     * Send it as If-Match to change the transcription.
+     */
+    etag: string;
+    /**
+     * `corrected` if a person has corrected the text.
+     */
+    version: 'corrected' | 'original';
 };
 
 export type CorrectTranscriptionDto = unknown & {
@@ -1982,7 +2099,12 @@ export type RecordingsGetData = {
          */
         recording_id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Also sends the transcription, the waveform, or both: names with commas between them.
+         */
+        include?: string;
+    };
     url: '/v1/recordings/{recording_id}';
 };
 
@@ -2023,7 +2145,7 @@ export type RecordingsGetResponses = {
     /**
      * OK
      */
-    200: SingleRecordingView;
+    200: RecordingDetailsView;
 };
 
 export type RecordingsGetResponse = RecordingsGetResponses[keyof RecordingsGetResponses];

@@ -6,6 +6,7 @@ import { type Paged, pagesOf } from '../pages/paged.js';
 import type {
   Correction,
   Recording,
+  RecordingDetails,
   RecordingFilter,
   RecordingPage,
   TranscribeAgainFields,
@@ -22,6 +23,11 @@ import type { UploadOptions } from '../upload/upload-options.js';
 export interface TranscriptionOptions extends RequestOptions {
   /** `original` is what the engine heard, also if the text was corrected. */
   version?: 'current' | 'original';
+}
+
+/** What else comes with a recording. Null where it has none (yet). */
+export interface RecordingOptions extends RequestOptions {
+  include?: readonly ('transcription' | 'waveform')[] | undefined;
 }
 
 /** Voice notes, their audio and their transcriptions. */
@@ -70,9 +76,10 @@ export class RecordingsResource {
     );
   }
 
-  /** One recording, as it is now. */
-  get(id: string, options?: RequestOptions): Promise<Recording> {
-    return this.transport.json({ ...options, method: 'GET', path: pathOf(id) });
+  /** One recording, as it is now; with `include` also its transcription, its waveform or both, in one request. */
+  get(id: string, { include, ...options }: RecordingOptions = {}): Promise<RecordingDetails> {
+    const query = { include: include?.join(',') || undefined };
+    return this.transport.json({ ...options, method: 'GET', path: pathOf(id), query });
   }
 
   /** Deletes a recording with its audio and its transcription, in any state and for good. */

@@ -2,6 +2,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio/audio-formats.js';
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
+import type { Inclusion } from './inclusions/recording-inclusions.service.js';
 import type { FoundPage } from './search/recording-search.service.js';
 import { orderedTags } from './upload/custom-tags.js';
 import {
@@ -135,6 +136,28 @@ export class SingleRecordingView extends RecordingFields {
   subresource_uris: SubresourceUrisView;
 }
 
+/** A resource that may be missing. `nullable` beside a reference to a schema does not allow null in OpenAPI 3.0. */
+const orNull = (schema: string): ApiPropertyOptions => ({
+  required: false,
+  example: null,
+  oneOf: [{ $ref: `#/components/schemas/${schema}` }, { type: 'object', nullable: true, enum: [null] }],
+});
+
+/** What was asked for with `include`, and only that. */
+export class RecordingDetailsView extends SingleRecordingView {
+  /** With `include=transcription`: as at its own path, with its `etag` and `version`. Null where there is none. */
+  @ApiProperty(orNull('IncludedTranscriptionView'))
+  transcription?: unknown;
+
+  /** With `include=transcription`: why the recording failed; null if it did not. */
+  @ApiProperty({ required: false, type: String, nullable: true, example: null })
+  failure_reason?: string | null;
+
+  /** With `include=waveform`: as at its own path. Null where there is none. */
+  @ApiProperty(orNull('WaveformView'))
+  waveform?: unknown;
+}
+
 export class CreatedRecordingView extends SingleRecordingView {
   @ApiProperty({ enum: ['RECORDING_CREATED'] })
   code: 'RECORDING_CREATED';
@@ -189,6 +212,15 @@ function presentRecording(recording: Recording): RecordingFields {
 export function presentSingleRecording(recording: Recording): SingleRecordingView {
   const view = presentRecording(recording);
   return Object.assign(view, { subresource_uris: { transcription: `${view.uri}/transcription` } });
+}
+
+/** The single recording, with the parts that were asked for. */
+export function presentRecordingDetails(
+  recording: Recording,
+  parts: Partial<Record<Inclusion, object | null>>,
+): RecordingDetailsView {
+  const failure = 'transcription' in parts ? { failure_reason: recording.failureReason } : {};
+  return Object.assign(presentSingleRecording(recording), parts, failure);
 }
 
 export function presentCreatedRecording(recording: Recording): CreatedRecordingView {

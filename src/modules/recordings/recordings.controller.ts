@@ -28,13 +28,17 @@ import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/languages/vocabulary.
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { CHANNEL_MODES, KEY_PAIR_SOURCES, readUploadSource, UploadFields } from './upload/upload-fields.js';
+import { GetRecordingQuery, inclusionsOf } from './inclusions/get-recording.dto.js';
+import { RecordingInclusionsService } from './inclusions/recording-inclusions.service.js';
 import { UploadRequestsService } from './upload/upload-requests.service.js';
 import {
   CreatedRecordingView,
   presentCreatedRecording,
   presentFoundPage,
+  presentRecordingDetails,
   presentRecordingPage,
   presentSingleRecording,
+  RecordingDetailsView,
   RecordingPage,
   recordingUri,
   SingleRecordingView,
@@ -131,6 +135,7 @@ export class RecordingsController {
     private readonly recordings: RecordingsService,
     private readonly search: RecordingSearchService,
     private readonly uploads: UploadRequestsService,
+    private readonly inclusions: RecordingInclusionsService,
   ) {}
 
   /**
@@ -188,7 +193,8 @@ export class RecordingsController {
    * Get a recording
    *
    * @remarks
-   * Returns the recording and its status.
+   * Returns the recording and its status. With `include` it also has its transcription, its waveform, or both, so that
+   * a page that shows a recording needs one request.
    * @param id Identifier of the recording.
    */
   @Get(':recording_id')
@@ -197,9 +203,12 @@ export class RecordingsController {
   async get(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('recording_id') id: string,
-    @Query() _query: NoQuery,
-  ): Promise<SingleRecordingView> {
-    return presentSingleRecording(await this.recordings.get(accountId, id));
+    @Query() query: GetRecordingQuery,
+  ): Promise<RecordingDetailsView> {
+    const recording = await this.recordings.get(accountId, id);
+    const names = inclusionsOf(query);
+    if (names.length === 0) return presentSingleRecording(recording);
+    return presentRecordingDetails(recording, await this.inclusions.load(recording, names));
   }
 
   /**

@@ -6,6 +6,7 @@ import { AudioUrlsService } from './audio-download/audio-urls.service.js';
 import { UploadRequestsService } from './upload/upload-requests.service.js';
 import { UploadService } from './upload/upload.service.js';
 import { RecordingErasureService } from './erasure/recording-erasure.service.js';
+import { RecordingInclusionsService } from './inclusions/recording-inclusions.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
 import { QuotasService } from './quotas/quotas.service.js';
@@ -47,9 +48,11 @@ import { UsageService } from './usage-counters/usage.service.js';
     SearchBackfillService,
     TranscribeAgainService,
     RecordingsReconciler,
+    RecordingInclusionsService,
     WaveformsService,
   ],
   exports: [
+    RecordingInclusionsService,
     RecordingsService,
     UploadRequestsService,
     UsageService,

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { NotFoundError, TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { ServedTranscription } from './transcription-version.js';
+import { entityTag, type ServedTranscription } from './transcription-version.js';
 
 const RECORDING_ID = '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60';
 
@@ -70,6 +70,21 @@ export class TranscriptionView {
 
   @ApiProperty({ example: `/v1/recordings/${RECORDING_ID}/transcription` })
   uri: string;
+}
+
+/** As a part of its recording: with what the headers say of it at its own path. */
+export class IncludedTranscriptionView extends TranscriptionView {
+  /** Send it as If-Match to change the transcription. */
+  @ApiProperty({ example: '"019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f.1"' })
+  etag: string;
+
+  /** `corrected` if a person has corrected the text. */
+  @ApiProperty({ enum: ['corrected', 'original'] })
+  version: 'corrected' | 'original';
+}
+
+export function presentIncludedTranscription(served: ServedTranscription): IncludedTranscriptionView {
+  return { ...presentTranscription(served), etag: entityTag(served, 'json'), version: served.version };
 }
 
 export function presentTranscription({

@@ -18,6 +18,7 @@ import type { ExportSource } from './exports/cues.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
 import { acceptedFormat, CONTENT_TYPES } from './exports/transcription-format.js';
 import {
+  IncludedTranscriptionView,
   NO_TRANSCRIPTION,
   presentTranscription,
   TranscriptionView,
@@ -65,7 +66,7 @@ export class TranscriptionsController {
    * @param recordingId Identifier of the recording.
    */
   @Get()
-  @ApiExtraModels(TranscriptionView)
+  @ApiExtraModels(TranscriptionView, IncludedTranscriptionView)
   @ApiHeader(IF_NONE_MATCH)
   @ApiOkResponse(FOUND)
   @ApiResponse({ status: 304, headers: VERSION_HEADERS })

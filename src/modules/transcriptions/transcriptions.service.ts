@@ -1,13 +1,15 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../../platform/database/database.service.js';
 import { TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
 import type { RecordingSnapshot, RecordingTranscribed } from '../recordings/recordings.events.js';
+import { RecordingInclusionsService } from '../recordings/inclusions/recording-inclusions.service.js';
 import { RecordingsService } from '../recordings/recordings.service.js';
 import { RecordingSearchService } from '../recordings/search/recording-search.service.js';
 import { Transcription } from './transcription.entity.js';
+import { presentIncludedTranscription } from './transcription.presenter.js';
 import { servedVersion } from './transcription-version.js';
 import { keepEarlier } from './versions/earlier-transcriptions.queries.js';
 
@@ -17,12 +19,21 @@ export interface TranscribedRecording {
 }
 
 @Injectable()
-export class TranscriptionsService {
+export class TranscriptionsService implements OnModuleInit {
   constructor(
     @InjectRepository(Transcription) private readonly transcriptions: Repository<Transcription>,
     private readonly recordings: RecordingsService,
     private readonly search: RecordingSearchService,
+    private readonly inclusions: RecordingInclusionsService,
   ) {}
+
+  onModuleInit(): void {
+    this.inclusions.register('transcription', async ({ accountId, id, status }) => {
+      if (status !== 'transcribed') return null;
+      const transcription = await this.transcriptions.findOneBy({ recordingId: id, accountId });
+      return transcription && presentIncludedTranscription(servedVersion(transcription, 'current'));
+    });
+  }
 
   /**
    * @throws NotFoundError when there is no such recording, TranscriptionNotReadyError while it is being processed,

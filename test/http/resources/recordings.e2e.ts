@@ -640,6 +640,55 @@ describe('recordings', () => {
       });
     });
 
+    it('has its transcription and its waveform only where they are asked for, as at their own paths (D54)', async () => {
+      const { body } = await client.upload(NOTE).expect(201);
+      const path = `${RECORDINGS}/${body.id}`;
+      const detailsOf = async (include: string) => (await client.get(`${path}?include=${include}`).expect(200)).body;
+      expect(await detailsOf('transcription,waveform')).toStrictEqual({
+        ...SINGLE_RECORDING,
+        transcription: null,
+        failure_reason: null,
+        waveform: null,
+      });
+      await fail(service, body.id, 'It cannot be decoded');
+      expect(await detailsOf('transcription')).toStrictEqual({
+        ...SINGLE_RECORDING,
+        transcription: null,
+        failure_reason: 'It cannot be decoded',
+      });
+      await client.post(`${path}/retry`).expect(202);
+      await transcribe(service, body.id);
+
+      const [text, waveform] = await Promise.all([client.get(`${path}/transcription`), client.get(`${path}/waveform`)]);
+      const transcription = { ...text.body, etag: text.headers.etag, version: 'original' };
+      const found = await detailsOf('waveform,transcription,waveform');
+      expect(found).toStrictEqual({
+        ...SINGLE_RECORDING,
+        transcription,
+        failure_reason: null,
+        waveform: waveform.body,
+      });
+      expect(await detailsOf('waveform')).toStrictEqual({ ...SINGLE_RECORDING, waveform: waveform.body });
+      expect((await client.get(path).expect(200)).body).toStrictEqual(SINGLE_RECORDING);
+
+      const corrected = await client
+        .put(`${path}/transcription`, { text: 'Hello.' })
+        .set('If-Match', transcription.etag);
+      expect((await detailsOf('transcription')).transcription).toStrictEqual({
+        ...corrected.body,
+        etag: corrected.headers.etag,
+        version: 'corrected',
+      });
+    });
+
+    it.each(['', 'x', 'waveform,', 'waveform transcription', 'transcription&include=waveform'])(
+      'is not given with include=%s: 400 (D54)',
+      async (include) => {
+        const { body } = await client.upload(NOTE).expect(201);
+        expectInvalid(await client.get(`${RECORDINGS}/${body.id}?include=${include}`), 'include');
+      },
+    );
+
     it.each(INVALID_IDS)('knows no id of another form: 404 for %s (D1)', async (_, spell) => {
       const id = await upload(client);
       const path = `${RECORDINGS}/${spell(id)}`;

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { type AccountEvent, ApiError, type Recording, type Transcription, type VoiceNotes } from 'vnotes';
+import type { AccountEvent, Recording, Transcription, VoiceNotes } from 'vnotes';
 
 /** Transcribing again: it is under way, or its last run failed for this reason. */
 export type Again = { state: 'none' } | { state: 'pending' } | { state: 'failed'; reason: string };
@@ -28,26 +28,18 @@ export class Note {
   async load(): Promise<void> {
     this.error.value = null;
     try {
-      const recording = await this.client.recordings.get(this.id, this.options);
-      if (recording.status === 'processing') this.transcription.value = null;
-      else await this.loadTranscription();
+      // One request for all of it: a person on a small plan has ten a minute.
+      const include = this.peaks.peek() ? (['transcription'] as const) : (['transcription', 'waveform'] as const);
+      const found = await this.client.recordings.get(this.id, { include, ...this.options });
+      const { transcription = null, failure_reason: reason = null, waveform, ...recording } = found;
+      this.transcription.value = transcription;
+      this.failure.value = reason;
+      // A recording without a waveform has a plain seek bar, whatever the cause.
+      if (waveform && waveform.peaks.length > 0) this.peaks.value = waveform.peaks;
       this.recording.value = recording;
-      void this.loadPeaks();
       void this.checkPending();
     } catch (error) {
       if (!this.ended.signal.aborted) this.error.value = error;
-    }
-  }
-
-  /** Its text, or the reason why there is none. */
-  async loadTranscription(): Promise<void> {
-    try {
-      this.transcription.value = await this.client.recordings.transcription(this.id, this.options);
-      this.failure.value = null;
-    } catch (error) {
-      if (!(error instanceof ApiError) || typeof error.code !== 'string') throw error;
-      this.transcription.value = null;
-      this.failure.value = error.code === 'TRANSCRIPTION_FAILED' ? reasonOf(error) : null;
     }
   }
 
@@ -71,7 +63,7 @@ export class Note {
   /** What the engine heard is the text again. */
   async removeCorrection(): Promise<void> {
     await this.client.recordings.removeCorrection(this.id, this.options);
-    await this.loadTranscription();
+    await this.load();
   }
 
   /** Heeds what happened to this recording, by whomever. */
@@ -100,13 +92,6 @@ export class Note {
     return { signal: this.ended.signal };
   }
 
-  /** A recording without a waveform has a plain seek bar, whatever the cause. */
-  private async loadPeaks(): Promise<void> {
-    if (this.peaks.peek() || this.recording.peek()?.status === 'processing') return;
-    const waveform = await this.client.recordings.waveform(this.id, this.options).catch(() => null);
-    if (waveform && waveform.peaks.length > 0) this.peaks.value = waveform.peaks;
-  }
-
   private async checkPending(): Promise<void> {
     if (sessionStorage.getItem(pendingKey(this.id)) === null) return;
     const page = await this.client.recordings.versions(this.id, { limit: 1 }, this.options).then(
@@ -117,8 +102,4 @@ export class Note {
     else if (this.again.peek().state === 'pending') this.endAgain({ state: 'none' });
     else sessionStorage.removeItem(pendingKey(this.id));
   }
-}
-
-function reasonOf({ details: { reason } }: ApiError): string {
-  return typeof reason === 'string' ? reason : '';
 }

@@ -1,9 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { findOrFail } from '../../../platform/database/find-or-fail.js';
 import { NotFoundError } from '../../../platform/errors/errors.js';
 import type { Waveform } from './waveform.entity.js';
-import { findWaveform } from './waveforms.queries.js';
+import { RecordingInclusionsService } from '../inclusions/recording-inclusions.service.js';
+import { presentWaveform } from './waveform.presenter.js';
+import { findWaveform, type RecordingWaveform } from './waveforms.queries.js';
 
 /** There is no waveform yet, or there will be none unless something is done. */
 class NoWaveformError extends NotFoundError {
@@ -26,14 +28,29 @@ export const WAVEFORM_NOT_AVAILABLE = new NoWaveformError(
 
 /** Waveforms of recordings (D52), which the worker writes with their transcripts. */
 @Injectable()
-export class WaveformsService {
-  constructor(private readonly database: DatabaseService) {}
+export class WaveformsService implements OnModuleInit {
+  constructor(
+    private readonly database: DatabaseService,
+    private readonly inclusions: RecordingInclusionsService,
+  ) {}
+
+  onModuleInit(): void {
+    this.inclusions.register('waveform', async ({ accountId, id }) => {
+      const found = await findWaveform(this.database, { accountId, id });
+      const waveform = found && waveformOf(id, found);
+      return waveform && presentWaveform(waveform);
+    });
+  }
 
   /** @throws NotFoundError when there is no such recording, NoWaveformError when it has no waveform. */
   async get(accountId: string, recordingId: string): Promise<Waveform> {
     const found = await findOrFail('recording', recordingId, (id) => findWaveform(this.database, { accountId, id }));
-    const { status, rerun, durationMs, peaks } = found;
-    if (peaks !== null && durationMs !== null) return { recordingId, durationMs, peaks };
-    throw status === 'processing' || rerun !== null ? WAVEFORM_NOT_READY : WAVEFORM_NOT_AVAILABLE;
+    const waveform = waveformOf(recordingId, found);
+    if (waveform) return waveform;
+    throw found.status === 'processing' || found.rerun !== null ? WAVEFORM_NOT_READY : WAVEFORM_NOT_AVAILABLE;
   }
+}
+
+function waveformOf(recordingId: string, { durationMs, peaks }: RecordingWaveform): Waveform | null {
+  return peaks === null || durationMs === null ? null : { recordingId, durationMs, peaks };
 }
