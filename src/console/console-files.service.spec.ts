@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Logger } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { UnknownPathError } from '../platform/errors/errors.js';
 import { ConsoleFilesService } from './console-files.service.js';
+import { ConsoleController } from './console.controller.js';
 
 describe('ConsoleFilesService', () => {
   let folder: string;
@@ -30,6 +33,10 @@ describe('ConsoleFilesService', () => {
     expect(files.pageWith('n')).toBeNull();
     expect(files.find('/assets/a.js')).toBeNull();
     expect(Logger.prototype.warn).toHaveBeenCalledTimes(1);
+
+    const controller = new ConsoleController(files);
+    expect(() => controller.showPage({} as Response)).toThrow(/^The console is not built: run `npm run build`/);
+    expect(() => controller.sendFile({ path: '/icon.svg' } as Request, {} as Response)).toThrow(UnknownPathError);
   });
 
   it('puts the nonce wherever the build left a place for it', () => {
