@@ -38,7 +38,7 @@ describe('the keys of the console', () => {
 
     await page.getByLabel('Show keys that are').selectOption('revoked');
     await row(page, 'Revoked one').waitFor();
-    expect(await button(page, /^Revoke/).count()).toBe(0);
+    expect(await button(page, /^Revoke /).count()).toBe(0);
     await page.getByLabel('Show keys that are').selectOption('expired');
     await page.getByRole('heading', { name: 'No such key' }).waitFor();
     await expectGoodEverywhere(page, 'keys-none');
@@ -51,6 +51,7 @@ describe('the keys of the console', () => {
     await dialog.getByText('List, search and play recordings', { exact: false }).waitFor();
     await expectGoodEverywhere(page, 'key-new');
     await dialog.getByLabel('Name').fill('Backend');
+    await dialog.getByLabel('Description').fill('For the nightly job');
     await dialog.getByRole('checkbox', { name: /account:read/ }).check();
     await dialog.getByLabel('Expires').selectOption('day');
     await dialog.getByLabel('Day').fill('2099-01-02');
@@ -70,6 +71,11 @@ describe('the keys of the console', () => {
 
     await row(page, 'Backend').getByText('2 Jan 2099', { exact: false }).waitFor();
     expect(await page.content()).not.toContain(secret);
+    await button(page, 'Backend').first().click();
+    await page.getByText('For the nightly job').waitFor();
+    await page.getByText('The key “Test key”', { exact: false }).waitFor();
+    await expectGoodEverywhere(page, 'key-details');
+    await page.keyboard.press('Escape');
     const made = await account.get('/v1/account').set({ 'X-Service-API-Key': key, 'X-Service-API-Secret': secret });
     expect(made.status).toBe(200);
   });

@@ -14,11 +14,12 @@ interface Props {
   keys: readonly ApiKey[];
   /** The key of this session. */
   own: ApiKey | undefined;
+  onOpen: (key: ApiKey) => void;
   onRevoke: (key: ApiKey) => void;
 }
 
 /** A table on a wide page; below that each key is a block of its own. */
-export function KeyTable({ keys, own, onRevoke }: Props) {
+export function KeyTable({ keys, own, onOpen, onRevoke }: Props) {
   return (
     <table class="table key-table">
       <thead>
@@ -35,7 +36,7 @@ export function KeyTable({ keys, own, onRevoke }: Props) {
       </thead>
       <tbody>
         {keys.map((key) => (
-          <KeyRow key={key.id} apiKey={key} isOwn={key.id === own?.id} onRevoke={onRevoke} />
+          <KeyRow key={key.id} apiKey={key} isOwn={key.id === own?.id} onOpen={onOpen} onRevoke={onRevoke} />
         ))}
       </tbody>
     </table>
@@ -45,15 +46,18 @@ export function KeyTable({ keys, own, onRevoke }: Props) {
 interface RowProps {
   apiKey: ApiKey;
   isOwn: boolean;
+  onOpen: (key: ApiKey) => void;
   onRevoke: (key: ApiKey) => void;
 }
 
-function KeyRow({ apiKey, isOwn, onRevoke }: RowProps) {
+function KeyRow({ apiKey, isOwn, onOpen, onRevoke }: RowProps) {
   const { name, key_prefix, status, scopes, last_used_at, usage_count, created_at, expires_at } = apiKey;
   return (
     <tr>
       <th scope="row" class="key-name">
-        <span dir="auto">{name}</span>
+        <button type="button" class="key-open" dir="auto" title="Show the details" onClick={() => onOpen(apiKey)}>
+          {name}
+        </button>
         <span class="key-facts">
           <code class="muted">{key_prefix}…</code>
           <Badge tone={STATUS[status].tone}>{STATUS[status].label}</Badge>

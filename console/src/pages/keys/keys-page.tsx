@@ -12,6 +12,7 @@ import { api } from '../../session/api';
 import { currentKey } from '../../session/session';
 import { AccessTokens } from './access-tokens';
 import { CreateKey } from './create-key';
+import { KeyDetails } from './key-details';
 import { KeyTable } from './key-table';
 import { RevokeKey } from './revoke-key';
 import './keys.css';
@@ -70,13 +71,15 @@ interface KeyListProps {
 }
 
 function KeyList({ keys, own, page, onRevoke }: KeyListProps) {
+  const opened = useSignal<ApiKey | null>(null);
   if (keys.error) return <Failed error={keys.error} onRetry={keys.reload} />;
   if (!keys.value) return <Loading label="Loading the keys…" />;
   const { api_keys, total } = keys.value;
   if (total === 0) return <Empty icon="key" title="No such key" hint="No key of this account has this status." />;
   return (
     <>
-      <KeyTable keys={api_keys} own={own} onRevoke={onRevoke} />
+      <KeyTable keys={api_keys} own={own} onOpen={(key) => (opened.value = key)} onRevoke={onRevoke} />
+      <KeyDetails apiKey={opened.value} keys={api_keys} onClose={() => (opened.value = null)} />
       {total > PAGE_SIZE && (
         <div class="card-body">
           <Pager page={page.value} total={total} pageSize={PAGE_SIZE} onPage={(next) => (page.value = next)} />

@@ -1,0 +1,58 @@
+import type { ApiKey } from 'vnotes';
+
+import { Dialog } from '../../components/dialog';
+import { Failed } from '../../components/failed';
+import { Loading } from '../../components/loading';
+import { formatDate } from '../../format/date';
+import { useAsync } from '../../hooks/use-async';
+import { api } from '../../session/api';
+
+interface Props {
+  /** Null while the dialog is closed. */
+  apiKey: ApiKey | null;
+  /** Those on the page, of which one may have made it. */
+  keys: readonly ApiKey[];
+  onClose: () => void;
+}
+
+/** What the list has no room for. */
+export function KeyDetails({ apiKey, keys, onClose }: Props) {
+  return (
+    <Dialog open={apiKey !== null} title="Key" onClose={onClose}>
+      {apiKey && <Details apiKey={apiKey} keys={keys} />}
+    </Dialog>
+  );
+}
+
+function Details({ apiKey, keys }: { apiKey: ApiKey; keys: readonly ApiKey[] }) {
+  const key = useAsync((signal) => api().keys.get(apiKey.id, { signal }), [apiKey.id]);
+  if (key.error) return <Failed error={key.error} onRetry={key.reload} />;
+  if (!key.value) return <Loading label="Loading the key…" />;
+  const { name, description, key_prefix, created_at, created_by, last_used_at, usage_count } = key.value;
+  return (
+    <dl class="facts key-details">
+      <dt>Name</dt>
+      <dd dir="auto">{name}</dd>
+      <dt>Description</dt>
+      <dd dir="auto">{description ?? 'None'}</dd>
+      <dt>Begins with</dt>
+      <dd>
+        <code>{key_prefix}</code>
+      </dd>
+      <dt>Made by</dt>
+      <dd dir="auto">{makerOf(created_by, keys)}</dd>
+      <dt>Created</dt>
+      <dd>{formatDate(created_at)}</dd>
+      <dt>Last used</dt>
+      <dd>{last_used_at === null ? 'Never' : formatDate(last_used_at)}</dd>
+      <dt>Requests</dt>
+      <dd>{usage_count.toLocaleString('en')}</dd>
+    </dl>
+  );
+}
+
+function makerOf(createdBy: string | null, keys: readonly ApiKey[]): string {
+  if (createdBy === null) return 'The operator of the service';
+  const maker = keys.find(({ id }) => id === createdBy);
+  return maker ? `The key “${maker.name}” (${maker.key_prefix}…)` : `The key ${createdBy}, which is not in this list`;
+}
