@@ -44,7 +44,7 @@ describe('recording in the console', () => {
     await page.getByRole('heading', { name: /First steps/ }).waitFor();
 
     const [recording] = await sent(client);
-    expect(recording).toMatchObject({ custom_tags: { project: 'atlas' }, upload_source: expect.any(String) });
+    expect(recording).toMatchObject({ custom_tags: { project: 'atlas' }, upload_source: 'console' });
     await client.finished(recording?.id as string);
     const { body } = await client.get(`/v1/recordings/${recording?.id}/transcription`).expect(200);
     expect((body as { text: string }).text).toContain('go forward ten meters');

@@ -1,15 +1,17 @@
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { wavOfBytes } from '../support/audio/audio-bytes.js';
 import { expectAccessible } from '../support/browser/accessibility.js';
 import { signInLink, useBrowser } from '../support/browser/browser.js';
-import { dropFiles, limitUploads, speechFile } from '../support/browser/drop-files.js';
+import { dropFiles, limitUploads, pasteFile, speechFile } from '../support/browser/drop-files.js';
 import { screenshot } from '../support/browser/screenshot.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 
 const MARKUP = '<img src=x onerror=alert(1)> “note”.wav';
+
+const isUpload = (route: Route) => route.request().method() === 'POST';
 
 describe('uploads in the console', () => {
   const service = useService({ ROLES: 'api' });
@@ -26,7 +28,7 @@ describe('uploads in the console', () => {
     page.route(
       '**/v1/recordings',
       (route) =>
-        route.request().method() === 'POST'
+        isUpload(route)
           ? route.fulfill({
               status,
               json: { error: { message: 'The quota of stored bytes is used up.', type, details } },
@@ -79,7 +81,7 @@ describe('uploads in the console', () => {
     const page = await browser.page({ signedInAs: client });
     let lost = 0;
     await page.route('**/v1/recordings', async (route) => {
-      if (route.request().method() !== 'POST' || lost > 0) return await route.fallback();
+      if (!isUpload(route) || lost > 0) return await route.fallback();
       lost += 1;
       await route.fetch();
       await route.abort('connectionreset');
@@ -88,6 +90,41 @@ describe('uploads in the console', () => {
     await says(page, 'go-forward', 'Sent');
     expect(lost).toBe(1);
     expect((await storedBy(client)).total).toBe(1);
+  });
+
+  it('sends as new, when asked to, what arrived unnoticed and was deleted', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client });
+    await page.route(
+      '**/v1/recordings',
+      async (route) => {
+        await route.fetch();
+        const [first] = (await storedBy(client)).recordings;
+        await client.delete(`/v1/recordings/${String(first?.id)}`).expect(204);
+        await route.abort('connectionreset');
+      },
+      { times: 1 },
+    );
+    await pasteFile(page, speechFile());
+    await says(page, 'go-forward', /This was sent before, and its recording was deleted since./);
+    await row(page, 'go-forward').getByRole('button', { name: 'Send as new' }).click();
+    await says(page, 'go-forward', 'Sent');
+    expect((await storedBy(client)).total).toBe(1);
+  });
+
+  it('asks before it repeats an upload without an answer of yesterday', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client });
+    await page.route('**/v1/recordings', (route) => (isUpload(route) ? route.abort() : route.fallback()));
+    await dropFiles(page, [speechFile()]);
+    await says(page, 'go-forward', /Cannot reach the service/);
+    await ageAttempts(page, 24 * 3_600_000);
+    await page.unroute('**/v1/recordings');
+    await page.reload();
+    await page.goto(signInLink(client));
+    await says(page, 'go-forward', /An earlier attempt got no answer, so this may have arrived already./);
+    await row(page, 'go-forward').getByRole('button', { name: 'Send again' }).click();
+    await says(page, 'go-forward', 'Sent');
   });
 
   it('waits for the network and for a service that is away, and goes on by itself', async () => {
@@ -225,3 +262,23 @@ describe('uploads in the console', () => {
     await tray(page).getByRole('button', { name: 'Uploads: 1 sent' }).waitFor();
   });
 });
+
+/** Makes the first attempts of what waits in the browser older. */
+async function ageAttempts(page: Page, ms: number): Promise<void> {
+  await page.evaluate(
+    (age) =>
+      new Promise<void>((resolve) => {
+        const opening = indexedDB.open('voice-notes');
+        opening.addEventListener('success', () => {
+          const transaction = opening.result.transaction('items', 'readwrite');
+          const cursor = transaction.objectStore('items').openCursor();
+          cursor.addEventListener('success', () => {
+            const item = cursor.result?.value as { attempted: { at: number; by: string } } | undefined;
+            if (item) cursor.result?.update({ ...item, attempted: { ...item.attempted, at: item.attempted.at - age } });
+          });
+          transaction.addEventListener('complete', () => resolve());
+        });
+      }),
+    ms,
+  );
+}

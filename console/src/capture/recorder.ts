@@ -1,5 +1,6 @@
 import { computed, effect, signal } from '@preact/signals';
 
+import { toast } from '../components/toast';
 import { client } from '../session/session';
 import { captureLock, holdLock } from '../uploads/sending/locks';
 import { LARGEST_FILE_BYTES } from '../uploads/sending/problems';
@@ -12,7 +13,7 @@ import { CaptureSession } from './capture-session';
 import { ChunkWriter } from './chunk-writer';
 import { DISCONNECTED, type MicrophoneProblem, microphoneProblemOf, openMicrophone } from './microphone';
 
-export type RecorderState = 'idle' | 'starting' | 'recording' | 'paused' | 'saving';
+type RecorderState = 'idle' | 'starting' | 'recording' | 'paused' | 'saving';
 export type Description = Pick<UploadItem, 'name' | 'tags' | 'language'>;
 
 /** Ends the recording before it is larger than the service takes. */
@@ -133,7 +134,9 @@ class Recorder {
 
   private tick(session: CaptureSession): void {
     this.seconds.value = session.watch.seconds;
-    if (session.writer.item.size >= LARGEST_RECORDING_BYTES) void this.finish();
+    if (session.writer.item.size < LARGEST_RECORDING_BYTES || this.state.value === 'saving') return;
+    toast('The recording has reached 25 MB, the most that the service takes. It is being sent.', { duration: 60_000 });
+    void this.finish();
   }
 }
 

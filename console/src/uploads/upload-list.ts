@@ -9,7 +9,7 @@ import type { UploadItem } from './store/upload-item';
  * - `elsewhere`: another tab sends it
  * - `network`, `limit`, `service`: the next attempt waits
  */
-export type Phase =
+type Phase =
   | 'recording'
   | 'interrupted'
   | 'queued'

@@ -2,7 +2,7 @@ import { effect, untracked } from '@preact/signals';
 
 import { accountId } from '../session/account';
 import { client, currentKey } from '../session/session';
-import { heldLocks } from './sending/locks';
+import { captureLock, heldLocks, whenFree } from './sending/locks';
 import { LARGEST_FILE_BYTES, TOO_LARGE } from './sending/problems';
 import { onTabMessage, type TabMessage, tellTabs } from './sending/tabs';
 import { newItem, type NewItem, randomId, type UploadItem } from './store/upload-item';
@@ -46,14 +46,29 @@ export function currentOwner(): string {
 }
 
 /** Reads the database again: another tab, or the recorder, changed it. */
-export async function refresh(): Promise<void> {
+async function refresh(): Promise<void> {
   const items = await itemsOf(owners()).catch(() => []);
   const locks = await heldLocks();
-  const isHeld = ({ id }: UploadItem) => locks.has(`capture:${id}`);
+  const isHeld = ({ id }: UploadItem) => locks.has(captureLock(id));
   const isEmpty = (item: UploadItem) => item.state === 'capturing' && item.size === 0 && !isHeld(item);
   for (const item of items.filter(isEmpty)) void removeItem(item.id).catch(() => {});
   const kept = items.filter((item) => !isEmpty(item));
-  showStored(kept, new Set(kept.filter(isHeld).map(({ id }) => id)));
+  const capturing = kept.filter((item) => item.state === 'capturing' && isHeld(item)).map(({ id }) => id);
+  showStored(kept, new Set(capturing));
+  capturing.forEach(watchCapture);
+}
+
+const watched = new Set<string>();
+
+/** A tab that records may be closed or killed: then the others show what it left. */
+function watchCapture(id: string): void {
+  if (watched.has(id)) return;
+  watched.add(id);
+  const again = () => {
+    watched.delete(id);
+    if (viewOf(id)?.phase === 'recording') void refresh();
+  };
+  whenFree(captureLock(id), new AbortController().signal).then(again, again);
 }
 
 /** Adds files to the queue, each in the database before it is sent. */

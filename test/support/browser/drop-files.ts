@@ -36,6 +36,19 @@ export async function dropFiles(page: Page, files: readonly DroppedFile[]): Prom
   }, sent);
 }
 
+/** Pastes a file, as after copying it in the file manager. */
+export async function pasteFile(page: Page, { name, bytes }: { name: string; bytes: Buffer }): Promise<void> {
+  await page.evaluate(
+    ([filename, base64]) => {
+      const data = new DataTransfer();
+      const content = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+      data.items.add(new File([content], filename, { type: 'audio/wav' }));
+      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true }));
+    },
+    [name, bytes.toString('base64')] as const,
+  );
+}
+
 /** Slows down what this page sends. @param bytesPerSecond no limit when omitted */
 export async function limitUploads(page: Page, bytesPerSecond = -1): Promise<void> {
   const session = await page.context().newCDPSession(page);

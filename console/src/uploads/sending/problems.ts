@@ -70,7 +70,3 @@ function formatWords(message: string): Pick<Problem, 'message' | 'hint'> {
     hint: `Choose audio in ${formats}.`,
   };
 }
-
-export function isStorageFull(error: unknown): boolean {
-  return error instanceof DOMException && error.name === 'QuotaExceededError';
-}

@@ -1,13 +1,5 @@
 /** Why an item needs a decision of the person. */
-export type ProblemCode =
-  | 'too-large'
-  | 'format'
-  | 'quota'
-  | 'permission'
-  | 'conflict'
-  | 'unsure'
-  | 'unreadable'
-  | 'refused';
+type ProblemCode = 'too-large' | 'format' | 'quota' | 'permission' | 'conflict' | 'unsure' | 'unreadable' | 'refused';
 
 export interface Problem {
   code: ProblemCode;
@@ -22,7 +14,7 @@ export interface Problem {
  * - `queued`: to be sent
  * - `refused`: kept until the person decides
  */
-export type ItemState = 'capturing' | 'queued' | 'refused';
+type ItemState = 'capturing' | 'queued' | 'refused';
 
 /** A recording or a file on its way to the service, as the database keeps it. */
 export interface UploadItem {
