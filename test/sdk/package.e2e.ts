@@ -2,12 +2,14 @@ import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { UploadProgress } from 'vnotes';
 import { installBinary } from '../../scripts/lib/npm-binary.mjs';
 import { installNode, NODE_24 } from '../../scripts/lib/other-node.mjs';
 import { signDelivery } from '../../src/modules/webhooks/sending/signature.js';
 import { SPEECH } from '../../src/testing/speech.js';
 import { useService } from '../../src/testing/test-service.js';
+import { afterBody, answer, type Fault, refusal } from '../support/servers/fault-server.js';
 import { freePort } from '../support/servers/free-port.js';
 import { announcedOutput, readmeExamples } from './readme-examples.js';
 import { PackedClient } from './runtimes/packed-client.js';
@@ -30,6 +32,7 @@ describe('the packed client', () => {
   });
   const service = useService(() => ({ CORS_ORIGINS: `http://127.0.0.1:${pagePort}` }));
   afterAll(async () => {
+    server?.closeAllConnections();
     server?.close();
     await packed?.remove();
     if (ALL) console.table(matrix);
@@ -123,31 +126,75 @@ describe('the packed client', () => {
     expect(seconds).toBeLessThan(2);
   });
 
-  it('works in Chromium, in a page of another origin', async () => {
-    const bundle = await packed.bundle('page.mjs', 'page.js');
-    const [script, audio] = [await readFile(bundle), await readFile(AUDIO)];
-    server = createServer((request, response) => {
-      if (request.url === '/page.js') response.setHeader('Content-Type', 'text/javascript').end(script);
-      else if (request.url === '/audio.wav') response.end(audio);
-      else response.setHeader('Content-Type', 'text/html').end('<script type="module" src="/page.js"></script>');
-    }).listen(pagePort, '127.0.0.1');
-    const browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-      args: ['--no-sandbox'],
-    });
-    try {
-      const page = await browser.newPage();
+  describe('in Chromium', () => {
+    let browser: Browser;
+    let page: Page;
+    /** What the server of the page does with uploads, one after the other. */
+    let faults: Fault[] = [];
+    const keys: unknown[] = [];
+
+    beforeAll(async () => {
+      const bundle = await packed.bundle('page.mjs', 'page.js');
+      const [script, audio] = [await readFile(bundle), await readFile(AUDIO)];
+      server = createServer((request, response) => {
+        request.on('error', () => {});
+        if (request.url === '/page.js') response.setHeader('Content-Type', 'text/javascript').end(script);
+        else if (request.url === '/audio.wav') response.end(audio);
+        else if (request.method === 'POST') {
+          keys.push(request.headers['idempotency-key']);
+          void faults.shift()?.(request, response);
+        } else response.setHeader('Content-Type', 'text/html').end('<script type="module" src="/page.js"></script>');
+      }).listen(pagePort, '127.0.0.1');
+      browser = await chromium.launch({
+        executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+        args: ['--no-sandbox'],
+      });
+      page = await browser.newPage();
       await page.goto(`http://127.0.0.1:${pagePort}/`);
       await page.waitForFunction('globalThis.run');
-      expectOk(
-        `Chromium ${browser.version().split('.')[0]}`,
-        await page.evaluate(
-          (given) => (globalThis as unknown as { run: (setup: unknown) => Promise<Record<string, string>> }).run(given),
-          await setup(),
-        ),
+    });
+    afterAll(() => browser?.close());
+
+    type Functions = Record<string, (given: unknown) => unknown>;
+    const call = async <T>(name: string, given: unknown): Promise<T> =>
+      (await page.evaluate(
+        ([fn, arg]) => (globalThis as unknown as Functions)[fn as string]?.(arg),
+        [name, given],
+      )) as T;
+    const upload = (given: object) => call<{ progress: UploadProgress[]; outcome: string }>('upload', given);
+
+    it('works in a page of another origin', async () => {
+      expectOk(`Chromium ${browser.version().split('.')[0]}`, await call('run', await setup()));
+    });
+
+    it('repeats an upload after faults with the same key, and its progress goes back only with the next attempt', async () => {
+      const bytes = 3_000_000;
+      faults = [
+        (request) => request.once('data', () => request.socket.destroy()),
+        refusal(503, 'ServiceUnavailableError', {}, { 'Retry-After': '0' }),
+        afterBody([], answer(201, { id: 'x' })),
+      ];
+      const { progress, outcome } = await upload({ bytes });
+      expect(outcome).toBe('x');
+      expect(keys).toHaveLength(3);
+      expect(new Set(keys).size).toBe(1);
+      // Chromium repeats a request by itself when a connection that it uses again was closed.
+      expect(progress.at(-1)).toEqual({ sent: bytes, total: bytes, attempt: expect.any(Number) as number });
+      expect(progress.at(-1)?.attempt).toBeGreaterThanOrEqual(2);
+      for (const [i, { sent, attempt }] of progress.entries()) {
+        const before = progress[i - 1];
+        if (before?.attempt === attempt) expect(sent).toBeGreaterThan(before.sent);
+        else expect(sent).toBe(0);
+      }
+    });
+
+    it('gives up an upload that stalls, and ends one that is aborted', async () => {
+      const stall: Fault = (request) => request.pause();
+      faults = [stall, stall];
+      expect((await upload({ bytes: 30_000_000, timeout: 1000, maxRetries: 0 })).outcome).toMatch(
+        /^TimeoutError: Nothing came/,
       );
-    } finally {
-      await browser.close();
-    }
+      expect((await upload({ bytes: 30_000_000, abortAfter: 300 })).outcome).toBe('Error: the person has left');
+    });
   });
 });

@@ -1,6 +1,6 @@
 import type { RecordingView } from '../api/types.gen.js';
 import { Deadline } from '../http/deadline.js';
-import { sleep } from '../http/retry.js';
+import { isRetryable, sleep } from '../http/retry.js';
 import type { Transport } from '../http/transport.js';
 import { EventStream } from './event-stream.js';
 
@@ -16,6 +16,8 @@ export interface WaitOptions {
 const LIVE_POLL_MS = 30_000;
 const FIRST_POLL_MS = 1000;
 const LONGEST_POLL_MS = 10_000;
+/** In a row, each after its own retries. */
+const MAX_FAILURES = 5;
 
 /** One who waits for news of a recording. */
 class Bell {
@@ -65,9 +67,15 @@ export class RecordingWaiter {
     try {
       // Asked before the stream is open, the end could fall between the two.
       if (!this.isLive) await bell.wait(FIRST_POLL_MS, deadline.signal);
-      for (let n = 1; ; n += 1) {
-        const recording = await this.get(id, { signal: deadline.signal });
-        if (recording.status !== 'processing') return recording;
+      for (let [n, failures] = [1, 0]; ; n += 1) {
+        try {
+          const recording = await this.get(id, { signal: deadline.signal });
+          if (recording.status !== 'processing') return recording;
+          failures = 0;
+        } catch (error) {
+          // The limit of requests, or the network, may allow the next one.
+          if ((failures += 1) > MAX_FAILURES || deadline.signal.aborted || !isRetryable(error, true)) throw error;
+        }
         await bell.wait(this.isLive ? LIVE_POLL_MS : pollDelay(n), deadline.signal);
       }
     } finally {

@@ -8,6 +8,7 @@ export class Deadline {
   private readonly controller = new AbortController();
   private readonly onAbort = () => this.abort(this.caller?.reason);
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private hasEnded = false;
 
   /** @param ms until the time-out; 0 or Infinity for none */
   constructor(
@@ -31,7 +32,7 @@ export class Deadline {
   /** Something came: the time begins again. */
   restart(): void {
     this.pause();
-    if (this.ms <= 0 || this.ms === Infinity || this.signal.aborted) return;
+    if (this.ms <= 0 || this.ms === Infinity || this.signal.aborted || this.hasEnded) return;
     this.timer = setTimeout(() => this.abort(new TimeoutError(this.message)), this.ms);
   }
 
@@ -40,7 +41,9 @@ export class Deadline {
     clearTimeout(this.timer);
   }
 
+  /** For good: what still comes of an attempt that has ended starts no time again. */
   end(): void {
+    this.hasEnded = true;
     this.pause();
     this.caller?.removeEventListener('abort', this.onAbort);
   }

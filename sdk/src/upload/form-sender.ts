@@ -11,7 +11,7 @@ export async function sendAsForm(attempt: UploadAttempt): Promise<Answer> {
 
 /** Sends the form with XMLHttpRequest, the only one in browsers that tells how far it is. */
 export async function sendByXhr(attempt: UploadAttempt): Promise<Answer> {
-  const { transport, request, deadline } = attempt;
+  const { transport, request } = attempt;
   try {
     const answer = await answerOfXhr(attempt, await formOf(attempt));
     const { status, headers, text } = answer;
@@ -21,8 +21,6 @@ export async function sendByXhr(attempt: UploadAttempt): Promise<Answer> {
   } catch (error) {
     if (request.signal?.aborted) throw request.signal.reason;
     throw error;
-  } finally {
-    deadline.end();
   }
 }
 

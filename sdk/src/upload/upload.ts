@@ -29,7 +29,11 @@ export async function upload(
     const deadline = new Deadline(options.signal, timeout);
     const onSent = progressOf(file, attempt, options.onProgress);
     onSent(0);
-    return jsonOf(await send({ transport, request, fields, file, deadline, onSent })) as RecordingView;
+    try {
+      return jsonOf(await send({ transport, request, fields, file, deadline, onSent })) as RecordingView;
+    } finally {
+      deadline.end();
+    }
   };
   try {
     return await transport.retrying(once, options);
