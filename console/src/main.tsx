@@ -1,3 +1,8 @@
+// Before the components: what they say of themselves comes after it.
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/controls.css';
+import './styles/content.css';
 import { render } from 'preact';
 
 import { App } from './app';
@@ -10,10 +15,6 @@ import { takeLinkCredentials, watchLinkCredentials } from './session/sign-in-lin
 import { storedCredentials } from './session/stored-credentials';
 import { followTheme } from './session/theme';
 import { followUploads } from './uploads/uploads';
-import './styles/tokens.css';
-import './styles/base.css';
-import './styles/controls.css';
-import './styles/content.css';
 
 restrictMarkup();
 followTheme();

@@ -1,7 +1,5 @@
 import { useId } from 'preact/hooks';
 
-import './segments.css';
-
 interface Props<T extends string> {
   /** For a screen reader. */
   label: string;
@@ -14,10 +12,10 @@ interface Props<T extends string> {
 export function Segments<T extends string>({ label, options, value, onChange }: Props<T>) {
   const name = useId();
   return (
-    <fieldset class="segments">
+    <fieldset class="segmented">
       <legend class="visually-hidden">{label}</legend>
       {options.map((option) => (
-        <label key={option.value} class="segment">
+        <label key={option.value}>
           <input
             type="radio"
             class="visually-hidden"

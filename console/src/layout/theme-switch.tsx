@@ -9,7 +9,7 @@ const CHOICES: [Theme, string, IconName][] = [
 
 export function ThemeSwitch() {
   return (
-    <div class="theme-switch" role="group" aria-label="Colours">
+    <div class="segmented" role="group" aria-label="Colours">
       {CHOICES.map(([name, label, icon]) => (
         <button
           key={name}

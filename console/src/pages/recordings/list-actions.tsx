@@ -12,7 +12,7 @@ export function ListActions() {
         <Icon name="upload" />
         Upload
       </button>
-      <Link href="/record" class="button is-primary">
+      <Link href="/record" class="button is-primary list-record">
         <Icon name="mic" />
         Record
       </Link>

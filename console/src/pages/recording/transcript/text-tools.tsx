@@ -38,7 +38,7 @@ export function TextTools({ note, transcription, original, isEditing, text }: Te
 function VersionSwitch({ original }: { original: Original }) {
   const isShown = original.isShown.value;
   return (
-    <div class="version-switch" role="group" aria-label="Which text">
+    <div class="segmented" role="group" aria-label="Which text">
       <button type="button" aria-pressed={!isShown} onClick={() => original.hide()}>
         Corrected
       </button>

@@ -22,7 +22,7 @@ export function Filters({ query, onChange }: FiltersProps) {
   const chips = chipsOf(query);
   return (
     <>
-      <div class="status-filter" role="group" aria-label="Status">
+      <div class="segmented status-filter" role="group" aria-label="Status">
         {STATUSES.map(([status, label]) => (
           <button
             key={status}

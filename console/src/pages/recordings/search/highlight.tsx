@@ -16,7 +16,7 @@ interface Piece {
   isHit: boolean;
 }
 
-export function piecesOf(text: string, words: ReadonlySet<string>): Piece[] {
+function piecesOf(text: string, words: ReadonlySet<string>): Piece[] {
   const pieces: Piece[] = [];
   let end = 0;
   for (const match of text.matchAll(WORD)) {
@@ -32,7 +32,7 @@ export function piecesOf(text: string, words: ReadonlySet<string>): Piece[] {
 }
 
 /** The words that a recording must have; those with `-` are left out. */
-export function wordsOf(q: string): Set<string> {
+function wordsOf(q: string): Set<string> {
   const words = new Set<string>();
   for (const [, minus, phrase, word] of q.matchAll(PART)) {
     if (minus !== '' || word?.toLowerCase() === 'or') continue;
