@@ -99,6 +99,7 @@ describe('the frame of the console', () => {
     await expectGoodEverywhere(page, 'keys-help');
     await page.keyboard.press('/');
     await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
     await page.keyboard.press('/');
     await heading(page, 'Recordings').waitFor();
     const search = page.getByRole('searchbox');
