@@ -63,6 +63,18 @@ describe('the console in a browser, before anything is clicked', () => {
     expect(total).toBeLessThanOrEqual(LIMIT_BYTES);
   });
 
+  it('says when the code of a page does not come, and tries again without a reload', async () => {
+    const page = await browser.page({ signedInAs: account, expectedProblems: [/assets\/usage-page/] });
+    await signedIn(page);
+    await page.route('**/assets/usage-page-*.js', (route) => route.abort());
+    await page.evaluate(() => (location.hash = '/usage'));
+    await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor();
+    await expectAccessible(page);
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+  });
+
   it('runs no inline script and applies no inline style that got into its page', async () => {
     const page = await browser.page({ url: service.url, expectedProblems: [/violat|nowhere\.png/] });
     const colour = () => page.evaluate(() => getComputedStyle(document.body).color);

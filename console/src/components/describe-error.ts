@@ -1,5 +1,7 @@
 import { ApiError, ConnectionError, TimeoutError } from 'vnotes';
 
+import { PageLoadError } from '../routing/page-load-error';
+
 export interface ErrorDescription {
   /** What happened, in a few words. */
   title: string;
@@ -34,6 +36,12 @@ function wordsOfFault(error: unknown): Words {
   }
   if (error instanceof TimeoutError)
     return { title: 'No answer in time', hint: 'The network or the service is slow now. Try again.' };
+  if (error instanceof PageLoadError) {
+    return {
+      title: 'This page could not be loaded',
+      hint: 'The network is away, or the service was updated meanwhile. Try again. If that does not help, reload.',
+    };
+  }
   const detail = error instanceof Error && error.message ? ` (${error.message})` : '';
   return { title: 'Something went wrong on this page', hint: `Reload it and try again${detail}.` };
 }
