@@ -118,6 +118,16 @@ describe('the client library on a bad network', () => {
     expect(isApiError(await errorOf(clientOf().recordings.delete('x')), 'NotFoundError')).toBe(true);
   });
 
+  it('tells its own correction, whose first answer was lost, from that of somebody else', async () => {
+    const conflict = refusal(412, 'PreconditionFailedError', { etag: '"2"' });
+    const present = answer(200, { text: 'mine' }, { ETag: '"2"', 'Transcription-Version': 'corrected' });
+    const correct = (text: string) => clientOf().recordings.correct('x', { text }, { etag: '"1"' });
+    server.answer(drop, conflict, present);
+    expect(await correct('mine')).toMatchObject({ text: 'mine', etag: '"2"' });
+    server.answer(conflict, present);
+    expect(isApiError(await errorOf(correct('another')), 'PreconditionFailedError')).toBe(true);
+  });
+
   it('does not take the page of a proxy for an answer', async () => {
     server.answer(answer(200, '<h1>Please sign in</h1>', { 'Content-Type': 'text/html' }));
     const error = await errorOf(clientOf().account.get());

@@ -9,6 +9,7 @@ import { installNode, NODE_24 } from '../../scripts/lib/other-node.mjs';
 import { signDelivery } from '../../src/modules/webhooks/sending/signature.js';
 import { SPEECH } from '../../src/testing/speech.js';
 import { useService } from '../../src/testing/test-service.js';
+import { ROOT } from '../support/paths.js';
 import { afterBody, answer, type Fault, refusal } from '../support/servers/fault-server.js';
 import { freePort } from '../support/servers/free-port.js';
 import { announcedOutput, readmeExamples } from './readme-examples.js';
@@ -59,6 +60,15 @@ describe('the packed client', () => {
     expect(files.toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
     expect(await packed.tool('publint', ['--strict', packed.archive])).toContain('All good!');
     await packed.tool('attw', ['--profile', 'esm-only', '--no-definitely-typed', packed.archive]);
+  });
+
+  const types = ['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node'];
+  it.each<[string, string[]]>([
+    ['of Node, without the types of browsers', ['--module', 'nodenext', '--lib', 'es2023', ...types]],
+    ['for browsers, without the types of Node', ['--module', 'esnext', '--moduleResolution', 'bundler']],
+  ])('type-checks in a strict project %s', async (_name, options) => {
+    const tsc = '../typescript-native/bin/tsc';
+    await packed.tool(tsc, ['--noEmit', '--strict', '--target', 'es2023', ...options, 'consumer.ts']);
   });
 
   it('says the version of the package', async () => {

@@ -1,6 +1,7 @@
 import type { AudioUrlView, TranscriptionView, VersionsListData } from '../api/types.gen.js';
 import { RecordingWaiter, type WaitOptions } from '../events/recording-waiter.js';
 import type { RequestOptions } from '../http/client-options.js';
+import { isApiError } from '../http/errors.js';
 import type { Transport } from '../http/transport.js';
 import { type Paged, pagesOf } from '../pages/paged.js';
 import type {
@@ -128,7 +129,15 @@ export class RecordingsResource {
   ): Promise<Transcription> {
     const path = `${pathOf(id)}/transcription`;
     const request = { ...options, method: 'PUT', path, body: correction, headers: ifMatch(etag) };
-    return withTag(await this.transport.jsonWithHeaders(request));
+    try {
+      return withTag(await this.transport.jsonWithHeaders(request));
+    } catch (error) {
+      if (!isApiError(error, 'PreconditionFailedError')) throw error;
+      // A repeated request meets its own correction when the answer to the first one was lost.
+      const present = await this.transcription(id, options);
+      if (present.version === 'corrected' && present.text === correction.text) return present;
+      throw error;
+    }
   }
 
   /** Goes back to what the engine heard. */

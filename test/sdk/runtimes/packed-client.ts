@@ -25,7 +25,8 @@ export class PackedClient {
     await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}');
     // Without a registry: the package depends on nothing.
     await packed.run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel=error', packed.archive]);
-    for (const file of ['steps.mjs', 'program.mjs', 'page.mjs']) await cp(join(PROGRAMS, file), join(folder, file));
+    for (const file of ['steps.mjs', 'program.mjs', 'page.mjs', 'consumer.ts'])
+      await cp(join(PROGRAMS, file), join(folder, file));
     return packed;
   }
 
