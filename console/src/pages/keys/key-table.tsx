@@ -69,7 +69,7 @@ function KeyRow({ apiKey, isOwn, onOpen, onRevoke }: RowProps) {
       </td>
       <td data-label="Last used">
         <span class="key-when">{last_used_at === null ? 'Never' : formatAge(last_used_at)}</span>{' '}
-        {usage_count > 0 && <span class="muted small">{usageOf(usage_count)}</span>}
+        {usage_count > 0 && <span class="muted small key-when">{usageOf(usage_count)}</span>}
       </td>
       <td class="key-when" data-label="Created" title={formatDate(created_at)}>
         {formatAge(created_at)}
