@@ -3,12 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { CommandResult } from '../service/cli.js';
 import { ROOT } from '../paths.js';
 
 const TSDOWN = join(ROOT, 'node_modules', 'tsdown', 'dist', 'run.mjs');
+
+/** A program that waits for keys that nobody types. */
+const TERMINAL_LIMIT_MS = 30_000;
 
 /** The built command line, with hooks of Jest that build it into a folder of its own. */
 export class BuiltVnotes {
@@ -94,12 +97,13 @@ export class VnotesUser {
     child.stdout.on('data', (chunk: Buffer) => {
       shown += chunk.toString();
       const [next] = left;
-      if (!next?.[0].test(shown)) return;
+      if (!next?.[0].test(stripVTControlCharacters(shown))) return;
       left.shift();
       shown = '';
       child.stdin.write(next[1]);
     });
-    return await resultOf(child);
+    const limit = setTimeout(() => child.kill(), TERMINAL_LIMIT_MS);
+    return await resultOf(child).finally(() => clearTimeout(limit));
   }
 }
 
