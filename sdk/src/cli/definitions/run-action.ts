@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { Context, type GlobalOptions } from '../context.js';
+import type { Context, GlobalOptions } from '../context.js';
 import { endProcess } from '../ending.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 
@@ -12,7 +12,8 @@ export function runAction(load: () => Promise<Action>) {
   return async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command;
     const options = command.optsWithGlobals<GlobalOptions>();
-    const context = new Context(options);
+    const { Context: CommandContext } = await import('../context.js');
+    const context = new CommandContext(options);
     try {
       const action = await load();
       await endProcess((await action(context, options, ...command.processedArgs)) ?? EXIT.ok);

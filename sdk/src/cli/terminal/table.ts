@@ -12,7 +12,7 @@ export interface Column<T> {
 }
 
 const GAP = 2;
-const NARROWEST_FLEXIBLE = 14;
+const NARROWEST_FLEXIBLE = 20;
 
 /** @param width of the terminal; null shows everything in full, for a file or another program */
 export function tableOf<T>(rows: readonly T[], columns: readonly Column<T>[], width: number | null, paint: Paint) {

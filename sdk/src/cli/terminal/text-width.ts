@@ -9,13 +9,11 @@ const MARK = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/gu;
 
-const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-
 export function widthOf(text: string): number {
   // oxlint-disable-next-line no-control-regex
   if (/^[\u0020-\u007e]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of characters.segment(text)) width += columnsOf(segment);
+  for (const { segment } of charactersOf(text)) width += columnsOf(segment);
   return width;
 }
 
@@ -24,7 +22,7 @@ export function fit(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let fitted = '';
   let used = 1;
-  for (const { segment } of characters.segment(text)) {
+  for (const { segment } of charactersOf(text)) {
     used += columnsOf(segment);
     if (used > width) break;
     fitted += segment;
@@ -46,7 +44,15 @@ export function printable(text: string): string {
   return text.replace(CONTROL, (character) => (character === '\n' || character === '\t' ? character : '\ufffd'));
 }
 
+let segmenter: Intl.Segmenter | null = null;
+
+function charactersOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
+
 function columnsOf(character: string): number {
-  if (WIDE.test(character)) return 2;
+  // The selector asks for an emoji where a symbol would be shown.
+  if (WIDE.test(character) || character.includes('\ufe0f')) return 2;
   return MARK.test(character) ? 0 : 1;
 }
