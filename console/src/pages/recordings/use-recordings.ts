@@ -1,15 +1,15 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useCallback, useEffect, useRef } from 'preact/hooks';
 import type { AccountEvent, Recording, VoiceNotes } from 'vnotes';
 import { useSignal } from '@preact/signals';
 
 import { useAsync } from '../../hooks/use-async';
-import { useLiveEvents } from '../../session/live-events';
+import { liveState, useLiveEvents } from '../../session/live-events';
 import { client } from '../../session/session';
 import { arrived } from '../../uploads/upload-list';
+import { currentPage, historyNow, keepPage, keptPage, outdatePage, type Page } from './kept-page';
 import { type ListQuery, requestOf } from './list-query';
 
 export type RecordingsQuery = NonNullable<Parameters<VoiceNotes['recordings']['list']>[0]>;
-type Page = Awaited<ReturnType<VoiceNotes['recordings']['list']>>;
 
 /** Events that come together lead to one request. */
 const GATHER_MS = 400;
@@ -26,15 +26,20 @@ export interface Recordings {
 /** One page of the list, kept up to date by the events of the account. */
 export function useRecordings(query: ListQuery): Recordings {
   const request = requestOf(query);
-  const { value, error, loading, reload } = useAsync(
-    (signal) => (client.value as VoiceNotes).recordings.list(request, { signal }),
-    [JSON.stringify(request), client.value],
-    shownBefore(JSON.stringify(request)),
-  );
+  const key = JSON.stringify(request);
+  const {
+    value,
+    error,
+    loading,
+    reload: load,
+  } = useAsync((signal) => pageOf(request, key, signal), [key, client.value], keptPage(key));
+  const reload = useCallback(() => {
+    outdatePage();
+    load();
+  }, [load]);
   const changes = useSignal<ReadonlyMap<string, Partial<Recording>>>(new Map());
   useEffect(() => {
     changes.value = new Map();
-    if (value) shown = { api: client.peek(), request: JSON.stringify(request), page: value };
   }, [value]);
   const reloadSoon = useGathered(reload);
   useLiveEvents((event) => {
@@ -53,11 +58,14 @@ export function useRecordings(query: ListQuery): Recordings {
   return { page: value && changed(value, changes.value), error, loading, reload };
 }
 
-/** The page that was shown last: there at once on the way back from a note. */
-let shown: { api: VoiceNotes | null; request: string; page: Page } | null = null;
-
-function shownBefore(request: string): Page | undefined {
-  return shown?.api === client.peek() && shown?.request === request ? shown.page : undefined;
+/** Without a request when nothing has changed since the page was shown: a small plan has ten a minute. */
+async function pageOf(request: RecordingsQuery, key: string, signal: AbortSignal): Promise<Page> {
+  const current = currentPage(key);
+  if (current) return current;
+  const history = liveState.peek() === 'live' ? historyNow() : -1;
+  const page = await (client.value as VoiceNotes).recordings.list(request, { signal });
+  keepPage(key, page, history);
+  return page;
 }
 
 function changed(page: Page, changes: ReadonlyMap<string, Partial<Recording>>): Page {

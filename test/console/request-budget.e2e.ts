@@ -1,0 +1,112 @@
+import type { Page, Request } from 'playwright-core';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
+import { useService } from '../../src/testing/test-service.js';
+import { useBrowser } from '../support/browser/browser.js';
+import { reportMeasurement } from '../support/service/measurements.js';
+import { addNote, evenly } from '../support/state/spoken-notes.js';
+
+const NOTES = 3;
+
+/** Requests of the page that take a token of the account: audio is asked for by URLs that are signed. */
+class Requests {
+  private readonly seen: string[] = [];
+  private readonly refused: string[] = [];
+
+  constructor(page: Page) {
+    const nameOf = (request: Request): string | null => {
+      const { pathname } = new URL(request.url());
+      const takesToken = pathname.startsWith('/v1/') && !pathname.endsWith('/signed-audio');
+      return takesToken ? `${request.method()} ${pathname.replace(/[0-9a-f-]{36}/, '{id}')}` : null;
+    };
+    page.on('request', (request) => {
+      const name = nameOf(request);
+      if (name) this.seen.push(name);
+    });
+    page.on('response', (response) => {
+      if (response.status() === 429) this.refused.push(nameOf(response.request()) ?? response.url());
+    });
+  }
+
+  /** Those since the last call. */
+  take(): string[] {
+    return this.seen.splice(0);
+  }
+
+  get refusals(): readonly string[] {
+    return this.refused;
+  }
+}
+
+describe('the requests of the console', () => {
+  const service = useService({ ROLES: 'api' });
+  const browser = useBrowser();
+
+  /** An account of the plan free, whose bucket is full. */
+  async function freeAccount(): Promise<ApiClient> {
+    const client = await service.account();
+    for (let i = 1; i <= NOTES; i++) {
+      const text = `This is note number ${i}.`;
+      await addNote(service, client, { filename: `note-${i}.wav`, text, words: evenly(text) });
+    }
+    await client.post('/v1/webhooks', { url: 'https://hooks.example.com/', events: ['recording.failed'] }).expect(201);
+    await service.database.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [client.accountId]);
+    await eventually(async () => (await client.get('/v1/account')).headers['x-ratelimit-limit'] === '10');
+    return client;
+  }
+
+  const follow = async (page: Page, name: string): Promise<void> => {
+    await page.getByRole('link', { name, exact: true }).first().click();
+    await page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
+  };
+  const openNote = async (page: Page, number: number): Promise<void> => {
+    await page.getByRole('link', { name: new RegExp(`note-${number}.wav`) }).click();
+    await page.locator('.word').nth(3).waitFor();
+    await page.locator('.waveform').waitFor();
+  };
+  const live = (page: Page) => page.getByText('Live', { exact: true }).filter({ visible: true }).waitFor();
+
+  it('let a person of the plan free play three notes and open each page at once, without a 429', async () => {
+    const page = await browser.page({ signedInAs: await freeAccount() });
+    const requests = new Requests(page);
+    const figures: string[] = [];
+    const step = async (name: string, work: () => Promise<unknown>): Promise<number> => {
+      await work();
+      // What a page asks for after it is shown.
+      await page.waitForTimeout(300);
+      const taken = requests.take();
+      figures.push(`${name}: ${taken.length}${taken.length > 0 ? ` (${taken.join(', ')})` : ''}`);
+      return taken.length;
+    };
+
+    await live(page);
+    for (let i = NOTES; i > 0; i--) {
+      expect(await step(`note ${i}`, () => openNote(page, i))).toBe(1);
+      expect(await step('play', () => page.getByRole('button', { name: 'Play', exact: true }).click())).toBe(1);
+      // The first page was asked for before events could tell that it is still right.
+      expect(await step('back to the list', () => follow(page, 'Recordings'))).toBeLessThanOrEqual(i === NOTES ? 1 : 0);
+    }
+    for (const name of ['Webhooks', 'Keys', 'Errors', 'Record']) {
+      expect(await step(name, () => follow(page, name))).toBeLessThanOrEqual(1);
+    }
+    expect(await step('Usage', () => follow(page, 'Usage'))).toBeLessThanOrEqual(5);
+    reportMeasurement(figures.join('\n'));
+    expect(requests.refusals).toEqual([]);
+  });
+
+  it('bring a list that has changed while a note was open', async () => {
+    const client = await freeAccount();
+    const page = await browser.page({ signedInAs: client });
+    await live(page);
+    await openNote(page, 1);
+    await addNote(service, client, { filename: 'meanwhile.wav', text: 'Something new.' });
+    // The events tell it, within three seconds.
+    await eventually(async () => {
+      await follow(page, 'Recordings');
+      const isThere = await page.getByRole('link', { name: /meanwhile\.wav/ }).isVisible();
+      if (!isThere) await openNote(page, 1);
+      return isThere;
+    });
+    await page.getByRole('listitem').filter({ hasText: 'meanwhile.wav' }).getByText('Transcribed').waitFor();
+  });
+});
