@@ -5,6 +5,7 @@ import { Badge } from '../../components/badge';
 import { Icon } from '../../components/icon';
 import { dateOf, formatAge, formatDate } from '../../format/date';
 import { formatDuration, spokenDuration } from '../../format/duration';
+import { currentTime } from '../../hooks/current-time';
 import { titleOf } from '../../format/recording-title';
 import { Highlight } from './search/highlight';
 
@@ -75,7 +76,7 @@ function RowFacts({ recording }: { recording: Recording }) {
         <span class="visually-hidden">{spokenDuration(seconds)}</span>
       </span>
       <time class="row-age muted" dateTime={dateOf(created_at).toISOString()} title={formatDate(created_at)}>
-        {formatAge(created_at)}
+        {formatAge(created_at, currentTime.value)}
       </time>
     </div>
   );

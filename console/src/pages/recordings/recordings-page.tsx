@@ -63,8 +63,9 @@ function Results({ query, recordings: { page, error, loading, reload }, onChange
     <section class="card list-card" aria-label="Results" aria-busy={loading}>
       <SelectionBar query={query} total={total} page={page} selection={selection} onChange={onChange} reload={reload} />
       <RecordingList recordings={shown} q={query.q} selection={selection} />
-      {page.total > PAGE_SIZE && (
-        <div class="list-foot">
+      <div class="list-foot">
+        <p class="drop-hint muted small">Drop audio files anywhere to upload them.</p>
+        {page.total > PAGE_SIZE && (
           <Pager
             page={query.page}
             total={total}
@@ -72,8 +73,8 @@ function Results({ query, recordings: { page, error, loading, reload }, onChange
             isTotalExact={isExact(page)}
             onPage={(next) => onChange({ page: next })}
           />
-        </div>
-      )}
+        )}
+      </div>
     </section>
   );
 }
