@@ -185,6 +185,34 @@ describe('recording in the console', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
   });
 
+  it('keeps what is said in memory when the storage is full, and sends all of it', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client, route: '/record' });
+    await start(page);
+    await recorded(page, 1);
+    await page.evaluate(() => {
+      IDBObjectStore.prototype.put = () => {
+        throw new DOMException('full', 'QuotaExceededError');
+      };
+    });
+    await page.getByText('The storage of this browser is full.').waitFor();
+    await recorded(page, 3);
+    await expectAccessible(page);
+    await button(page, 'Finish and send').click();
+    await tray(page).getByText('Sent', { exact: true }).waitFor();
+    const [recording] = await sent(client);
+    expect(recording?.duration_seconds).toBeGreaterThan(2.7);
+    expect(await storedItems(page)).toBe(0);
+  });
+
+  it('says why a page without https cannot record', async () => {
+    const page = await browser.page({ signedInAs: await service.account() });
+    await page.evaluate(() => Object.defineProperty(window, 'isSecureContext', { value: false }));
+    await page.evaluate(() => (location.hash = '/record'));
+    await page.getByText('This address may not use the microphone.').waitFor();
+    await expectAccessible(page);
+  });
+
   it('tells of a blocked microphone and of none, and how to help it', async () => {
     const page = await browser.page({ signedInAs: await service.account(), route: '/record' });
     await button(page, 'Record').waitFor();

@@ -5,7 +5,7 @@ import { useService } from '../../src/testing/test-service.js';
 import { wavOfBytes } from '../support/audio/audio-bytes.js';
 import { expectAccessible } from '../support/browser/accessibility.js';
 import { signInLink, useBrowser } from '../support/browser/browser.js';
-import { dropFiles, limitUploads, pasteFile, speechFile } from '../support/browser/drop-files.js';
+import { dragFiles, dropFiles, limitUploads, pasteFile, speechFile } from '../support/browser/drop-files.js';
 import { screenshot } from '../support/browser/screenshot.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 
@@ -44,11 +44,17 @@ describe('uploads in the console', () => {
     page.on('request', (request) => request.method() === 'POST' && (most = Math.max(most, (running += 1))));
     page.on('requestfinished', (request) => request.method() === 'POST' && (running -= 1));
     const names = Array.from({ length: 11 }, (_, i) => `note ${i}.wav`);
+    await dragFiles(page);
+    await page.getByText('Drop voice notes to upload them').waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'uploads-drop', { fullPage: false });
     await dropFiles(
       page,
       [MARKUP, ...names].map((name) => speechFile('cards-001.wav', name)),
     );
+    await page.getByText('Drop voice notes to upload them').waitFor({ state: 'detached' });
     await tray(page).getByRole('button', { name: 'Uploads: 12 sent' }).waitFor();
+    await page.getByText('12 recordings').waitFor();
     expect(most).toBe(2);
     const { total, recordings } = await storedBy(client);
     expect(total).toBe(12);

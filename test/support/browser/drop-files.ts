@@ -14,6 +14,15 @@ export function speechFile(file = 'go-forward-ten-meters.wav', name = file): { n
   return { name, bytes: readFileSync(join(SPEECH, file)) };
 }
 
+/** Holds a file above the page. */
+export async function dragFiles(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const data = new DataTransfer();
+    data.items.add(new File([], 'note.wav'));
+    document.body.dispatchEvent(new DragEvent('dragenter', { dataTransfer: data, bubbles: true }));
+  });
+}
+
 /** Drops files on the page, as by the mouse from the desktop. */
 export async function dropFiles(page: Page, files: readonly DroppedFile[]): Promise<void> {
   const sent = files.map(({ name, bytes }) => ({

@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
 
+import { standingProblem } from '../../capture/microphone';
 import { recorder } from '../../capture/recorder';
 import { Icon, type IconName } from '../../components/icon';
 
@@ -27,6 +28,7 @@ export function RecorderControls({ main, onStart, onSend, onDiscard }: ControlsP
         ref={main}
         type="button"
         class={`button recorder-main${isActive ? '' : ' is-primary'}`}
+        disabled={standingProblem() !== null}
         aria-disabled={state === 'starting' || state === 'saving'}
         onClick={run}
       >

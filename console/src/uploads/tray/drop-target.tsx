@@ -16,7 +16,7 @@ export function DropTarget() {
     return () => end.abort();
   }, []);
   return over.value ? (
-    <div class="drop-target">
+    <div class="drop-target" role="status">
       <p>
         <Icon name="upload" size={32} />
         Drop voice notes to upload them

@@ -68,7 +68,7 @@ function RowButton({ label, name, strong, run }: ActionProps & { strong?: boolea
 /** @returns null where sending again as it is cannot help */
 function sendLabel({ phase, item: { problem } }: UploadView): string | null {
   if (phase === 'interrupted') return 'Send';
-  if (['network', 'limit', 'service'].includes(phase)) return 'Try now';
+  if (phase === 'network' || phase === 'service') return 'Try now';
   if (phase !== 'refused' || ['too-large', 'format', 'unreadable'].includes(problem?.code ?? '')) return null;
   if (problem?.code === 'conflict') return 'Send as new';
   return problem?.code === 'unsure' ? 'Send again' : 'Try again';
