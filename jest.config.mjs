@@ -24,7 +24,7 @@ export default {
     {
       ...shared,
       displayName: 'unit',
-      testMatch: ['<rootDir>/{src,sdk/src}/**/*.spec.ts', '<rootDir>/scripts/**/*.spec.mjs'],
+      testMatch: ['<rootDir>/{src,sdk/src,console/src}/**/*.spec.ts', '<rootDir>/scripts/**/*.spec.mjs'],
     },
     {
       ...shared,

@@ -4,6 +4,7 @@ import { useService } from '../../src/testing/test-service.js';
 import { expectAccessible } from '../support/browser/accessibility.js';
 import { useBrowser } from '../support/browser/browser.js';
 import { screenshot } from '../support/browser/screenshot.js';
+import { fail, transcribe, upload } from '../support/state/recording-states.js';
 
 import { addNote, evenly } from '../support/state/spoken-notes.js';
 
@@ -27,6 +28,11 @@ async function watchSpoken(page: Page): Promise<void> {
 async function expectSpoken(page: Page, words: string[]): Promise<void> {
   const until = (wanted: string) => ((window as { spoken?: string[] }).spoken ?? []).join(' ').includes(wanted);
   await page.waitForFunction(until, words.join(' '), { timeout: 10_000 });
+}
+
+/** Events arrive from now on. */
+async function isLive(page: Page): Promise<void> {
+  await page.locator('.live-mark.is-live').first().waitFor({ state: 'attached' });
 }
 
 /** Each state of the page has to pass this, and to be looked at. */
@@ -60,35 +66,200 @@ describe('a recording of speech, from the upload to the word that is spoken', ()
   });
 });
 
+const TEXT =
+  'Good morning, this is Anna from the north gate. The delivery came at a quarter past eight, and two of the boxes are damaged.\nPlease call the carrier before noon, because the driver leaves the gate at one. The order number is 4471.';
+
 describe('the page of a recording', () => {
   const service = useService({ ROLES: 'api' });
   const browser = useBrowser();
   let client: ApiClient;
+  let note: string;
 
   beforeAll(async () => {
     client = await service.account();
-  });
-
-  it('looks right', async () => {
-    const text =
-      'Good morning, this is Anna from the north gate. The delivery came at a quarter past eight, and two of the boxes are damaged.\nPlease call the carrier before noon, because the driver leaves at one. The order number is 4471.';
-    const id = await addNote(service, client, {
+    note = await addNote(service, client, {
       filename: 'delivery at the north gate.wav',
-      text,
-      words: evenly(text, (n) => (n % 9 === 4 ? 0.41 : 0.94)),
+      text: TEXT,
+      words: evenly(TEXT, (n) => (n % 9 === 4 ? 0.41 : 0.94)),
       tags: { ticket: 'T-1042', site: 'north' },
     });
-    for (const [width, height] of [
-      [1280, 800],
-      [360, 740],
-    ] as const) {
-      for (const theme of ['light', 'dark'] as const) {
-        const page = await browser.page({ signedInAs: client, route: route(id), width, height, theme });
-        await page.locator('.word').first().waitFor();
-        await page.locator('.word', { hasText: 'delivery' }).click();
-        await page.waitForTimeout(700);
-        await judge(page, `text-${width}-${theme}`);
-      }
-    }
+  });
+
+  const open = (id: string, options: Parameters<typeof browser.page>[0] = {}) =>
+    opened({ signedInAs: client, route: route(id), ...options });
+  const opened = async (options: Parameters<typeof browser.page>[0]) => {
+    const page = await browser.page(options);
+    page.setDefaultTimeout(10_000);
+    return page;
+  };
+
+  it.each([
+    [1280, 'light'],
+    [1280, 'dark'],
+    [360, 'light'],
+    [360, 'dark'],
+  ] as const)('is accessible at %i px, %s', async (width, theme) => {
+    const page = await open(note, { width, height: 780, theme });
+    await page.locator('.word', { hasText: 'delivery' }).click();
+    await page.locator('.word.is-spoken').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('gate');
+    await page.getByText(/^[12] of 2$/).waitFor();
+    await judge(page, `text-${width}-${theme}`);
+  });
+
+  it('does everything by keyboard alone', async () => {
+    const page = await open(note);
+    await page.locator('.word').first().waitFor();
+    await page.keyboard.press(' ');
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await page.keyboard.press(' ');
+    await playButton(page).waitFor();
+
+    const position = page.getByRole('slider', { name: 'Position' });
+    const seconds = async () => Number(await position.inputValue());
+    const before = await seconds();
+    await page.keyboard.press('ArrowRight');
+    expect(await seconds()).toBeCloseTo(before + 5, 0);
+    await page.keyboard.press('ArrowLeft');
+    expect(await seconds()).toBeCloseTo(before, 0);
+
+    const speed = page.getByRole('combobox', { name: 'Speed' });
+    await page.keyboard.press('.');
+    expect(await speed.inputValue()).toBe('1.25');
+    for (let n = 0; n < 9; n += 1) await page.keyboard.press(',');
+    expect(await speed.inputValue()).toBe('0.5');
+    for (let n = 0; n < 12; n += 1) await page.keyboard.press('.');
+    expect(await speed.inputValue()).toBe('3');
+
+    await page.keyboard.press('u');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Anna');
+    await page.getByRole('tooltip').getByText('Unsure: 41 % sure').waitFor();
+    await page.keyboard.press('ArrowRight');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('from');
+    await judge(page, 'word-focused');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await page.locator('.word.is-spoken').waitFor();
+    await page.keyboard.press(' ');
+
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Search in this text').waitFor();
+    await judge(page, 'keys');
+  });
+
+  it('finds words inside, counts them and goes from one to the next', async () => {
+    const page = await open(note);
+    await page.getByRole('button', { name: 'Search in this text' }).click();
+    const search = page.getByRole('searchbox', { name: 'Search in this text' });
+    await search.fill('GATE');
+    await page.getByText('1 of 2').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('2 of 2').waitFor();
+    await page.getByRole('button', { name: 'Next match' }).click();
+    await page.getByText('1 of 2').waitFor();
+    await search.press('Shift+Enter');
+    await page.getByText('2 of 2').waitFor();
+    expect(await page.locator('.word.is-hit').allTextContents()).toEqual(['gate.', 'gate']);
+    await search.fill('nowhere');
+    await page.getByText('Not found').waitFor();
+    await search.press('Escape');
+    await search.waitFor({ state: 'detached' });
+    expect(await page.locator('.word.is-hit').count()).toBe(0);
+  });
+
+  it('shows markup as text, and text from right to left', async () => {
+    const text = '<b>bold</b> <img src=x onerror=alert(1)> said she.\nשלום עולם זה מבחן קצר';
+    const words = evenly(text);
+    const filename = '<i>name & co.wav';
+    const id = await addNote(service, client, { filename, text, words, tags: { who: '<u>me</u>' } });
+    const page = await open(id, { width: 360, theme: 'dark' });
+    await page.locator('.word').first().waitFor();
+    expect(await page.locator('.block-text').allTextContents()).toEqual(text.split('\n'));
+    expect(await page.locator('#main :is(b, i, u, img)').count()).toBe(0);
+    const direction = (index: number) =>
+      page
+        .locator('.block-text')
+        .nth(index)
+        .evaluate((element) => getComputedStyle(element).direction);
+    expect([await direction(0), await direction(1)]).toEqual(['ltr', 'rtl']);
+    await judge(page, 'markup-rtl');
+  });
+
+  it('shows the sides of a call as turns', async () => {
+    const said = (words: string, channel: number, from: number) =>
+      evenly(words).map((word) => ({ ...word, channel, start: word.start + from, end: word.end + from }));
+    const words = [
+      ...said('hello this is the north gate', 0, 0),
+      ...said('good morning what can I do for you', 1, 3),
+      ...said('the delivery is late again', 0, 7),
+    ];
+    const id = await addNote(service, client, { text: words.map(({ word }) => word).join(' '), words });
+    const page = await open(id);
+    await page.locator('.word').first().waitFor();
+    expect(await page.locator('.block-speaker').allTextContents()).toEqual(['Channel 1', 'Channel 2', 'Channel 1']);
+    await judge(page, 'channels');
+  });
+
+  it('has a plain seek bar without a waveform, and no times where the engine gives none', async () => {
+    const id = await addNote(service, client, { text: 'Words without times.', words: [], seconds: 5, peaks: null });
+    const page = await open(id);
+    await page.locator('.word').first().waitFor();
+    expect(await page.locator('.waveform').count()).toBe(0);
+    await page.getByRole('slider', { name: 'Position' }).press('ArrowRight');
+    expect(await page.locator('.block-time, .word.is-spoken').count()).toBe(0);
+    await judge(page, 'plain');
+  });
+
+  describe('where there is no text', () => {
+    it('shows that it is being transcribed, and the text when it is there', async () => {
+      const id = await upload(client);
+      const page = await open(id);
+      await page.getByRole('heading', { name: 'Being transcribed' }).waitFor();
+      await isLive(page);
+      await judge(page, 'processing');
+      await transcribe(service, id, { text: 'there it is' });
+      await page.locator('.word', { hasText: 'there' }).waitFor({ timeout: 10_000 });
+    });
+
+    it('says why in words of people, and tries again', async () => {
+      const id = await upload(client);
+      await fail(service, id, 'Language not supported: german. Supported: english.');
+      const page = await open(id, { width: 360 });
+      await page.getByText('The engine does not understand German.').waitFor();
+      await judge(page, 'failed');
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('heading', { name: 'Being transcribed' }).waitFor();
+    });
+
+    it('says that nobody speaks, that it was deleted, and that there is none', async () => {
+      const id = await upload(client);
+      await transcribe(service, id, { text: '', noSpeech: true });
+      const page = await open(id);
+      await page.getByRole('heading', { name: 'Nobody speaks in this recording' }).waitFor();
+      await isLive(page);
+      await judge(page, 'no-speech');
+      await client.delete(`/v1/recordings/${id}`).expect(204);
+      await page.getByRole('heading', { name: 'This recording was deleted' }).waitFor({ timeout: 10_000 });
+      await page.evaluate((path) => (location.hash = path), route('01a203f8-0000-7000-8000-000000000000'));
+      await page.getByRole('heading', { name: 'There is no such recording' }).waitFor();
+      await judge(page, 'missing');
+    });
+
+    it('offers to try again when the service fails', async () => {
+      const page = await open(note);
+      await page.locator('.word').first().waitFor();
+      let isDown = true;
+      const down = { status: 500, json: { error: { message: 'no', type: 'InternalError', code: 5001, details: {} } } };
+      await page.route('**/v1/recordings/*', (call) => (isDown ? call.fulfill(down) : call.continue()));
+      await page.evaluate(() => (location.hash = '/usage'));
+      await page.getByRole('heading', { name: 'Usage' }).first().waitFor();
+      await page.evaluate((path) => (location.hash = path), route(note));
+      await page.getByRole('heading', { name: 'The service failed' }).waitFor({ timeout: 20_000 });
+      isDown = false;
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.locator('.word').first().waitFor();
+    });
   });
 });

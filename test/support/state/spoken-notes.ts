@@ -16,6 +16,8 @@ export interface SpokenNote extends Omit<TranscriptOptions, 'words' | 'durationM
 }
 
 const RATE = 4000;
+/** Above it the audio is as small as players take it, so that two hours can be uploaded. */
+const LONG_SECONDS = 1000;
 
 /** Words one after the other, three in a second, each as sure as told. */
 export function evenly(text: string, confidence: (index: number) => number = () => 0.93): SpokenWord[] {
@@ -32,13 +34,20 @@ export function evenly(text: string, confidence: (index: number) => number = () 
 export async function addNote(service: TestService, client: ApiClient, note: SpokenNote): Promise<string> {
   const { filename = 'note.wav', tags, seconds, words, peaks, ...spoken } = note;
   const length = seconds ?? Math.max(1, ...(words ?? []).map(({ end }) => Math.ceil(end)));
-  const audio = wav({ sampleRate: RATE, data: Buffer.alloc(2 * RATE * length) });
+  const audio =
+    length > LONG_SECONDS ? longSilence(length) : wav({ sampleRate: RATE, data: Buffer.alloc(2 * RATE * length) });
   const fields: Record<string, string> = tags ? { custom_tags: JSON.stringify(tags) } : {};
   const { body } = await client.upload(audio, fields, filename).expect(201);
   const id = body.id as string;
   await transcribe(service, id, { ...spoken, durationMs: length * 1000, ...(words && { words }) });
-  if (peaks !== null) await addPeaks(service, id, length * 1000, peaks ?? wave(400));
+  if (peaks === null) await service.database.query('DELETE FROM waveforms WHERE recording_id = $1', [id]);
+  else await addPeaks(service, id, length * 1000, peaks ?? wave(400));
   return id;
+}
+
+function longSilence(seconds: number): Buffer {
+  const sampleRate = 3000;
+  return wav({ sampleRate, bitsPerSample: 8, data: Buffer.alloc(sampleRate * seconds, 128) });
 }
 
 function wave(count: number): number[] {

@@ -97,6 +97,9 @@ function Actions({ note, onAgain }: Pick<ContentProps, 'note' | 'onAgain'>) {
             Transcribe again…
           </MenuItem>
         )}
+        <MenuItem icon="info" onClick={showDetails}>
+          Details
+        </MenuItem>
         <MenuItem icon="trash" isDanger onClick={() => remove(note.recording.peek() as Recording)}>
           Delete
         </MenuItem>
@@ -109,4 +112,13 @@ function Actions({ note, onAgain }: Pick<ContentProps, 'note' | 'onAgain'>) {
 function remove(recording: Recording): void {
   deleteWithUndo([recording.id], [titleOf(recording)]);
   navigate('/');
+}
+
+/** On a small screen they stand after a long text. */
+function showDetails(): void {
+  const details = document.querySelector<HTMLDetailsElement>('.details-column > .details');
+  if (!details) return;
+  details.open = true;
+  details.scrollIntoView({ block: 'start' });
+  details.querySelector('summary')?.focus({ preventScroll: true });
 }

@@ -54,7 +54,7 @@ function Side({ title, parts, text }: { title: string; parts: [string, string, s
   return (
     <div class="conflict-side">
       <h3>{title}</h3>
-      <p dir="auto" tabIndex={0} class="conflict-text">
+      <p dir="auto" class="conflict-text">
         {parts[0]}
         {parts[1] === '' ? null : <mark>{parts[1]}</mark>}
         {parts[2]}

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useRef } from 'preact/hooks';
 
 import { Dialog } from '../../../components/dialog';
 import { Failed } from '../../../components/failed';
@@ -36,15 +36,13 @@ export function Editor({ correction, playback, heard, onClose }: EditorProps) {
   if (correction.conflict.value) return <Conflict correction={correction} onClose={onClose} />;
   return (
     <section class="editor" aria-label="Correct the text">
-      <div class="editor-texts">
-        <TextField correction={correction} onPress={press} />
-        <details class="editor-original">
-          <summary>What the engine heard</summary>
-          <p dir="auto">{heard}</p>
-        </details>
-      </div>
+      <TextField correction={correction} onPress={press} />
       {correction.error.value !== null && <Failed error={correction.error.value} onRetry={() => void save()} />}
       <EditorActions correction={correction} onSave={() => void save()} onClose={onClose} />
+      <details class="editor-original">
+        <summary>What the engine heard</summary>
+        <p dir="auto">{heard}</p>
+      </details>
       <LeaveDialog correction={correction} />
     </section>
   );
@@ -52,7 +50,7 @@ export function Editor({ correction, playback, heard, onClose }: EditorProps) {
 
 function TextField({ correction, onPress }: { correction: Correction; onPress: (event: KeyboardEvent) => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   return (
     <div class="field">
       <label for="correction">Corrected text</label>

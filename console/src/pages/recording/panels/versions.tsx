@@ -46,10 +46,10 @@ function Version({ version }: { version: TranscriptionVersion }) {
   const { provider, model, language, confidence, text, corrected_text, is_served, created_at } = version;
   return (
     <>
-      <p class="version-title">
+      <div class="version-title">
         <strong>{formatDate(created_at)}</strong> {is_served && <Badge tone="accent">Shown</Badge>}{' '}
         {corrected_text !== null && <Badge>Corrected</Badge>}
-      </p>
+      </div>
       <p class="muted small">
         {provider} · {model} · {languageTitle(language)} · {Math.round(confidence * 100)} % sure
       </p>

@@ -8,8 +8,9 @@ const SPEED_KEY = 'vnotes.speed';
 
 /** A URL that ends sooner is renewed before it is used again. */
 const RENEWAL_MARGIN_MS = 5000;
-/** A second fault within this time is not a URL that has ended. */
-const RENEWAL_PAUSE_MS = 10_000;
+/** After so much was played, a fault is a new one. */
+const PROGRESS_SECONDS = 0.5;
+const MOST_FRUITLESS = 1;
 /** Later than any end: a player that is sent there finds out how long the audio is. */
 const FAR_AWAY_SECONDS = 1e7;
 const LONGEST_SEEK_MS = 3000;
@@ -29,11 +30,16 @@ export class Playback {
   private readonly ended = new AbortController();
   private url: string | null = null;
   private expiresAt = 0;
+  /** The position at the last renewal. */
   private renewedAt = 0;
+  /** Faults since something was played. */
+  private fruitless = 0;
   /** Where to go once the audio is there. */
   private pending: number | null = null;
   private loading: Promise<void> | null = null;
   private frame = 0;
+  /** Whether it is to play once the audio is there. */
+  private isWanted = false;
 
   constructor(
     private readonly client: VoiceNotes,
@@ -47,7 +53,7 @@ export class Playback {
     listen('playing', () => (this.waiting.value = false));
     listen('waiting', () => (this.waiting.value = true));
     listen('pause', () => this.stop());
-    listen('ended', () => this.stop());
+    listen('ended', () => this.pause());
     listen('seeked', () => this.tell());
     listen('timeupdate', () => this.tell());
     listen('error', () => void this.recover());
@@ -71,16 +77,18 @@ export class Playback {
   async play(): Promise<void> {
     this.problem.value = null;
     this.waiting.value = true;
+    this.isWanted = true;
     try {
       if (this.time >= this.duration.value - 0.05 && this.duration.value > 0) this.seek(0);
       await this.load();
-      await this.audio.play();
+      if (this.isWanted) await this.audio.play();
     } catch (error) {
       this.fail(error);
     }
   }
 
   pause(): void {
+    this.isWanted = false;
     this.audio.pause();
     this.waiting.value = false;
   }
@@ -127,7 +135,7 @@ export class Playback {
   /** Asks for a URL and goes on at the same position. */
   private async renew(): Promise<void> {
     this.pending = this.time;
-    this.renewedAt = Date.now();
+    this.renewedAt = this.pending;
     const { url, expires_at } = await this.client.recordings.audioUrl(this.recording.id, { signal: this.ended.signal });
     this.url = url;
     this.expiresAt = Date.parse(expires_at);
@@ -165,11 +173,13 @@ export class Playback {
   /** A fault while it plays: mostly the URL has ended. */
   private async recover(): Promise<void> {
     if (this.loading || this.url === null) return;
-    const wasWanted = this.playing.value || this.waiting.value;
+    const wasWanted = this.isWanted;
+    if (Math.abs(this.time - this.renewedAt) > PROGRESS_SECONDS) this.fruitless = 0;
+    this.fruitless += 1;
     this.stop();
-    if (Date.now() - this.renewedAt < RENEWAL_PAUSE_MS) return this.fail(new PlaybackError(this.audio.error));
-    if (wasWanted) await this.play();
-    else this.url = null;
+    if (!wasWanted) return;
+    if (this.fruitless <= MOST_FRUITLESS) await this.play();
+    else this.fail(new PlaybackError(this.audio.error));
   }
 
   private fail(error: unknown): void {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 import { Icon } from '../../../components/icon';
 import type { Reading } from './reading';
@@ -8,7 +8,8 @@ import './find-bar.css';
 export function FindBar({ reading, onClose }: { reading: Reading; onClose: () => void }) {
   const input = useRef<HTMLInputElement>(null);
   const [hits, index] = [reading.hits.value, reading.hitIndex.value];
-  useEffect(() => {
+  // At once, so that what is typed next arrives here.
+  useLayoutEffect(() => {
     input.current?.focus();
     return () => reading.find('');
   }, [reading]);

@@ -17,6 +17,8 @@ export class Reading {
   readonly layer: WordLayer;
   readonly follower = new Follower(() => this.playback.playing.peek());
   readonly spoken = signal(-1);
+  /** Whether the spoken word is outside the window. */
+  readonly isOutOfSight = signal(false);
   readonly hits = signal<Hit[]>([]);
   readonly hitIndex = signal(0);
   readonly hit = computed<Hit | null>(() => this.hits.value[this.hitIndex.value] ?? null);
@@ -51,16 +53,23 @@ export class Reading {
   at(time: number): void {
     if ((time >= this.from && time < this.until) || !this.isTimed) return;
     const index = lastAtMost(this.starts, time);
-    const begun = time >= (this.starts[0] ?? Infinity);
+    const begun = time >= (this.starts[0] ?? Infinity) && (time > 0 || this.playback.playing.peek());
     this.from = begun ? (this.starts[index] as number) : -Infinity;
     this.until = (begun ? this.starts[index + 1] : this.starts[0]) ?? Infinity;
     const word = begun ? (this.byStart[index] as number) : -1;
     this.spoken.value = word;
     this.layer.speak(word);
     if (!this.layer.hasFocus) this.layer.setStop(word);
+    this.look();
     if (word < 0 || !this.playback.playing.peek()) return;
     const element = this.follower.following.peek() ? this.layer.elementOf(word) : null;
     if (element) this.follower.keepInSight(element);
+  }
+
+  /** Sees whether the spoken word is in the window. */
+  look(): void {
+    const { top = -1, bottom = -1 } = this.layer.boxOf(this.spoken.peek()) ?? {};
+    this.isOutOfSight.value = bottom < 0 || top > innerHeight;
   }
 
   playFrom(word: number): void {

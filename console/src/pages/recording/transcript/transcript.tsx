@@ -79,7 +79,12 @@ function Paragraph({ block, index, reading }: { block: Block; index: number; rea
 
 /** The way back, once the person has scrolled away. */
 function BackToSpoken({ reading }: { reading: Reading }) {
-  const isLost = !reading.follower.following.value && reading.spoken.value >= 0;
+  useEffect(() => {
+    const look = () => reading.look();
+    addEventListener('scroll', look, { passive: true });
+    return () => removeEventListener('scroll', look);
+  }, [reading]);
+  const isLost = !reading.follower.following.value && reading.isOutOfSight.value && reading.spoken.value >= 0;
   if (!isLost) return null;
   return (
     <div class="back-to-spoken">

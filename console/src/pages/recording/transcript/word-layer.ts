@@ -59,6 +59,11 @@ export class WordLayer {
     return this.spans.get(word) ?? null;
   }
 
+  /** Where a word is in the window; null if its paragraph is far away. */
+  boxOf(word: number): DOMRect | null {
+    return this.spans.get(word)?.getBoundingClientRect() ?? null;
+  }
+
   /** The number of the word that an element is, or is in. */
   numberOf(target: EventTarget | null): number | null {
     const element = target instanceof Element ? target.closest<HTMLElement>('.word') : null;
