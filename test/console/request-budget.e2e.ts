@@ -80,6 +80,9 @@ describe('the requests of the console', () => {
     };
 
     await live(page);
+    await page.getByRole('link', { name: /note-1\.wav/ }).waitFor();
+    // The account, the events and the list, as far as the page had not asked for them before it was watched.
+    expect(requests.take().length).toBeLessThanOrEqual(3);
     for (let i = NOTES; i > 0; i--) {
       expect(await step(`note ${i}`, () => openNote(page, i))).toBe(1);
       expect(await step('play', () => page.getByRole('button', { name: 'Play', exact: true }).click())).toBe(1);
