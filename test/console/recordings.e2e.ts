@@ -170,6 +170,17 @@ describe('the list of recordings in the console', () => {
     expect(await total()).toBe(2);
   });
 
+  it('deletes at once when the person signs out', async () => {
+    await seedNotes(service, account, [{}, {}]);
+    const page = await open();
+    await page.getByLabel('Select all on this page').check();
+    await button(page, 'Delete').click();
+    await page.getByText('Deleting 2 recordings.').waitFor();
+    await button(page, 'Sign out').click();
+    await title(page, 'Sign in').waitFor();
+    await eventually(async () => (await total()) === 0);
+  });
+
   it('says which deletions failed, and offers to try again', async () => {
     await seedNotes(
       service,

@@ -7,7 +7,7 @@ import { rateLimit } from '../../../session/session';
 import './search-box.css';
 
 /** After the last key; longer where an account has few requests left. */
-const PAUSE_MS = 120;
+const PAUSE_MS = 80;
 const LONG_PAUSE_MS = 600;
 
 /** Searches while the person types. */
