@@ -54,7 +54,11 @@ describe('uploads in the console', () => {
     );
     await page.getByText('Drop voice notes to upload them').waitFor({ state: 'detached' });
     await tray(page).getByRole('button', { name: 'Uploads: 12 sent' }).waitFor();
-    await page.getByText('12 recordings').waitFor();
+    await page
+      .getByRole('paragraph')
+      .filter({ hasText: /^12 recordings$/ })
+      .first()
+      .waitFor();
     expect(most).toBe(2);
     const { total, recordings } = await storedBy(client);
     expect(total).toBe(12);
