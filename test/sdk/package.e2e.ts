@@ -126,7 +126,11 @@ describe('the packed client', () => {
   ])('works in %s, and lets the process end at once', async (name, isWanted, install, args) => {
     if (!isWanted) return;
     const { binary, problem } = await install();
-    if (!binary) throw new Error(problem);
+    if (!binary) {
+      if (ALL) throw new Error(problem);
+      // As the smoke test does, which needs the same binary: a machine may have no network.
+      return console.log(`${name}: skipped; ${problem}`);
+    }
     const file = join(packed.folder, `${name.replace(' ', '-')}.json`);
     await writeFile(file, JSON.stringify(await setup()));
     const output = await packed.run(binary, [...args, 'program.mjs', file]);
