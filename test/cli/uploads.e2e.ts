@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../../src/testing/api-client.js';
@@ -108,34 +108,33 @@ describe('vnotes upload', () => {
 
   it('makes one recording of each file, at whatever moment it is killed', async () => {
     const { client, user } = await personOf();
-    const folder = join(user.home, 'many');
-    await mkdir(folder);
-    const files = Array.from({ length: 8 }, (_, n) => join('many', `note-${n}.ogg`));
     const audio = await readFile(join(SPEECH, 'go-forward-ten-meters.ogg'));
-    for (const [n, file] of files.entries()) {
-      // Different bytes: the container allows some behind its end.
-      await writeFile(join(user.home, file), Buffer.concat([audio, Buffer.alloc(n)]));
-    }
+    const files: string[] = [];
     const moments: number[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const child = user.start('upload', ...files, '--jobs', '3');
+      const added = [1, 2, 3].map((n) => `note-${kill}-${n}.ogg`);
+      // Different bytes: the container allows some behind its end.
+      for (const name of added) await writeFile(join(user.home, name), Buffer.concat([audio, Buffer.from(name)]));
+      files.push(...added);
+      const child = user.start('upload', ...added, '--jobs', '3');
       const result = resultOf(child);
-      const ms = randomInt(80, 600);
+      const ms = randomInt(120, 500);
       moments.push(ms);
       await delay(ms);
       child.kill('SIGKILL');
       await result;
     }
-    const before = (await recordingsOf(client)).length;
+    const total = async () => ((await client.get('/v1/recordings').expect(200)).body as { total: number }).total;
+    const before = await total();
     const { uploads } = await user.json<Uploads>('upload', ...files, '--jobs', '3');
-    const recordings = await recordingsOf(client);
+    const known = uploads.filter((upload) => upload.already_uploaded).length;
     reportMeasurement(
-      `upload killed ${KILLS} times (ms ${moments.join(' ')}): ${before} of 8 stored, then ${recordings.length}`,
+      `upload killed ${KILLS} times (after ${moments.join(' ')} ms): ${before} of ${files.length} files were stored, ` +
+        `${known} of them were known to the next run; then there were ${await total()} recordings`,
     );
-    expect(recordings.map(({ original_filename: name }) => name).toSorted()).toEqual(
-      files.map((file) => file.slice(5)),
-    );
-    expect(new Set(uploads.map(({ recording }) => recording.id))).toEqual(new Set(recordings.map(({ id }) => id)));
+    expect(await total()).toBe(files.length);
+    expect(new Set(uploads.map(({ recording }) => recording.id)).size).toBe(files.length);
+    expect(uploads.map(({ recording }) => recording.original_filename)).toEqual(files);
   });
 
   it('goes on after Ctrl-C, which says so and ends with 130', async () => {
