@@ -39,7 +39,7 @@ function wordsOfFault(error: unknown): Words {
   if (error instanceof PageLoadError) {
     return {
       title: 'This page could not be loaded',
-      hint: 'The network is away, or the service was updated meanwhile. Try again. If that does not help, reload.',
+      hint: 'There is no network, or the service was updated meanwhile. Try again. If that does not help, reload.',
     };
   }
   const detail = error instanceof Error && error.message ? ` (${error.message})` : '';

@@ -3,7 +3,7 @@ import { ApiError, type VoiceNotes } from 'vnotes';
 
 import { client, currentKey } from './session';
 
-/** The service is away: the pages say so, and offer to try again. */
+/** The service cannot be reached: the pages say so, and offer to try again. */
 const RETRY_MS = 5000;
 
 export type Account = Awaited<ReturnType<VoiceNotes['account']['get']>>;

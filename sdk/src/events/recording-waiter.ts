@@ -19,19 +19,19 @@ const LONGEST_POLL_MS = 10_000;
 /** In a row, each after its own retries. */
 const MAX_FAILURES = 5;
 
-/** One who waits for news of a recording. */
-class Bell {
-  private hasRung = false;
+/** Wakes one caller who waits for a change of a recording. */
+class Notifier {
+  private wasNotified = false;
   private controller = new AbortController();
 
-  ring(): void {
-    this.hasRung = true;
+  notify(): void {
+    this.wasNotified = true;
     this.controller.abort();
   }
 
-  /** Until it is rung, or was since the last call, or the time has passed. @throws the reason of the signal */
+  /** Until it is notified, or was since the last call, or the time has passed. @throws the reason of the signal */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.hasRung) {
+    if (!this.wasNotified) {
       const either = new Deadline(signal, 0);
       const stop = () => either.abort();
       this.controller.signal.addEventListener('abort', stop, { once: true });
@@ -39,7 +39,7 @@ class Bell {
       either.end();
     }
     signal.throwIfAborted();
-    this.hasRung = false;
+    this.wasNotified = false;
     this.controller = new AbortController();
   }
 }
@@ -49,7 +49,7 @@ class Bell {
  * waits. Without it, or before it is open, the recordings are asked for at growing intervals.
  */
 export class RecordingWaiter {
-  private readonly bells = new Map<string, Set<Bell>>();
+  private readonly waiting = new Map<string, Set<Notifier>>();
   private stream: AbortController | null = null;
   private isLive = false;
 
@@ -62,11 +62,11 @@ export class RecordingWaiter {
   async wait(id: string, { signal, timeout = 0 }: WaitOptions = {}): Promise<RecordingView> {
     signal?.throwIfAborted();
     const deadline = new Deadline(signal, timeout, `The recording was not transcribed within ${timeout} ms.`);
-    const bell = new Bell();
-    this.join(id, bell);
+    const notifier = new Notifier();
+    this.join(id, notifier);
     try {
       // Asked before the stream is open, the end could fall between the two.
-      if (!this.isLive) await bell.wait(FIRST_POLL_MS, deadline.signal);
+      if (!this.isLive) await notifier.wait(FIRST_POLL_MS, deadline.signal);
       for (let [n, failures] = [1, 0]; ; n += 1) {
         try {
           const recording = await this.get(id, { signal: deadline.signal });
@@ -76,26 +76,26 @@ export class RecordingWaiter {
           // The limit of requests, or the network, may allow the next one.
           if ((failures += 1) > MAX_FAILURES || deadline.signal.aborted || !isRetryable(error, true)) throw error;
         }
-        await bell.wait(this.isLive ? LIVE_POLL_MS : pollDelay(n), deadline.signal);
+        await notifier.wait(this.isLive ? LIVE_POLL_MS : pollDelay(n), deadline.signal);
       }
     } finally {
       deadline.end();
-      this.leave(id, bell);
+      this.leave(id, notifier);
     }
   }
 
-  private join(id: string, bell: Bell): void {
-    this.bells.set(id, (this.bells.get(id) ?? new Set()).add(bell));
+  private join(id: string, notifier: Notifier): void {
+    this.waiting.set(id, (this.waiting.get(id) ?? new Set()).add(notifier));
     if (this.stream) return;
     this.stream = new AbortController();
     void this.listen(this.stream);
   }
 
-  private leave(id: string, bell: Bell): void {
-    const bells = this.bells.get(id);
-    bells?.delete(bell);
-    if (bells?.size === 0) this.bells.delete(id);
-    if (this.bells.size > 0) return;
+  private leave(id: string, notifier: Notifier): void {
+    const notifiers = this.waiting.get(id);
+    notifiers?.delete(notifier);
+    if (notifiers?.size === 0) this.waiting.delete(id);
+    if (this.waiting.size > 0) return;
     this.stream?.abort();
     this.stream = null;
     this.isLive = false;
@@ -107,11 +107,11 @@ export class RecordingWaiter {
     const onState = ({ state }: { state: string }) => {
       if (!isCurrent()) return;
       this.isLive = state === 'open';
-      for (const bells of this.bells.values()) for (const bell of bells) bell.ring();
+      for (const notifiers of this.waiting.values()) for (const notifier of notifiers) notifier.notify();
     };
     try {
       for await (const { body } of new EventStream(this.transport, { signal: connection.signal, onState }).events()) {
-        for (const bell of this.bells.get(body.recording?.id) ?? []) bell.ring();
+        for (const notifier of this.waiting.get(body.recording?.id) ?? []) notifier.notify();
       }
     } catch {
       if (!isCurrent()) return;

@@ -1,11 +1,11 @@
-import { measureAttacks } from './attacks.mjs';
+import { measureAttacks } from './hostile/attacks.mjs';
 import { measureConsole } from './console.mjs';
 import { measureDeliveries } from './deliveries.mjs';
 import { measureEvents } from './events.mjs';
 import { measureGet } from './get.mjs';
-import { measureGuessedKeys } from './guessed-keys.mjs';
+import { measureGuessedKeys } from './hostile/guessed-keys.mjs';
 import { measureGrowth, measureOneDay } from './growth.mjs';
-import { measureHangingWebhooks } from './hanging-webhooks.mjs';
+import { measureHangingWebhooks } from './hostile/hanging-webhooks.mjs';
 import { measureLatency } from './latency.mjs';
 import { measureList } from './list.mjs';
 import { measureLongRecording } from './long-recording.mjs';

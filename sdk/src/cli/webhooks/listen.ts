@@ -30,7 +30,7 @@ export async function listen(context: Context, options: ListenOptions): Promise<
   const printer = new EventPrinter(output, options);
   const secret = deferred<string>();
   const receiver = await Receiver.listen({ host: options.host, port: options.port ?? 0, path }, async (delivery) =>
-    printer.receive(delivery, await verdict(delivery, await secret.promise)),
+    printer.receive(delivery, await refusalOf(delivery, await secret.promise)),
   );
   const url = urlOf(options, receiver.port, path);
   const removeRecord = await records.add(url, `http://${urlHost(options.host)}:${receiver.port}${path}`);
@@ -87,7 +87,7 @@ async function sendTest(client: VoiceNotes, id: string): Promise<void> {
 }
 
 /** Null when the signature is valid. @returns what is wrong with it */
-async function verdict({ headers, body }: Delivery, secret: string): Promise<string | null> {
+async function refusalOf({ headers, body }: Delivery, secret: string): Promise<string | null> {
   try {
     await verifyWebhook(body, headers, secret);
     return null;

@@ -58,7 +58,7 @@ export function comparisonReport(comparisons: readonly Comparison[]): string {
         `${second} compared with ${first}: ${files} recordings${leftOut > 0 ? `, ${leftOut} are in one result only` : ''}`,
         `${unit} error rate ${percent(rates.first)} → ${percent(rates.second)}`,
         `difference ${points(difference)}${range(interval, points)}, p = ${pValue < 0.0001 ? '< 0.0001' : pValue.toFixed(4)}`,
-        verdictOf(second, first, pValue, difference),
+        conclusionOf(second, first, pValue, difference),
         '',
       ].join('\n');
     })
@@ -67,7 +67,7 @@ export function comparisonReport(comparisons: readonly Comparison[]): string {
 
 const SIGNIFICANT = 0.05;
 
-function verdictOf(second: string, first: string, pValue: number, difference: number): string {
+function conclusionOf(second: string, first: string, pValue: number, difference: number): string {
   if (pValue >= SIGNIFICANT) return 'These recordings do not show which is better.';
   return `${second} is ${difference < 0 ? 'better' : 'worse'} than ${first} on these recordings.`;
 }

@@ -28,7 +28,7 @@ async function endure(stage, { attack, attackSeconds, tenant, attacker }) {
   const before = service.memory();
   const port = Number(new URL(service.url).port);
   const authorization = Object.entries(attacker.headers).map(([name, value]) => `${name}: ${value}`);
-  const worker = new Worker(new URL('../lib/attacker.mjs', import.meta.url), {
+  const worker = new Worker(new URL('../../lib/attacker.mjs', import.meta.url), {
     workerData: { port, attack, authorization },
   });
   const watched = watch(service, port, worker);

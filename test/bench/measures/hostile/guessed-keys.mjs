@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { run } from '../../../scripts/lib/processes.mjs';
-import { ROOT } from '../../../scripts/lib/paths.mjs';
-import { alternate, load, median, ratio } from '../lib/load.mjs';
-import { insertRecordings } from '../lib/recordings.mjs';
+import { run } from '../../../../scripts/lib/processes.mjs';
+import { ROOT } from '../../../../scripts/lib/paths.mjs';
+import { alternate, load, median, ratio } from '../../lib/load.mjs';
+import { insertRecordings } from '../../lib/recordings.mjs';
 
 /** Well-formed key pairs that do not exist, a second. */
 const GUESSES = 2000;

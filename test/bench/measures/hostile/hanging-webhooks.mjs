@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SHORT_RECORDING, upload, warmUp } from '../lib/transcriptions.mjs';
-import { hang, receiveEvents } from '../lib/receivers.mjs';
+import { SHORT_RECORDING, upload, warmUp } from '../../lib/transcriptions.mjs';
+import { hang, receiveEvents } from '../../lib/receivers.mjs';
 
 const ACCOUNTS = 20;
 const WEBHOOKS = 50;
