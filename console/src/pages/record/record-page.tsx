@@ -6,10 +6,10 @@ import { PageHeader } from '../../layout/page-header';
 import { chooseFiles } from '../../uploads/file-picker';
 import { formDetails, newNoteDetails } from '../../uploads/new-note-details';
 import { addFiles } from '../../uploads/uploads';
-import { isNoteValid, noteLanguage, noteTags } from './note-form';
-import { NoteFields } from './note-fields';
+import { isNoteValid, noteLanguage, noteTags } from './details/note-form';
+import { NoteFields } from './details/note-fields';
 import { RecorderCard } from './recorder-card';
-import { tagsOf } from './tag-rules';
+import { tagsOf } from './details/tag-rules';
 import { UnsentRecordings } from './unsent-recordings';
 import './record-page.css';
 

@@ -9,7 +9,7 @@ import { useShortcut } from '../../hooks/use-shortcut';
 import { DiscardDialog } from './discard-dialog';
 import { ItemPlayer } from './item-player';
 import { MicrophoneSelect, microphoneId } from './microphone-select';
-import { describeNote, isNoteValid, noteTitle } from './note-form';
+import { describeNote, isNoteValid, noteTitle } from './details/note-form';
 import { RecorderControls } from './recorder-controls';
 import { RecorderProblems } from './recorder-problems';
 import './recorder-card.css';

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 
-import type { AudioType } from '../../capture/audio-type';
-import type { Description } from '../../capture/recorder';
+import type { AudioType } from '../../../capture/audio-type';
+import type { Description } from '../../../capture/recorder';
 import { tagError, tagsError, type TagRow, tagsOf } from './tag-rules';
 
 /** What the person says of the next recording. It stays while other pages are shown. */

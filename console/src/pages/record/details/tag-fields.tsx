@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks';
 
-import { Icon } from '../../components/icon';
+import { Icon } from '../../../components/icon';
 import { addTag, changeTag, noteTags, removeTag } from './note-form';
 import { canAddTag, tagError, type TagRow, tagsError } from './tag-rules';
 import './tag-fields.css';

@@ -1,4 +1,4 @@
-import { Field } from '../../components/field';
+import { Field } from '../../../components/field';
 import { LANGUAGES, titleOf } from './languages';
 import { noteLanguage, noteTitle } from './note-form';
 import { TagFields } from './tag-fields';
