@@ -17,6 +17,8 @@ export async function ask(question: string): Promise<string> {
 
 /** Asks without showing what is typed. */
 export async function askSecret(question: string): Promise<string> {
+  // Before the question: the terminal itself shows what is typed until then.
+  process.stdin.setRawMode(true);
   process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const answer = await readLine('', silent);
