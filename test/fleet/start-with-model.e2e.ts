@@ -14,12 +14,14 @@ import { ModelSource } from '../support/servers/model-source.js';
 const START_MS = 120_000;
 /** What `npm start` looks at in its folder, beside the packages. */
 const COPIED = [
+  'console',
   'dist',
   'docs/for-assistants.md',
   'nest-cli.json',
   'package.json',
   'package-lock.json',
   'scripts',
+  'sdk',
   'src',
   'tsconfig.build.json',
   'tsconfig.json',

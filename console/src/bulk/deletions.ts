@@ -13,7 +13,7 @@ export const deletedIds = signal<ReadonlySet<string>>(new Set());
 const pending = new Set<() => void>();
 
 /** A 429 says how long to wait, and a free account has few requests a minute. */
-const PATIENT = { maxRetries: 30 };
+const UNTIL_ACCEPTED = { maxRetries: 30 };
 
 /**
  * Deletes after the time for an undo. Nothing was sent before: a page that is closed meanwhile leaves the recordings
@@ -55,7 +55,7 @@ async function deleteNow(api: VoiceNotes, ids: readonly string[], titles: readon
 
 async function deleteOne(api: VoiceNotes, id: string): Promise<void> {
   try {
-    await api.recordings.delete(id, PATIENT);
+    await api.recordings.delete(id, UNTIL_ACCEPTED);
   } catch (error) {
     // Somebody else was quicker.
     if (!(error instanceof ApiError && error.status === 404)) throw error;

@@ -128,6 +128,7 @@ describe('PocketSphinx', () => {
       words: [],
       speechSeconds: 0,
       noSpeech: true,
+      peaks: Buffer.alloc(1000),
       provider: 'pocketsphinx',
       model: 'en-us',
     });

@@ -24,8 +24,12 @@ export async function expectGoodEverywhere(page: Page, name: string): Promise<vo
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
-/** Presses Tab until the element with this name has the focus. @throws Error when it is never reached */
+/** Presses Tab until the element with this name, once it is there, has the focus. @throws Error when it is never reached */
 export async function tabTo(page: Page, role: string, name: string): Promise<void> {
+  await page
+    .getByRole(role as 'button', { name, exact: true })
+    .first()
+    .waitFor();
   for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press('Tab');
     const focused = page.locator(':focus');
