@@ -18,6 +18,8 @@ export type Description = Pick<UploadItem, 'name' | 'tags' | 'language'>;
 
 /** Ends the recording before it is larger than the service takes. */
 const LARGEST_RECORDING_BYTES = LARGEST_FILE_BYTES - 65_536;
+/** And before it is longer than the service transcribes, unless its operator changed MAX_AUDIO_SECONDS. */
+const LONGEST_RECORDING_SECONDS = 7200 - 10;
 const TICK_MS = 200;
 
 /** The recorder of this tab. It goes on while other pages of the console are shown. */
@@ -134,10 +136,18 @@ class Recorder {
 
   private tick(session: CaptureSession): void {
     this.seconds.value = session.watch.seconds;
-    if (session.writer.item.size < LARGEST_RECORDING_BYTES || this.state.value === 'saving') return;
-    toast('The recording has reached 25 MB, the most that the service takes. It is being sent.', { duration: 60_000 });
+    const limit = limitReached(session);
+    if (limit === null || this.state.value === 'saving') return;
+    toast(`The recording has reached ${limit}, the most that the service takes. It is being sent.`, {
+      duration: 60_000,
+    });
     void this.finish();
   }
+}
+
+function limitReached({ writer, watch }: CaptureSession): string | null {
+  if (writer.item.size >= LARGEST_RECORDING_BYTES) return '25 MB';
+  return watch.seconds >= LONGEST_RECORDING_SECONDS ? 'two hours' : null;
 }
 
 export const recorder = new Recorder();
