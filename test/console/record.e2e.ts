@@ -216,6 +216,20 @@ describe('recording in the console', () => {
     expect(await storedItems(page)).toBe(0);
   });
 
+  it('sends a recording that has reached two hours, and says so', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client, route: '/record' });
+    await start(page);
+    await recorded(page, 1);
+    await page.evaluate(() => {
+      const now = performance.now.bind(performance);
+      performance.now = () => now() + 7_200_000;
+    });
+    await page.getByText('The recording has reached two hours, the most that the service takes.').waitFor();
+    await tray(page).getByText('Sent', { exact: true }).waitFor();
+    expect(await sent(client)).toHaveLength(1);
+  });
+
   it('says why a page without https cannot record', async () => {
     const page = await browser.page({ signedInAs: await service.account() });
     await page.evaluate(() => Object.defineProperty(window, 'isSecureContext', { value: false }));
