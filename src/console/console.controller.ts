@@ -11,7 +11,7 @@ const NONCE_BYTES = 18;
 /** In the order of the server's preference: browsers name gzip first. */
 const ENCODINGS = ['br', 'gzip'] as const;
 
-/** Serves the files of the built console. They are the same for everybody: whoever opens them signs in afterwards. */
+/** Serves the files of the built console. They are the same for everybody: people sign in afterwards. */
 @ApiExcludeController()
 @Controller()
 export class ConsoleController {

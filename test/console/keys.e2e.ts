@@ -101,7 +101,7 @@ describe('the keys of the console', () => {
     await tabTo(
       page,
       'checkbox',
-      'Also revoke the keys that it made And the keys that those made, and so on. Right for a key that has leaked: whoever had it may have made others.',
+      'Also revoke the keys that it made And the keys that those made, and so on. Right for a key that has leaked: another person may have made others with it.',
     );
     await page.keyboard.press('Space');
     await tabTo(page, 'button', 'Revoke key');

@@ -25,7 +25,7 @@ export function onInterrupt(handler: () => void): () => void {
 }
 
 export async function endProcess(code: number): Promise<never> {
-  // Whoever sends a second signal does not want to wait.
+  // A second signal ends the process at once.
   if (isEnding) process.exit(code);
   isEnding = true;
   await Promise.allSettled([...steps].map(async (step) => await step()));

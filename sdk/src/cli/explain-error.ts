@@ -35,7 +35,7 @@ export function explain(error: unknown): Explanation {
   return { message: error instanceof Error ? sentence(error.message) : String(error), exitCode: EXIT.failure };
 }
 
-/** For `--verbose`: what to quote to whoever runs the service. */
+/** For `--verbose`: what to quote to the operator of the service. */
 export function detailsOf(error: unknown): string[] {
   if (error instanceof ApiError) {
     const { status, type, code, requestId, details } = error;

@@ -5,7 +5,7 @@ import { Empty } from '../../components/empty';
 import { Failed } from '../../components/failed';
 import { Icon } from '../../components/icon';
 import { Loading } from '../../components/loading';
-import { Pager } from '../../components/pager';
+import { Pager } from '../../components/pager/pager';
 import { type Async, useAsync } from '../../hooks/use-async';
 import { PageHeader } from '../../layout/page-header';
 import { api } from '../../session/api';

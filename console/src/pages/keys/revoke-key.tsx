@@ -87,7 +87,8 @@ function DescendantsChoice({ descendants }: { descendants: Signal<boolean> }) {
       <span>
         Also revoke the keys that it made
         <span class="choice-hint">
-          And the keys that those made, and so on. Right for a key that has leaked: whoever had it may have made others.
+          And the keys that those made, and so on. Right for a key that has leaked: another person may have made others
+          with it.
         </span>
       </span>
     </label>

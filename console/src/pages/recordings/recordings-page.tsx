@@ -2,7 +2,7 @@ import { useSearchParams } from 'wouter-preact';
 
 import { deletedIds } from '../../bulk/deletions';
 import { Failed } from '../../components/failed';
-import { Pager } from '../../components/pager';
+import { Pager } from '../../components/pager/pager';
 import { Filters } from './filters/filters';
 import { ListActions } from './list-actions';
 import { isExact, isFiltered, type ListQuery, PAGE_SIZE, readQuery, writeQuery } from './list-query';

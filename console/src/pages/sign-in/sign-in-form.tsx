@@ -58,7 +58,7 @@ function RememberChoice({ checked, onChange }: { checked: boolean; onChange: (ch
       </label>
       <p id="remember-hint" class="muted small">
         {checked
-          ? 'The secret is kept in the storage of this browser until you sign out. Whoever can use this browser can use the account.'
+          ? 'The secret is kept in the storage of this browser until you sign out. Everybody who uses this browser can use the account.'
           : 'Otherwise the secret is kept in the memory of this tab and is gone when you reload or close it.'}
       </p>
     </div>

@@ -22,7 +22,7 @@ const CLOCK_MS = 250;
 /** Records until Enter, Ctrl-C or the time, then uploads. The audio stays on this machine until the service has it. */
 export async function record(context: Context, options: RecordOptions): Promise<ExitCode> {
   const { output } = context;
-  // Whoever is not signed in learns it before speaking.
+  // Without a session this is said before the person speaks.
   const client = await context.client({ maxRetries: 10 });
   const recorder = await findRecorder(options.device);
   const folder = join(stateFolder(), 'recordings');

@@ -27,7 +27,7 @@ export async function transcriptOf(
 export async function waitUntilTranscribed(client: VoiceNotes, id: string): Promise<Recording> {
   const recording = await client.recordings.wait(id);
   if (recording.status === 'transcribed') return recording;
-  // The reason is told by whoever asks for the text.
+  // The request for the text gives the reason.
   await transcriptOf(client, id, 'text');
   return recording;
 }

@@ -5,7 +5,7 @@ import { useSearchParams } from 'wouter-preact';
 import { Empty } from '../../../components/empty';
 import { Failed } from '../../../components/failed';
 import { Loading } from '../../../components/loading';
-import { Pager } from '../../../components/pager';
+import { Pager } from '../../../components/pager/pager';
 import { type Async, useAsync } from '../../../hooks/use-async';
 import { useShortcut } from '../../../hooks/use-shortcut';
 import { DeliveryFilters } from './delivery-filters';

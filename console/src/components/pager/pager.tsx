@@ -1,4 +1,4 @@
-import { Icon } from './icon';
+import { Icon } from '../icon';
 import './pager.css';
 
 interface PagerProps {

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import type { ApiClient } from '../../src/testing/api-client.js';
-import { useService } from '../../src/testing/test-service.js';
-import { expectAccessible } from '../support/browser/accessibility.js';
-import { useBrowser } from '../support/browser/browser.js';
-import { screenshot } from '../support/browser/screenshot.js';
-import { fail, transcribe, upload } from '../support/state/recording-states.js';
-import { addNote, evenly } from '../support/state/spoken-notes.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { useService } from '../../../src/testing/test-service.js';
+import { expectAccessible } from '../../support/browser/accessibility.js';
+import { useBrowser } from '../../support/browser/browser.js';
+import { screenshot } from '../../support/browser/screenshot.js';
+import { fail, transcribe, upload } from '../../support/state/recording-states.js';
+import { addNote, evenly } from '../../support/state/spoken-notes.js';
 
 const TEXT = 'the delivery came at a quarter passed eight and two boxes are damaged';
 const RIGHT = 'The delivery came at a quarter past eight, and two boxes are damaged.';

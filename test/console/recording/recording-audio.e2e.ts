@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import type { ApiClient } from '../../src/testing/api-client.js';
-import { speech } from '../../src/testing/speech.js';
-import { useService } from '../../src/testing/test-service.js';
-import { useBrowser } from '../support/browser/browser.js';
-import { addNote, evenly } from '../support/state/spoken-notes.js';
-import { transcribe } from '../support/state/recording-states.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { speech } from '../../../src/testing/speech.js';
+import { useService } from '../../../src/testing/test-service.js';
+import { useBrowser } from '../../support/browser/browser.js';
+import { addNote, evenly } from '../../support/state/spoken-notes.js';
+import { transcribe } from '../../support/state/recording-states.js';
 
 const route = (id: string) => `/recordings/${id}`;
 const play = (page: Page) => page.getByRole('button', { name: 'Play', exact: true }).click();

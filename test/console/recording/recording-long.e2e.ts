@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
-import type { ApiClient } from '../../src/testing/api-client.js';
-import { useService } from '../../src/testing/test-service.js';
-import { useBrowser } from '../support/browser/browser.js';
-import { screenshot } from '../support/browser/screenshot.js';
-import { addNote } from '../support/state/spoken-notes.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { useService } from '../../../src/testing/test-service.js';
+import { useBrowser } from '../../support/browser/browser.js';
+import { screenshot } from '../../support/browser/screenshot.js';
+import { addNote } from '../../support/state/spoken-notes.js';
 
 const WORDS = 20_000;
 const SECONDS = 7200;

@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core';
-import type { ApiClient } from '../../src/testing/api-client.js';
-import { useService } from '../../src/testing/test-service.js';
-import { expectAccessible } from '../support/browser/accessibility.js';
-import { useBrowser } from '../support/browser/browser.js';
-import { screenshot } from '../support/browser/screenshot.js';
-import { fail, transcribe, upload } from '../support/state/recording-states.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { useService } from '../../../src/testing/test-service.js';
+import { expectAccessible } from '../../support/browser/accessibility.js';
+import { useBrowser } from '../../support/browser/browser.js';
+import { screenshot } from '../../support/browser/screenshot.js';
+import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 
-import { addNote, evenly } from '../support/state/spoken-notes.js';
+import { addNote, evenly } from '../../support/state/spoken-notes.js';
 
 const route = (id: string) => `/recordings/${id}`;
 const playButton = (page: Page) => page.getByRole('button', { name: 'Play', exact: true });
