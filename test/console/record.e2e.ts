@@ -77,8 +77,8 @@ describe('recording in the console', () => {
       await button(page, 'Resume').click();
       await recorded(page, 2);
       await button(page, 'Finish and send').click();
-      await tray(page).getByText('Sent', { exact: true }).waitFor();
     });
+    await tray(page).getByText('Sent', { exact: true }).waitFor();
     const [recording] = await sent(client);
     expect(recording?.duration_seconds).toBeGreaterThan(1.5);
     expect(recording?.duration_seconds).toBeLessThan(before + after);

@@ -16,17 +16,21 @@ export function LimitMeter() {
           {left} of {limit.limit}
         </span>
       </span>
-      <meter
-        aria-label="Requests left in this minute"
-        min={0}
-        max={limit.limit}
-        low={limit.limit / 4}
-        high={limit.limit / 3}
-        optimum={limit.limit}
-        value={left}
-      />
+      <RequestsMeter aria-label="Requests left in this minute" limit={limit.limit} left={left} />
     </div>
   );
+}
+
+interface MeterProps {
+  limit: number;
+  left: number;
+  'aria-label'?: string;
+  'aria-labelledby'?: string;
+}
+
+/** Low, and coloured so, from a quarter of the limit down. */
+export function RequestsMeter({ limit, left, ...label }: MeterProps) {
+  return <meter {...label} min={0} max={limit} low={limit / 4} high={limit / 3} optimum={limit} value={left} />;
 }
 
 /** It fills by itself between two answers. */

@@ -1,4 +1,4 @@
-import { useRemaining } from '../../layout/limit-meter';
+import { RequestsMeter, useRemaining } from '../../layout/limit-meter';
 import { rateLimit } from '../../session/session';
 
 /** What is left of the account's requests at this moment. It fills by itself. */
@@ -15,15 +15,7 @@ export function LimitNow() {
         <p class="figure">
           <strong>{left}</strong> <span class="muted">of {limit.limit} left</span>
         </p>
-        <meter
-          aria-labelledby="limit-title"
-          min={0}
-          max={limit.limit}
-          low={limit.limit / 4}
-          high={limit.limit / 3}
-          optimum={limit.limit}
-          value={left}
-        />
+        <RequestsMeter aria-labelledby="limit-title" limit={limit.limit} left={left} />
         <p class="muted small">
           {limit.limit.toLocaleString('en')} requests a minute, shared by all keys of the account. At 0 a short burst is
           still let through, then requests are refused with 429 and the time to wait.
