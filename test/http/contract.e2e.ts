@@ -1,6 +1,6 @@
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { call, type Ids, NAMED_OPERATIONS, createResources, ROUTES } from '../support/http/operations.js';
+import { call, NAMED_OPERATIONS, createResources, ROUTES, SharedResources } from '../support/http/operations.js';
 import { routesOf } from '../support/http/routes.js';
 import { useService } from '../../src/testing/test-service.js';
 import { transcribesAtOnce } from '../support/service/instant-transcriber.js';
@@ -11,8 +11,13 @@ const keysOf = (value: unknown): string[] => Object.keys(value as object).toSort
 
 describe('the contract: exactly these keys (D3)', () => {
   let client: ApiClient;
+  let resources: SharedResources;
 
   const service = useService({ ROLES: 'api' }, { extensions: [transcribesAtOnce] });
+
+  beforeAll(async () => {
+    resources = new SharedResources(service, await service.account());
+  });
 
   beforeEach(async () => {
     client = await service.account();
@@ -23,8 +28,8 @@ describe('the contract: exactly these keys (D3)', () => {
   });
 
   it.each(NAMED_OPERATIONS)('%s', async (_, operation) => {
-    const ids = await createResources(service, client, operation);
-    const answer = await call(client, operation, ids).expect(operation.success);
+    const { owner, ids } = await resources.forSuccess(operation);
+    const answer = await call(owner, operation, ids).expect(operation.success);
 
     if (operation.type) {
       expect(answer.headers['content-type']).toBe(operation.type);
@@ -95,14 +100,14 @@ describe('the contract: exactly these keys (D3)', () => {
   );
 
   it.each(withUris)('every uri in %s leads somewhere (2)', async (_, operation) => {
-    const ids: Ids = await createResources(service, client, operation);
-    const { text, body } = await call(client, operation, ids).expect(operation.success);
+    const { owner, ids } = await resources.forSuccess(operation);
+    const { text, body } = await call(owner, operation, ids).expect(operation.success);
 
     const uris = [...text.matchAll(/"(?:uri|\w+_uri)":"([^"]+)"/g)].map(([, uri]) => uri as string);
     // An access token is no resource, and neither are a URL, an erased user and a vocabulary.
     const isResource = !['expires_at', 'complete', 'vocabulary'].some((key) => key in body);
     if ('uri' in body || isResource) expect(uris.length).toBeGreaterThan(0);
-    for (const uri of uris) await client.get(uri).expect(200);
+    for (const uri of uris) await owner.get(uri).expect(200);
   });
 
   describe('events, their keys in this order (6, D29)', () => {

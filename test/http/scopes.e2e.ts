@@ -2,10 +2,10 @@ import { Controller, Get, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { AppModule } from '../../src/app.module.js';
 import { Public, RequireScope } from '../../src/access/access.decorators.js';
-import { SCOPES } from '../../src/access/scopes.js';
+import { type Scope, SCOPES } from '../../src/access/scopes.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { call, NAMED_OPERATIONS, OPERATIONS, createResources, ROUTES } from '../support/http/operations.js';
+import { call, NAMED_OPERATIONS, OPERATIONS, ROUTES, SharedResources } from '../support/http/operations.js';
 import { expectError, expectErrorOf } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
 import { transcribesAtOnce } from '../support/service/instant-transcriber.js';
@@ -42,32 +42,39 @@ class ForgottenModule {}
 
 describe('scopes (D10)', () => {
   let owner: ApiClient;
+  let resources: SharedResources;
+  let keysWithout: Map<Scope, ApiClient>;
 
   const service = useService({ ROLES: 'api' }, { extensions: [transcribesAtOnce] });
   const { environment } = service;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     owner = await service.account();
+    resources = new SharedResources(service, owner);
+    const keyWithout = async (scope: Scope) => {
+      const others = SCOPES.filter((held) => held !== scope);
+      return [scope, await service.key(owner, others)] as const;
+    };
+    keysWithout = new Map(await Promise.all(SCOPES.map(keyWithout)));
   });
+
+  /** A key with every scope but this one. */
+  const without = (scope: Scope): ApiClient => keysWithout.get(scope) as ApiClient;
 
   it('are listed for every operation that the application routes, and for no other', () => {
     expect(ROUTES).toEqual(routesOf(service.app).toSorted());
   });
 
   it.each(NAMED_OPERATIONS)('%s is 403 with every scope but its own', async (_, operation) => {
-    const ids = await createResources(service, owner, operation);
-    const others = await service.key(
-      owner,
-      SCOPES.filter((scope) => scope !== operation.scope),
-    );
+    const ids = await resources.of(operation);
 
-    const answer = await call(others, operation, ids);
+    const answer = await call(without(operation.scope), operation, ids);
     expectErrorOf(operation, answer, 'PermissionError', { required_scope: operation.scope });
   });
 
   it.each(NAMED_OPERATIONS)('%s succeeds with its own scopes alone', async (_, operation) => {
-    const ids = await createResources(service, owner, operation);
-    const only = await service.key(owner, [operation.scope, ...(operation.alsoScopes ?? [])]);
+    const { owner: account, ids } = await resources.forSuccess(operation);
+    const only = await service.key(account, [operation.scope, ...(operation.alsoScopes ?? [])]);
 
     const answer = await call(only, operation, ids);
     expect([answer.status, answer.body.error]).toEqual([operation.success, undefined]);
@@ -78,25 +85,21 @@ describe('scopes (D10)', () => {
       (operation.alsoScopes ?? []).map((scope) => [name, scope, operation] as const),
     ),
   )('%s is 403 without %s as well', async (_, scope, operation) => {
-    const ids = await createResources(service, owner, operation);
-    const others = await service.key(
-      owner,
-      SCOPES.filter((held) => held !== scope),
-    );
+    const ids = await resources.of(operation);
 
-    expectErrorOf(operation, await call(others, operation, ids), 'PermissionError', { required_scope: scope });
+    expectErrorOf(operation, await call(without(scope), operation, ids), 'PermissionError', { required_scope: scope });
   });
 
   it.each(NAMED_OPERATIONS)('%s takes the key as Authorization: Bearer key.secret (D45)', async (_, operation) => {
-    const ids = await createResources(service, owner, operation);
-    const { key, secret } = owner.credentials;
+    const { owner: account, ids } = await resources.forSuccess(operation);
+    const { key, secret } = account.credentials;
 
     const headers = { Authorization: `Bearer ${key}.${secret}` };
     await call({ url: service.url, headers }, operation, ids).expect(operation.success);
   });
 
   it.each(NAMED_OPERATIONS)('%s is 401 without credentials', async (_, operation) => {
-    const ids = await createResources(service, owner, operation);
+    const ids = await resources.of(operation);
 
     expectErrorOf(operation, await call({ url: service.url, headers: {} }, operation, ids), 'AuthenticationError');
   });
@@ -104,11 +107,7 @@ describe('scopes (D10)', () => {
   it('are asked for before the existence of anything (D14)', async () => {
     const nothing = { key_id: 'x', webhook_id: 'x', delivery_id: 'x', recording_id: 'x' };
     for (const operation of OPERATIONS) {
-      const others = await service.key(
-        owner,
-        SCOPES.filter((scope) => scope !== operation.scope),
-      );
-      const answer = await call(others, operation, nothing, '?unknown=1');
+      const answer = await call(without(operation.scope), operation, nothing, '?unknown=1');
       expectErrorOf(operation, answer, 'PermissionError', { required_scope: operation.scope });
     }
   });

@@ -6,6 +6,7 @@ import {
   type Operation,
   createResources,
   ROUTES,
+  SharedResources,
 } from '../support/http/operations.js';
 import { expectError } from '../support/http/expect-errors.js';
 import { routesOf } from '../support/http/routes.js';
@@ -18,12 +19,18 @@ const LAGGING = ['usage_count', 'last_used_at'];
 
 describe('tenancy: what belongs to another account is not there', () => {
   let owner: ApiClient;
+  let resources: SharedResources;
   let stranger: ApiClient;
 
   const service = useService({ ROLES: 'api' }, { extensions: [transcribesAtOnce] });
 
+  beforeAll(async () => {
+    owner = await service.account();
+    resources = new SharedResources(service, owner);
+  });
+
   beforeEach(async () => {
-    [owner, stranger] = await Promise.all([service.account(), service.account()]);
+    stranger = await service.account();
   });
 
   /** Every row of an account in every table that names accounts, those of tables yet to come included. */
@@ -42,7 +49,11 @@ describe('tenancy: what belongs to another account is not there', () => {
   }
 
   /** Whatever could give the owner away in an answer. */
-  const marksOf = (ids: Ids): string[] => [...Object.values(ids), owner.accountId, owner.credentials.id];
+  const marksOf = (ids: Ids, account = owner): string[] => [
+    ...Object.values(ids),
+    account.accountId,
+    account.credentials.id,
+  ];
 
   it('is asked of every operation that the application routes', () => {
     expect(ROUTES).toEqual(routesOf(service.app).toSorted());
@@ -54,20 +65,20 @@ describe('tenancy: what belongs to another account is not there', () => {
   const general = NAMED_OPERATIONS.filter(([, operation]) => !namesResource(operation));
 
   it.each(single)('%s is 404 for the id of another account, and changes nothing', async (_, operation: Operation) => {
-    const ids = await createResources(service, owner, operation);
-    const before = await everythingOf(owner);
+    const { owner: account, ids } = await resources.forSuccess(operation);
+    const before = await everythingOf(account);
 
     const answer = await call(stranger, operation, ids);
     expectError(answer, 'NotFoundError');
-    for (const mark of marksOf(ids)) expect(answer.text).not.toContain(mark);
-    expect(await everythingOf(owner)).toEqual(before);
+    for (const mark of marksOf(ids, account)) expect(answer.text).not.toContain(mark);
+    expect(await everythingOf(account)).toEqual(before);
 
     // The id was right: it is the account that was not.
-    expect((await call(owner, operation, ids)).status).toBe(operation.success);
+    expect((await call(account, operation, ids)).status).toBe(operation.success);
   });
 
   it.each(single)('%s answers the same to another account’s id as to one that never was', async (_, operation) => {
-    const ids = await createResources(service, owner, operation);
+    const ids = await resources.of(operation);
     const changed = (id: string) => id.slice(0, -1) + (id.endsWith('0') ? '1' : '0');
     const never = {
       key_id: changed(ids.key_id),
@@ -81,7 +92,7 @@ describe('tenancy: what belongs to another account is not there', () => {
   });
 
   it.each(general)('%s shows and touches nothing of another account', async (_, operation: Operation) => {
-    const ids = await createResources(service, owner, operation);
+    const ids = await resources.of(operation);
     const before = await everythingOf(owner);
 
     const answer = await call(stranger, operation, ids).expect(operation.success);

@@ -162,6 +162,30 @@ export async function createResources(
   return { key_id: credentials.id, webhook_id: webhookId, delivery_id: deliveryId, recording_id: recordingId };
 }
 
+/** One set of resources for each need of an operation. */
+export class SharedResources {
+  private readonly made = new Map<Operation['needs'], Promise<Ids>>();
+
+  constructor(
+    private readonly service: TestService,
+    readonly owner: ApiClient,
+  ) {}
+
+  /** For an operation that reads or is refused: all of them get the same. */
+  of({ needs }: Pick<Operation, 'needs'>): Promise<Ids> {
+    const ids = this.made.get(needs) ?? createResources(this.service, this.owner, { needs });
+    this.made.set(needs, ids);
+    return ids;
+  }
+
+  /** For an operation that succeeds: what it would change or delete is its own, and of an account of its own. */
+  async forSuccess(operation: Operation): Promise<{ owner: ApiClient; ids: Ids }> {
+    if (operation.method === 'GET') return { owner: this.owner, ids: await this.of(operation) };
+    const owner = await this.service.account();
+    return { owner, ids: await createResources(this.service, owner, operation) };
+  }
+}
+
 /** @param headers credentials. */
 export function call(
   { url, headers }: Pick<ApiClient, 'url' | 'headers'>,

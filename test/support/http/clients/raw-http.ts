@@ -79,7 +79,7 @@ export class RawConnection {
       if (answer) return answer;
       if (last) throw new Error(`the connection ended without an answer: ${JSON.stringify(this.unread)}`);
       if (performance.now() > deadline) throw new Error(`no answer within ${ms} ms: ${JSON.stringify(this.unread)}`);
-      await delay(2);
+      await this.change(deadline - performance.now());
     }
   }
 
@@ -116,6 +116,19 @@ export class RawConnection {
   /** Breaks off, as a phone does that loses its network. */
   destroy(): void {
     this.socket.resetAndDestroy();
+  }
+
+  /** Resolves with the next bytes, at the end of the connection, or after `ms`. */
+  private async change(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.socket.off('data', done).off('close', done);
+        resolve();
+      };
+      const timer = setTimeout(done, Math.max(ms, 0) + 1);
+      this.socket.on('data', done).on('close', done);
+    });
   }
 
   private takeAnswer(): Answer | null {
