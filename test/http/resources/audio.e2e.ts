@@ -20,6 +20,11 @@ const SIZE = 400_000;
 const NOTE = wavOfBytes(SIZE);
 /** More than the buffers of a connection hold. */
 const LARGE = wavOfBytes(24_000_000);
+/** Node, which the service runs on in this process, needs the rest. */
+const ALL_BUT_DATE = [
+  ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const),
+  ...(['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const),
+];
 const SETTINGS = { ROLES: 'api', WRITE_TIMEOUT_SECONDS: '1', TRANSFER_GRACE_SECONDS: '1' };
 
 describe('audio (D41)', () => {
@@ -259,7 +264,7 @@ describe('audio (D41)', () => {
       expectInvalid(await request(service.url).get(path), 'token');
       expectInvalid(await request(service.url).get(`${url}&a=b`), 'a');
 
-      jest.useFakeTimers({ now: Date.now() + 301_000, doNotFake: ['nextTick', 'setImmediate', 'setTimeout'] });
+      jest.useFakeTimers({ now: Date.now() + 301_000, doNotFake: ALL_BUT_DATE });
       try {
         expectError(await play(url), 'AuthenticationError');
       } finally {
