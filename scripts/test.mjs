@@ -7,7 +7,7 @@ import { ROOT } from './lib/paths.mjs';
 import { runVisibly, stopTools } from './lib/processes.mjs';
 import { checkPlatform, prepareProject } from './lib/setup.mjs';
 import { lastStep, printError, seconds, step } from './lib/steps.mjs';
-import { ensureSystemPackages, findChromium, installTestPackages } from './lib/system-packages.mjs';
+import { ensureSystemPackages, findTestBrowser, installTestPackages } from './lib/system-packages.mjs';
 import { Teardown } from './lib/teardown.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
 
@@ -47,7 +47,7 @@ async function main() {
   });
   await prepareProject();
   const services = await step('Services', startServices);
-  const env = { ...clean, ...services.env, CHROMIUM: findChromium() };
+  const env = { ...clean, ...services.env, CHROMIUM: findTestBrowser() };
   if (jestArguments.length > 0) {
     const [command, ...args] = localBin('jest', ...jestArguments, '--selectProjects', 'e2e');
     return runVisibly(command, args, { cwd: ROOT, env });

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { readFileIfAny } from './files.mjs';
 import { findCommand, run } from './processes.mjs';
 import { findRedisServer } from './redis.mjs';
 import { usesModel } from './speech-model.mjs';
@@ -45,13 +46,16 @@ const BUBBLEWRAP = {
 };
 
 /** For the tests of the console: the browser, and a font that has Latin, Arabic and Hebrew letters. */
+const FONTS = ['fonts-noto-core'];
 const CHROMIUM = {
   name: 'Chromium',
   isThere: () => findChromium() !== null,
-  apt: ['chromium', 'fonts-noto-core'],
+  apt: ['chromium', ...FONTS],
   dnf: ['chromium', 'google-noto-sans-fonts', 'google-noto-sans-arabic-fonts', 'google-noto-sans-hebrew-fonts'],
   brew: ['--cask chromium'],
 };
+/** Chromium without windows and profiles, which takes a quarter of the processor time to open a page. */
+const HEADLESS_SHELL = 'chromium-headless-shell';
 const CHROMIUM_COMMANDS = ['chromium', 'chromium-browser', 'google-chrome'];
 const CHROMIUM_ON_MACOS = '/Applications/Chromium.app/Contents/MacOS/Chromium';
 
@@ -81,16 +85,31 @@ async function installOptional(env) {
 }
 
 /**
- * Chromium, for the tests of the console; and PgBouncer where apt can install it: without it
+ * A browser, for the tests of the console; and PgBouncer where apt can install it: without it
  * `test/fleet/outages/pgbouncer.e2e.ts` is skipped.
  * @throws UserError with the commands that install Chromium
  */
 export async function installTestPackages() {
-  if (!CHROMIUM.isThere()) {
+  await installHeadlessShell();
+  if (!findTestBrowser()) {
     const problem = await installWithApt(CHROMIUM.apt);
-    if (!CHROMIUM.isThere()) throw new UserError(instructions([CHROMIUM], problem));
+    if (!findTestBrowser()) throw new UserError(instructions([CHROMIUM], problem));
   }
   await installPgBouncer();
+}
+
+/** Debian has a package of it, Ubuntu has none. Without it the tests use Chromium itself and take longer. */
+async function installHeadlessShell() {
+  const isDebian = /^ID=debian$/m.test(readFileIfAny('/etc/os-release') ?? '');
+  if (process.env.CHROMIUM || findCommand(HEADLESS_SHELL) || !isDebian) return;
+  const problem = await installWithApt([HEADLESS_SHELL, ...FONTS]);
+  if (!findCommand(HEADLESS_SHELL))
+    console.log(`  ${HEADLESS_SHELL} is not installed: slower tests of the console.${problem ? ` ${problem}` : ''}`);
+}
+
+/** @returns {string | null} the path of the browser that CHROMIUM names, of the headless shell, or of Chromium */
+export function findTestBrowser() {
+  return process.env.CHROMIUM ? findChromium() : (findCommand(HEADLESS_SHELL) ?? findChromium());
 }
 
 /** @returns {string | null} the path of the browser: the one that CHROMIUM names, or one of this machine */

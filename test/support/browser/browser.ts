@@ -94,5 +94,7 @@ export function useBrowser(options: BrowserOptions = {}): TestBrowser {
 }
 
 function microphoneArguments(file: string): string[] {
-  return ['--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${file}`];
+  // The headless shell has no window that could ask for the permission, and refuses without asking.
+  const allowed = '--use-fake-ui-for-media-stream';
+  return [allowed, '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${file}`];
 }
