@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../../src/testing/api-client.js';
@@ -24,11 +24,11 @@ interface Uploads {
 }
 
 describe('vnotes upload', () => {
-  const service = useService();
+  const service = useService({ ROLES: 'api' });
   const vnotes = BuiltVnotes.use();
 
-  const personOf = async (plan?: 'free'): Promise<{ client: ApiClient; user: VnotesUser }> => {
-    const client = await service.account(plan);
+  const personOf = async (of = service, plan?: 'free'): Promise<{ client: ApiClient; user: VnotesUser }> => {
+    const client = await of.account(plan);
     const user = await vnotes.user(client);
     for (const name of NAMES) await copyFile(join(SPEECH, name), join(user.home, name));
     return { client, user };
@@ -38,26 +38,53 @@ describe('vnotes upload', () => {
     return (body as { recordings: { id: string; original_filename: string }[] }).recordings;
   };
 
-  it('uploads several files with tags and writes their subtitles into a folder', async () => {
-    const { user, client } = await personOf();
-    const options = [
-      '--tag',
-      'order=A-1',
-      '--tag',
-      'kind=memo',
-      '--language',
-      'english',
-      '--vocabulary',
-      'meters,yards',
-    ];
-    const { uploads } = await user.json<Uploads>('upload', ...NAMES, ...options, '--format', 'srt', '--out', 'texts');
-    expect(uploads.map(({ file }) => file)).toEqual(NAMES);
-    for (const { recording } of uploads) {
-      expect(recording).toMatchObject({ status: 'transcribed', custom_tags: { order: 'A-1', kind: 'memo' } });
-    }
-    expect(uploads.map(({ output }) => output)).toEqual(NAMES.map((name) => join('texts', `${name}.srt`)));
-    expect(await readFile(join(user.home, uploads[0]?.output ?? ''), 'utf8')).toMatch(/^1\n00:00:0.*\ngo forward ten/);
-    expect(await recordingsOf(client)).toHaveLength(3);
+  describe('to a service that transcribes', () => {
+    const transcribing = useService();
+
+    it('uploads several files with tags and writes their subtitles into a folder', async () => {
+      const { user, client } = await personOf(transcribing);
+      const options = [
+        '--tag',
+        'order=A-1',
+        '--tag',
+        'kind=memo',
+        '--language',
+        'english',
+        '--vocabulary',
+        'meters,yards',
+      ];
+      const { uploads } = await user.json<Uploads>('upload', ...NAMES, ...options, '--format', 'srt', '--out', 'texts');
+      expect(uploads.map(({ file }) => file)).toEqual(NAMES);
+      for (const { recording } of uploads) {
+        expect(recording).toMatchObject({ status: 'transcribed', custom_tags: { order: 'A-1', kind: 'memo' } });
+      }
+      expect(uploads.map(({ output }) => output)).toEqual(NAMES.map((name) => join('texts', `${name}.srt`)));
+      expect(await readFile(join(user.home, uploads[0]?.output ?? ''), 'utf8')).toMatch(
+        /^1\n00:00:0.*\ngo forward ten/,
+      );
+      expect(await recordingsOf(client)).toHaveLength(3);
+    });
+
+    it('goes on after Ctrl-C, which says so and ends with 130', async () => {
+      const { user, client } = await personOf(transcribing);
+      const child = user.start('upload', ...NAMES, '--wait');
+      child.stderr?.once('data', () => child.kill('SIGINT'));
+      expect(await resultOf(child)).toMatchObject({ code: 130, stderr: expect.stringContaining('not uploaded twice') });
+      const { code, stdout } = await user.run('upload', ...NAMES, '--wait');
+      expect({ code, texts: stdout.split('go forward ten meters').length - 1 }).toEqual({ code: 0, texts: 3 });
+      expect(await recordingsOf(client)).toHaveLength(3);
+    });
+
+    it('reads standard input', async () => {
+      const { user } = await personOf(transcribing);
+      const audio = await readFile(join(SPEECH, 'go-forward-ten-meters.mp3'));
+      const { code, stdout } = await user.runWith(audio, 'upload', '-', '--filename', 'piped.mp3', '--wait');
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'go forward ten meters\n' });
+      expect(await user.runWith('', 'upload', '-')).toMatchObject({
+        code: 1,
+        stderr: 'Error: standard input: it is empty.\n',
+      });
+    });
   });
 
   it('knows what was uploaded, unless --again or a deletion wants it anew', async () => {
@@ -137,32 +164,11 @@ describe('vnotes upload', () => {
     expect(uploads.map(({ recording }) => recording.original_filename)).toEqual(files);
   });
 
-  it('goes on after Ctrl-C, which says so and ends with 130', async () => {
-    const { user, client } = await personOf();
-    const child = user.start('upload', ...NAMES, '--wait');
-    child.stderr?.once('data', () => child.kill('SIGINT'));
-    expect(await resultOf(child)).toMatchObject({ code: 130, stderr: expect.stringContaining('not uploaded twice') });
-    const { code, stdout } = await user.run('upload', ...NAMES, '--wait');
-    expect({ code, texts: stdout.split('go forward ten meters').length - 1 }).toEqual({ code: 0, texts: 3 });
-    expect(await recordingsOf(client)).toHaveLength(3);
-  });
-
   it('keeps to the limits of a small plan', async () => {
-    const { user, client } = await personOf('free');
+    const { user, client } = await personOf(service, 'free');
     const { uploads } = await user.json<Uploads>('upload', ...NAMES, '--jobs', '3');
     expect(uploads.map(({ error }) => error)).toEqual([null, null, null]);
     expect(await recordingsOf(client)).toHaveLength(3);
-  });
-
-  it('reads standard input', async () => {
-    const { user } = await personOf();
-    const audio = await readFile(join(SPEECH, 'go-forward-ten-meters.mp3'));
-    const { code, stdout } = await user.runWith(audio, 'upload', '-', '--filename', 'piped.mp3', '--wait');
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'go forward ten meters\n' });
-    expect(await user.runWith('', 'upload', '-')).toMatchObject({
-      code: 1,
-      stderr: 'Error: standard input: it is empty.\n',
-    });
   });
 
   it('tells which file failed and why, and uploads the others', async () => {
@@ -189,7 +195,8 @@ describe('vnotes upload', () => {
     [[NAMES[0] ?? '', '--tag', 'novalue'], 2, 'Write a tag as KEY=VALUE.'],
   ])('refuses %j', async (args, code, message) => {
     const { user, client } = await personOf();
-    await writeFile(join(user.home, 'big.wav'), Buffer.alloc(26_214_401));
+    await writeFile(join(user.home, 'big.wav'), '');
+    await truncate(join(user.home, 'big.wav'), 26_214_401);
     const result = await user.run('upload', ...args);
     expect(result).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
     expect(await recordingsOf(client)).toEqual([]);
