@@ -1,9 +1,8 @@
-import { useSignal } from '@preact/signals';
-import { useId } from 'preact/hooks';
 import type { VoiceNotes } from 'vnotes';
 
 import { Badge } from '../../components/badge';
 import { CopyButton } from '../../components/copy-button';
+import { ExpandableRow } from '../../components/expandable-row/expandable-row';
 import { Icon } from '../../components/icon';
 import { formatAge, formatDate } from '../../format/date';
 import { errorAdvice } from './error-advice';
@@ -13,36 +12,31 @@ export type RequestError = RequestErrors['errors'][number];
 
 /** Refusals of one kind: a line, which opens to what to do and the ids of the last requests. */
 export function ErrorGroup({ group }: { group: RequestError }) {
-  const isOpen = useSignal(false);
-  const detailId = useId();
   return (
-    <li class="error-group">
-      <button
-        type="button"
-        class="error-head"
-        aria-expanded={isOpen.value}
-        aria-controls={isOpen.value ? detailId : undefined}
-        onClick={() => (isOpen.value = !isOpen.value)}
-      >
-        <Icon name={isOpen.value ? 'chevron-down' : 'chevron-right'} size={16} />
-        <Badge tone={group.status >= 500 ? 'bad' : 'warn'}>{group.status}</Badge>
-        <code class="error-operation">{group.operation}</code>
-        <span class="error-count numbers">{timesOf(group.count)}</span>
-        <time class="error-time muted small" dateTime={`${group.last_at}Z`} title={formatDate(group.last_at)}>
-          {formatAge(group.last_at)}
-        </time>
-        <span class="error-message" dir="auto">
-          {group.message}
-        </span>
-      </button>
-      {isOpen.value && <Detail id={detailId} group={group} />}
-    </li>
+    <ExpandableRow
+      class="error-line"
+      line={
+        <>
+          <Badge tone={group.status >= 500 ? 'bad' : 'warn'}>{group.status}</Badge>
+          <code class="error-operation">{group.operation}</code>
+          <span class="error-count numbers">{timesOf(group.count)}</span>
+          <time class="error-time muted small" dateTime={`${group.last_at}Z`} title={formatDate(group.last_at)}>
+            {formatAge(group.last_at)}
+          </time>
+          <span class="error-message" dir="auto">
+            {group.message}
+          </span>
+        </>
+      }
+    >
+      <Detail group={group} />
+    </ExpandableRow>
   );
 }
 
-function Detail({ id, group }: { id: string; group: RequestError }) {
+function Detail({ group }: { group: RequestError }) {
   return (
-    <div class="error-detail" id={id}>
+    <>
       <p class="notice">
         <Icon name="info" />
         <span>{errorAdvice(group)}</span>
@@ -76,7 +70,7 @@ function Detail({ id, group }: { id: string; group: RequestError }) {
           </ul>
         </dd>
       </dl>
-    </div>
+    </>
   );
 }
 

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
 
 import { Dialog } from '../../components/dialog';
-import { Field } from '../../components/field';
 import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
 import { fieldError, formError } from '../../forms/field-errors';
@@ -9,6 +8,7 @@ import { useSubmit } from '../../forms/use-submit';
 import { ShownOnce } from '../../secrets/shown-once';
 import { api } from '../../session/api';
 import type { EventKind } from './event-kinds';
+import { SecretField } from './secret-field';
 import { WebhookFields } from './webhook-fields';
 import '../../forms/choices.css';
 
@@ -62,20 +62,12 @@ function CreateForm({ onCreated, onClose }: { onCreated: (secret: string) => voi
       <WebhookFields url={url} events={events} error={error.value} />
       <details class="form-more" open={fieldError(error.value, 'secret') !== undefined}>
         <summary>Use a secret of your own</summary>
-        <Field
+        <SecretField
           label="Secret"
-          hint="16 to 256 printable characters. Left empty, the service generates one, which is safer."
-          error={fieldError(error.value, 'secret')}
-        >
-          <input
-            minLength={16}
-            maxLength={256}
-            autocomplete="off"
-            spellcheck={false}
-            value={secret.value}
-            onInput={(event) => (secret.value = event.currentTarget.value)}
-          />
-        </Field>
+          whenEmpty="the service generates one, which is safer."
+          secret={secret}
+          error={error.value}
+        />
       </details>
       <FormError error={rest} />
       <FormActions

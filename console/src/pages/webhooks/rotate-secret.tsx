@@ -5,10 +5,11 @@ import { Dialog } from '../../components/dialog';
 import { Field } from '../../components/field';
 import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
-import { fieldError, formError } from '../../forms/field-errors';
+import { formError } from '../../forms/field-errors';
 import { useSubmit } from '../../forms/use-submit';
 import { ShownOnce } from '../../secrets/shown-once';
 import { api } from '../../session/api';
+import { SecretField } from './secret-field';
 
 const SECRET_BYTES = 32;
 /** Hours for which the previous secret signs as well. */
@@ -78,20 +79,12 @@ function RotateForm({ webhook, onChanged, onClose }: RotateFormProps) {
         nothing until it has the new one.
       </p>
       <Overlap hours={hours} />
-      <Field
+      <SecretField
         label="New secret (optional)"
-        hint="16 to 256 printable characters. Left empty, this page generates one of 32 random bytes."
-        error={fieldError(error.value, 'secret')}
-      >
-        <input
-          minLength={16}
-          maxLength={256}
-          autocomplete="off"
-          spellcheck={false}
-          value={own.value}
-          onInput={(event) => (own.value = event.currentTarget.value)}
-        />
-      </Field>
+        whenEmpty="this page generates one of 32 random bytes."
+        secret={own}
+        error={error.value}
+      />
       <FormError error={rest} />
       <FormActions label="Change secret" busyLabel="Changing…" isBusy={busy.value} onCancel={onClose} />
     </form>

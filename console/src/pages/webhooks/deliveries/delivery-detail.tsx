@@ -15,20 +15,19 @@ import { AttemptView } from './attempt-view';
 import { outcomeAdvice, prettyJson, type Attempt } from './outcome';
 
 interface Props {
-  id: string;
   delivery: Delivery;
   webhook: Webhook;
   onRedelivered: () => void;
 }
 
-export function DeliveryDetail({ id, delivery, webhook, onRedelivered }: Props) {
+export function DeliveryDetail({ delivery, webhook, onRedelivered }: Props) {
   const single = useAsync(
     (signal) => api().webhooks.delivery(webhook.id, delivery.id, { signal }),
     // Another attempt in the list: the attempts are others as well.
     [delivery.id, delivery.updated_at, delivery.attempts_count],
   );
   return (
-    <div class="delivery-detail" id={id}>
+    <>
       <Facts delivery={delivery} />
       {Boolean(single.error) && <Failed error={single.error} onRetry={single.reload} />}
       {!single.value && single.loading && <Loading label="Loading the delivery…" />}
@@ -39,7 +38,7 @@ export function DeliveryDetail({ id, delivery, webhook, onRedelivered }: Props) 
         </>
       )}
       <Redeliver delivery={delivery} webhook={webhook} onRedelivered={onRedelivered} />
-    </div>
+    </>
   );
 }
 
@@ -104,7 +103,7 @@ function Body({ text }: { text: string }) {
   );
 }
 
-function Redeliver({ delivery, webhook, onRedelivered }: Omit<Props, 'id'>) {
+function Redeliver({ delivery, webhook, onRedelivered }: Props) {
   const { busy, error, run } = useSubmit();
   const obstacle = obstacleOf(delivery, webhook);
   const send = () =>

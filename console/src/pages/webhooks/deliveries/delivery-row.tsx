@@ -1,9 +1,7 @@
-import { useSignal } from '@preact/signals';
-import { useId } from 'preact/hooks';
 import type { Delivery, Webhook } from 'vnotes';
 
 import { Badge } from '../../../components/badge';
-import { Icon } from '../../../components/icon';
+import { ExpandableRow } from '../../../components/expandable-row/expandable-row';
 import { formatAge, formatDate } from '../../../format/date';
 import { DeliveryDetail } from './delivery-detail';
 import { lastOutcome, outcomeTitle } from './outcome';
@@ -22,36 +20,29 @@ interface Props {
 
 /** A line of the log, which opens to the attempts and the body. */
 export function DeliveryRow({ delivery, webhook, onRedelivered }: Props) {
-  const isOpen = useSignal(false);
-  const detailId = useId();
   const { tone, label } = STATUS[delivery.status];
   return (
-    <li class="delivery">
-      <button
-        type="button"
-        class="delivery-head"
-        aria-expanded={isOpen.value}
-        aria-controls={isOpen.value ? detailId : undefined}
-        onClick={() => (isOpen.value = !isOpen.value)}
-      >
-        <Icon name={isOpen.value ? 'chevron-down' : 'chevron-right'} size={16} />
-        <Badge tone={tone}>{label}</Badge>
-        <code class="delivery-event">{delivery.event}</code>
-        <span class="delivery-outcome muted small" dir="auto">
-          {summaryOf(delivery)}
-        </span>
-        <time
-          class="delivery-time muted small"
-          dateTime={`${delivery.created_at}Z`}
-          title={formatDate(delivery.created_at)}
-        >
-          {formatAge(delivery.created_at)}
-        </time>
-      </button>
-      {isOpen.value && (
-        <DeliveryDetail id={detailId} delivery={delivery} webhook={webhook} onRedelivered={onRedelivered} />
-      )}
-    </li>
+    <ExpandableRow
+      class="delivery-line"
+      line={
+        <>
+          <Badge tone={tone}>{label}</Badge>
+          <code class="delivery-event">{delivery.event}</code>
+          <span class="delivery-outcome muted small" dir="auto">
+            {summaryOf(delivery)}
+          </span>
+          <time
+            class="delivery-time muted small"
+            dateTime={`${delivery.created_at}Z`}
+            title={formatDate(delivery.created_at)}
+          >
+            {formatAge(delivery.created_at)}
+          </time>
+        </>
+      }
+    >
+      <DeliveryDetail delivery={delivery} webhook={webhook} onRedelivered={onRedelivered} />
+    </ExpandableRow>
   );
 }
 
