@@ -37,8 +37,14 @@ describe('a bad request is refused, and changes nothing', () => {
   const service = useService({ ROLES: 'api' });
   const { environment } = service;
 
+  /** One for each group of tests: no group sends as many requests as an account may in a minute. */
+  const useAccount = (): void => {
+    beforeAll(async () => {
+      client = await service.account();
+    });
+  };
+
   beforeEach(async () => {
-    client = await service.account();
     before = await uploadState(service, environment);
     rowsBefore = await rows();
   });
@@ -72,6 +78,8 @@ describe('a bad request is refused, and changes nothing', () => {
     ask(method, target, [...more, ['Content-Length', body.length]], body);
 
   describe('that no parser should take', () => {
+    useAccount();
+
     const uploadTo = (framing: string, host = 'Host: a'): string =>
       `POST /v1/recordings HTTP/1.1\r\n${host}\r\n@Content-Type: ${FORM_TYPE}\r\n${framing}\r\n\r\n`;
     const get = (line: string): string => `GET /v1/account HTTP/1.1\r\nHost: a\r\n@${line}\r\n\r\n`;
@@ -190,6 +198,8 @@ describe('a bad request is refused, and changes nothing', () => {
   });
 
   describe('that Node takes though HTTP does not, or the other way round', () => {
+    useAccount();
+
     it.each([
       ['no Host', 'GET /v1/account HTTP/1.1\r\n'],
       ['two Hosts', 'GET /v1/account HTTP/1.1\r\nHost: a\r\nHost: b\r\n'],
@@ -265,7 +275,7 @@ describe('a bad request is refused, and changes nothing', () => {
     });
 
     it('does not wait for a body before it refuses a stranger', async () => {
-      for (const target of ['/v1/recordings', '/v1/account/api-keys', '/v1/nothing']) {
+      const refuses = async (target: string): Promise<void> => {
         const connection = await RawConnection.open(service.url);
         await connection.send(head('POST', target, [JSON_TYPE, ['Transfer-Encoding', 'chunked']]));
         const answer = await connection.answer(2000);
@@ -273,23 +283,25 @@ describe('a bad request is refused, and changes nothing', () => {
         expectHeaders(answer);
         const { brokenAfterMs } = await connection.flood(chunk(Buffer.alloc(1000, 'x')), 10);
         expect(brokenAfterMs).toBeLessThan(5000);
-      }
+      };
+      await Promise.all(['/v1/recordings', '/v1/account/api-keys', '/v1/nothing'].map(refuses));
     });
   });
 
   const WITH_JSON = OPERATIONS.filter(({ body }) => typeof body === 'object') as (Operation & { body: object })[];
 
   describe('JSON', () => {
+    useAccount();
+
     let webhookId: string;
     const targetOf = ({ path }: Operation): string => path.replace(/:webhook_id/, webhookId);
 
-    beforeEach(async () => {
+    beforeAll(async () => {
       const { body } = await client.post('/v1/webhooks', {
         url: 'https://a.example.com/',
         events: ['recording.failed'],
       });
       webhookId = body.id;
-      rowsBefore = await rows();
     });
 
     it('is read by some operations', () => {
@@ -406,7 +418,7 @@ describe('a bad request is refused, and changes nothing', () => {
     it.each(['with a length', 'chunked'])(
       'refuses megabytes %s with 413, and breaks a client that does not stop',
       async (how) => {
-        for (const operation of WITH_JSON) {
+        const refuses = async (operation: Operation): Promise<void> => {
           const { method, path } = operation;
           const limit = nameOf(operation) === CORRECTION ? 2_097_152 : MAX_JSON_BYTES;
           const bytes = Buffer.from(JSON.stringify({ name: 'x'.repeat(Math.max(1_000_000, limit)) }));
@@ -420,7 +432,8 @@ describe('a bad request is refused, and changes nothing', () => {
             20,
           );
           expect(brokenAfterMs).toBeLessThan(6000);
-        }
+        };
+        await Promise.all(WITH_JSON.map(refuses));
       },
     );
 
@@ -463,9 +476,11 @@ describe('a bad request is refused, and changes nothing', () => {
   });
 
   describe('path id', () => {
+    useAccount();
+
     let ids: Ids;
 
-    beforeEach(async () => {
+    beforeAll(async () => {
       const webhook = await client.post('/v1/webhooks', {
         url: 'https://a.example.com/',
         events: ['recording.failed'],
@@ -477,8 +492,6 @@ describe('a bad request is refused, and changes nothing', () => {
         delivery_id: await failDelivery(service, client.accountId, webhook.body.id),
         recording_id: recording.body.id,
       };
-      before = await uploadState(service, environment);
-      rowsBefore = await rows();
     });
 
     const WITH_ID = OPERATIONS.filter(({ path }) => /:(key|webhook|recording)_id/.test(path));
@@ -529,6 +542,8 @@ describe('a bad request is refused, and changes nothing', () => {
   });
 
   describe('query', () => {
+    useAccount();
+
     const LISTS = ['/v1/recordings', '/v1/webhooks', '/v1/account/api-keys'];
 
     it.each<[query: string, field: string]>([
@@ -665,34 +680,65 @@ describe('a client that takes its time', () => {
   const requestOf = (method: string, path: string, ...more: Header[]): string =>
     head(method, path, [...Object.entries(client.headers), ...more]);
 
-  it.each<[what: string, first: () => string, drip: string | null]>([
-    ['sends nothing', () => '', null],
-    ['sends half a head', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\n', null],
-    ['sends a head byte by byte', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\nX-A: ', 'a'],
-    ['sends a head line by line', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\n', 'X-A: b\r\n'],
-    ['sends empty lines', () => '', '\r\n'],
-    ['sends half a JSON body', () => `${requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Content-Length', 500])}{`, null],
-    [
-      'sends a JSON body byte by byte',
-      () => `${requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Content-Length', 500])}{`,
-      ' ',
-    ],
-    [
-      'sends chunks of JSON byte by byte',
-      () => requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Transfer-Encoding', 'chunked']),
-      '1\r\n \r\n',
-    ],
-  ])('is ended when it %s', async (_, first, drip) => {
-    const connection = await RawConnection.open(service.url);
-    if (first() !== '') await connection.send(first());
-    const dripping = drip === null ? null : connection.flood(Buffer.from(drip), 100, 10_000);
-    const answer = await connection.answer(8000);
-    expect(answer).toMatchObject({ status: 408, body: { error: { code: 2002, type: 'MalformedRequestError' } } });
-    expect(answer.afterMs).toBeLessThan(6000);
-    await expectNoConnections(service, 4000);
-    await dripping;
-    await expectAlive(service.url);
-    connection.destroy();
+  describe('is ended', () => {
+    const SLOW: [what: string, first: () => string, drip: string | null][] = [
+      ['sends nothing', () => '', null],
+      ['sends half a head', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\n', null],
+      ['sends a head byte by byte', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\nX-A: ', 'a'],
+      ['sends a head line by line', () => 'GET /v1/account HTTP/1.1\r\nHost: a\r\n', 'X-A: b\r\n'],
+      ['sends empty lines', () => '', '\r\n'],
+      [
+        'sends half a JSON body',
+        () => `${requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Content-Length', 500])}{`,
+        null,
+      ],
+      [
+        'sends a JSON body byte by byte',
+        () => `${requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Content-Length', 500])}{`,
+        ' ',
+      ],
+      [
+        'sends chunks of JSON byte by byte',
+        () => requestOf('POST', '/v1/webhooks', JSON_TYPE, ['Transfer-Encoding', 'chunked']),
+        '1\r\n \r\n',
+      ],
+    ];
+    interface Outcome {
+      answer: Answer;
+      /** The error of a client whose bytes were still taken in the end. */
+      dripped: Promise<Error | null>;
+    }
+    let outcomes: Map<string, PromiseSettledResult<Outcome>>;
+
+    async function sendSlowly(first: string, drip: string | null): Promise<Outcome> {
+      const connection = await RawConnection.open(service.url);
+      if (first !== '') await connection.send(first);
+      const dripping = drip === null ? Promise.resolve() : connection.flood(Buffer.from(drip), 100, 10_000);
+      const dripped = dripping.then(
+        () => null,
+        (error: Error) => error,
+      );
+      return { answer: await connection.answer(8000), dripped };
+    }
+
+    // All at the same time: each of them waits for seconds.
+    beforeAll(async () => {
+      const settled = await Promise.allSettled(SLOW.map(([, first, drip]) => sendSlowly(first(), drip)));
+      outcomes = new Map(SLOW.map(([what], i) => [what, settled[i] as PromiseSettledResult<Outcome>]));
+    });
+
+    it.each(SLOW)('when it %s', async (what) => {
+      const outcome = outcomes.get(what);
+      if (outcome?.status !== 'fulfilled') throw outcome?.reason;
+      const { answer, dripped } = outcome.value;
+      expect(answer).toMatchObject({ status: 408, body: { error: { code: 2002, type: 'MalformedRequestError' } } });
+      expect(answer.afterMs).toBeLessThan(6000);
+      await expectNoConnections(service, 4000);
+      expect(await dripped).toBeNull();
+      await expectAlive(service.url);
+    });
+
+    afterAll(() => RawConnection.destroyAll());
   });
 
   it('is ended when it sends an unneeded body slowly', async () => {
