@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useService } from '../../../src/testing/test-service.js';
+import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
 import { expectError, expectHeaders, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';
 import { CORRECTED_EVENT, TRANSCRIPTION } from '../../support/http/response-shapes.js';
@@ -300,7 +301,7 @@ describe('a webhook', () => {
       client.post('/v1/webhooks', { url: receiver.url(path), events }).expect(201);
     await subscribe('/corrected', ['transcription.corrected']);
     await subscribe('/others', ['recording.transcribed', 'recording.failed']);
-    const { body } = await client.upload('go-forward-ten-meters.wav').expect(201);
+    const { body } = await client.upload(silenceWav(0.5)).expect(201);
     await client.finished(body.id as string);
     await client.put(of(body.id as string), { text: 'Go forward ten metres.' }).expect(200);
 

@@ -208,7 +208,7 @@ describe('the real engine', () => {
   );
 
   it('still processes what a suspended account had sent where the operator lets its queue finish (D4)', async () => {
-    const { body: created } = await client.upload('go-forward-ten-meters.wav').expect(201);
+    const { body: created } = await client.upload(silenceWav(0.5)).expect(201);
     await service.app.get(AccountService).update(client.accountId, { status: 'suspended', finishQueue: true });
     await eventually(async () => {
       const [row] = await service.database.query<{ status: string }>('SELECT status FROM recordings WHERE id = $1', [
@@ -231,7 +231,7 @@ describe('the real engine', () => {
       return row?.lease_token;
     });
     await client.delete(doomed.uri).expect(204);
-    const { body: next } = await client.upload('go-forward-ten-meters.wav').expect(201);
+    const { body: next } = await client.upload(silenceWav(0.5)).expect(201);
     expect((await client.finished(next.id)).status).toBe('transcribed');
     await receiver.waitFor(() => eventsOf(next.id).length === 1);
 
