@@ -5,7 +5,8 @@ import type { Plan } from '../../src/modules/account/plans.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { reportMeasurement } from '../support/service/measurements.js';
-import { admin, ServiceProcess } from '../support/service/service-process.js';
+import { commandRunner } from '../support/service/cli-here.js';
+import { ServiceProcess } from '../support/service/service-process.js';
 import { useService } from '../../src/testing/test-service.js';
 import { uploadState } from '../support/state/upload-state.js';
 import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
@@ -21,6 +22,14 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
   const observer = useService({ ROLES: 'api' });
   const { environment } = observer;
   let redis: Redis;
+
+  const run = commandRunner();
+  /** @returns the JSON value that the command printed. */
+  async function admin(...args: string[]): Promise<Record<string, unknown>> {
+    const { code, stdout, stderr } = await run(environment, ...args, '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout) as Record<string, unknown>;
+  }
 
   const start = (roles: string): Promise<ServiceProcess> => ServiceProcess.start(environment, roles, SETTINGS);
 
@@ -157,8 +166,7 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
 
   it('refuse an account at once after the operator suspended it, and serve it again after (D4, D30)', async () => {
     const client = await newClient('free');
-    const status = (value: string) =>
-      admin(environment, 'account:update', '--account', client.accountId, '--status', value);
+    const status = (value: string) => admin('account:update', '--account', client.accountId, '--status', value);
     await status('suspended');
     for (const { url } of apis) {
       const { body } = await client.at(url).get('/v1/account').expect(403);
@@ -170,12 +178,12 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
 
   it('refuse a key at once after the operator revoked it, and know at once the one that he made (D30)', async () => {
     const client = await newClient();
-    const made = await admin(environment, 'key:create', '--account', client.accountId, '--scopes', 'account:read');
+    const made = await admin('key:create', '--account', client.accountId, '--scopes', 'account:read');
     const headers = { 'X-Service-API-Key': String(made.api_key), 'X-Service-API-Secret': String(made.api_secret) };
     const statuses = (): Promise<number[]> =>
       Promise.all(apis.map(async ({ url }) => (await fetch(`${url}/v1/account`, { headers })).status));
     expect(await statuses()).toEqual([200, 200]);
-    await admin(environment, 'key:revoke', '--key', String(made.id));
+    await admin('key:revoke', '--key', String(made.id));
     expect(await statuses()).toEqual([401, 401]);
   });
 
@@ -188,7 +196,7 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     async (plan, rate, burst) => {
       const client = await newClient(plan);
       const limits = ['--rate-limit', `${rate}`, '--burst-limit', `${burst}`];
-      if (plan === 'enterprise') await admin(environment, 'account:update', '--account', client.accountId, ...limits);
+      if (plan === 'enterprise') await admin('account:update', '--account', client.accountId, ...limits);
       const both = apis.map(({ url }) => client.at(url));
       const { count, atLeast, atMost } = await countAllowed(redis, both, { rate, burst }, 1500);
       expect(count).toBeLessThanOrEqual(atMost);

@@ -3,7 +3,7 @@ import { readEnv } from '../../src/platform/config/env.js';
 import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { runCli } from '../support/service/cli.js';
+import { commandRunner } from '../support/service/cli-here.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { failRecordings } from '../support/state/recording-events.js';
 import { reportMeasurement } from '../support/service/measurements.js';
@@ -34,6 +34,7 @@ interface Hook {
 
 describe('rotating SECRET_KEY', () => {
   const environment = useEnvironment();
+  const run = commandRunner();
   let service: TestService;
   let receiver: WebhookReceiver;
   let oldKeyId: string;
@@ -92,7 +93,7 @@ describe('rotating SECRET_KEY', () => {
       .attach('file', silenceWav(0.1), 'note.wav');
 
   async function rotate(keys: Record<string, string>) {
-    const { code, stdout, stderr } = await runCli(
+    const { code, stdout, stderr } = await run(
       { variables: { ...environment.variables, ...keys } },
       ...['secrets:rotate', '--json'],
     );

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 import { startService, type TestService } from '../../src/testing/test-service.js';
-import { runCli } from '../support/service/cli.js';
+import { commandRunner } from '../support/service/cli-here.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { ServiceProcess } from '../support/service/service-process.js';
 import { timedEngine } from '../support/service/timed-engine.js';
@@ -15,6 +15,7 @@ const NOTE = 'go-forward-ten-meters.wav';
 const SINCE = ['--since', '2020-01-01'];
 
 const environment = useEnvironment([engine.extension]);
+const run = commandRunner();
 const workers: TestService[] = [];
 let api: TestService;
 
@@ -50,7 +51,7 @@ async function oldNotes(client: ApiClient, count: number, model = 'old-model'): 
 }
 
 async function retranscribe(...args: string[]) {
-  const said = await runCli(environment, 'retranscribe', '--json', ...args);
+  const said = await run(environment, 'retranscribe', '--json', ...args);
   return { ...said, jobs: said.code === 0 ? JSON.parse(said.stdout).retranscriptions : undefined };
 }
 
@@ -133,7 +134,7 @@ describe('admin retranscribe (D49)', () => {
     expect(Date.now() - started).toBeGreaterThan(3000);
     const refused = await retranscribe(...common);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('in progress') });
-    const canceled = await runCli(environment, 'retranscribe', '--cancel', '--account', client.accountId, '--json');
+    const canceled = await run(environment, 'retranscribe', '--cancel', '--account', client.accountId, '--json');
     expect(JSON.parse(canceled.stdout)).toEqual({ canceled_accounts: 1 });
     await eventually(async () => {
       const rows = await api.database.query('SELECT 1 FROM recordings WHERE rerun IS NOT NULL');

@@ -10,17 +10,18 @@ import { startService, useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { ROOT } from '../../support/paths.js';
 import { FakeS3 } from '../../support/servers/fake-s3.mjs';
-import { runCli } from '../../support/service/cli.js';
+import { commandRunner } from '../../support/service/cli-here.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 
 const service = useService({ ROLES: 'api' });
 const { environment } = service;
+const run = commandRunner();
 
 type Variables = Record<string, string>;
 
 const purge = async ({ accountId }: Pick<ApiClient, 'accountId'>, args: string[] = [], variables: Variables = {}) => {
   const all = { variables: { ...environment.variables, ...variables } };
-  const said = await runCli(all, 'account:purge', '--account', accountId, '--json', ...args);
+  const said = await run(all, 'account:purge', '--account', accountId, '--json', ...args);
   return { ...said, result: said.stdout ? JSON.parse(said.stdout) : null };
 };
 

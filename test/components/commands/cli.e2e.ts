@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SCOPES } from '../../../src/access/scopes.js';
 import { type CommandResult, runCli } from '../../support/service/cli.js';
+import { commandRunner } from '../../support/service/cli-here.js';
 import { ApiClient } from '../../../src/testing/api-client.js';
 import { expectError } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';
@@ -32,9 +33,12 @@ describe('the command line (D30)', () => {
   const service = useService({ ROLES: 'api' });
   const { environment } = service;
 
+  const runCommand = commandRunner();
+  const run = (...args: string[]) => runCommand(environment, ...args);
+
   /** A command that succeeds: one JSON value on standard output, and nothing else anywhere. */
   async function json(...args: string[]) {
-    const said = await runCli(environment, ...args, '--json');
+    const said = await run(...args, '--json');
     expect({ code: said.code, stderr: said.stderr }).toEqual({ code: 0, stderr: '' });
     expect(said.stdout).toMatch(/^\{.*\}\n$/);
     return JSON.parse(said.stdout);
@@ -76,15 +80,7 @@ describe('the command line (D30)', () => {
 
   it('account:create takes a plan and limits (D5), and prints names and values', async () => {
     const options = ['--plan', 'enterprise', '--rate-limit', '7', '--burst-limit', '9'];
-    const said = await runCli(
-      environment,
-      'account:create',
-      '--name',
-      'Big Ltd',
-      '--email',
-      'ops@big.example',
-      ...options,
-    );
+    const said = await run('account:create', '--name', 'Big Ltd', '--email', 'ops@big.example', ...options);
 
     expect(said).toMatchObject({ code: 0, stderr: '' });
     const told = (name: string) => new RegExp(`^ *${name}: (.*)$`, 'm').exec(said.stdout)?.[1] ?? '';
@@ -99,7 +95,7 @@ describe('the command line (D30)', () => {
     const args = ['account:create', '--name', 'Twice', '--email'];
     const { account } = await json(...args, 'twice@example.com');
 
-    expectFailure(await runCli(environment, ...args, 'Twice@Example.com'), new RegExp(`${account.id}.*account:update`));
+    expectFailure(await run(...args, 'Twice@Example.com'), new RegExp(`${account.id}.*account:update`));
     const second = await json(...args, 'twice@example.com', '--allow-duplicate-email');
     expect(second.account.id).not.toBe(account.id);
 
@@ -109,17 +105,14 @@ describe('the command line (D30)', () => {
 
   it('refuses limits that the plan would ignore (D5)', async () => {
     const create = ['account:create', '--name', 'x', '--email', 'limits@example.com', '--rate-limit', '5'];
-    expectFailure(
-      await runCli(environment, ...create, '--plan', 'free'),
-      /--rate-limit.*need another plan, such as enterprise/,
-    );
-    expectFailure(await runCli(environment, ...create), /plan free has fixed limits/);
+    expectFailure(await run(...create, '--plan', 'free'), /--rate-limit.*need another plan, such as enterprise/);
+    expectFailure(await run(...create), /plan free has fixed limits/);
 
     const { accountId } = await service.account('pro');
     const update = ['account:update', '--account', accountId, '--burst-limit', '5000'];
-    expectFailure(await runCli(environment, ...update), /plan pro has fixed limits/);
+    expectFailure(await run(...update), /plan pro has fixed limits/);
     expect((await json(...update, '--plan', 'enterprise')).account).toMatchObject({ burst_limit: 5000 });
-    expectFailure(await runCli(environment, ...update, '--plan', 'free'), /plan free has fixed limits/);
+    expectFailure(await run(...update, '--plan', 'free'), /plan free has fixed limits/);
   });
 
   it('account:update changes what is given and nothing else, at once', async () => {
@@ -165,7 +158,7 @@ describe('the command line (D30)', () => {
     expect(body.quotas.map(({ limit }: { limit: number | null }) => limit)).toEqual([1000, 36_000, null, 5]);
     const back = ['--stored-bytes', 'plan', '--queued-audio-seconds', 'plan', '--concurrent-uploads', 'plan'];
     expect((await json(...update, ...back)).account.quotas).toEqual(FREE_QUOTAS);
-    expectFailure(await runCli(environment, ...update, '--stored-bytes', '-1'), /--stored-bytes.*must be an integer/);
+    expectFailure(await run(...update, '--stored-bytes', '-1'), /--stored-bytes.*must be an integer/);
   });
 
   it('account:update gives an account engines of its own, and takes them back', async () => {
@@ -174,11 +167,8 @@ describe('the command line (D30)', () => {
     const { account } = await json(...update, '--engines', '[{"name":"openai","max_seconds":60},"pocketsphinx"]');
     expect(account.engines).toEqual([{ name: 'openai', max_seconds: 60 }, { name: 'pocketsphinx' }]);
     expect((await client.get('/v1/account').expect(200)).body).not.toHaveProperty('engines');
-    expectFailure(
-      await runCli(environment, ...update, '--engines', 'whisper'),
-      /whisper is not an engine\. Use .*openai/,
-    );
-    expectFailure(await runCli(environment, ...update, '--engines', '[{"names":1}]'), /has an unknown key "names"/);
+    expectFailure(await run(...update, '--engines', 'whisper'), /whisper is not an engine\. Use .*openai/);
+    expectFailure(await run(...update, '--engines', '[{"names":1}]'), /has an unknown key "names"/);
     expect((await json(...update, '--engines', 'default')).account).not.toHaveProperty('engines');
   });
 
@@ -212,7 +202,7 @@ describe('the command line (D30)', () => {
 
   it('account:list prints a table for people', async () => {
     const { accountId } = await service.account('pro');
-    const { stdout } = await runCli(environment, 'account:list');
+    const { stdout } = await run('account:list');
     expect(stdout).toMatch(/^accounts:\n {2}id +name +email +plan +status +rate_limit +burst_limit +created_at\n/);
     expect(stdout).toMatch(new RegExp(`^ {2}${accountId} .* pro +active +100 +200 `, 'm'));
   });
@@ -225,7 +215,7 @@ describe('the command line (D30)', () => {
     expect(keys).toStrictEqual([SINGLE_API_KEY, SINGLE_API_KEY]);
     expect(keys.map(({ id }: { id: string }) => id)).toEqual([created.id, credentials.id]);
     await json('key:revoke', '--key', created.id);
-    const said = await runCli(environment, 'key:list', '--account', accountId);
+    const said = await run('key:list', '--account', accountId);
     expect(said.stdout).toContain(credentials.id);
     expect(said.stdout).not.toContain(created.id);
   });
@@ -255,7 +245,7 @@ describe('the command line (D30)', () => {
 
     expect(revoked).toStrictEqual({ ...SINGLE_API_KEY, id: client.credentials.id, status: 'revoked' });
     expectError(await client.get('/v1/account'), 'AuthenticationError');
-    expectFailure(await runCli(environment, 'key:revoke', '--key', client.credentials.id, '--json'), /No such API key/);
+    expectFailure(await run('key:revoke', '--key', client.credentials.id, '--json'), /No such API key/);
   });
 
   it('key:revoke --descendants takes the keys along that the key made, and lists them (D36)', async () => {
@@ -330,7 +320,7 @@ describe('the command line (D30)', () => {
     ])('%s', async (_, args, reason) => {
       const count = async () => (await service.database.query('SELECT id FROM accounts')).length;
       const before = await count();
-      expectFailure(await runCli(environment, ...args, '--json'), reason);
+      expectFailure(await run(...args, '--json'), reason);
 
       expect(await count()).toBe(before);
     });

@@ -3,13 +3,14 @@ import { compactUsageCounters } from '../../../src/modules/recordings/usage-coun
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import { runCli } from '../../support/service/cli.js';
+import { commandRunner } from '../../support/service/cli-here.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 
 const service = useService({ ROLES: 'api' });
+const run = commandRunner();
 
 async function command(name: string, client: ApiClient) {
-  const said = await runCli(service.environment, name, '--account', client.accountId, '--json');
+  const said = await run(service.environment, name, '--account', client.accountId, '--json');
   return { ...said, result: JSON.parse(said.stdout) };
 }
 
@@ -81,9 +82,9 @@ describe('counters:verify and counters:rebuild', () => {
     const client = await service.account();
     await upload(client);
     const [stored] = await service.database.query<{ count: number }>('SELECT count(*)::int AS count FROM accounts');
-    const verified = await runCli(service.environment, 'counters:verify', '--json');
+    const verified = await run(service.environment, 'counters:verify', '--json');
     expect(JSON.parse(verified.stdout)).toEqual({ accounts_verified: stored?.count, differences: [] });
-    const listed = JSON.parse((await runCli(service.environment, 'account:list', '--json')).stdout);
+    const listed = JSON.parse((await run(service.environment, 'account:list', '--json')).stdout);
     expect(listed.accounts).toHaveLength(stored?.count as number);
     const ours = listed.accounts.find(({ id }: { id: string }) => id === client.accountId);
     expect(ours.usage.current_month.recordings_count).toBe(1);

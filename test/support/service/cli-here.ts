@@ -1,0 +1,84 @@
+import { extensions } from '../../../src/extensions.js';
+import type { TestEnvironment } from '../../../src/testing/test-environment.js';
+import { type CommandResult, runCli } from './cli.js';
+
+// The process belongs to jest, which others may look into.
+jest.mock('../../../src/platform/config/process-protection.js', () => ({ protectProcess: () => undefined }));
+
+type Variables = Pick<TestEnvironment, 'variables'>;
+
+/** What `process.exit` throws: nothing of the command runs after it. */
+class CommandExit extends Error {}
+
+/** Commands read and write properties of `process`: one command at a time. */
+let latest: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs commands of the command line (D30): each for the first time as a process of the build, where its modules load
+ * each other in Node, and afterwards in the process of the test, which has loaded most of them already. A process takes
+ * a second of CPU time.
+ */
+export function commandRunner(): typeof runCli {
+  const started = new Set<string | undefined>();
+  return (environment, ...args) => {
+    const [name] = args;
+    if (started.has(name)) return runCliHere(environment, ...args);
+    started.add(name);
+    return runCli(environment, ...args);
+  };
+}
+
+/** As `runCli`, in the process of the test. */
+export function runCliHere({ variables }: Variables, ...args: string[]): Promise<CommandResult> {
+  const result = latest.then(() => run(variables, args));
+  latest = result.catch(() => undefined);
+  return result;
+}
+
+async function run(variables: Record<string, string>, args: string[]): Promise<CommandResult> {
+  const { runAdmin } = await import('../../../src/commands/admin/admin-program.js');
+  const said = { stdout: '', stderr: '' };
+  let code: number | null = null;
+  const streamTo = (name: keyof typeof said) => ({
+    write: (text: string) => {
+      if (code === null) said[name] += text;
+      return true;
+    },
+  });
+  const exit = (given = 0): never => {
+    code ??= given;
+    throw new CommandExit();
+  };
+  const seen = {
+    argv: [process.argv0, 'cli.js', ...args],
+    env: { PATH: process.env.PATH, ...variables },
+    stdout: streamTo('stdout'),
+    stderr: streamTo('stderr'),
+    exitCode: undefined as number | undefined,
+    exit,
+  };
+  const restore = replaceProperties(process, seen);
+  try {
+    await runAdmin(extensions);
+    code ??= process.exitCode === undefined ? 0 : Number(process.exitCode);
+  } catch (error) {
+    if (!(error instanceof CommandExit)) throw error;
+  } finally {
+    restore();
+  }
+  return { code, ...said };
+}
+
+/** @returns a function that puts everything back. Some properties of `process` are accessors. */
+function replaceProperties(target: object, values: Record<string, unknown>): () => void {
+  const given = Object.keys(values).map((name) => [name, Object.getOwnPropertyDescriptor(target, name)] as const);
+  for (const [name, value] of Object.entries(values)) {
+    Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true });
+  }
+  return () => {
+    for (const [name, descriptor] of given) {
+      if (descriptor) Object.defineProperty(target, name, descriptor);
+      else Reflect.deleteProperty(target, name);
+    }
+  };
+}
