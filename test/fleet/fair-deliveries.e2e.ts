@@ -3,11 +3,13 @@ import type { Extension } from '../../src/extension.js';
 import { SENDER_OPTIONS } from '../../src/modules/webhooks/sending/webhook-sender.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
+import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
 import { startService, useService } from '../../src/testing/test-service.js';
 import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 import { HostileReceiver } from '../support/servers/hostile-receiver.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { reportMeasurement } from '../support/service/measurements.js';
+import { addWebhooks } from '../support/state/filler-rows.js';
 import { failRecordings } from '../support/state/recording-events.js';
 
 const ACCOUNTS = 8;
@@ -29,6 +31,17 @@ const service = useService(
 
 const hook = (client: ApiClient, url: string) => client.post('/v1/webhooks', { url, events: EVENTS }).expect(201);
 
+/** Webhooks with a secret of their own, without a request for each. */
+async function hooks(client: ApiClient, urls: string[]): Promise<void> {
+  const secrets = service.app.get(SecretsService);
+  const ids = await addWebhooks(service, client, urls.length);
+  await service.database.query(
+    `UPDATE webhooks w SET url = given.url, encrypted_secret = given.sealed
+     FROM unnest($1::uuid[], $2::text[], $3::text[]) AS given (id, url, sealed) WHERE w.id = given.id`,
+    [ids, urls, ids.map((id) => secrets.encrypt(`secret of ${id}`, id))],
+  );
+}
+
 describe('D34: endpoints that hang', () => {
   it('delay no webhook of another account, and their host has its own limit', async () => {
     let most = 0;
@@ -39,11 +52,8 @@ describe('D34: endpoints that hang', () => {
     const healthy = await service.account();
     await hook(healthy, receiver.url());
     const attackers = await Promise.all(Array.from({ length: ACCOUNTS }, () => service.account()));
-    await Promise.all(
-      attackers.map(async (client) => {
-        for (let i = 0; i < WEBHOOKS; i++) await hook(client, `http://127.0.0.1:${hanging.port}/${i}`);
-      }),
-    );
+    const urls = Array.from({ length: WEBHOOKS }, (_, i) => `http://127.0.0.1:${hanging.port}/${i}`);
+    await Promise.all(attackers.map((client) => hooks(client, urls)));
     await Promise.all(attackers.map(({ accountId }) => failRecordings(service, accountId, 5)));
     await eventually(() => most > 20);
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readEnv } from '../../src/platform/config/env.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
@@ -52,15 +53,15 @@ describe('a process for each role (D38)', () => {
     expect((await fetch(`${processes[role].url}/v1/account`)).status).toBe(404);
   });
 
-  it.each(['api', 'deliverer', 'worker', 'transcriber,api'])(
-    'does not start as %s without SECRET_KEY',
-    async (ROLES) => {
-      const variables = { ...environment.variables, SECRET_KEY: '', ROLES };
-      const { code, stderr } = await runBuilt({ variables }, 'dist/main.js');
-      expect({ code, stderr }).toEqual({
-        code: 1,
-        stderr: 'Invalid environment variables:\n  SECRET_KEY is required\n',
-      });
-    },
-  );
+  const MISSING = 'Invalid environment variables:\n  SECRET_KEY is required';
+
+  it.each(['api', 'deliverer', 'worker', 'transcriber,api'])('refuses the role %s without SECRET_KEY', (ROLES) => {
+    expect(() => readEnv({ ...environment.variables, SECRET_KEY: '', ROLES })).toThrow(new Error(MISSING));
+  });
+
+  it('does not start with an environment that is refused', async () => {
+    const variables = { ...environment.variables, SECRET_KEY: '', ROLES: 'transcriber,api' };
+    const { code, stderr } = await runBuilt({ variables }, 'dist/main.js');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `${MISSING}\n` });
+  });
 });

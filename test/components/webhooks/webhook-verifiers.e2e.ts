@@ -21,7 +21,10 @@ interface Language {
   file: string;
   tool: string;
   driver: { file: string; text: string };
-  command: (delivery: Delivery) => string[];
+  /** Arguments of the tool, once before all deliveries. */
+  build?: string[];
+  /** The program, with its arguments. */
+  command: (delivery: Delivery) => [string, ...string[]];
 }
 
 const asArguments = ({ secret, headers, bodyFile }: Delivery) => [secret, JSON.stringify(headers), bodyFile];
@@ -39,7 +42,7 @@ const LANGUAGES: Record<string, Language> = {
         const body = readFileSync(file);
         console.log(verify(secret, headers, body), verifyStandard(secret, headers, body));`,
     },
-    command: (delivery) => ['main.mjs', ...asArguments(delivery)],
+    command: (delivery) => ['node', 'main.mjs', ...asArguments(delivery)],
   },
   python: {
     file: 'verify.py',
@@ -54,7 +57,7 @@ const LANGUAGES: Record<string, Language> = {
         'print(*[str(result).lower() for result in results])',
       ].join('\n'),
     },
-    command: (delivery) => ['main.py', ...asArguments(delivery)],
+    command: (delivery) => ['python3', 'main.py', ...asArguments(delivery)],
   },
   go: {
     file: 'verify.go',
@@ -73,7 +76,8 @@ const LANGUAGES: Record<string, Language> = {
           fmt.Println(Verify(secret, header, body), VerifyStandard(secret, header, body))
         }`,
     },
-    command: () => ['test', '-v', 'verify.go', 'verify_test.go'],
+    build: ['test', '-c', '-o', 'verify', 'verify.go', 'verify_test.go'],
+    command: () => ['./verify'],
   },
   bash: {
     file: 'verify.sh',
@@ -84,11 +88,13 @@ const LANGUAGES: Record<string, Language> = {
         verify "$SECRET" "$1" "$BODY_FILE" && printf 'true ' || printf 'false '
         verify_standard "$SECRET" "$2" "$3" "$4" "$BODY_FILE" && echo true || echo false`,
     },
-    command: ({ headers }) =>
-      ['X-Service-Signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature'].reduce(
-        (command, name) => [...command, headers[name] ?? ''],
-        ['main.sh'],
+    command: ({ headers }) => [
+      'bash',
+      'main.sh',
+      ...['X-Service-Signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
+        (name) => headers[name] ?? '',
       ),
+    ],
   },
 };
 
@@ -113,6 +119,7 @@ describe.each(Object.entries(LANGUAGES))('the verifier of docs/webhooks.md in %s
     folder = await mkdtemp(path.join(tmpdir(), 'verifier-'));
     await copyFile(path.join(VERIFIERS, language.file), path.join(folder, language.file));
     await writeFile(path.join(folder, language.driver.file), language.driver.text);
+    if (language.build && isInstalled(language.tool)) await run(language.tool, language.build, { cwd: folder });
   });
   afterAll(() => rm(folder, { recursive: true }));
 
@@ -125,7 +132,8 @@ describe.each(Object.entries(LANGUAGES))('the verifier of docs/webhooks.md in %s
   async function judge(secret: string, headers: Record<string, string>, body: Buffer): Promise<string> {
     const bodyFile = path.join(folder, 'body.json');
     await writeFile(bodyFile, body);
-    const { stdout } = await run(language.tool, language.command({ secret, headers, bodyFile }), {
+    const [program, ...args] = language.command({ secret, headers, bodyFile });
+    const { stdout } = await run(program, args, {
       cwd: folder,
       env: { ...process.env, SECRET: secret, HEADERS: JSON.stringify(headers), BODY_FILE: bodyFile },
     });

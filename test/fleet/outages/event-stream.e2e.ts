@@ -11,6 +11,8 @@ import { newAccount, ServiceProcess } from '../../support/service/service-proces
 /** How often Redis and a process of the API are killed. */
 const ROUNDS = Number(process.env.EVENT_STREAM_ROUNDS ?? 3);
 const WRITERS = 4;
+/** Pause of a writer after an upload. Without one the writers take the whole machine. */
+const WRITE_EVERY_MS = 20;
 
 const environment = useEnvironment();
 
@@ -73,14 +75,14 @@ class Follower {
   }
 }
 
-/** Uploads without a pause. What an upload comes to while its process dies is for the database to say. */
+/** Uploads again and again. What an upload comes to while its process dies is for the database to say. */
 async function write(client: ApiClient, apis: Apis, stop: () => boolean): Promise<void> {
   for (let turn = 0; !stop(); turn++) {
     await client
       .at(apis.url(turn))
       .upload(silenceWav(0.1))
       .then(
-        () => undefined,
+        () => delay(WRITE_EVERY_MS),
         () => delay(50),
       );
   }
