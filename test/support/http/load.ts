@@ -20,14 +20,14 @@ interface Target {
  * @param next gives the next request, or null when there is to be no more; it is told the answers so far.
  */
 export async function sendMany(
-  next: (index: number, responses: readonly TimedResponse[]) => Target | null,
+  next: (index: number, responses: readonly TimedResponse[]) => Target | null | Promise<Target | null>,
   inFlight = 30,
 ): Promise<TimedResponse[]> {
   const dispatcher = new Agent({ connections: inFlight, pipelining: 1 });
   const responses: TimedResponse[] = [];
   let index = 0;
   const connection = async (): Promise<void> => {
-    for (let target = next(index++, responses); target !== null; target = next(index++, responses)) {
+    for (let target = await next(index++, responses); target !== null; target = await next(index++, responses)) {
       const started = performance.now();
       const { url, method = 'GET', headers = {} } = target;
       const answer = await request(url, { method, headers, dispatcher });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { reportMeasurement } from '../service/measurements.js';
@@ -20,6 +21,8 @@ export interface Allowed {
 const IN_FLIGHT = 15;
 /** So many requests take more than a slow machine's pauses refill: from then on the bucket is never full, and so exact. */
 const FIRST_REQUESTS = 100;
+/** Pause of each connection after a refusal. More requests take no more tokens from an empty bucket. */
+const PAUSE_MS = 50;
 
 /**
  * Fires at a rested account's bucket until it is empty and `ms` are over. The elapsed time is read off Redis's own
@@ -38,7 +41,11 @@ export async function countAllowed(redis: Redis, clients: ApiClient[], limit: Li
   const afterFirst = await now(redis);
   const deadline = performance.now() + ms;
   const goOn = (soFar: readonly TimedResponse[]) => performance.now() < deadline || !soFar.some(isRefusal);
-  responses.push(...(await sendMany((index, soFar) => (goOn(soFar) ? targetOf(index) : null), IN_FLIGHT)));
+  const next = async (index: number, soFar: readonly TimedResponse[]) => {
+    if (isRefusal(soFar.at(-1))) await delay(PAUSE_MS);
+    return goOn(soFar) ? targetOf(index) : null;
+  };
+  responses.push(...(await sendMany(next, IN_FLIGHT)));
   let beforeLast: number;
   do {
     beforeLast = await now(redis);
