@@ -54,16 +54,19 @@ async function run(variables: Record<string, string>, args: string[]): Promise<C
     env: { PATH: process.env.PATH, ...variables },
     stdout: streamTo('stdout'),
     stderr: streamTo('stderr'),
-    exitCode: undefined as number | undefined,
     exit,
   };
   const restore = replaceProperties(process, seen);
+  // Not a property that can be replaced.
+  const exitCode = process.exitCode;
+  process.exitCode = undefined;
   try {
     await runAdmin(extensions);
     code ??= process.exitCode === undefined ? 0 : Number(process.exitCode);
   } catch (error) {
     if (!(error instanceof CommandExit)) throw error;
   } finally {
+    process.exitCode = exitCode;
     restore();
   }
   return { code, ...said };
