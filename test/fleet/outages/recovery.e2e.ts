@@ -12,7 +12,7 @@ import type { ApiClient } from '../../../src/testing/api-client.js';
 import { failRecordings } from '../../support/state/recording-events.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
-import { ServiceProcess, newAccount } from '../../support/service/service-process.js';
+import { ServiceProcess } from '../../support/service/service-process.js';
 import { TcpProxy } from '../../support/servers/tcp-proxy.js';
 import { PrivateRedis } from '../../support/servers/private-redis.js';
 import { useEnvironment } from '../../../src/testing/test-environment.js';
@@ -187,7 +187,9 @@ describe('Postgres goes, and comes back', () => {
   it('a process whose sessions are all ended, also during requests, keeps running and answers 200 or 503', async () => {
     const both = await startProcess('api,worker');
     const admin = await postgres();
-    const client = await newAccount(environment, both.url, '--plan', 'enterprise');
+    const desk = await start({ ROLES: 'api' });
+    const client = (await desk.account()).at(both.url);
+    await desk.close();
     let ending = true;
     const statuses: number[] = [];
     const ask = async (): Promise<void> => {
@@ -213,7 +215,7 @@ describe('Postgres goes, and comes back', () => {
   it('a recording that is being transcribed is not started again: its result is saved when Postgres is back', async () => {
     const proxy = await proxyTo('DATABASE_URL');
     const desk = await start({ ROLES: 'api' });
-    await startProcess('worker', { DATABASE_URL: proxy.url });
+    await start({ ROLES: 'worker', DATABASE_URL: proxy.url });
     const client = await desk.account();
     const { body } = await client.upload('ss-0880.wav').expect(201);
     const rowOf = async () => {
@@ -297,8 +299,13 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
   let service: TestService;
   let client: ApiClient;
 
+  beforeAll(async () => {
+    service = await startService(environment);
+  });
+  // The tests that follow have services of their own, and this one would do their work.
+  afterAll(() => service.close());
+
   beforeEach(async () => {
-    service = await start();
     client = await service.account();
   });
 
