@@ -9,7 +9,7 @@ import { timedEngine } from '../support/service/timed-engine.js';
 
 /** Two workers with one slot each: together they transcribe 2 × 20 seconds of audio in a second. */
 const MS_PER_SECOND = 50;
-const ENGINE = { TRANSCRIPTION_ENGINE: 'timed', TRANSCRIPTION_CONCURRENCY: '4' };
+const ENGINE = { TRANSCRIPTION_ENGINE: 'timed', SPEECH_DETECTOR: 'energy', TRANSCRIPTION_CONCURRENCY: '4' };
 
 const engine = timedEngine({ msPerSecond: MS_PER_SECOND, concurrency: 1 });
 
