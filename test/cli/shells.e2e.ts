@@ -1,12 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { useService } from '../../src/testing/test-service.js';
-import { BuiltVnotes, resultOf } from '../support/cli/vnotes.js';
-import { ROOT } from '../support/paths.js';
+import { BuiltVnotes } from '../support/cli/vnotes.js';
 
 /** Where there is no zsh its completion is not tested. ZSH names another one. */
 const ZSH =
@@ -62,32 +59,5 @@ describe('vnotes completion', () => {
     ]);
     expect(stdout).toContain('got: webhooks listen --public-url http://x --events y');
     expect(stdout).toContain('got: list --status transcribed');
-  });
-});
-
-describe('vnotes, installed from its package', () => {
-  const service = useService();
-  let folder: string;
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'vnotes-package-'));
-    const { PATH = '', HOME = '' } = process.env;
-    const options = { cwd: folder, env: { PATH, HOME } };
-    await execute('npm', ['pack', join(ROOT, 'sdk'), '--loglevel=error'], options);
-    const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
-    await execute('npm', ['install', `./${file}`, '--offline', '--no-audit', '--no-fund', '--loglevel=error'], options);
-  });
-
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-
-  it('is a program without dependencies', async () => {
-    expect((await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual(['vnotes']);
-    const { credentials, url } = await service.account();
-    const { PATH = '' } = process.env;
-    const env = { PATH, HOME: folder, VNOTES_URL: url, VNOTES_KEY: credentials.key, VNOTES_SECRET: credentials.secret };
-    const run = (...args: string[]) =>
-      resultOf(spawn(join(folder, 'node_modules/.bin/vnotes'), args, { env, cwd: folder }));
-    expect(await run('--version')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
-    expect(await run('list', '--json')).toMatchObject({ code: 0, stdout: expect.stringContaining('"recordings":[]') });
   });
 });

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { installNode, NODE_24 } from '../../scripts/lib/other-node.mjs';
 import { signDelivery } from '../../src/modules/webhooks/sending/signature.js';
 import { SPEECH } from '../../src/testing/speech.js';
 import { useService } from '../../src/testing/test-service.js';
+import { resultOf } from '../support/cli/vnotes.js';
 import { ROOT } from '../support/paths.js';
 import { afterBody, answer, type Fault, refusal } from '../support/servers/fault-server.js';
 import { freePort } from '../support/servers/free-port.js';
@@ -60,6 +62,17 @@ describe('the packed client', () => {
     expect(files.toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
     expect(await packed.tool('publint', ['--strict', packed.archive])).toContain('All good!');
     await packed.tool('attw', ['--profile', 'esm-only', '--no-definitely-typed', packed.archive]);
+  });
+
+  it('is a program without dependencies', async () => {
+    const { credentials, url } = await service.account();
+    const { PATH = '' } = process.env;
+    const pair = { VNOTES_KEY: credentials.key, VNOTES_SECRET: credentials.secret };
+    const env = { PATH, HOME: packed.folder, VNOTES_URL: url, ...pair };
+    const program = join(packed.folder, 'node_modules/.bin/vnotes');
+    const run = (...args: string[]) => resultOf(spawn(program, args, { env, cwd: packed.folder }));
+    expect(await run('--version')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(await run('list', '--json')).toMatchObject({ code: 0, stdout: expect.stringContaining('"recordings":[]') });
   });
 
   const types = ['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node'];
