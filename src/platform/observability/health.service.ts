@@ -50,7 +50,7 @@ export class HealthService {
   private async build(): Promise<HealthReport> {
     const names = [...this.checks.keys()];
     const problems = await Promise.all([...this.checks.values()].map(ask));
-    const redis = await this.redis.ping();
+    const redis = await this.redis.isUsable();
     const checks = Object.fromEntries(names.map((name, i) => [name, problems[i] ?? 'ok']));
     const noticed = await Promise.all(
       [...this.notices].map(async ([name, check]) => [name, await ask(check)] as const),

@@ -11,6 +11,9 @@ const TIMEOUT_MS = 250;
 const BREAK_MS = 1000;
 /** Longest wait for the connection at startup. */
 const START_MS = 500;
+/** With the hash tag of the queues: in a cluster it lies where their keys do. */
+const CHECK_KEY = 'write-check:{bull}';
+const CHECK_MS = 1000;
 
 /** The connection for short commands, with a timeout and a circuit breaker. Queues have their own connections. */
 @Injectable()
@@ -47,9 +50,9 @@ export class RedisService implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** Whether Redis answers. */
-  async ping(): Promise<boolean> {
-    return (await this.tryCommand((client) => client.ping())) === 'PONG';
+  /** Whether Redis takes writes. A replica, and a server without memory, answer a PING as well. */
+  async isUsable(): Promise<boolean> {
+    return (await this.tryCommand((client) => client.set(CHECK_KEY, '1', 'PX', CHECK_MS))) === 'OK';
   }
 
   onApplicationShutdown(): void {

@@ -19,7 +19,7 @@ export class DueDeliveriesReconciler implements OnModuleInit {
   }
 
   private async wakeAll(): Promise<void> {
-    if (await this.redis.ping()) return;
+    if (await this.redis.isUsable()) return;
     for (const webhookId of await this.deliveries.webhooksWithDue()) this.loops.wake(webhookId);
   }
 }
