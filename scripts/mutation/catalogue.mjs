@@ -9,6 +9,7 @@ import { limiter } from './faults/limiter.mjs';
 import { processing } from './faults/processing.mjs';
 import { retention } from './faults/retention.mjs';
 import { storage } from './faults/storage.mjs';
+import { replaceOnce } from './replace-once.mjs';
 
 /**
  * Small faults of one file, and the tests that must notice each of them.
@@ -30,11 +31,8 @@ export const FAULTS = Object.entries(PARTS).flatMap(([part, groups]) =>
 );
 
 /** The file's text with the fault in it. @throws Error when the text to replace is not there exactly once */
-export function withFault(root, { file, from, to, what }) {
-  const text = readFileSync(join(root, file), 'utf8');
-  const places = text.split(from).length - 1;
-  if (places !== 1) throw new Error(`${file}: "${what}": ${places} places instead of one with:\n${from}`);
-  return text.replace(from, () => to);
+export function withFault(root, fault) {
+  return replaceOnce(readFileSync(join(root, fault.file), 'utf8'), fault);
 }
 
 /** Of jest's two projects. Tests of both kinds cannot run together. */

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { CONTROLS } from '../../test/chaos/controls/controls.mjs';
+import { faultySources } from '../../test/chaos/controls/faulty-build.mjs';
 import { ROOT } from '../lib/paths.mjs';
 import { FAULTS, PART_NAMES, projectOf, withFault } from './catalogue.mjs';
 
@@ -17,5 +19,14 @@ describe('the faults of npm run mutate', () => {
     expect(fault.tests.every((test) => test.endsWith(projectOf(fault.tests) === 'e2e' ? '.e2e.ts' : '.spec.ts'))).toBe(
       true,
     );
+  });
+});
+
+describe('the controls of npm run chaos', () => {
+  test.each(CONTROLS)('$fault: $without', (control) => {
+    for (const [file, text] of faultySources(ROOT, control)) {
+      expect(file).toMatch(/^src\/.+\.ts$/);
+      expect(text).not.toContain('undefined undefined');
+    }
   });
 });

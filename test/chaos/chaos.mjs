@@ -1,6 +1,7 @@
 // Crashes everything while people upload, and counts what is lost: docs/reliability.md.
-//   npm run chaos -- [--seed N] [--short] [--s3] [--only FAULT] [--without reconciler|leases]
-// One fault without a protection from it shows what that protection is worth.
+//   npm run chaos -- [--seed N] [--short] [--s3] [--only FAULT]
+//   npm run chaos -- --control [--seed N] [--only FAULT]
+// With --control each fault is also tried on a service without the protection that the fault is about.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 
@@ -8,7 +9,9 @@ import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
 import { prepareProject } from '../../scripts/lib/setup.mjs';
 import { printError } from '../../scripts/lib/steps.mjs';
 import { ensureSystemPackages } from '../../scripts/lib/system-packages.mjs';
-import { settingsWithout, sizeOf } from './plan.mjs';
+import { tryControls } from './controls/try-controls.mjs';
+import { sizeOf } from './plan.mjs';
+import { lossesOf, printResult } from './report.mjs';
 import { Run } from './run.mjs';
 
 const { values } = parseArgs({
@@ -17,35 +20,23 @@ const { values } = parseArgs({
     short: { type: 'boolean', default: false },
     s3: { type: 'boolean', default: false },
     only: { type: 'string' },
-    without: { type: 'string' },
+    control: { type: 'boolean', default: false },
   },
 });
 
 try {
   await ensureSystemPackages(cleanEnvironment());
   await prepareProject();
-  const { findings, figures } = await Run.perform({
-    seed: values.seed,
-    size: sizeOf(values),
-    onS3: values.s3,
-    settings: settingsWithout(values.without),
-  });
-  printTable(findings, figures);
-  process.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
+  const isAsPromised = values.control ? await tryControls(values) : await tryFaults();
+  process.exitCode = isAsPromised ? 0 : 1;
 } catch (error) {
   printError(error);
   process.exitCode = 1;
 }
 
-function printTable(findings, figures) {
-  const width = Math.max(...[...findings, ...figures].map(({ what }) => what.length)) + 2;
-  console.log();
-  for (const { what, found } of figures) console.log(`  ${what.padEnd(width)}${found}`);
-  console.log();
-  for (const { what, found, allowed, ok } of findings) {
-    console.log(
-      `  ${what.padEnd(width)}${String(found).padStart(5)}  of ${String(allowed).padStart(3)}  ${ok ? 'ok' : 'FAILED'}`,
-    );
-  }
-  console.log(findings.every(({ ok }) => ok) ? '\nNothing was lost.' : '\nSomething was lost.');
+async function tryFaults() {
+  const { seed, s3: onS3 } = values;
+  const result = await Run.perform({ seed, size: sizeOf(values), onS3 });
+  printResult(result);
+  return lossesOf(result.findings).length === 0;
 }

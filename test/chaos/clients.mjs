@@ -7,6 +7,9 @@ const SLOW_STEPS = 10;
 const SLOW_STEP_MS = 250;
 const BOUNDARY = 'chaos-boundary-7f3a';
 
+/** An answer that no client can expect. */
+export class UnexpectedAnswerError extends Error {}
+
 /** A client that knows that answers can get lost: it repeats what it was not answered, with the same key. */
 export class Client {
   /** Requests that got no answer, or one that says "later". */
@@ -41,13 +44,13 @@ export class Client {
     return await this.insist({ method: 'POST', path, headers: { 'Content-Type': 'application/json' }, body }, [201]);
   }
 
-  /** Repeats until the answer is an expected one; any other but "later" is a finding. */
+  /** Repeats until the answer is an expected one. @throws UnexpectedAnswerError for any other but "later" */
   async insist(call, expected) {
     for (let attempts = 1; Date.now() < this.deadline(); attempts++) {
       const answer = await this.#send(call).catch(() => null);
       if (answer && expected.includes(answer.status)) return { ...answer, attempts };
       if (answer && answer.status !== 503) {
-        throw new Error(`${call.method} ${call.path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+        throw new UnexpectedAnswerError(`${call.method} ${call.path}: ${answer.status} ${JSON.stringify(answer.body)}`);
       }
       this.unanswered += 1;
       await sleep(AGAIN_MS);

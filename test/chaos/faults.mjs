@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { waitUntil } from '../../scripts/lib/processes.mjs';
 import { childrenOf } from './fleet.mjs';
 
 /** For so long a server stays away that was made to crash. */
 const DOWN_MS = 1000;
+const BUSY_RECORDINGS = 2;
+const BUSY_MS = 30_000;
 /** Nothing listens there. */
 const NO_PRIMARY = ['127.0.0.1', 1];
 
@@ -35,6 +38,7 @@ export class Faults {
       postgres: () => this.#alone('postgres', () => crash(postgres, 'SIGQUIT')),
       flush: () => this.#alone('redis', () => this.#withRedis((client) => client.flushall())),
       'freeze worker': () => freeze([this.#member('worker').pid], seconds),
+      'freeze busy worker': async () => freeze([(await this.#busyWorker()).pid], seconds),
       'freeze redis': () => this.#alone('redis', () => freeze([redis.pid], seconds)),
       // The postmaster first, so that it starts no process that is not frozen.
       'freeze postgres': () =>
@@ -43,6 +47,17 @@ export class Faults {
       'hang store': () => this.#alone('store', () => this.#hang(seconds)),
     };
     await faults[kind]();
+  }
+
+  /** One that transcribes, so that its leases expire. */
+  async #busyWorker() {
+    let worker;
+    const isBusy = await waitUntil(async () => {
+      worker = this.#member('worker');
+      return (await worker.recordings()) >= BUSY_RECORDINGS;
+    }, BUSY_MS);
+    if (!isBusy) throw new Error('no worker had anything to transcribe');
+    return worker;
   }
 
   /** As a primary that a fail-over has made a replica: it refuses writes with READONLY. */
@@ -54,11 +69,17 @@ export class Faults {
     });
   }
 
-  /** It takes requests and answers none of them, not even later. */
+  /** It takes requests and answers none of them, not even later. What it was sent it stores at the end. */
   async #hang(seconds) {
+    const { requests, objects, bucket } = this.#store;
+    const before = requests.length;
     this.#store.hangs = true;
     await sleep(seconds * 1000);
     this.#store.hangs = false;
+    const late = requests.slice(before).filter(({ method }) => method === 'PUT');
+    for (const key of late.map(({ url }) => keyOf(url, bucket))) {
+      if (!objects.has(key)) objects.set(key, Buffer.from('arrived late'));
+    }
   }
 
   async #withRedis(work) {
@@ -73,6 +94,10 @@ export class Faults {
     this.#turns[server] = turn.catch(() => undefined);
     await turn;
   }
+}
+
+function keyOf(url, bucket) {
+  return new URL(url, 'http://store').pathname.slice(`/${bucket}/`.length);
 }
 
 async function crash(server, signal) {

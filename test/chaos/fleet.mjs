@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ROOT } from '../../scripts/lib/paths.mjs';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { commandLineOf, sizeOf, spawnServer, tailOf } from '../../scripts/lib/processes.mjs';
 
@@ -20,15 +19,17 @@ export class Member {
   crashes = [];
   #expected = new Set();
 
-  constructor(name, env, logFile) {
+  constructor(name, env, logFile, root) {
     this.name = name;
     this.env = env;
     this.logFile = logFile;
+    this.root = root;
   }
 
-  static async create(name, roles, env, folder) {
+  /** @param {{ env: Record<string, string>, folder: string, root: string }} options root: where the build is */
+  static async create(name, roles, { env, folder, root }) {
     const port = await freePort();
-    const member = new Member(name, { ...env, ROLES: roles, PORT: `${port}` }, join(folder, `${name}.log`));
+    const member = new Member(name, { ...env, ROLES: roles, PORT: `${port}` }, join(folder, `${name}.log`), root);
     member.url = `http://127.0.0.1:${port}`;
     member.#run();
     return member;
@@ -64,6 +65,12 @@ export class Member {
     );
   }
 
+  /** Recordings that it transcribes at this moment. */
+  async recordings() {
+    const metrics = await fetch(`${this.url}/metrics`).then((response) => response.text());
+    return Number(/^transcription_recordings(?:\{.*\})? (\d+)$/m.exec(metrics)?.[1] ?? 0);
+  }
+
   /** Resident memory in bytes, with that of its children. */
   memory() {
     const own = residentOf(this.pid);
@@ -71,7 +78,7 @@ export class Member {
   }
 
   #run() {
-    const options = { cwd: ROOT, env: this.env, logFile: this.logFile };
+    const options = { cwd: this.root, env: this.env, logFile: this.logFile };
     const logStart = sizeOf(this.logFile);
     const child = spawnServer(process.execPath, ['dist/main.js'], options);
     const startedAt = Date.now();
@@ -92,11 +99,11 @@ export class Member {
  * Processes that are left of a fleet, wherever they hang: engines and decoders, whose command lines name the build or
  * the storage folder.
  */
-export function leftovers(storage) {
+export function leftovers(storage, root) {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   return pids.filter((pid) => {
     const command = commandLineOf(Number(pid));
-    return command.includes(storage) || (command.includes(join(ROOT, 'dist/')) && isAdopted(pid));
+    return command.includes(storage) || (command.includes(join(root, 'dist/')) && isAdopted(pid));
   });
 }
 

@@ -6,6 +6,11 @@ import { UserError } from '../../scripts/lib/steps.mjs';
  */
 
 /** @typedef {{ at: number, kind: string, seconds?: number }} Fault `at`: milliseconds after the start of the load */
+/**
+ * @typedef {{ uploads: number, loadSeconds: number, faults: Fault[] | Record<string, number>, clocks: Record<string, number> }} Size
+ * faults: what happens when, or how often each kind happens at random moments. clocks: milliseconds by which the clocks of
+ * these processes are ahead.
+ */
 /** @typedef {{ at: number, account: number, file: number, slow: boolean, deleteAfter: number | null }} PlannedUpload */
 
 const SIZES = {
@@ -23,7 +28,6 @@ const SIZES = {
       'freeze postgres': 2,
       'demote redis': 2,
     },
-    /** Milliseconds by which the clocks of these processes are ahead. */
     clocks: { 'api-2': -2000, 'worker-2': 2000 },
   },
   short: {
@@ -37,9 +41,6 @@ const SIZES = {
 /** Only where audio is stored in S3. */
 const STORE_FAULTS = { 'hang store': 2 };
 
-/** What keeps a fault from losing anything, and the settings of a service that lacks it. */
-const PROTECTIONS = { reconciler: { RECONCILE_SECONDS: '0' }, leases: { LEASE_SECONDS: '3600' } };
-
 /** @param {{ short: boolean, s3: boolean, only?: string }} options only: a kind of fault @throws UserError */
 export function sizeOf({ short, s3, only }) {
   const size = short ? SIZES.short : SIZES.full;
@@ -48,13 +49,6 @@ export function sizeOf({ short, s3, only }) {
   const known = { ...SIZES.full.faults, ...store };
   if (!Object.hasOwn(known, only)) throw new UserError(`--only takes one of: ${Object.keys(known).join(', ')}`);
   return { ...size, faults: { [only]: short ? 1 : known[only] }, clocks: {} };
-}
-
-/** @param {string} [protection] @returns {Record<string, string>} environment variables @throws UserError */
-export function settingsWithout(protection) {
-  if (protection === undefined) return {};
-  if (Object.hasOwn(PROTECTIONS, protection)) return PROTECTIONS[protection];
-  throw new UserError(`--without takes one of: ${Object.keys(PROTECTIONS).join(', ')}`);
 }
 
 const DELETED = 0.1;
@@ -81,10 +75,14 @@ export function makePlan({ uploads, loadSeconds, faults }, { seed, accounts, fil
       slow: random() < SLOW,
       deleteAfter: random() < DELETED ? random() * 3000 : null,
     })),
-    faults: Object.entries(faults)
-      .flatMap(([kind, count]) => Array.from({ length: count }, (_, i) => faultOf(kind, i, count, loadMs, random)))
-      .toSorted((a, b) => a.at - b.at),
+    faults: Array.isArray(faults) ? faults : drawFaults(faults, loadMs, random),
   };
+}
+
+function drawFaults(counts, loadMs, random) {
+  return Object.entries(counts)
+    .flatMap(([kind, count]) => Array.from({ length: count }, (_, i) => faultOf(kind, i, count, loadMs, random)))
+    .toSorted((a, b) => a.at - b.at);
 }
 
 /** Faults of one kind are spread over the load, each at a random moment of its share. */

@@ -11,7 +11,7 @@ import { step } from '../../scripts/lib/steps.mjs';
 import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
 import { FakeS3 } from '../support/servers/fake-s3.mjs';
 import { check, filesBelow, none } from './checker.mjs';
-import { Client } from './clients.mjs';
+import { Client, UnexpectedAnswerError } from './clients.mjs';
 import { Faults } from './faults.mjs';
 import { leftovers, Member } from './fleet.mjs';
 import { recordHistory } from './history.mjs';
@@ -50,6 +50,8 @@ export class Run {
   uploads = [];
   accounts = [];
   webhooks = [];
+  /** Answers that no client can expect. */
+  unexpected = [];
   /** Where audio is stored, or null for the disk. */
   s3 = null;
   #deadline = Infinity;
@@ -77,8 +79,9 @@ export class Run {
     }
   }
 
-  constructor({ seed, size, onS3, settings }, services) {
-    Object.assign(this, { seed, size, services, onS3 });
+  /** @param options root: the folder whose build is run */
+  constructor({ seed, size, onS3, root = ROOT }, services) {
+    Object.assign(this, { seed, size, services, onS3, root });
     this.storage = join(services.folder, 'storage');
     this.env = {
       ...cleanEnvironment(),
@@ -86,7 +89,6 @@ export class Run {
       ...services.env,
       SECRET_KEY: randomBytes(32).toString('hex'),
       STORAGE_DIR: this.storage,
-      ...settings,
     };
     this.members = [];
     this.files = readdirSync(SPEECH)
@@ -106,7 +108,8 @@ export class Run {
     const after = this.#memory();
     const findings = await step('Checks', () => this.#check());
     const stopped = await step('Stopping', () => this.#stop());
-    return { findings: [...findings, settled, ...stopped], figures: this.#figures(before, after) };
+    const unexpected = none('unexpected answers', this.unexpected.length);
+    return { findings: [...findings, unexpected, settled, ...stopped], figures: this.#figures(before, after) };
   }
 
   async #start() {
@@ -121,7 +124,8 @@ export class Run {
       ['worker-1', 'worker'],
       ['worker-2', 'worker'],
     ]) {
-      this.members.push(await Member.create(name, roles, { ...this.env, ...this.#clockOf(name) }, folder));
+      const env = { ...this.env, ...this.#clockOf(name) };
+      this.members.push(await Member.create(name, roles, { env, folder, root: this.root }));
     }
     await waitUntil(
       async () => (await Promise.all(this.members.map((member) => member.isReady()))).every(Boolean),
@@ -173,7 +177,7 @@ export class Run {
     this.#deadline = start + this.size.loadSeconds * 1000 + REPEAT_MS;
     const uploads = this.plan.uploads.map(async (planned, i) => {
       await at(planned.at);
-      await this.#upload(planned, `upload-${i}`);
+      await this.#orNull(() => this.#upload(planned, `upload-${i}`));
     });
     const injector = new Faults(this.services, (kind) => this.#any(kind), this.s3);
     const faults = this.plan.faults.map(async (fault) => {
@@ -192,6 +196,17 @@ export class Run {
     if (deleteAfter === null || !made) return;
     await sleep(deleteAfter);
     upload.isDeleted = (await client.delete(made.id)) !== null;
+  }
+
+  /** Null when a client got an answer that it cannot expect, which is counted. */
+  async #orNull(work) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof UnexpectedAnswerError)) throw error;
+      this.unexpected.push(error.message);
+      return null;
+    }
   }
 
   async #settle() {
@@ -231,8 +246,11 @@ export class Run {
         database,
         objects: this.s3 ? [...this.s3.objects.keys()] : filesBelow(join(this.storage, 'objects')),
         spooled: filesBelow(join(this.storage, 'spool')),
-        repeat: async ({ account, name, file }) =>
-          (await this.accounts[account].client.upload({ name, file: this.files[file], slow: false })).id,
+        repeat: async ({ account, name, file }) => {
+          const { client } = this.accounts[account];
+          const repeated = await this.#orNull(() => client.upload({ name, file: this.files[file], slow: false }));
+          return repeated?.id ?? null;
+        },
       }),
     );
   }
@@ -244,7 +262,7 @@ export class Run {
     return [
       none('processes that ended unasked', crashes.length),
       none('processes that did not stop in order', codes.filter((code) => code !== 0).length),
-      none('processes left behind', leftovers(this.storage).length),
+      none('processes left behind', leftovers(this.storage, this.root).length),
     ];
   }
 
@@ -275,7 +293,10 @@ export class Run {
       const { 'x-service-event-id': event, 'x-service-delivery-attempt': attempt } = headers;
       return { ms: at - this.startedAt, webhook, event, attempt, answer, acknowledged };
     });
-    writeFileSync(join(folder, 'run.json'), JSON.stringify({ faults: this.plan.faults, arrivals }, null, 1));
+    writeFileSync(
+      join(folder, 'run.json'),
+      JSON.stringify({ faults: this.plan.faults, unexpected: this.unexpected, arrivals }, null, 1),
+    );
     console.log(`\nThe logs of the processes are in ${relative(ROOT, folder)}.`);
   }
 
