@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { Redis } from 'ioredis';
 import { Env } from '../config/env.js';
 import { redisOptions } from './redis-options.js';
-import { Timeout } from './timeout.js';
+import { Timeout } from './timeout/timeout.js';
 
 /** Longest wait for an answer. Every caller has a fallback without Redis. */
 const TIMEOUT_MS = 250;

@@ -2,10 +2,10 @@ import { All, Controller, Req } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Express } from 'express';
-import { Public } from '../access/access.decorators.js';
-import { UnknownPathError } from '../platform/errors/errors.js';
-import { knownMethods } from '../platform/http/server/known-methods.js';
-import { type CheckedRequest } from '../platform/http/server/request-line.js';
+import { Public } from '../../access/access.decorators.js';
+import { UnknownPathError } from '../../platform/errors/errors.js';
+import { knownMethods } from '../../platform/http/server/known-methods.js';
+import { type CheckedRequest } from '../../platform/http/server/request-line.js';
 
 /**
  * Answers every request under `/v1` that has no handler. A controller rather than Express's own 404, so that the guards
