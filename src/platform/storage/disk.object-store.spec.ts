@@ -139,6 +139,13 @@ describe('DiskObjectStore', () => {
     await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
   });
 
+  it('reads up to the last byte of a range, and nothing of one that ends behind the file', async () => {
+    await store.put(KEY, await spoolFile());
+    const read = await store.read(KEY, { start: 1, end: 4 });
+    expect(Buffer.concat(await read.toArray()).toString()).toBe('ound');
+    await expect(store.read(KEY, { start: 1, end: 5 })).rejects.toThrow(StorageUnavailableError);
+  });
+
   it('removes an object, and accepts that it does not exist', async () => {
     await store.put(KEY, await spoolFile());
     await store.remove(KEY);

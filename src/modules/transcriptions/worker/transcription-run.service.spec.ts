@@ -1,7 +1,7 @@
 import type { Env } from '../../../platform/config/env.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
-import { ObjectNotFoundError } from '../../../platform/storage/storage-errors.js';
+import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
 import type { Lease, Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
 import { NoEngineError } from '../engines/chain/engine-failures.js';
 import { AudioRejectedError } from '../engines/transcription-engine.js';
@@ -130,6 +130,19 @@ describe('TranscriptionRunService', () => {
     expect(written).toEqual(['transcribed']);
   });
 
+  it('knows until when it holds the lease by the last renewal that succeeded', async () => {
+    const run = perform();
+    await pass(60);
+    renewals = () => Promise.reject(new Error('no connection'));
+    await pass(44);
+    expect(service.hasDoubtfulLease).toBe(false);
+    await pass(16);
+    expect(service.hasDoubtfulLease).toBe(true);
+    work?.finish();
+    await run;
+    expect(service.hasDoubtfulLease).toBe(false);
+  });
+
   it('releases the recording and wakes another worker when it is stopped', async () => {
     const run = perform();
     stopping.abort(new WorkerStoppingError());
@@ -143,6 +156,22 @@ describe('TranscriptionRunService', () => {
     work?.fail(new ObjectNotFoundError('Object not found: key'));
     await run;
     expect(written).toEqual(['failed: The audio is no longer in storage.']);
+  });
+
+  it('waits longer the longer the storage is away, and begins anew when it was back', async () => {
+    const attempt = async (end: (of: Work) => void): Promise<void> => {
+      const run = perform();
+      await pass(0);
+      end(work as Work);
+      await run;
+    };
+    const storageIsAway = () => attempt(({ fail }) => fail(new StorageUnavailableError('no answer')));
+    await storageIsAway();
+    await pass(20);
+    await storageIsAway();
+    await attempt(({ finish }) => finish());
+    await storageIsAway();
+    expect(written).toEqual(['released 5 0 0', 'released 20 0 0', 'transcribed', 'released 5 0 0']);
   });
 
   it('gives a recording back unchanged when no engine for it works, and waits when one was tried', async () => {

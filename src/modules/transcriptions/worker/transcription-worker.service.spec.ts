@@ -178,6 +178,16 @@ describe('TranscriptionWorkerService', () => {
     expect(due).toEqual([]);
   });
 
+  it('leaves what is in the background alone while the engines of the service cannot work', async () => {
+    background = ['old'];
+    problem = 'the engine is not installed';
+    await worker.wake();
+    expect(accounts()).toEqual([]);
+    problem = null;
+    await worker.wake();
+    expect(accounts()).toEqual(['old']);
+  });
+
   it('claims nothing before it is started', async () => {
     due = ['a'];
     await workerOf().wake();

@@ -121,6 +121,20 @@ describe('SendLoopsService (D29)', () => {
     expect(claims.open).toHaveLength(0);
   });
 
+  it('sends one at a time to a webhook whose last attempt has failed, until one succeeds', async () => {
+    loops.wake('a');
+    await claims.answerNext([delivery('a')]);
+    await claims.answerNext([]);
+    await sends.answerNext({ ...DELIVERED, status: 500 });
+    const failing = deliveries('a', 8).map((one) => ({ ...one, webhookIsFailing: true }));
+    await claims.answerNext(failing);
+    expect(sends.open).toHaveLength(1);
+    await sends.answerNext({ ...DELIVERED, status: 500 });
+    expect(sends.open).toHaveLength(1);
+    await sends.answerNext(DELIVERED);
+    expect(sends.open).toHaveLength(4);
+  });
+
   it('releases what it claimed ahead after a long wait, and at shutdown', async () => {
     loops.wake('a');
     await claims.answerNext(deliveries('a', 4));
