@@ -123,8 +123,15 @@ describe('D33: claims', () => {
       client.accountId,
     ]);
     expect(shares).toEqual([]);
-    await api.database.query(`UPDATE recordings SET lease_until = now() - interval '1 s' WHERE id = $1`, [second]);
-    expect((await leases.claimBackground())?.id).toBe(second);
+    const expire = (attempt: number) =>
+      api.database.query(`UPDATE recordings SET lease_until = now() - interval '1 s', attempt = $2 WHERE id = $1`, [
+        second,
+        attempt,
+      ]);
+    await expire(19);
+    expect(await leases.claimBackground()).toMatchObject({ id: second, attempt: 20 });
+    await expire(20);
+    expect(await leases.claimBackground()).toBeNull();
     await api.database.query(`UPDATE accounts SET status = 'suspended' WHERE id = $1`, [other.accountId]);
     await toRepeat(other, 1, 'background');
     expect(await leases.claimBackground()).toBeNull();
@@ -151,6 +158,26 @@ describe('D33: claims', () => {
       await leases.finish(lease, { ...outcome, transcript: { ...transcript, processingDurationMs: 1 } });
     }
     expect(owners.filter((owner) => owner === liar.accountId)).toHaveLength(4);
+  });
+
+  it('charge each channel that was heard', async () => {
+    const [stereo, mono] = [await api.account(), await api.account()];
+    await waiting(stereo, 6, 20);
+    await waiting(mono, 6, 20);
+    const transcript = { text: '', confidence: 1, language: 'english', provider: 'p', model: 'm', words: [] };
+    const owners = [];
+    for (let i = 0; i < 6; i++) {
+      const lease = (await leases.claimNext()) as NonNullable<Awaited<ReturnType<typeof leases.claimNext>>>;
+      owners.push(lease.accountId);
+      const features = {
+        speech_seconds: 0,
+        no_speech: true,
+        ...(lease.accountId === stereo.accountId && { channels: 2 }),
+      };
+      const outcome = { status: 'transcribed', features, durationMs: 20_000, peaks: Buffer.alloc(0) } as const;
+      await leases.finish(lease, { ...outcome, transcript: { ...transcript, processingDurationMs: 1 } });
+    }
+    expect(owners.filter((owner) => owner === stereo.accountId)).toHaveLength(2);
   });
 
   it('leave out accounts of shared engines that do not work, and take those with engines of their own', async () => {

@@ -94,9 +94,34 @@ describe('D32: audio_seconds_per_month', () => {
     // Certain before the body is read.
     expectError(await (await beginUpload(client, 100_000)).answer(5000), 'QuotaExceededError', details);
   });
+
+  it('begins with the first day of the month in UTC', async () => {
+    const client = await account({ audioSecondsPerMonth: 4 });
+    await client.upload(NOTE).expect(201);
+    const usedOn = async (day: number) => {
+      await service.database.query(
+        `UPDATE usage_counter_deltas
+         SET day = date_trunc('month', now() AT TIME ZONE 'UTC')::date + $2::int WHERE account_id = $1`,
+        [client.accountId, day],
+      );
+      return (await quota(client, 'audio_seconds_per_month'))?.used;
+    };
+    expect([await usedOn(0), await usedOn(-1)]).toEqual([1, 0]);
+  });
 });
 
 describe('D32: queued_audio_seconds', () => {
+  it('is the only one that a retry needs room in', async () => {
+    const client = await account({ storedBytes: NOTE.length, audioSecondsPerMonth: 1, queuedAudioSeconds: 1 });
+    const [id = ''] = await uploadAtOnce(client, 1);
+    await fail(service, id);
+    await client.post(`/v1/recordings/${id}/retry`).expect(202);
+    await fail(service, id);
+    await service.app.get(AccountService).update(client.accountId, { quotas: { queuedAudioSeconds: 0 } });
+    const details = expect.objectContaining({ quota: 'queued_audio_seconds' });
+    expectError(await client.post(`/v1/recordings/${id}/retry`), 'QuotaExceededError', details);
+  });
+
   it('is exact under concurrent uploads, and free again as recordings end or are deleted', async () => {
     const client = await account({ queuedAudioSeconds: 3 });
     const [first = '', second = '', third = ''] = await uploadAtOnce(client, 8);

@@ -107,6 +107,8 @@ describe('access tokens (D15)', () => {
         processed_at: null,
       });
       expect((await client.get(answer.body.uri).expect(200)).body).toMatchObject({ user_id: 'user-42' });
+      const stored = await service.database.query('SELECT key_id FROM recordings WHERE id = $1', [answer.body.id]);
+      expect(stored).toEqual([{ key_id: client.credentials.id }]);
     });
 
     it('takes the identity from a token beside the key pair, and is by api then', async () => {

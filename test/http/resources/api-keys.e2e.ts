@@ -247,6 +247,9 @@ describe('API keys', () => {
     it('shows active and expired keys, and revoked ones only when they are asked for (D12, D19)', async () => {
       const [active, expired, revoked] = [await create(), await create(), await create()];
       await expire(expired.id);
+      await service.database.query(`UPDATE api_keys SET expires_at = now() + interval '1 day' WHERE id = $1`, [
+        active.id,
+      ]);
       await client.delete(`${KEYS}/${revoked.id}`).expect(204);
       const idsOf = async (query: string) => {
         const { body } = await client.get(`${KEYS}${query}`).expect(200);

@@ -294,6 +294,14 @@ describe('audio (D41)', () => {
       expectError(await play(theirs), 'AuthenticationError');
       expect((await play(url)).status).toBe(200);
 
+      const lapsing = await service.key(client, ['recordings:read']);
+      const untilThen = await signed(id, lapsing);
+      expect((await play(untilThen)).status).toBe(200);
+      await service.database.query(`UPDATE api_keys SET expires_at = now() - interval '1 second' WHERE id = $1`, [
+        lapsing.credentials.id,
+      ]);
+      expectError(await play(untilThen), 'AuthenticationError');
+
       const suspend = (status: string) =>
         service.database.query('UPDATE accounts SET status = $2 WHERE id = $1', [client.accountId, status]);
       await suspend('suspended');

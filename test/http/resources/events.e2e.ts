@@ -228,6 +228,16 @@ describe('the event stream (D40)', () => {
     await eventually(() => others.every(({ lastEventId }) => lastEventId === 251));
     expect(others.map(({ ids }) => ids)).toEqual([[249, 250, 251], [250, 251], [250, 251], [251]]);
     for (const stream of [all, ...others]) stream.close();
+
+    // Nobody has read its events, so that they have no numbers yet.
+    const unread = await service.account();
+    await insertMany(unread, 3);
+    const latest = await EventStreamClient.open(unread, { query: '?after=latest' });
+    await eventually(() => latest.lastEventId === 3);
+    await change(unread);
+    await eventually(() => latest.lastEventId === 4);
+    expect(latest.ids).toEqual([4]);
+    latest.close();
   });
 
   it('refuses a Last-Event-ID that is none, and answers HEAD without a stream', async () => {

@@ -165,6 +165,7 @@ describe('transcribing again (D49)', () => {
     await again().expect(202);
     await fail(service, id);
     expect((await client.get(of(id)).expect(200)).body).toEqual(recording);
+    expect([await queuedSeconds(), await selectDifferences(service.database, client.accountId)]).toEqual([0, []]);
     expect((await client.get(`${of(id)}/transcription`).expect(200)).body).toEqual(text);
     expect(await versionsOf()).toMatchObject({ total: 1, pending: null });
     expect(await found('meters')).toContain(id);
