@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { audio } from './faults/audio.mjs';
 import { deliveries } from './faults/deliveries.mjs';
 import { engines } from './faults/engines.mjs';
+import { events } from './faults/events.mjs';
 import { guards } from './faults/guards.mjs';
 import { limiter } from './faults/limiter.mjs';
 import { processing } from './faults/processing.mjs';
@@ -19,7 +20,7 @@ import { replaceOnce } from './replace-once.mjs';
  * @typedef {{ part: string, what: string, file: string, from: string, to: string, tests: string[], name?: string }} Fault
  */
 
-const PARTS = { guards, limiter, processing, engines, deliveries, storage, retention, audio };
+const PARTS = { guards, limiter, processing, engines, deliveries, events, storage, retention, audio };
 
 export const PART_NAMES = Object.keys(PARTS);
 

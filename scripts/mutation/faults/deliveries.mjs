@@ -154,4 +154,99 @@ export const deliveries = [
       ],
     ],
   },
+  {
+    file: 'src/modules/webhooks/deliveries/deliveries.service.ts',
+    tests: 'test/http/resources/webhooks/deliveries.e2e.ts',
+    name: 'a success in between',
+    faults: [
+      [
+        'a success leaves the number of failures in a row',
+        '      { failingSince: null, consecutiveFailures: 0 },\n',
+        '      { failingSince: null },\n',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/webhooks.service.ts',
+    tests: 'test/http/resources/webhooks/deliveries.e2e.ts',
+    name: 'enabling it again',
+    faults: [
+      [
+        'enabling a webhook keeps its failures',
+        "          ...(status === 'active' && { failingSince: null, consecutiveFailures: 0 }),\n",
+        '',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.ts',
+    tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
+    name: 'is tried as often as before',
+    faults: [
+      [
+        'a redelivery goes on with the schedule of before',
+        'next_attempt_at = now(), attempts_before = d.attempts,',
+        'next_attempt_at = now(),',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/delivery-log/test-call/test-calls.service.ts',
+    tests: 'test/http/resources/webhooks/delivery-log.e2e.ts',
+    name: 'is signed with the previous',
+    faults: [
+      [
+        'a test is signed with a previous secret whose time is over',
+        'previousSecretUntil !== null && previousSecretUntil > new Date()',
+        'previousSecretUntil !== null',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/send-loops/webhook-send-loop.ts',
+    tests: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.spec.ts',
+    faults: [
+      [
+        'a failing webhook gets four deliveries at a time',
+        'const FAILING_CONCURRENCY = 1;',
+        'const FAILING_CONCURRENCY = 4;',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/deliveries.service.ts',
+    tests: 'test/components/webhooks/delivery-states.e2e.ts',
+    name: 'is gone at once',
+    faults: [
+      [
+        'deliveries of a deleted webhook beyond the first batch stay',
+        '    if (deleted === BATCH) await tx.manager.insert(RemovedWebhook, { webhookId });\n',
+        '',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/events/webhook-events.queries.ts',
+    tests: 'test/http/resources/users.e2e.ts',
+    name: 'deletes the recordings in every state',
+    faults: [
+      [
+        'answers to attempts that failed keep what names an erased user',
+        'UPDATE delivery_attempts a SET response = NULL FROM sent',
+        'UPDATE delivery_attempts a SET response = response FROM sent',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/delivery-log/delivery-log.queries.ts',
+    tests: 'test/http/resources/webhooks/delivery-log.e2e.ts',
+    name: 'are exact',
+    faults: [
+      [
+        'the last day of a filter of deliveries is left out',
+        "::date + 1)::timestamp AT TIME ZONE 'UTC'`);",
+        "::date)::timestamp AT TIME ZONE 'UTC'`);",
+      ],
+    ],
+  },
 ];

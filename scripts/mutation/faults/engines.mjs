@@ -51,4 +51,57 @@ export const engines = [
       ],
     ],
   },
+  {
+    file: 'src/modules/transcriptions/engines/chain/postponed-recordings.ts',
+    tests: 'src/modules/transcriptions/engines/chain/postponed-recordings.spec.ts',
+    faults: [
+      [
+        'the last postponement of an account decides from which length on',
+        'Math.min(known?.minDurationMs ?? Infinity, postponed.minDurationMs)',
+        'postponed.minDurationMs',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/decoding/progress-watch.ts',
+    tests: 'src/modules/transcriptions/decoding/progress-watch.spec.ts',
+    faults: [
+      ['the time in which the reader is busy counts as silence of the decoder', '    this.isPaused = true;\n', ''],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/engines/chain/engine-route.ts',
+    tests: 'src/modules/transcriptions/engines/chain/engine-route.spec.ts',
+    faults: [
+      [
+        'an engine does not get a recording of exactly its maximum',
+        '(seconds ?? 0) <= maxSeconds',
+        '(seconds ?? 0) < maxSeconds',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/engines/chain/engine-vocabulary.ts',
+    tests: 'src/modules/transcriptions/engines/chain/engine-vocabulary.spec.ts',
+    faults: [
+      [
+        'a long term keeps all later ones from the engine',
+        'if (cost + costOf(term) > MAX_COST) continue;',
+        'if (cost + costOf(term) > MAX_COST) break;',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/chunks/fair-queue.ts',
+    tests: 'src/modules/transcriptions/chunks/fair-queue.spec.ts',
+    faults: [
+      ['the background takes every slot', 'Math.max(1, slots - 1)', 'slots'],
+      [
+        'the background goes first',
+        'this.turns.take() ?? this.takeFromBackground()',
+        'this.takeFromBackground() ?? this.turns.take()',
+      ],
+      ['the background gives back no slot', '          if (isBackground) this.freeForBackground++;\n', ''],
+    ],
+  },
 ];

@@ -99,4 +99,83 @@ export const guards = [
     name: 'must be declared',
     faults: [['a handler without a rule is open to all', 'if (undeclared.length > 0)', 'if (undeclared.length > 99)']],
   },
+  {
+    file: 'src/guards/authenticator.service.ts',
+    tests: 'test/http/resources/access-tokens.e2e.ts',
+    name: 'is accepted with a token alone',
+    faults: [
+      [
+        'an upload with an access token does not name the key behind it',
+        'keyId: apiKey ? apiKey.id : (endUser?.keyId ?? null),',
+        'keyId: apiKey?.id ?? null,',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/access-tokens/access-tokens.queries.ts',
+    tests: 'test/http/resources/access-tokens.e2e.ts',
+    name: 'refuses what was issued before',
+    faults: [
+      [
+        'voiding the tokens of a user a second time changes nothing',
+        'SET valid_from = excluded.valid_from, voided_at',
+        'SET voided_at',
+      ],
+    ],
+  },
+  {
+    file: 'src/access/live-keys.queries.ts',
+    tests: 'test/http/resources/events.e2e.ts',
+    name: 'ends within 5 s',
+    faults: [
+      [
+        'the streams of a suspended account stay open',
+        "AND $2 = ANY (k.scopes) AND a.status = 'active'",
+        'AND $2 = ANY (k.scopes)',
+      ],
+    ],
+  },
+  {
+    file: 'src/access/key-access.queries.ts',
+    tests: 'test/http/resources/audio.e2e.ts',
+    name: 'ends with the recording, with',
+    faults: [
+      [
+        'a link that an expired key has signed still works',
+        'AND (k.expires_at IS NULL OR k.expires_at > now())',
+        'AND true',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/api-keys/api-keys.service.ts',
+    tests: 'test/http/resources/api-keys.e2e.ts',
+    name: 'keeps an earlier one',
+    faults: [['a key outlives the one that made it', 'expiresAt > maker.expiresAt)', 'expiresAt < maker.expiresAt)']],
+  },
+  {
+    file: 'src/modules/api-keys/api-keys.queries.ts',
+    tests: 'test/http/resources/api-keys.e2e.ts',
+    name: 'revoked for good',
+    faults: [['a key can be revoked twice', 'JOIN tree USING (id) WHERE k.revoked_at IS NULL', 'JOIN tree USING (id)']],
+  },
+  {
+    file: 'src/modules/api-keys/api-key-usage.service.ts',
+    tests: 'src/modules/api-keys/api-key-usage.service.spec.ts',
+    faults: [
+      [
+        'uses that could not be written are forgotten when the key is used again',
+        'count: count + (since?.count ?? 0)',
+        'count: since?.count ?? count',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/api-keys/api-key-status.ts',
+    tests: 'test/http/resources/api-keys.e2e.ts',
+    name: 'shows active and expired',
+    faults: [
+      ['keys with an expiry to come are not active', '      { revokedAt: IsNull(), expiresAt: MoreThan(now) },\n', ''],
+    ],
+  },
 ];

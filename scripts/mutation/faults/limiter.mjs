@@ -100,4 +100,67 @@ export const limiter = [
     name: 'OPTIONS',
     faults: [['OPTIONS takes a token', 'this.buckets.peek(', 'this.buckets.increment(']],
   },
+  {
+    file: 'src/guards/plan-throttler.guard.ts',
+    tests: 'src/guards/plan-throttler.guard.spec.ts',
+    faults: [
+      [
+        'of two empty buckets the one that has a token sooner tells when to come again',
+        'ownRecord.timeToBlockExpire >= sharedRecord.timeToBlockExpire',
+        'ownRecord.timeToBlockExpire <= sharedRecord.timeToBlockExpire',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/plan-limits.ts',
+    tests: 'src/guards/plan-throttler.guard.spec.ts',
+    faults: [['the rate of an end user is rounded down', 'rate: rate / 4,', 'rate: Math.floor(rate / 4),']],
+  },
+  {
+    file: 'src/guards/credentials.guard.ts',
+    tests: 'test/http/errors.e2e.ts',
+    name: 'valid credentials are 503',
+    faults: [
+      [
+        'a public path is 503 when credentials cannot be checked',
+        '      if (this.rules.of(context).scope === null) return true;\n',
+        '',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/rate-limit/places.lua',
+    tests: 'test/http/quotas.e2e.ts',
+    name: 'the places of a process',
+    faults: [
+      [
+        'places of dead processes are taken as long as others are renewed',
+        "redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)\n",
+        '',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/rate-limit/places.ts',
+    tests: 'src/platform/rate-limit/places.spec.ts',
+    faults: [
+      [
+        'places are renewed after they have expired',
+        'const RENEW_MS = PLACE_MS / 3;',
+        'const RENEW_MS = PLACE_MS * 3;',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/plan-throttler.guard.ts',
+    tests: 'test/http/extensions/throttle-decorators.e2e.ts',
+    name: '@Throttle gives',
+    faults: [
+      [
+        'accounts share the bucket of a route with its own limit',
+        'generateKey(context, tracker, ',
+        "generateKey(context, 'all', ",
+      ],
+    ],
+  },
 ];

@@ -175,6 +175,11 @@ export const processing = [
         'this.poll = setInterval(() => void this.wake(), POLL_MS)',
         'this.poll = undefined',
       ],
+      [
+        'takes the background while the shared engines do not work',
+        'if (next || ofSharedEngines || inBackground',
+        'if (next || inBackground',
+      ],
     ],
   },
   {
@@ -202,14 +207,91 @@ export const processing = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/chunks/fair-queue.ts',
-    tests: 'src/modules/transcriptions/chunks/fair-queue.spec.ts',
+    file: 'src/modules/recordings/leases/recording-leases.service.ts',
+    tests: 'test/components/fair-claims.e2e.ts',
+    name: 'charge each channel',
     faults: [
-      ['the background takes every slot', 'Math.max(1, slots - 1)', 'slots'],
       [
-        'the background goes first',
-        'this.turns.take() ?? this.takeFromBackground()',
-        'this.takeFromBackground() ?? this.turns.take()',
+        'a recording of two channels costs its account one',
+        'outcome.durationMs * (outcome.features.channels ?? 1)',
+        'outcome.durationMs',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/leases/recording-leases.service.ts',
+    tests: 'test/http/resources/transcribe-again.e2e.ts',
+    name: 'that fails leaves',
+    faults: [
+      [
+        'a rerun that failed stays counted in the queue',
+        '    const recording = await endFailedRerun(tx, id);\n    await countEnd(tx, recording, before);\n',
+        '    const recording = await endFailedRerun(tx, id);\n',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/worker/transcription-run.service.ts',
+    tests: 'test/components/processing.e2e.ts',
+    name: 'by a crash is repeated',
+    faults: [
+      [
+        'the delay of attempts grows linearly',
+        'FIRST_DELAY_SECONDS * 2 ** (lease.attempt - 1)',
+        'FIRST_DELAY_SECONDS * lease.attempt',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/worker/transcription-run.service.ts',
+    tests: 'src/modules/transcriptions/worker/transcription-run.service.spec.ts',
+    faults: [
+      ['an outage of the storage never ends', '        this.storageOutage.end();\n', ''],
+      [
+        'a renewal does not extend the time for which the lease is known to be held',
+        '      if (held) heldUntil = renewedAt + leaseMs;\n',
+        '',
+      ],
+      [
+        'a recording whose lease was doubtful keeps the worker from claims when it has ended',
+        '      clearInterval(renewal);\n      this.doubtful.delete(lease);\n',
+        '      clearInterval(renewal);\n',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/recordings.queries.ts',
+    tests: 'test/components/processing.e2e.ts',
+    name: 'is given for a new run',
+    faults: [
+      [
+        'a retry keeps the crashes of the run before',
+        'run = run + 1, attempt = 0, faults = 0, lease_until',
+        'run = run + 1, attempt = 0, lease_until',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/leases/recording-claims.queries.ts',
+    tests: 'test/components/fair-claims.e2e.ts',
+    name: 'of the background',
+    faults: [
+      [
+        'the background is claimed after its last attempt',
+        "      AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}\n    ORDER BY rerun_at",
+        "      AND ${queueMovesOn('r.account_id')}\n    ORDER BY rerun_at",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/leases/recording-claims.queries.ts',
+    tests: 'test/components/fair-claims.e2e.ts',
+    name: 'leave out postponed',
+    faults: [
+      [
+        'recordings without a language are never postponed',
+        'postponed.language IS NOT DISTINCT FROM recordings.language',
+        'postponed.language = recordings.language',
       ],
     ],
   },

@@ -74,4 +74,56 @@ export const retention = [
       ],
     ],
   },
+  {
+    file: 'src/modules/recordings/usage-counters/usage-counters.queries.ts',
+    tests: 'test/http/resources/transcribe-again.e2e.ts',
+    name: 'within its quota',
+    faults: [
+      [
+        'a recording that is deleted while it waits for a rerun stays in the queue',
+        "const isQueued = status === 'processing' || rerun === 'requested';",
+        "const isQueued = status === 'processing';",
+      ],
+      [
+        'the queue loses the decoded length for the length of the header',
+        '-(recording.durationMs - durationMs)',
+        '-recording.durationMs',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/queue/reconciler.service.ts',
+    tests: 'src/platform/queue/reconciler.service.spec.ts',
+    faults: [
+      [
+        'a task of the reconciler that fails ends the round',
+        "      await task.run().catch((error: unknown) => {\n        this.logger.warn({ err: error, task: task.name }, 'reconciler task failed');\n      });\n",
+        '      await task.run();\n',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/usage-counters/counter-audit.queries.ts',
+    tests: 'test/components/commands/counter-commands.e2e.ts',
+    name: 'find and mend',
+    faults: [
+      [
+        'counters:verify does not see a queue that is too long',
+        "HAVING CASE WHEN figure IN ('listed', 'bytes', 'queued_ms')",
+        "HAVING CASE WHEN figure IN ('listed', 'bytes')",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/usage-counters/usage-breakdown.queries.ts',
+    tests: 'test/http/resources/usage.e2e.ts',
+    name: 'counts for no end user',
+    faults: [
+      [
+        'the usage of an erased user replaces that of none',
+        '`${figure} = b.${figure} + excluded.${figure}`',
+        '`${figure} = excluded.${figure}`',
+      ],
+    ],
+  },
 ];

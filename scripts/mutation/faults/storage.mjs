@@ -106,4 +106,60 @@ export const storage = [
       ['what the server may still write is taken for lost', 'mayArriveLate ||= !isRefusal(error);', ''],
     ],
   },
+  {
+    file: 'src/modules/recordings/quotas/upload-admission.service.ts',
+    tests: 'test/http/quotas.e2e.ts',
+    name: 'is exact under concurrent uploads, and a delete frees what was stored|is answered again',
+    faults: [
+      ['an upload that a quota refuses keeps its place', '      free();\n      throw error;', '      throw error;'],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/quotas/quotas.queries.ts',
+    tests: 'test/http/quotas.e2e.ts',
+    name: 'first day of the month',
+    faults: [['the first day of a month is missing in its quota', 'WHERE day >= $2::date', 'WHERE day > $2::date']],
+  },
+  {
+    file: 'src/modules/recordings/quotas/quota-rules.ts',
+    tests: 'src/modules/recordings/quotas/quota-rules.spec.ts',
+    faults: [
+      ['a full quota lets in what adds nothing', '(used < limit && used + added <= limit)', 'used + added <= limit'],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/upload/upload-form.ts',
+    tests: 'test/http/input/bad-uploads.e2e.ts',
+    name: 'ends a chunked body',
+    faults: [['a chunked body may be of any length', '      if (arrived > MAX_FORM_BYTES) reject(tooLarge());\n', '']],
+  },
+  {
+    file: 'src/platform/storage/byte-range.ts',
+    tests: 'src/platform/storage/disk.object-store.spec.ts',
+    faults: [['a range that ends one byte behind the file is begun', 'range.end >= size)', 'range.end > size)']],
+  },
+  {
+    file: 'src/modules/recordings/recordings.service.ts',
+    tests: 'test/http/quotas.e2e.ts',
+    name: 'a retry needs room in',
+    faults: [
+      [
+        'a retry needs room for its audio once more',
+        '{ ...quotas, storedBytes: null, audioSecondsPerMonth: null }',
+        '{ ...quotas, audioSecondsPerMonth: null }',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/storage/removals/object-removals.service.ts',
+    tests: 'test/fleet/outages/failing-storage.e2e.ts',
+    name: 'leaves no orphan',
+    faults: [
+      [
+        'an object that arrives late is forgotten',
+        '      if (mayArriveLate) return await this.store.remove(key);\n',
+        '',
+      ],
+    ],
+  },
 ];
