@@ -74,11 +74,13 @@ describe('D32: stored_bytes', () => {
   });
 
   it('is compared with Content-Length before the body is read', async () => {
-    const client = await account({ storedBytes: 1_000_000 });
+    const client = await account({ storedBytes: 1_000_000, concurrentUploads: 1 });
     const connection = await beginUpload(client, 5_000_000);
     const answer = await connection.answer(5000);
     const details = { quota: 'stored_bytes', limit: 1_000_000, used: 0, resets_at: null };
     expectError(answer, 'QuotaExceededError', details);
+    // It takes no place from the next one.
+    await client.upload(NOTE).expect(201);
   });
 });
 

@@ -109,7 +109,7 @@ export const storage = [
   {
     file: 'src/modules/recordings/quotas/upload-admission.service.ts',
     tests: 'test/http/quotas.e2e.ts',
-    name: 'is exact under concurrent uploads, and a delete frees what was stored|is answered again',
+    name: 'is compared with Content-Length',
     faults: [
       ['an upload that a quota refuses keeps its place', '      free();\n      throw error;', '      throw error;'],
     ],
