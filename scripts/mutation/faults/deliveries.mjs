@@ -249,4 +249,22 @@ export const deliveries = [
       ],
     ],
   },
+  {
+    file: 'src/modules/webhooks/deliveries/deliveries.queries.ts',
+    tests: 'test/components/webhooks/delivery-states.e2e.ts',
+    name: 'due for a shorter time',
+    faults: [
+      [
+        'claims the deliveries that are due last',
+        'ORDER BY d.next_attempt_at LIMIT $2 FOR UPDATE OF d SKIP LOCKED)',
+        'ORDER BY d.next_attempt_at DESC LIMIT $2 FOR UPDATE OF d SKIP LOCKED)',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/webhooks.service.ts',
+    tests: 'test/http/resources/webhooks/deliveries.e2e.ts',
+    name: 'signs beside the previous one',
+    faults: [['the same secret given again becomes the previous one', '    if (present === secret) return {};\n', '']],
+  },
 ];

@@ -126,4 +126,16 @@ export const retention = [
       ],
     ],
   },
+  {
+    file: 'src/modules/users/users.service.ts',
+    tests: 'test/http/resources/users.e2e.ts',
+    name: 'is completed by the reconciler',
+    faults: [
+      [
+        'an erasure that is complete is done again in each round',
+        '    await this.erasures.delete({ accountId, userId });\n',
+        '',
+      ],
+    ],
+  },
 ];

@@ -90,6 +90,21 @@ describe('a delivery that is released', () => {
     expect(await count(`lease_token = '${OTHER}' AND attempts = 2`)).toBe(1);
   });
 
+  it('is claimed before those that are due for a shorter time', async () => {
+    await many(5);
+    const due = await api.database.query<{ id: string }>(
+      `WITH placed AS (SELECT id, row_number() OVER (ORDER BY id) AS place FROM deliveries WHERE webhook_id = $1),
+       moved AS (
+         UPDATE deliveries d SET next_attempt_at = now() - make_interval(secs => p.place * 60) FROM placed p
+         WHERE d.id = p.id RETURNING d.id)
+       SELECT p.id FROM placed p JOIN moved USING (id) ORDER BY p.place DESC`,
+      [webhookId],
+    );
+    const order: string[] = [];
+    for (let i = 0; i < 5; i++) order.push(...(await deliveries.claim(webhookId, 1)).map(({ id }) => id));
+    expect(order).toEqual(due.map(({ id }) => id));
+  });
+
   it('is not claimed while another holds it, nor before it is due', async () => {
     const { id } = await claimed();
     expect(await deliveries.claim(webhookId, 4)).toEqual([]);

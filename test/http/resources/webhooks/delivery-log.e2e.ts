@@ -368,6 +368,14 @@ describe('D39: a test call', () => {
     const [request] = receiver.requests;
     expect(signatureProblems(request!, secret)).toEqual([]);
     expect(signatureProblems(request!, made.secret)).toEqual(['X-Service-Signature does not match']);
+    await service.database.query(
+      `UPDATE webhooks SET previous_secret_until = now() - interval '1 second' WHERE id = $1`,
+      [made.id],
+    );
+    await test(made.id).expect(200);
+    const [, later] = receiver.requests;
+    expect(signatureProblems(later!, secret)).toEqual([]);
+    expect(signatureProblems(later!, made.secret)).toHaveLength(2);
   });
 
   it.each(FAILURES)('answers 200 with the error: %s', async (error, reason, urlOf) => {
