@@ -6,7 +6,7 @@ const STALL_MS = 60_000;
  * CPU seconds without output. Some files keep the decoder busy with something else: a million tags are each compared with
  * all before them. Typical: 0.1.
  */
-const IDLE_CPU_SECONDS = 15;
+const IDLE_CPU_SECONDS = 5;
 const CHECK_INTERVAL_MS = 500;
 
 /** `no output`: CPU time without output. `hung`: time without output. */

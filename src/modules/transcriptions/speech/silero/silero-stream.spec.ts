@@ -3,7 +3,7 @@ import { SileroStream, type Vad } from './silero-stream.js';
 
 /** As sherpa-onnx does: decides on a window when it has the next one, and a window late. Loud is speech. */
 class FakeVad implements Vad {
-  private readonly loud: boolean[] = [];
+  readonly loud: boolean[] = [];
   flushed = 0;
   resets = 0;
 
@@ -53,6 +53,21 @@ describe('SileroStream', () => {
     const vad = new FakeVad();
     new SileroStream(vad).detect(audio([true, true, true, true, false]));
     expect(vad.flushed).toBeGreaterThan(1);
+  });
+
+  it('asks the model about a second of zeros, and then only when there is sound again', () => {
+    const vad = new FakeVad();
+    const windows = [true, true, ...Array<boolean>(500).fill(false), true, false, false, true];
+    const stream = new SileroStream(vad);
+    const decided = [...stream.detect(audio(windows)), ...stream.end()];
+    expect(decided.slice(0, windows.length)).toEqual(windows);
+    expect(vad.loud).toHaveLength(2 + 32 + 4 + 3);
+  });
+
+  it('takes the faintest sound for sound', () => {
+    const vad = new FakeVad();
+    new SileroStream(vad).detect(new Int16Array(100 * 512).map((_, i) => (i % 512 === 511 ? -1 : 0)));
+    expect(vad.loud).toHaveLength(100);
   });
 
   it('resets the detector for the next recording', () => {

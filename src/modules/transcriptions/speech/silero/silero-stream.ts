@@ -11,6 +11,11 @@ export interface Vad {
 
 /** sherpa-onnx decides on a window when it has the next one, and starts and ends speech one window late. */
 const DELAY = 2;
+/**
+ * Windows of zeros, a second of them, after which further ones are no speech without asking the model: nobody speaks where
+ * a microphone is muted, and the model would take half a minute of CPU time for two hours of it.
+ */
+const ZERO_WINDOWS = 32;
 /** Full scale of 16-bit samples. */
 const FULL_SCALE = 32_768;
 
@@ -20,6 +25,9 @@ export class SileroStream {
   /** Samples in `window`. */
   private filled = 0;
   private accepted = 0;
+  private isZero = true;
+  /** Windows of zeros in a row. */
+  private zeros = 0;
 
   constructor(private readonly vad: Vad) {}
 
@@ -28,6 +36,7 @@ export class SileroStream {
     const windows: boolean[] = [];
     for (const sample of pcm) {
       this.window[this.filled++] = sample / FULL_SCALE;
+      if (sample !== 0) this.isZero = false;
       if (this.filled < WINDOW_SAMPLES) continue;
       const isSpeech = this.accept();
       if (this.accepted > DELAY) windows.push(isSpeech);
@@ -49,6 +58,9 @@ export class SileroStream {
   private accept(): boolean {
     this.filled = 0;
     this.accepted++;
+    this.zeros = this.isZero ? this.zeros + 1 : 0;
+    this.isZero = true;
+    if (this.zeros > ZERO_WINDOWS) return false;
     this.vad.acceptWaveform(this.window);
     const isSpeech = this.vad.isDetected();
     // Otherwise it would copy all speech so far with every window. Its judgement goes on as before.
