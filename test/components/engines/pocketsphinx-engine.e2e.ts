@@ -65,6 +65,14 @@ describe('PocketSphinx', () => {
   const transcribe = (name: string, more?: Partial<ChainInput>): Promise<ChainResult> =>
     transcribeInput(inputOf(path.join(SPEECH, name), more));
 
+  /** The result of the first time. */
+  const results = new Map<string, Promise<ChainResult>>();
+  const firstResultOf = (name: string): Promise<ChainResult> => {
+    const result = results.get(name) ?? transcribe(name);
+    results.set(name, result);
+    return result;
+  };
+
   async function silence(seconds: number): Promise<string> {
     const file = path.join(folder, `silence-${seconds}.wav`);
     await writeFile(file, silenceWav(seconds));
@@ -77,14 +85,14 @@ describe('PocketSphinx', () => {
 
   it('transcribes every format with few enough word errors', async () => {
     const entries = (await readManifest(SPEECH)).filter(({ lang }) => lang === 'english');
-    const results = await Promise.all(entries.map(async (entry) => judge(entry, await transcribe(entry.file))));
-    const errors = results.reduce((sum, result) => sum + errorsIn(result.errors), 0);
-    const words = results.reduce((sum, result) => sum + result.errors.units, 0);
+    const judged = await Promise.all(entries.map(async (entry) => judge(entry, await firstResultOf(entry.file))));
+    const errors = judged.reduce((sum, result) => sum + errorsIn(result.errors), 0);
+    const words = judged.reduce((sum, result) => sum + result.errors.units, 0);
     expect(errors / words).toBeLessThan(WORD_ERROR_BOUND);
   });
 
   it('gives each word its time and its confidence', async () => {
-    const result = await transcribe('go-forward-ten-meters.wav');
+    const result = await firstResultOf('go-forward-ten-meters.wav');
     expect(result).toMatchObject({ text: 'go forward ten meters', language: 'english', noSpeech: false });
     expect(result.words.map(({ word }) => word)).toEqual(['go', 'forward', 'ten', 'meters']);
     expect(result.confidence).toBeGreaterThan(0.6);
@@ -102,13 +110,13 @@ describe('PocketSphinx', () => {
   });
 
   it('gives the same result whatever it transcribed before', async () => {
-    const first = await transcribe('ss-0880.wav');
-    await transcribe('leopard-de.wav');
+    const first = await firstResultOf('ss-0880.wav');
+    await firstResultOf('leopard-de.wav');
     expect(await transcribe('ss-0880.wav')).toEqual(first);
   });
 
   it('reports low confidence for an unsupported language', async () => {
-    const { text, confidence } = await transcribe('leopard-de.wav');
+    const { text, confidence } = await firstResultOf('leopard-de.wav');
     expect(text).not.toBe('');
     expect(confidence).toBeLessThan(0.6);
   });

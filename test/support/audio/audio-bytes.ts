@@ -120,16 +120,19 @@ export function silentMp3(seconds: number): Buffer {
  * @param startMs time of the first block: that of a part of a longer recording is not 0.
  */
 export function silentWebm(seconds: number, startMs = 0): Buffer {
-  // CELT, full band, mono, six frames of 20 ms, none of them sent.
-  const packet = hex('fb 06');
   const parts = [webmHead(OPUS_TRACK)];
-  for (let ms = 0; ms < seconds * 1000; ms += 120) {
-    const inCluster = ms % 30_000;
-    if (inCluster === 0) parts.push(hex(`1f43b675 01ffffffffffffff e7 84 ${hexOf(startMs + ms, 4)}`));
-    parts.push(hex(`a3 86 81 ${hexOf(inCluster, 2)} 80`), packet);
+  for (let ms = 0; ms < seconds * 1000; ms += BLOCKS_IN_CLUSTER * 120) {
+    const blocks = Math.min(BLOCKS_IN_CLUSTER, Math.ceil((seconds * 1000 - ms) / 120));
+    parts.push(hex(`1f43b675 01ffffffffffffff e7 84 ${hexOf(startMs + ms, 4)}`), SILENT_BLOCKS.subarray(0, blocks * 8));
   }
   return Buffer.concat(parts);
 }
+
+const BLOCKS_IN_CLUSTER = 250;
+/** Of a cluster of 30 s. CELT, full band, mono, six frames of 20 ms, none of them sent. */
+const SILENT_BLOCKS = Buffer.concat(
+  Array.from({ length: BLOCKS_IN_CLUSTER }, (_, block) => hex(`a3 86 81 ${hexOf(block * 120, 2)} 80 fb 06`)),
+);
 
 /** WebM with a video track of one empty frame, and no audio. */
 export function webmWithoutAudio(): Buffer {

@@ -50,12 +50,21 @@ export function opusHead({ channels = 1, preSkip = 0, gain = 0, family = 0 } = {
     : Buffer.concat([head, Buffer.from([channels, 0, ...Array.from({ length: channels }, (_, i) => i)])]);
 }
 
-/** @param comments `NAME=value` */
+/** @param comments `NAME=value`, a million of them in a moment. */
 export function opusTags(comments: string[] = []): Buffer {
-  const fields = ['test', ...comments].map((text) =>
-    Buffer.concat([u32le(Buffer.byteLength(text)), Buffer.from(text)]),
-  );
-  return Buffer.concat([Buffer.from('OpusTags'), fields[0] as Buffer, u32le(comments.length), ...fields.slice(1)]);
+  const vendor = 'test';
+  const length = comments.reduce((sum, text) => sum + 4 + Buffer.byteLength(text), 16 + vendor.length);
+  const bytes = Buffer.alloc(length);
+  let at = bytes.write('OpusTags');
+  at = bytes.writeUInt32LE(vendor.length, at);
+  at += bytes.write(vendor, at);
+  at = bytes.writeUInt32LE(comments.length, at);
+  for (const text of comments) {
+    const size = bytes.write(text, at + 4);
+    bytes.writeUInt32LE(size, at);
+    at += 4 + size;
+  }
+  return bytes;
 }
 
 /** @param packets of 20 ms each, when they are not of silence */
@@ -206,12 +215,6 @@ function oggChecksum(page: Buffer): number {
   let sum = 0;
   for (const byte of page) sum = (sum << 8) ^ (CHECKSUM_TABLE[((sum >>> 24) ^ byte) & 0xff] as number);
   return sum >>> 0;
-}
-
-function u32le(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
 }
 
 const hexByte = (value: number): string => value.toString(16).padStart(2, '0');

@@ -19,16 +19,8 @@ export function forgetPeak(pid: number): void {
   }
 }
 
-/** CPU seconds of the process's children that have ended. */
-export function cpuSecondsOfEndedChildren(pid: number): number {
-  const [userTicks = 0, systemTicks = 0] = statOf(pid)
-    .slice(CUTIME, CUTIME + 2)
-    .map(Number);
-  return (userTicks + systemTicks) / TICKS_PER_SECOND;
-}
-
-/** Where `cutime` stands in /proc/PID/stat (proc(5)), counted from behind the command's name. */
-const CUTIME = 13;
+/** Where `utime` stands in /proc/PID/stat (proc(5)), counted from behind the command's name. */
+const UTIME = 11;
 const PARENT = 1;
 
 /** Descendants of the process that run this program: bubblewrap may stand between them. */
@@ -45,28 +37,40 @@ export function descendantsOf(pid: number): number[] {
   return [...parents.keys()].filter(isDescendant);
 }
 
-/** The largest peak of memory, in bytes, that any descendant with this program is seen with until `stop` is called. */
-export function watchChildren(pid: number, program: string): { stop: () => { peak: number; seen: number } } {
-  const family = new Set([pid]);
-  // Looking at every process of the machine costs milliseconds: those of others are looked at once.
-  const others = new Set<number>();
-  const seen = new Set<number>();
-  let peak = 0;
-  const timer = setInterval(() => {
-    for (const process of processes()) {
-      if (others.has(process) || process === pid) continue;
-      if (!family.has(process)) (family.has(parentOf(process)) ? family : others).add(process);
-      if (!family.has(process) || programOf(process) !== program) continue;
-      seen.add(process);
-      peak = Math.max(peak, memoryOf(process).peak);
+/** What descendants with a program took, by the one that took most. */
+interface Taken {
+  /** Bytes of memory. */
+  peak: number;
+  /** Bubblewrap does not wait for its process, so that its CPU time never becomes that of an ended child. */
+  cpuSeconds: number;
+}
+
+/** What the descendants with this program take until `stop` is called. */
+export function watchChildren(pid: number, program: string): { stop: () => Taken } {
+  const taken = { peak: 0, cpuSeconds: 0 };
+  const look = (parent: number): void => {
+    // Looking at every process of the machine would cost milliseconds.
+    for (const child of read(`/proc/${parent}/task/${parent}/children`).split(' ').filter(Boolean).map(Number)) {
+      if (programOf(child) === program) {
+        taken.peak = Math.max(taken.peak, memoryOf(child).peak);
+        taken.cpuSeconds = Math.max(taken.cpuSeconds, cpuSecondsOf(child));
+      } else look(child);
     }
-  }, 15).unref();
+  };
+  const timer = setInterval(() => look(pid), 15).unref();
   return {
     stop: () => {
       clearInterval(timer);
-      return { peak, seen: seen.size };
+      return taken;
     },
   };
+}
+
+function cpuSecondsOf(pid: number): number {
+  const [user = 0, system = 0] = statOf(pid)
+    .slice(UTIME, UTIME + 2)
+    .map(Number);
+  return (user + system) / TICKS_PER_SECOND;
 }
 
 function processes(): number[] {
