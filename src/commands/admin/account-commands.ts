@@ -1,15 +1,14 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { QUOTA_NAMES, type Quotas } from '../../access/quotas.js';
 import type { Account } from '../../modules/account/account.entity.js';
-import { presentAccount } from '../../modules/account/account.presenter.js';
+import { presentAccount } from '../../modules/account/present-account.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../modules/account/plans.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
-import { OPERATOR } from './key-commands.js';
+import { OPERATOR } from './operator.js';
 import { recordByOperator } from './security-events.js';
 import { addedBy, type Extension } from '../../extension.js';
 import { type EngineChoice, engineChoicesJson } from '../../modules/transcriptions/engines/chain/engine-choice.js';
-import { registeredEngines } from '../../modules/transcriptions/engines/engine-registry.js';
 import type { UsagePeriod } from '../../modules/recordings/usage-counters/usage.service.js';
 
 interface LimitOptions {
@@ -51,7 +50,7 @@ export function updateAccount(extensions: readonly Extension[]) {
     const accounts = app.get(AccountService);
     const { account: id, name, email, plan, status, rateLimit, burstLimit } = options;
     refuseUnusedLimits(plan ?? (await accounts.get(id)).plan, options);
-    const engines = enginesOf(options, extensions);
+    const engines = await enginesOf(options, extensions);
     const changes = { name, email, plan, status, rateLimit, burstLimit, engines };
     const quotas = quotaChanges(options);
     const account = await accounts.update(id, { ...changes, quotas });
@@ -62,9 +61,14 @@ export function updateAccount(extensions: readonly Extension[]) {
 }
 
 /** As they are stored; null for those of the service, undefined for no change. */
-function enginesOf({ engines }: UpdateOptions, extensions: readonly Extension[]): object[] | null | undefined {
+async function enginesOf(
+  { engines }: UpdateOptions,
+  extensions: readonly Extension[],
+): Promise<object[] | null | undefined> {
   if (engines === undefined) return undefined;
   if (engines === 'default') return null;
+  // With the clients of the engines, which other commands need not wait for.
+  const { registeredEngines } = await import('../../modules/transcriptions/engines/engine-registry.js');
   const known = registeredEngines(addedBy(extensions, 'engines')).map(({ name }) => name);
   const unknown = engines.find(({ name }) => !known.includes(name));
   if (unknown) throw new Error(`--engines: ${unknown.name} is not an engine. Use one or more of ${known.join(', ')}.`);

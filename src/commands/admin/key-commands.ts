@@ -1,9 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { type Scope, SCOPES } from '../../access/scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
-import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/api-key.presenter.js';
-import { ApiKeysService, type KeyMaker } from '../../modules/api-keys/api-keys.service.js';
+import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/present-api-key.js';
+import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
+import { OPERATOR } from './operator.js';
 import { recordByOperator } from './security-events.js';
 
 interface CreateOptions {
@@ -12,9 +13,6 @@ interface CreateOptions {
   scopes?: Scope[];
   expiresAt?: string;
 }
-
-/** Keys of the operator's making have no maker among the keys, and any scope. */
-export const OPERATOR: KeyMaker = { keyId: null, scopes: SCOPES };
 
 const LIST_PAGE = 1000;
 

@@ -9,8 +9,9 @@ import { checkVocabulary, MAX_TERMS } from '../../platform/languages/vocabulary.
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { QuotasService } from '../recordings/quotas/quotas.service.js';
 import { UsageService } from '../recordings/usage-counters/usage.service.js';
-import { AccountView, presentAccount } from './account.presenter.js';
+import { AccountView } from './account.presenter.js';
 import { AccountService } from './account.service.js';
+import { presentAccount } from './present-account.js';
 import { presentQuotas, QuotasView } from './quotas.presenter.js';
 import { questionOf, UsageQuery } from './usage.dto.js';
 import { VocabularyDto, VocabularyView } from './vocabulary.dto.js';

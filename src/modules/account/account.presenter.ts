@@ -1,7 +1,4 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { resourceTime } from '../../platform/http/timestamps.js';
-import type { UsagePeriod } from '../recordings/usage-counters/usage.service.js';
-import type { Account } from './account.entity.js';
 import { ACCOUNT_STATUSES, type AccountStatus, type Plan, planNames } from './plans.js';
 
 export class UsagePeriodView {
@@ -50,23 +47,3 @@ export class AccountView {
   @ApiProperty({ example: '/v1/account' })
   uri: string;
 }
-
-export function presentAccount(account: Account, [current, previous]: [UsagePeriod, UsagePeriod]): AccountView {
-  return {
-    id: account.id,
-    name: account.name,
-    email: account.email,
-    status: account.status,
-    plan: account.plan,
-    created_at: resourceTime(account.createdAt),
-    updated_at: resourceTime(account.updatedAt),
-    usage: { current_month: presentUsage(current), previous_month: presentUsage(previous) },
-    uri: '/v1/account',
-  };
-}
-
-const presentUsage = (usage: UsagePeriod): UsagePeriodView => ({
-  recordings_count: usage.recordings,
-  total_duration_seconds: usage.durationMs / 1000,
-  storage_used_bytes: usage.bytes,
-});

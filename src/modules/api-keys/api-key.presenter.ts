@@ -1,8 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type Scope, SCOPES } from '../../access/scopes.js';
-import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
-import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
-import type { ApiKey } from './api-key.entity.js';
 import { API_KEY_STATUSES, type ApiKeyStatus } from './api-key-status.js';
 
 const EXAMPLE_ID = '019aa5c0-5b1c-7f0e-8c53-5d0c7f1b9a10';
@@ -85,50 +82,4 @@ export class CreatedApiKeyView {
 
   @ApiProperty({ enum: ['API_KEY_CREATED'] })
   code: 'API_KEY_CREATED';
-}
-
-export class ApiKeyPage extends PageFields {
-  api_keys: ApiKeyView[];
-}
-
-const uriOf = (key: ApiKey): string => `/v1/account/api-keys/${key.id}`;
-
-function presentApiKey(key: ApiKey): ApiKeyView {
-  return {
-    id: key.id,
-    tenant_id: key.accountId,
-    name: key.name,
-    key_prefix: key.keyPrefix,
-    scopes: key.scopes,
-    status: key.status,
-    last_used_at: key.lastUsedAt && resourceTime(key.lastUsedAt),
-    usage_count: key.usageCount,
-    expires_at: key.expiresAt && resourceTime(key.expiresAt),
-    created_at: resourceTime(key.createdAt),
-    updated_at: resourceTime(key.updatedAt),
-    uri: uriOf(key),
-  };
-}
-
-export function presentSingleApiKey(key: ApiKey): SingleApiKeyView {
-  return { ...presentApiKey(key), description: key.description, created_by: key.createdBy };
-}
-
-export function presentCreatedApiKey(key: ApiKey, secret: string): CreatedApiKeyView {
-  return {
-    id: key.id,
-    name: key.name,
-    key_prefix: key.keyPrefix,
-    api_key: key.key,
-    api_secret: secret,
-    scopes: key.scopes,
-    status: key.status,
-    created_at: creationTime(key.createdAt),
-    uri: uriOf(key),
-    code: 'API_KEY_CREATED',
-  };
-}
-
-export function presentApiKeyPage(query: PageQuery, found: PageResult<ApiKey>): ApiKeyPage {
-  return { api_keys: found.items.map(presentApiKey), ...pageFields('/v1/account/api-keys', query, found) };
 }

@@ -13,16 +13,11 @@ import {
 } from '../../platform/errors/errors.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
-import {
-  ApiKeyPage,
-  CreatedApiKeyView,
-  presentApiKeyPage,
-  presentCreatedApiKey,
-  presentSingleApiKey,
-  SingleApiKeyView,
-} from './api-key.presenter.js';
+import { ApiKeyPage, presentApiKeyPage } from './api-key-page.presenter.js';
+import { CreatedApiKeyView, SingleApiKeyView } from './api-key.presenter.js';
 import { CreateApiKeyDto, ListApiKeysQuery, RevokeApiKeyQuery } from './api-keys.dto.js';
 import { ApiKeysService } from './api-keys.service.js';
+import { presentCreatedApiKey, presentSingleApiKey } from './present-api-key.js';
 
 @ApiTags('API keys')
 @Controller('v1/account/api-keys')
