@@ -132,6 +132,9 @@ describe('admin retranscribe (D49)', () => {
     await retranscribe(...common, '--rate', '20', '--quiet');
     await eventually(async () => (await modelsOf(client))['timed-1'] === 1);
     expect(Date.now() - started).toBeGreaterThan(3000);
+    const { 'timed-1': done = 0 } = await modelsOf(client);
+    const marked = await api.database.query('SELECT 1 FROM recordings WHERE rerun IS NOT NULL');
+    expect(done + marked.length).toBeLessThanOrEqual(Math.floor((Date.now() - started) / 3000));
     const refused = await retranscribe(...common);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('in progress') });
     const canceled = await run(environment, 'retranscribe', '--cancel', '--account', client.accountId, '--json');

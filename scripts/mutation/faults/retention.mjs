@@ -138,4 +138,16 @@ export const retention = [
       ],
     ],
   },
+  {
+    file: 'src/modules/transcriptions/retranscriptions/retranscriptions.service.ts',
+    tests: 'test/fleet/retranscriptions.e2e.ts',
+    name: 'keeps to its rate',
+    faults: [
+      [
+        'each batch of a round may use the whole rate of a retranscription',
+        '        budgets.set(job.jobId, budget - marked);\n',
+        '',
+      ],
+    ],
+  },
 ];

@@ -92,6 +92,8 @@ describe('a correction (D44)', () => {
     const { body } = await client.put(of(id), { words }).expect(200);
     expect(body.text).toBe('Stop now.');
     expect(JSON.parse(body.words)).toEqual([words[0], { ...words[1], confidence: 1 }]);
+    const moved = [words[0], { ...words[1], start: 1.2, confidence: 1 }];
+    expect(JSON.parse((await client.put(of(id), { words: moved }).expect(200)).body.words)).toEqual(moved);
 
     const { body: read } = await client.get(`${of(id)}?version=original`).expect(200);
     const { body: again } = await client.put(of(id), { words: read.words }).expect(200);

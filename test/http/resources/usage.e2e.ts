@@ -286,6 +286,11 @@ describe('GET /v1/account/usage', () => {
     await check();
     await compactUsageCounters(service.database);
     await check();
+    // Those of the next one are added to them.
+    await client.delete('/v1/users/user-2').expect(202);
+    await compactUsageCounters(service.database);
+    const { items } = await report('?by=user');
+    expect(items).toEqual([{ user_id: null, ...erased, recordings_count: 3, total_duration_seconds: 0.6 }]);
   });
 
   it('keeps the figures of keys and end users for 400 days', async () => {
