@@ -3,6 +3,7 @@ import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio/audio
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import type { Inclusion } from './inclusions/recording-inclusions.service.js';
+import type { ListedRecording } from './recording-page.queries.js';
 import type { FoundPage } from './search/recording-search.service.js';
 import { orderedTags } from './upload/custom-tags.js';
 import {
@@ -181,7 +182,7 @@ export class RecordingPage extends PageFields {
 
 export const recordingUri = (id: string): string => `/v1/recordings/${id}`;
 
-function presentRecording(recording: Recording): RecordingFields {
+function presentRecording(recording: ListedRecording): RecordingFields {
   return {
     id: recording.id,
     tenant_id: recording.accountId,
@@ -235,6 +236,6 @@ export function presentFoundPage(query: PageQuery, found: FoundPage): RecordingP
   return { recordings, ...pageFields('/v1/recordings', query, found), total_is_exact: found.totalIsExact };
 }
 
-export function presentRecordingPage(query: PageQuery, found: PageResult<Recording>): RecordingPage {
+export function presentRecordingPage(query: PageQuery, found: PageResult<ListedRecording>): RecordingPage {
   return { recordings: found.items.map(presentRecording), ...pageFields('/v1/recordings', query, found) };
 }

@@ -8,7 +8,7 @@ import { ObjectRemovalsService } from '../../platform/storage/removals/object-re
 import type { Recording } from './recording.entity.js';
 import { RecordingLoader } from './recording-loader.js';
 import { selectPageOfUser } from './user-page.queries.js';
-import { selectRecordingPage } from './recording-page.queries.js';
+import { type ListedRecording, selectRecordingPage } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';
 import type { Quotas } from '../../access/quotas.js';
@@ -42,7 +42,7 @@ export class RecordingsService {
     return await findOrFail('recording', id, () => lockRecording(tx, { accountId, id }));
   }
 
-  async list(accountId: string, query: ListRecordingsQuery): Promise<PageResult<Recording>> {
+  async list(accountId: string, query: ListRecordingsQuery): Promise<PageResult<ListedRecording>> {
     const { user_id: userId } = query;
     return userId === undefined
       ? await selectRecordingPage(this.database, accountId, query)

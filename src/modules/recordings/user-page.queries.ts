@@ -1,10 +1,7 @@
 import type { SqlRunner } from '../../platform/database/database.service.js';
-import { selectList } from '../../platform/database/entity-columns.js';
 import type { PageResult } from '../../platform/http/page.js';
-import { Recording } from './recording.entity.js';
+import { LISTED_COLUMNS, type ListedRecording } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
-
-const COLUMNS = selectList(Recording, 'r');
 
 /**
  * A page of the recordings of an end user. They are counted and skipped in the index alone; only the page itself is read
@@ -15,9 +12,9 @@ export async function selectPageOfUser(
   accountId: string,
   userId: string,
   query: ListRecordingsQuery,
-): Promise<PageResult<Recording>> {
+): Promise<PageResult<ListedRecording>> {
   const { sql, parameters } = userPageStatement(accountId, userId, query);
-  const rows = await runner.query<Recording & { total: number }>(sql, parameters);
+  const rows = await runner.query<ListedRecording & { total: number }>(sql, parameters);
   return { items: rows.filter((row) => row.id !== null), total: rows[0]?.total ?? 0 };
 }
 
@@ -39,7 +36,7 @@ function userPageStatement(
       SELECT k.id, k.created_at FROM recordings k WHERE ${conditions}
       ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4::bigint
     )
-    SELECT total.total, ${COLUMNS}
+    SELECT total.total, ${LISTED_COLUMNS}
     FROM (SELECT count(*)::float8 AS total FROM recordings k WHERE ${conditions}) total
     LEFT JOIN (page JOIN recordings r ON r.id = page.id) ON true
     ORDER BY page.created_at DESC, page.id DESC`;

@@ -13,6 +13,7 @@ class Parcel {
 describe('entity columns', () => {
   it('are selected under the names of their properties', () => {
     expect(selectList(Parcel, 'p')).toBe('p.id AS "id", p.weight_in_grams AS "weightInGrams"');
+    expect(selectList(Parcel, 'p', ['id'])).toBe('p.weight_in_grams AS "weightInGrams"');
   });
 
   it('are inserted in one order: names, placeholders, parameters', () => {

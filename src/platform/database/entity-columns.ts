@@ -6,9 +6,15 @@ type EntityClass<Entity> = new () => Entity;
 /**
  * The select list that returns every column of an entity under its property's name, so that a row is the object. For
  * SQL that TypeORM cannot say; a new column of the entity is in it without a change here.
+ * @param without properties that are left out.
  */
-export function selectList(entity: EntityClass<object>, alias: string): string {
+export function selectList<Entity>(
+  entity: EntityClass<Entity>,
+  alias: string,
+  without: readonly (keyof Entity & string)[] = [],
+): string {
   return propertiesOf(entity)
+    .filter((property) => !without.some((left) => left === property))
     .map((property) => `${alias}.${snakeCase(property)} AS "${property}"`)
     .join(', ');
 }
