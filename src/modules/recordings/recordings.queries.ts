@@ -13,9 +13,15 @@ export interface RecordingKey {
   id: string;
 }
 
+/**
+ * The LIMIT, the number of keys, leaves nothing out. Without it Postgres expects 10 keys, takes a kept plan to be dearer
+ * than a new one, and plans each time: 408 instead of 160 µs for one key. Held by kept-plans.e2e.ts.
+ */
 const FIND = `
   SELECT asked.position::int, found.*
-  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (account_id, id, position)
+  FROM (
+    SELECT * FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS keys (account_id, id, position) LIMIT $3
+  ) asked
   CROSS JOIN LATERAL (
     SELECT ${COLUMNS} FROM recordings r WHERE r.id = asked.id AND r.account_id = asked.account_id LIMIT 1
   ) found`;
@@ -25,6 +31,7 @@ export async function findRecordings(runner: SqlRunner, keys: readonly Recording
   const rows = await runner.prepared<Recording & { position: number }>(FIND, [
     keys.map(({ accountId }) => accountId),
     keys.map(({ id }) => id),
+    keys.length,
   ]);
   const answers = Array<Recording | null>(keys.length).fill(null);
   for (const row of rows) answers[row.position - 1] = row;
