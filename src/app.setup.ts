@@ -54,7 +54,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   if (adapter instanceof BoundedExpressAdapter) addConnectionMetrics(metrics.registry, adapter.limiter);
   app.use(log.use.bind(log));
   app.use(metrics.use.bind(metrics));
-  app.use(securityHeaders());
+  app.use(securityHeaders);
   if (!env.roles.includes('api')) app.use(refuseApi);
   app.use(forbidCaching);
   app.use(options.use.bind(options));
