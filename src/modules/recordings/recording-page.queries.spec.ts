@@ -11,7 +11,7 @@ describe('LISTED_COLUMNS', () => {
       get: (row, property) => (read.add(property), Reflect.get(row, property) as unknown),
     });
     presentRecordingPage(new ListRecordingsQuery(), { items: [recording], total: 1 });
-    expect(listed.toSorted()).toEqual([...read].toSorted());
+    expect(new Set<unknown>(listed)).toEqual(read);
   });
 
   it.each([0, 1])('are what page %i of every kind reads', (page) => {
