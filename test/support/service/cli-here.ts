@@ -29,7 +29,7 @@ export function commandRunner(): typeof runCli {
 }
 
 /** As `runCli`, in the process of the test. */
-export function runCliHere({ variables }: Variables, ...args: string[]): Promise<CommandResult> {
+function runCliHere({ variables }: Variables, ...args: string[]): Promise<CommandResult> {
   const result = latest.then(() => run(variables, args));
   latest = result.catch(() => undefined);
   return result;

@@ -77,7 +77,7 @@ export class ServiceProcess {
 }
 
 /** Runs a command of the built command line. @returns the JSON value that it printed. */
-export async function admin(environment: TestEnvironment, ...args: string[]): Promise<Record<string, never>> {
+async function admin(environment: TestEnvironment, ...args: string[]): Promise<Record<string, never>> {
   const env = { PATH: process.env.PATH, ...environment.variables };
   const cli = [join(ROOT, 'dist', 'commands', 'cli.js'), ...args, '--json'];
   const { stdout } = await promisify(execFile)(process.execPath, cli, { env, timeout: 30_000 });
