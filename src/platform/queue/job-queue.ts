@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import Bull from 'bull';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Env } from '../config/env.js';
-import { redisOptions } from './redis-options.js';
+import { RedisConnection } from './redis-connection.js';
 import type { RedisService } from './redis.service.js';
 
 /** Job data: the id of a row. Its values make up the job id. */
@@ -77,18 +77,10 @@ export class JobQueue<Data extends JobData = JobData> extends Bull<Data> impleme
   }
 }
 
-/** Bull reconnects when it pauses and closes, and an error that it does not catch there would end the process. */
-class QueueConnection extends Redis {
-  override async connect(): Promise<void> {
-    await super.connect().catch(() => undefined);
-  }
-}
-
 /** The connections that wait for jobs and events also wait for Redis; the one that adds jobs fails at once. */
 function openConnection(env: Env, type: 'client' | 'subscriber' | 'bclient'): Redis {
   const waiting = { maxRetriesPerRequest: null, enableReadyCheck: false, enableOfflineQueue: true };
-  const options = redisOptions(env);
-  const connection = new QueueConnection(env.redisUrl, type === 'client' ? options : { ...options, ...waiting });
+  const connection = new RedisConnection(env, type === 'client' ? {} : waiting);
   // RedisService logs it when Redis becomes unavailable.
   connection.on('error', () => undefined);
   return connection;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { Env } from '../config/env.js';
-import { redisOptions } from './redis-options.js';
+import { RedisConnection } from './redis-connection.js';
 import { Timeout } from './timeout/timeout.js';
 
 /** Longest wait for an answer. Every caller has a fallback without Redis. */
@@ -25,7 +25,7 @@ export class RedisService implements OnModuleInit, OnApplicationShutdown {
   private reachable = true;
 
   constructor(env: Env) {
-    this.client = new Redis(env.redisUrl, { ...redisOptions(env), enableAutoPipelining: true });
+    this.client = new RedisConnection(env, { enableAutoPipelining: true });
     this.client.on('error', (error) => this.setReachable(false, error));
     this.client.on('ready', () => this.setReachable(true));
   }

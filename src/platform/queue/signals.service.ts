@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Redis, ReplyError } from 'ioredis';
+import { type Redis, ReplyError } from 'ioredis';
 import { Env } from '../config/env.js';
-import { redisOptions } from './redis-options.js';
+import { RedisConnection } from './redis-connection.js';
 import { RedisService } from './redis.service.js';
 
 /**
@@ -68,8 +68,7 @@ export class SignalsService implements OnApplicationShutdown {
 
   private open(): void {
     if (this.subscriber || this.stopped) return;
-    const subscriber = new Redis(this.env.redisUrl, {
-      ...redisOptions(this.env),
+    const subscriber = new RedisConnection(this.env, {
       // Done here for every new connection, so that a subscription that got no answer is not lost.
       autoResubscribe: false,
       autoResendUnfulfilledCommands: false,

@@ -14,7 +14,7 @@ import { type Answer, chunk, exchange, head, type Header, RawConnection } from '
 import { expectHeaders, expectInvalid, expectInvalidOf, expectError } from '../../support/http/expect-errors.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
 import { failDelivery } from '../../support/state/recording-events.js';
-import { type UploadState, uploadState } from '../../support/state/upload-state.js';
+import { settledUploadState, type UploadState } from '../../support/state/upload-state.js';
 
 const JSON_TYPE: Header = ['Content-Type', 'application/json'];
 const UPLOAD = form(filePart(silenceWav(0.1)));
@@ -45,7 +45,7 @@ describe('a bad request is refused, and changes nothing', () => {
   };
 
   beforeEach(async () => {
-    before = await uploadState(service, environment);
+    before = await settledUploadState(service, environment);
     rowsBefore = await rows();
   });
 

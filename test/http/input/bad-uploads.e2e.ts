@@ -15,7 +15,7 @@ import { forgetPeak, memoryOf } from '../../support/service/process-stats.js';
 import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/clients/raw-http.js';
 import { expectInvalid, expectError } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';
-import { type UploadState, uploadState } from '../../support/state/upload-state.js';
+import { settledUploadState, type UploadState, uploadState } from '../../support/state/upload-state.js';
 
 const MAX_BYTES = 26_214_400;
 const FORMATS = /webm, mp3, ogg, wav, m4a, aac, flac or amr/;
@@ -31,7 +31,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
 
   beforeEach(async () => {
     client = await service.account();
-    before = await uploadState(service, environment);
+    before = await settledUploadState(service, environment);
   });
 
   afterEach(async () => {

@@ -1,7 +1,7 @@
-import type { RedisOptions } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import type { Env } from '../config/env.js';
 
-type RedisSettings = Pick<Env, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisSentinelPassword'>;
+const REOPEN_MS = 1000;
 
 /** Errors of a server that is no longer the primary. A new connection leads to the one that is. */
 const DEMOTED = /READONLY|UNBLOCKED/;
@@ -15,9 +15,43 @@ const OPTIONS: RedisOptions = {
   reconnectOnError: ({ message }) => DEMOTED.test(message),
 };
 
+/**
+ * A connection to Redis that is opened again until it is closed with `disconnect()`. ioredis alone gives up when a
+ * connection breaks while it asks a sentinel for the primary, as happens in a fail-over.
+ */
+export class RedisConnection extends Redis {
+  private closed = false;
+  private reopening: NodeJS.Timeout | undefined;
+
+  constructor(env: Env, options: RedisOptions = {}) {
+    super(env.redisUrl, { ...optionsOf(env), ...options });
+    this.on('end', () => this.reopen());
+  }
+
+  /** Never rejects, because Bull does not catch that, and the attempts go on. */
+  override async connect(): Promise<void> {
+    this.closed = false;
+    await super.connect().catch(() => undefined);
+  }
+
+  override disconnect(reconnect = false): void {
+    if (!reconnect) {
+      this.closed = true;
+      clearTimeout(this.reopening);
+    }
+    super.disconnect(reconnect);
+  }
+
+  private reopen(): void {
+    if (this.closed) return;
+    clearTimeout(this.reopening);
+    this.reopening = setTimeout(() => void this.connect(), REOPEN_MS);
+  }
+}
+
 /** For a connection to REDIS_URL, or to the primary that the sentinels name. */
-export function redisOptions(settings: RedisSettings): RedisOptions {
-  const { redisUrl, redisSentinels, redisSentinelName, redisSentinelPassword } = settings;
+function optionsOf(env: Env): RedisOptions {
+  const { redisUrl, redisSentinels, redisSentinelName, redisSentinelPassword } = env;
   if (redisSentinels.length === 0) return OPTIONS;
   return {
     ...OPTIONS,
