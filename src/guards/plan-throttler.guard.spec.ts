@@ -77,6 +77,8 @@ describe('PlanThrottlerGuard for an access token (D35)', () => {
       { limit: 1, ttl: MINUTE_MS / 0.5 },
       { limit: 2, ttl: MINUTE_MS },
     ]);
+    await request({ rate: 2, burst: 7 });
+    expect(taken).toMatchObject([{ limit: 1 }, { limit: 7 }]);
   });
 
   it('shows the bucket with fewer requests left', async () => {

@@ -1,3 +1,4 @@
+import { MIN_COST_MS } from '../../src/modules/recordings/leases/recording-claims.queries.js';
 import { RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
@@ -44,6 +45,15 @@ async function waiting({ accountId }: ApiClient, count: number, seconds = 10): P
   return rows.map(({ id }) => id);
 }
 
+/** Milliseconds that the account was charged; undefined before its first claim. */
+async function costOf({ accountId }: ApiClient): Promise<number | undefined> {
+  const [share] = await api.database.query<{ cost: number }>(
+    'SELECT (virtual_end - virtual_start)::float8 AS cost FROM transcription_shares WHERE account_id = $1',
+    [accountId],
+  );
+  return share?.cost;
+}
+
 async function claimAll(count: number) {
   const claimed = [];
   for (let i = 0; i < count; i++) claimed.push(await leases.claimNext());
@@ -86,6 +96,17 @@ describe('D33: claims', () => {
     expect(owners.filter((owner) => owner === busy.accountId).length).toBeGreaterThanOrEqual(4);
   });
 
+  it('charge an account that had nothing to do from where the others are', async () => {
+    const [busy, idle] = await Promise.all([api.account(), api.account()]);
+    await waiting(idle, 1);
+    await claimAll(1);
+    await waiting(busy, 5, 100);
+    await claimAll(5);
+    await waiting(idle, 1);
+    expect(await claimAll(1)).toMatchObject([{ accountId: idle.accountId }]);
+    expect(await costOf(idle)).toBe(10_000);
+  });
+
   it('leave out the given accounts', async () => {
     const [busy, other] = await Promise.all([api.account(), api.account()]);
     await waiting(busy, 3);
@@ -115,7 +136,13 @@ describe('D33: claims', () => {
 
   it('of the background are taken by no other, in their order, and charged to nobody (D49)', async () => {
     const [client, other] = [await api.account(), await api.account()];
-    const [first, second] = await toRepeat(client, 2, 'background');
+    const [second, first] = await toRepeat(client, 2, 'background');
+    // Marked first, although it was uploaded later.
+    await api.database.query(
+      `UPDATE recordings SET rerun_at = rerun_at - interval '1 minute', created_at = created_at + interval '1 hour'
+       WHERE id = $1`,
+      [first],
+    );
     expect(await leases.claimNext()).toBeNull();
     const taken = [await leases.claimBackground(), await leases.claimBackground(), await leases.claimBackground()];
     expect(taken.map((lease) => lease?.id)).toEqual([first, second, undefined]);
@@ -158,6 +185,20 @@ describe('D33: claims', () => {
       await leases.finish(lease, { ...outcome, transcript: { ...transcript, processingDurationMs: 1 } });
     }
     expect(owners.filter((owner) => owner === liar.accountId)).toHaveLength(4);
+  });
+
+  it('charge nothing for the background, whatever was decoded (D49)', async () => {
+    const client = await api.account();
+    await waiting(client, 1, 10);
+    await leases.claimNext();
+    await toRepeat(client, 1, 'background');
+    const lease = (await leases.claimBackground()) as NonNullable<Awaited<ReturnType<typeof leases.claimBackground>>>;
+    const words = { text: '', confidence: 1, language: 'english', provider: 'p', model: 'm', words: [] };
+    const transcript = { ...words, processingDurationMs: 1 };
+    const features = { speech_seconds: 0, no_speech: true };
+    const outcome = { status: 'transcribed', features, durationMs: 60_000, peaks: Buffer.alloc(0) } as const;
+    expect(await leases.finish(lease, { ...outcome, transcript })).toBe(true);
+    expect(await costOf(client)).toBe(10_000);
   });
 
   it('charge each channel that was heard', async () => {
@@ -216,6 +257,15 @@ describe('D33: claims', () => {
     await waiting(second, 1);
     // The older recording of the account that was not charged.
     expect(await leases.claimNext()).toMatchObject({ id: ids[0], attempt: 1 });
+  });
+
+  it('that are given back have cost nothing, also those of less than the least cost', async () => {
+    const client = await api.account();
+    await waiting(client, 1, 0.1);
+    const lease = await leases.claimNext();
+    expect(await costOf(client)).toBe(MIN_COST_MS);
+    await leases.putBack(lease as NonNullable<typeof lease>);
+    expect(await costOf(client)).toBe(0);
   });
 
   it('cost no more with 100,000 recordings in the queue of an account', async () => {

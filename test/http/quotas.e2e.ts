@@ -179,6 +179,18 @@ describe('D32: concurrent_uploads', () => {
     expect((await client.upload(NOTE)).status).toBe(429);
     await eventually(async () => (await client.upload(NOTE)).status === 201);
   });
+
+  it('the places of a long upload last as long as it does', async () => {
+    const client = await account({ concurrentUploads: 1 });
+    const { client: redis } = service.app.get(RedisService);
+    const key = `uploads:${client.accountId}`;
+    const connection = await beginUpload(client, 50_000);
+    await eventually(async () => (await quota(client, 'concurrent_uploads'))?.used === 1);
+    await redis.pexpire(key, 8000);
+    // Renewed every 5 s, for 15 s.
+    await eventually(async () => (await redis.pttl(key)) > 8000, 7000);
+    connection.destroy();
+  });
 });
 
 describe('D32: free disk', () => {

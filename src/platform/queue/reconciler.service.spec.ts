@@ -76,6 +76,13 @@ describe('ReconcilerService', () => {
     expect(ran).toEqual(['local', 'local, too']);
   });
 
+  it('runs every task in a process that serves the API and has another role', async () => {
+    reconciler = reconcilerOf(['api', 'transcriber']);
+    reconciler.onApplicationBootstrap();
+    await pass(0);
+    expect(ran).toEqual(['local', 'local, too', 'first', 'second']);
+  });
+
   it('begins no round after the stop', async () => {
     reconciler.onApplicationBootstrap();
     await pass(0);

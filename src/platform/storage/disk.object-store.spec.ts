@@ -95,6 +95,19 @@ describe('DiskObjectStore', () => {
     await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
   });
 
+  it('keeps nothing of a file whose folder could not be synced', async () => {
+    const open = promises.open;
+    await store.put('tenant-1/2026/11/recording-0.webm', await spoolFile());
+    const file = await spoolFile();
+    jest.spyOn(promises, 'open').mockImplementation(async (...args) => {
+      const handle = await open(...args);
+      handle.sync = () => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'fsync' }));
+      return handle;
+    });
+    await expect(store.put(KEY, file)).rejects.toThrow('EIO');
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
+  });
+
   it('syncs the folder after the move', async () => {
     await store.put('tenant-1/2026/11/recording-0.webm', await spoolFile());
     const file = await spoolFile();

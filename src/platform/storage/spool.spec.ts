@@ -103,7 +103,7 @@ describe('Spool', () => {
 
     it('keeps files of living processes and of other hosts until they are old', async () => {
       const living = await leftOver(`${HOST}-${process.ppid}`, 3600);
-      const elsewhere = await leftOver('other-host-1', 3600);
+      const elsewhere = await leftOver(`other-host-${deadPid()}`, 3600);
       expect(await spool.sweep(DAY)).toBe(0);
       await age(living, DAY + 10);
       await age(elsewhere, DAY + 10);

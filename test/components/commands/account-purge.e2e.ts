@@ -114,6 +114,12 @@ describe('account:purge', () => {
     const left = await recordingsOf(client);
     expect(left).toBeGreaterThan(0);
 
+    // A worker that died had begun to remove this one.
+    await service.database.query(
+      `INSERT INTO object_removals (object_key, remove_after, attempts) VALUES ($1, now() + interval '1 hour', 1)`,
+      [`${client.accountId}/2026/11/${client.accountId}.wav`],
+    );
+
     const { code, result } = await purge(client);
     expect(code).toBe(0);
     expect(result.removed.recordings).toBe(left);

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { DatabaseService } from '../../../src/platform/database/database.service.js';
 import {
   beginDueRemovals,
   beginRemoval,
   claimReservedObject,
 } from '../../../src/platform/storage/removals/object-removals.queries.js';
+import { ObjectRemovalsService } from '../../../src/platform/storage/removals/object-removals.service.js';
 import { useService } from '../../../src/testing/test-service.js';
 
 /** Does no work of its own. */
@@ -62,6 +64,16 @@ describe('the list of objects to remove', () => {
     expect(await beginRemoval(database, 'expired')).toBe(true);
     expect(await claim('expired')).toBe(false);
     expect(await row('expired')).toMatchObject({ attempts: 1 });
+  });
+
+  it('keeps an object that may arrive late until its reservation expires, and no other', async () => {
+    const removals = api.app.get(ObjectRemovalsService);
+    const key = `${randomUUID()}/2026/11/${randomUUID()}.wav`;
+    await add(key, 3600);
+    await removals.cancel(key, { mayArriveLate: true });
+    expect(await row(key)).toMatchObject({ attempts: 0 });
+    await removals.cancel(key);
+    expect(await row(key)).toBeUndefined();
   });
 
   it('tries again after 2, 4, 8 s and on, up to an hour', async () => {

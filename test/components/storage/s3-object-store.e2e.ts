@@ -136,6 +136,12 @@ describe('objects in S3', () => {
     expect(s3.requests).toHaveLength(1);
   });
 
+  it('remembers what an attempt may have left when the next one is refused', async () => {
+    s3.meet('broken', 'refused');
+    await expect(store.put(KEY, await upload())).rejects.toMatchObject({ mayArriveLate: true });
+    expect(s3.requests).toHaveLength(2);
+  });
+
   it('does not wait for a silent server for ever', async () => {
     s3.meet('silent', 'silent', 'silent', 'silent', 'silent', 'silent');
     const put = store.put(KEY, await upload());

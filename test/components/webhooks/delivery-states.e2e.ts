@@ -71,6 +71,16 @@ describe('the outcome of an attempt', () => {
     await deliveries.record(await claimed(), { ...OUTCOME, status });
     expect(await count(`lease_token IS NULL AND last_status = ${status}`)).toBe(1);
   });
+
+  it('replaces the error of the attempt before', async () => {
+    const failure = { ...OUTCOME, status: null, errorKind: 'timeout', error: 'no answer' } as const;
+    await deliveries.record(await claimed(), failure);
+    expect(await count(`last_error_kind = 'timeout' AND last_error = 'no answer'`)).toBe(1);
+    await api.database.query('UPDATE deliveries SET next_attempt_at = now() WHERE webhook_id = $1', [webhookId]);
+    const [again] = await deliveries.claim(webhookId, 1);
+    await deliveries.record(again as ClaimedDelivery, { ...OUTCOME, status: 200 });
+    expect(await count(`status = 'delivered' AND last_error_kind IS NULL AND last_error IS NULL`)).toBe(1);
+  });
 });
 
 describe('a delivery that is released', () => {

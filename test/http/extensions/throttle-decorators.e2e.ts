@@ -21,6 +21,14 @@ class LimitsController {
     return {};
   }
 
+  /** As many as the burst of the free plan, in half the time. */
+  @Get('burst')
+  @RequireScope('account:read')
+  @Throttle({ default: { limit: 20, ttl: 60_000 } })
+  burst(): object {
+    return {};
+  }
+
   @Get('skipped')
   @RequireScope('account:read')
   @SkipThrottle()
@@ -63,6 +71,12 @@ describe("Nest's throttler decorators on the route of an extension", () => {
   it('@Throttle leaves the limit of the plan, and that of other routes, untouched', async () => {
     for (let i = 0; i < 3; i++) await free.get('/v1/limits/own').expect(200);
     expect(remaining(await free.get('/v1/limits/other').expect(200))).toBe('2');
+    expect(remaining(await free.get('/v1/account').expect(200))).toBe('9');
+  });
+
+  it('@Throttle is apart from the plan also where only the time differs', async () => {
+    const { headers } = await free.get('/v1/limits/burst').expect(200);
+    expect(headers).toMatchObject({ 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '19' });
     expect(remaining(await free.get('/v1/account').expect(200))).toBe('9');
   });
 

@@ -488,6 +488,10 @@ describe('API keys', () => {
       for (const headers of [other.headers, { 'X-Service-API-Key': key }]) {
         expectError(await asking(`Bearer ${pairOf(client)}`, headers), 'AuthenticationError');
       }
+      const { key: own, secret } = client.credentials;
+      for (const mixed of [`${own}.${other.credentials.secret}`, `${other.credentials.key}.${secret}`]) {
+        expectError(await asking(`Bearer ${mixed}`, client.headers), 'AuthenticationError');
+      }
     });
 
     it.each(['Bearer', 'Basic', 'Bearer Bearer'])('is not read from another form: %s', async (scheme) => {

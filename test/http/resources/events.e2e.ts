@@ -89,6 +89,15 @@ describe('the event feed (D40)', () => {
     });
   });
 
+  it('tells that more follows a full page also while that has no number', async () => {
+    const client = await service.account();
+    await insertMany(client, 2);
+    expect((await client.get(`${EVENTS}?limit=2`).expect(200)).body.next_uri).toBeNull();
+    await insertMany(client, 1);
+    const { body } = await client.get(`${EVENTS}?limit=2`).expect(200);
+    expect(body.next_uri).toBe('/v1/events?after=2&limit=2');
+  });
+
   it.each([
     ['after=-1', 'after', 'must be the sequence of an event, or latest'],
     ['after=x', 'after', 'must be the sequence of an event, or latest'],

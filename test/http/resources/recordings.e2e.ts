@@ -380,6 +380,7 @@ describe('recordings', () => {
       ['other bytes', {}, silenceWav(0.2)],
       ['another language', { language: 'german' }, NOTE],
       ['other tags', { custom_tags: '{"a":"b"}' }, NOTE],
+      ['other vocabulary', { vocabulary: '["Grafana"]' }, NOTE],
     ])('is 409 for %s under the same key', async (_, fields, note) => {
       await again('key-1').expect(201);
 
@@ -431,6 +432,10 @@ describe('recordings', () => {
 
       expect(second.id).not.toBe(first.id);
       expect(headers).not.toHaveProperty('idempotent-replayed');
+
+      // From then on it stands for the second one.
+      const repeat = await again('key-1', {}, silenceWav(0.2)).expect(201).expect('Idempotent-Replayed', 'true');
+      expect(repeat.body.id).toBe(second.id);
     });
 
     it('is not used up by a refused upload', async () => {

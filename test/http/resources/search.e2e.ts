@@ -12,6 +12,7 @@ import { fail, transcribe, upload } from '../../support/state/recording-states.j
 
 interface Item {
   id: string;
+  created_at: string;
   snippet?: string;
 }
 
@@ -257,13 +258,13 @@ describe('search of recordings (D43)', () => {
   it('is paged to the end, also past the 10,000 results that are counted', async () => {
     const ids = await manyNotes(Array.from({ length: 20 }, (_, i) => `page ${i}`));
     const first = ids[0] as string;
-    // 10,100 more that are older: the rows of one, again and again.
+    // 10,100 more that are older, by 28 hours: the rows of one, again and again.
     await service.database.query(
       `WITH copies AS (
          INSERT INTO recordings (id, account_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
            audio_format, upload_source, status, features, processed_at, created_at, updated_at)
          SELECT gen_random_uuid(), account_id, 'a.wav', id::text || n, 'b', 1, 1, 'wav', 'api', 'transcribed', '{}', now(),
-           created_at - make_interval(secs => n), now()
+           created_at - make_interval(secs => n * 10), now()
          FROM recordings, generate_series(1, 10100) n WHERE id = $1 RETURNING id, account_id, created_at)
        INSERT INTO search_documents SELECT c.id, c.account_id, c.created_at, s.terms, s.folded, s.text
        FROM copies c, search_documents s WHERE s.recording_id = $1`,
@@ -278,6 +279,10 @@ describe('search of recordings (D43)', () => {
       total_is_exact: false,
       next_page_uri: '/v1/recordings?page=1&limit=100&q=page',
     });
+    const { recordings: newest } = start;
+    const lastDay = newest[0]?.created_at.slice(0, 10) as string;
+    const untilThen = await list({ q: 'page', limit: '10', date_to: lastDay });
+    expect(untilThen.recordings).toEqual(newest.slice(0, 10));
     expect(await page(100)).toMatchObject({
       page_size: 100,
       next_page_uri: '/v1/recordings?page=101&limit=100&q=page',

@@ -2,6 +2,7 @@ import { AccountService } from '../../../src/modules/account/account.service.js'
 import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import { ENGINE_NAMES } from '../../../src/modules/recordings/transcribe-again/engine-names.module.js';
 import { selectDifferences } from '../../../src/modules/recordings/usage-counters/counter-audit.queries.js';
+import { RetranscriptionsService } from '../../../src/modules/transcriptions/retranscriptions/retranscriptions.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { expectError, expectHeaders, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';
@@ -162,8 +163,19 @@ describe('transcribing again (D49)', () => {
       await client.get(of(id)),
       await client.get(`${of(id)}/transcription`),
     ];
+    const retranscriptions = service.app.get(RetranscriptionsService);
+    const ofOperator = {
+      accountId: client.accountId,
+      modelNot: 'newer',
+      since: '2026-01-01',
+      rate: null,
+      quiet: false,
+    };
+    expect(await retranscriptions.begin(ofOperator)).toHaveLength(1);
     await again().expect(202);
     await fail(service, id);
+    // That one was not the operator's.
+    expect(await retranscriptions.progress(client.accountId)).toMatchObject([{ failed: 0 }]);
     expect((await client.get(of(id)).expect(200)).body).toEqual(recording);
     expect([await queuedSeconds(), await selectDifferences(service.database, client.accountId)]).toEqual([0, []]);
     expect((await client.get(`${of(id)}/transcription`).expect(200)).body).toEqual(text);

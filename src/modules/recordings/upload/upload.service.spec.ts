@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { Repository } from 'typeorm';
 import { silenceWav } from '../../../../test/support/audio/audio-bytes.js';
 import { inMemory } from '../../../../test/support/audio/audio-bytes.js';
 import type { Quotas } from '../../../access/quotas.js';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
 import type { EventBus } from '../../../platform/events/event-bus.js';
+import { QuotaExceededError } from '../../../platform/errors/errors.js';
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
 import type { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
 import { StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
@@ -16,18 +18,30 @@ const turns = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
+const FIRST = { id: 'the first recording' };
+/** Of an upload without contents, language or tags. */
+const FINGERPRINT = createHash('sha256')
+  .update(JSON.stringify([null, null, null]))
+  .digest('hex');
+const FULL = new QuotaExceededError('stored_bytes', 1, 1, null);
+
 describe('UploadService', () => {
   /** What was done, in order. */
   let steps: string[];
   let reservation: { commit: () => void; fail: (error: Error) => void };
   let written: () => Promise<void>;
   let inserted: object[];
+  let nearLimit: () => Promise<boolean>;
+  /** What is found of the Idempotency-Key, look by look. */
+  let keys: object[][];
   let service: UploadService;
 
   beforeEach(() => {
     steps = [];
     written = () => Promise.resolve();
     inserted = [{ object_key: 'taken off the list' }];
+    nearLimit = async () => false;
+    keys = [];
     const reserved = new Promise<void>((resolve, reject) => {
       reservation = {
         commit: () => {
@@ -53,6 +67,7 @@ describe('UploadService', () => {
     };
     const tx = { query: async () => inserted, prepared: async () => inserted };
     const database = {
+      query: async () => keys.shift() ?? [],
       async transact(work: (transaction: unknown) => Promise<void>) {
         steps.push('transaction');
         await work(tx);
@@ -61,15 +76,15 @@ describe('UploadService', () => {
     const bus = { emit: async () => void steps.push('announced'), writesFor: () => [] };
     service = new UploadService(
       database as unknown as DatabaseService,
-      {} as Repository<Recording>,
+      { findOneBy: async () => FIRST } as unknown as Repository<Recording>,
       removals as unknown as ObjectRemovalsService,
       store as unknown as ObjectStore,
       bus as unknown as EventBus,
-      { isNearLimit: async () => false } as unknown as QuotasService,
+      { isNearLimit: () => nearLimit() } as unknown as QuotasService,
     );
   });
 
-  async function accept() {
+  async function accept(idempotencyKey: string | null = null) {
     const bytes = silenceWav(0.1);
     const file = { handle: inMemory(bytes), sizeBytes: bytes.length };
     const form = { file, originalFilename: 'note.wav', sha256: null } as unknown as UploadForm;
@@ -81,7 +96,7 @@ describe('UploadService', () => {
       clientIp: null,
       userAgent: null,
       source: 'api' as const,
-      idempotencyKey: null,
+      idempotencyKey,
       repeats: null,
     };
     return await service.accept('01900000-0000-7000-8000-000000000001', form, {}, context);
@@ -109,6 +124,15 @@ describe('UploadService', () => {
     await expect(accept()).rejects.toThrow(StorageUnavailableError);
     await turns();
     expect(steps).toEqual(['reserved', 'stored', mayArriveLate ? 'removed for now' : 'removed']);
+  });
+
+  it('answers a repeat although the first one has filled the quota meanwhile, and no other upload', async () => {
+    nearLimit = () => Promise.reject(FULL);
+    reservation.commit();
+    keys = [[], [{ fingerprint: FINGERPRINT, recordingId: FIRST.id }]];
+    await expect(accept('one')).resolves.toEqual({ recording: FIRST, replayed: true });
+    await expect(accept('two')).rejects.toBe(FULL);
+    await expect(accept()).rejects.toBe(FULL);
   });
 
   it('keeps nothing when the reservation has expired meanwhile', async () => {

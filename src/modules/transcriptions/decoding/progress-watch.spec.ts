@@ -35,4 +35,13 @@ describe('ProgressWatch', () => {
     pass(1);
     expect([isStopped, watch.stopReason]).toEqual([true, 'hung']);
   });
+
+  it('begins anew with each output, also where none is being processed when it looks', () => {
+    for (let i = 0; i < 100; i++) {
+      pass(1.1);
+      watch.pause();
+      watch.resume();
+    }
+    expect([isStopped, watch.stopReason]).toEqual([false, null]);
+  });
 });

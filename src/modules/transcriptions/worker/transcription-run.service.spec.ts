@@ -143,6 +143,20 @@ describe('TranscriptionRunService', () => {
     expect(service.hasDoubtfulLease).toBe(false);
   });
 
+  it('counts the lease from the moment at which it asked, however late the answer', async () => {
+    const run = perform();
+    const answered = new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 31_000));
+    renewals = () => answered;
+    await pass(16);
+    renewals = () => Promise.reject(new Error('no connection'));
+    await pass(43);
+    expect(service.hasDoubtfulLease).toBe(false);
+    await pass(17);
+    expect(service.hasDoubtfulLease).toBe(true);
+    work?.finish();
+    await run;
+  });
+
   it('releases the recording and wakes another worker when it is stopped', async () => {
     const run = perform();
     stopping.abort(new WorkerStoppingError());

@@ -625,6 +625,12 @@ describe('D29: disabled and deleted webhooks', () => {
     ])('not after %s', async (_, days, failures) => {
       const { client, id } = await failAfter(days, failures);
       expect(await statusOf(client, id)).toBe('active');
+      // It has been failing since the first of them, not since the last.
+      const [row] = await service.database.query(
+        'SELECT consecutive_failures AS count, failing_since < now() - make_interval(days => $2) AS since FROM webhooks WHERE id = $1',
+        [id, days],
+      );
+      expect(row).toEqual({ count: failures + 1, since: true });
     });
 
     it('a success in between starts the count anew', async () => {

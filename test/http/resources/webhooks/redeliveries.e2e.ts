@@ -199,6 +199,7 @@ describe('D39: redelivery of many', () => {
     expect(new Set(sent)).toEqual(new Set(events.slice(1, 3).map(({ id }) => id)));
     // The one before the webhook was created has a delivery to nobody; the first event of this test is missed now.
     expect(await countOf(redeliverMany(made))).toBe(1);
+    expect(await listed(made)).toHaveLength(3);
   });
 
   it('refuses a second while one is in progress, which goes on batch by batch; what is new is not in it', async () => {
