@@ -6,9 +6,11 @@ import { deliveries } from './faults/deliveries.mjs';
 import { engines } from './faults/engines.mjs';
 import { events } from './faults/events.mjs';
 import { guards } from './faults/guards.mjs';
+import { leases } from './faults/leases.mjs';
 import { limiter } from './faults/limiter.mjs';
 import { processing } from './faults/processing.mjs';
 import { retention } from './faults/retention.mjs';
+import { sending } from './faults/sending.mjs';
 import { storage } from './faults/storage.mjs';
 import { replaceOnce } from './replace-once.mjs';
 
@@ -20,7 +22,7 @@ import { replaceOnce } from './replace-once.mjs';
  * @typedef {{ part: string, what: string, file: string, from: string, to: string, tests: string[], name?: string }} Fault
  */
 
-const PARTS = { guards, limiter, processing, engines, deliveries, events, storage, retention, audio };
+const PARTS = { guards, limiter, leases, processing, engines, deliveries, sending, events, storage, retention, audio };
 
 export const PART_NAMES = Object.keys(PARTS);
 

@@ -1,5 +1,4 @@
 const DELIVERIES = 'src/modules/webhooks/deliveries';
-const SENDING = 'src/modules/webhooks/sending';
 const STATES = 'test/components/webhooks/delivery-states.e2e.ts';
 const STATES_OF_ATTEMPTS = 'the outcome of an attempt|a webhook that is disabled|a delivery that is released';
 const RESOURCE = 'test/http/resources/webhooks/deliveries.e2e.ts';
@@ -81,80 +80,6 @@ export const deliveries = [
     ],
   },
   {
-    file: `${DELIVERIES}/send-loops/webhook-send-loop.ts`,
-    tests: `${DELIVERIES}/send-loops/send-loops.service.spec.ts`,
-    faults: [
-      ['eight deliveries at once to one webhook', 'SEND_CONCURRENCY = 4', 'SEND_CONCURRENCY = 8'],
-      [
-        'a signal during a claim is lost',
-        'else if (found === 0 && !this.wakeUp.isSet) break;',
-        'else if (found === 0) break;',
-      ],
-      ['a slot is never returned', 'slot.release();\n      this.inProgress.delete', 'this.inProgress.delete'],
-      [
-        'a closed loop starts deliveries',
-        'this.isOpen ? (this.reserved.shift() ??',
-        'this.reserved ? (this.reserved.shift() ??',
-      ],
-    ],
-  },
-  {
-    file: `${DELIVERIES}/send-loops/claim-ahead.ts`,
-    tests: `${DELIVERIES}/send-loops/send-loops.service.spec.ts`,
-    faults: [
-      ['deliveries claimed ahead wait beyond their lease', 'MAX_WAIT_MS = 3000', 'MAX_WAIT_MS = 300_000'],
-      ['many are claimed for a slow endpoint', 'FAST_MS = 50', 'FAST_MS = 50_000'],
-      [
-        'claimed deliveries are not released',
-        '.map((delivery) => this.callbacks.release(delivery))',
-        '.map(() => undefined)',
-      ],
-    ],
-  },
-  {
-    file: `${DELIVERIES}/send-loops/delivery-slots.ts`,
-    tests: `${DELIVERIES}/send-loops/delivery-slots.spec.ts`,
-    faults: [
-      ['a slot can be released twice', 'if (!isHeld) return;', ''],
-      ['one account may hold every connection', 'ACCOUNT_SHARE = 1 / 16', 'ACCOUNT_SHARE = 1'],
-      ['one account may hold every connection to a host', 'ACCOUNT_SHARE_OF_HOST = 1 / 8', 'ACCOUNT_SHARE_OF_HOST = 1'],
-      ['failing webhooks may hold every connection', 'FAILING_SHARE = 1 / 4', 'FAILING_SHARE = 1'],
-      ['a webhook that waits is forgotten at a stop', "signal.addEventListener('abort', cancel);", ''],
-      ['a free slot wakes nobody', 'this.forgetUnused(host);\n        this.schedule();', 'this.forgetUnused(host);'],
-    ],
-  },
-  {
-    file: `${SENDING}/special-ranges.ts`,
-    tests: `${SENDING}/address-rules.spec.ts`,
-    faults: [
-      ['a range is left out', "  '192.31.196.0/24',", ' '],
-      ['half of a range is left out', "'172.16.0.0/12'", "'172.16.0.0/13'"],
-      ['an IPv6 range is too long', "'2001:db8::/32'", "'2001:db8::/31'"],
-      ['AS112 is left out', "'2620:4f:8000::/48',", ''],
-      ['more of IPv6 is public', "GLOBAL_IPV6_RANGE = '2000::/3'", "GLOBAL_IPV6_RANGE = '2000::/2'"],
-    ],
-  },
-  {
-    file: `${SENDING}/webhook-connection.ts`,
-    tests: 'test/components/webhooks/webhook-sender.e2e.ts',
-    name: 'deliveries that follow each other',
-    faults: [
-      ['a kept connection never grows too old', ' && Date.now() - this.createdAt < MAX_AGE_MS;', ';'],
-      ['a kept connection serves any host', 'if (connection.origin !== origin) continue;', ''],
-    ],
-  },
-  {
-    file: `${SENDING}/checked-connector.ts`,
-    tests: 'test/components/webhooks/webhook-addresses.e2e.ts',
-    faults: [
-      [
-        'one public address makes the others good',
-        '!ips.every((ip) => mayConnect(ip, allowed))',
-        '!ips.some((ip) => mayConnect(ip, allowed))',
-      ],
-    ],
-  },
-  {
     file: 'src/modules/webhooks/deliveries/deliveries.service.ts',
     tests: 'test/http/resources/webhooks/deliveries.e2e.ts',
     name: 'a success in between',
@@ -199,17 +124,6 @@ export const deliveries = [
         'a test is signed with a previous secret whose time is over',
         'previousSecretUntil !== null && previousSecretUntil > new Date()',
         'previousSecretUntil !== null',
-      ],
-    ],
-  },
-  {
-    file: 'src/modules/webhooks/deliveries/send-loops/webhook-send-loop.ts',
-    tests: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.spec.ts',
-    faults: [
-      [
-        'a failing webhook gets four deliveries at a time',
-        'const FAILING_CONCURRENCY = 1;',
-        'const FAILING_CONCURRENCY = 4;',
       ],
     ],
   },
@@ -266,5 +180,80 @@ export const deliveries = [
     tests: 'test/http/resources/webhooks/deliveries.e2e.ts',
     name: 'signs beside the previous one',
     faults: [['the same secret given again becomes the previous one', '    if (present === secret) return {};\n', '']],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/deliveries.queries.ts',
+    tests: 'test/http/resources/webhooks/delivery-log.e2e.ts',
+    name: 'keeps the last 30',
+    faults: [['31 attempts are kept', 'a.number <= f.attempts', 'a.number < f.attempts']],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/deliveries.queries.ts',
+    tests: 'test/http/resources/webhooks/deliveries.e2e.ts',
+    name: 'signs',
+    faults: [
+      [
+        'the previous secret signs for ever',
+        'CASE WHEN w.previous_secret_until > now() THEN',
+        'CASE WHEN w.previous_secret_until IS NOT NULL THEN',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/deliveries.service.ts',
+    tests: 'test/http/resources/webhooks/deliveries.e2e.ts',
+    name: 'not after',
+    faults: [
+      [
+        'each failure restarts the time of failing',
+        "...(webhook.failingSeconds === null && { failingSince: () => 'now()' }),",
+        "failingSince: () => 'now()',",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/deliveries.service.ts',
+    tests: 'test/http/resources/webhooks/deliveries.e2e.ts',
+    name: 'disabled',
+    faults: [
+      [
+        'a disabled webhook gets deliveries of new events',
+        "where: { accountId, status: 'active', events",
+        'where: { accountId, events',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/deliveries.queries.ts',
+    tests: 'test/components/webhooks/delivery-states.e2e.ts',
+    name: 'replaces the error',
+    faults: [
+      [
+        'a delivered event still shows the error of an earlier attempt',
+        'last_error = NULL,\n       last_error_kind = NULL, last_duration_ms',
+        'last_duration_ms',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.ts',
+    tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
+    name: 'takes the days',
+    faults: [
+      ['the last day is left out of a redelivery of many', '(($5::date + 1)::timestamp', '(($5::date)::timestamp'],
+      ['events from before the webhook count as missed', 'greatest($3::timestamptz, w.created_at)', '$3::timestamptz'],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.service.ts',
+    tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
+    name: 'disabled',
+    faults: [
+      [
+        'many are redelivered to a disabled webhook',
+        "      if (webhook.status !== 'active') throw DISABLED;\n      if (!(await insertRedelivery",
+        '      if (!(await insertRedelivery',
+      ],
+    ],
   },
 ];

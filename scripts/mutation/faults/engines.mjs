@@ -104,4 +104,30 @@ export const engines = [
       ['the background gives back no slot', '          if (isBackground) this.freeForBackground++;\n', ''],
     ],
   },
+  {
+    file: 'src/modules/transcriptions/engines/outage.ts',
+    tests: 'src/modules/transcriptions/engines/outage.spec.ts',
+    faults: [['the wait of an outage does not grow', 'this.since ??= now', 'this.since = now']],
+  },
+  {
+    file: 'src/modules/transcriptions/engines/chain/engine-runtime.ts',
+    tests: 'src/modules/transcriptions/worker/engine-chain.service.spec.ts',
+    faults: [['a trial never ends', 'if (isTrial) this.trials--;', '']],
+  },
+  {
+    file: 'src/modules/transcriptions/decoding/progress-watch.ts',
+    tests: 'src/modules/transcriptions/decoding/progress-watch.spec.ts',
+    faults: [
+      [
+        'a decoder hangs after a busy reader',
+        '    this.isPaused = false;\n    this.isRestarted = true;',
+        '    this.isPaused = false;',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/decoding/decoder.ts',
+    tests: 'test/components/engines/decoder.e2e.ts',
+    faults: [['the second channel is decoded as the first', 'c0=c${channel}', 'c0=c0']],
+  },
 ];

@@ -60,4 +60,62 @@ export const events = [
       ],
     ],
   },
+  {
+    file: 'src/modules/webhooks/feed/event-feed.service.ts',
+    tests: 'test/http/resources/events.e2e.ts',
+    name: 'full page',
+    faults: [
+      [
+        'a full page says that nothing follows while events have no number',
+        'isWaiting && events.length <= limit',
+        'isWaiting && events.length < limit',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/corrections/corrections.service.ts',
+    tests: 'test/http/resources/corrections.e2e.ts',
+    name: '50 editors',
+    faults: [['a correction can be made against an old version', "lock: { mode: 'for_no_key_update' },", '']],
+  },
+  {
+    file: 'src/modules/recordings/waveform/waveforms.service.ts',
+    tests: 'test/http/resources/waveforms.e2e.ts',
+    name: 'says why|stays as it is|is made by',
+    faults: [['a waveform that will be made again is said to be unavailable', ' || found.rerun !== null', '']],
+  },
+  {
+    file: 'src/modules/recordings/search/recording-search.queries.ts',
+    tests: 'test/http/resources/search.e2e.ts',
+    name: 'past the 10,000',
+    faults: [
+      [
+        'the last day is left out of a search among frequent words',
+        '`r.created_at < (${conditions.place(to)}::date + 1)::timestamp',
+        '`r.created_at < (${conditions.place(to)}::date)::timestamp',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/feed/streams/stream-read-loop.ts',
+    tests: 'src/modules/webhooks/feed/streams/stream-read-loop.spec.ts',
+    faults: [
+      [
+        'a reader that is a hundred events behind waits for the next poll',
+        'events.length < MAX_EVENTS',
+        'events.length <= MAX_EVENTS',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/corrections/corrected-words.ts',
+    tests: 'src/modules/transcriptions/corrections/corrected-words.spec.ts',
+    faults: [
+      [
+        'a word made of others is as sure as those that are known',
+        '  if (known.length < kept.length) return null;\n',
+        '',
+      ],
+    ],
+  },
 ];

@@ -178,4 +178,82 @@ export const guards = [
       ['keys with an expiry to come are not active', '      { revokedAt: IsNull(), expiresAt: MoreThan(now) },\n', ''],
     ],
   },
+  {
+    file: 'src/guards/authenticator.service.ts',
+    tests: 'test/http/resources/api-keys.e2e.ts',
+    name: 'is counted|counts what',
+    faults: [
+      [
+        'the use of a key is counted only when it was read afresh',
+        'if (apiKey) this.apiKeys.countUse',
+        'if (apiKey && fresh) this.apiKeys.countUse',
+      ],
+    ],
+  },
+  {
+    file: 'src/access/credential-versions.service.ts',
+    tests: 'test/fleet/credential-cache.e2e.ts',
+    name: 'claim that reaches',
+    faults: [
+      [
+        'a late read of credentials counts as new',
+        'await this.raise(accountId, version, asOf);',
+        'await this.raise(accountId, version, 0);',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/scope.guard.ts',
+    tests: 'test/http/scopes.e2e.ts',
+    name: 'as well',
+    faults: [['the second scope of an operation is not asked for', '[scope, ...alsoScopes].find', '[scope].find']],
+  },
+  {
+    file: 'src/guards/sent-credentials.ts',
+    tests: 'test/http/resources/api-keys.e2e.ts',
+    name: 'beside the same pair',
+    faults: [
+      [
+        'a key pair may differ in one half between header and Bearer',
+        'keyPair.key !== key || keyPair.secret !== secret',
+        'keyPair.key !== key && keyPair.secret !== secret',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/plan-limits.ts',
+    tests: 'test/http/rate-limit.e2e.ts',
+    name: 'D35',
+    faults: [
+      [
+        'each access token has a bucket instead of each end user',
+        ".update(principal.identity ?? '')",
+        ".update(principal.tokenId ?? '')",
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/scope.guard.ts',
+    tests: 'test/http/resources/access-tokens.e2e.ts',
+    faults: [
+      [
+        'a token of a suspended account still uploads',
+        'if (principal.suspended) throw',
+        "if (principal.suspended && principal.credential !== 'access_token') throw",
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/refusals/refused-credentials.service.ts',
+    tests: 'src/guards/refusals/refused-credentials.service.spec.ts',
+    faults: [['the addresses of a minute are counted in the next, too', '    this.addresses = new Map();\n  }', '  }']],
+  },
+  {
+    file: 'src/guards/api-path.ts',
+    tests: 'test/http/rate-limit.e2e.ts',
+    name: 'unknown path',
+    faults: [
+      ['/v1 itself is neither authenticated nor limited', "path === '/v1' || path.startsWith", 'path.startsWith'],
+    ],
+  },
 ];

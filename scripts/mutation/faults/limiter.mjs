@@ -163,4 +163,56 @@ export const limiter = [
       ],
     ],
   },
+  {
+    file: 'src/platform/rate-limit/token-bucket.ts',
+    tests: 'src/platform/rate-limit/token-bucket.spec.ts',
+    faults: [
+      [
+        'the time of a token is rounded to the nearest',
+        'refill: Math.ceil((ttl * 1000)',
+        'refill: Math.round((ttl * 1000)',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/rate-limit/token-bucket.storage.ts',
+    tests: 'src/platform/rate-limit/token-bucket.storage.spec.ts',
+    faults: [
+      [
+        'both buckets count as empty when one is',
+        'taken === 1 || (cost === 1 && hasToken(bucket, left))',
+        'taken === 1',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/rate-limit/places.ts',
+    tests: 'src/modules/recordings/quotas/upload-places.service.spec.ts',
+    faults: [['one place too many without Redis', 'own.size < limit ? 1', 'own.size <= limit ? 1']],
+  },
+  {
+    file: 'src/guards/plan-throttler.guard.ts',
+    tests: 'test/http/extensions/throttle-decorators.e2e.ts',
+    name: 'only the time',
+    faults: [
+      [
+        'a route with a limit of the size of the plan shares its bucket',
+        'limit === size.limit && ttl === size.ttl',
+        'limit === size.limit',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/plan-limits.ts',
+    tests: 'src/guards/plan-throttler.guard.spec.ts',
+    faults: [['the burst of an end user is rounded up', 'Math.max(1, Math.floor(burst / 4))', 'Math.ceil(burst / 4)']],
+  },
+  {
+    file: 'src/platform/rate-limit/places.ts',
+    tests: 'test/http/quotas.e2e.ts',
+    name: 'long upload',
+    faults: [
+      ['the places of a long upload are lost with their key', "\nredis.call('PEXPIRE', KEYS[1], ARGV[1])`", '`'],
+    ],
+  },
 ];

@@ -150,4 +150,68 @@ export const retention = [
       ],
     ],
   },
+  {
+    file: 'src/modules/recordings/usage-counters/usage-breakdown.queries.ts',
+    tests: 'test/http/resources/usage.e2e.ts',
+    name: 'erased|user',
+    faults: [
+      [
+        'the deltas of other end users are forgotten, too',
+        "SET user_id = NULL WHERE account_id = $1 AND user_id = $2'",
+        "SET user_id = NULL WHERE account_id = $1 AND $2::text IS NOT NULL'",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/upload/idempotency.queries.ts',
+    tests: 'test/components/webhooks/delivery-states.e2e.ts',
+    name: 'the reconciler',
+    faults: [
+      [
+        'idempotency keys are kept for ever',
+        'make_interval(secs => ${KEPT_SECONDS})',
+        'make_interval(days => ${KEPT_SECONDS})',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/account/purge/account-purge.queries.ts',
+    tests: 'test/components/commands/account-purge.e2e.ts',
+    name: 'removes a suspended|killed in the middle',
+    faults: [
+      [
+        'a purge leaves the removals of its objects for later',
+        'SELECT object_key, now() FROM gone',
+        "SELECT object_key, now() + interval '1 hour' FROM gone",
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/queue/reconciler.service.ts',
+    tests: 'src/platform/queue/reconciler.service.spec.ts',
+    faults: [
+      [
+        'a process with several roles repairs nothing',
+        "roles.every((role) => role === 'api')",
+        "roles.some((role) => role === 'api')",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/usage-counters/usage.service.ts',
+    tests: 'test/http/resources/usage.e2e.ts',
+    faults: [['a report of usage has one day too many', '(days - 1) * DAY_MS', 'days * DAY_MS']],
+  },
+  {
+    file: 'src/modules/account/purge/account-purge.queries.ts',
+    tests: 'test/components/commands/account-purge.e2e.ts',
+    name: 'killed in the middle',
+    faults: [
+      [
+        'a purge leaves removals that a worker had begun',
+        '(remove_after <= now() OR attempts > 0)',
+        'remove_after <= now()',
+      ],
+    ],
+  },
 ];

@@ -174,4 +174,74 @@ export const storage = [
       ],
     ],
   },
+  {
+    file: 'src/platform/storage/s3.object-store.ts',
+    tests: 'test/components/storage/s3-object-store.e2e.ts',
+    name: 'remembers what',
+    faults: [
+      [
+        'an upload that may arrive late is forgotten when the next attempt is refused',
+        'mayArriveLate ||= !isRefusal(error)',
+        'mayArriveLate = !isRefusal(error)',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/storage/disk.object-store.ts',
+    tests: 'src/platform/storage/disk.object-store.spec.ts',
+    faults: [['an object stays when its folder cannot be synced', '        await rm(target, { force: true });\n', '']],
+  },
+  {
+    file: 'src/platform/storage/spool.ts',
+    tests: 'src/platform/storage/spool.spec.ts',
+    faults: [['the spool files of another host are taken for those of a dead process', ' && owner.host === HOST', '']],
+  },
+  {
+    file: 'src/platform/storage/removals/object-removals.service.ts',
+    tests: 'test/components/storage/object-removals.e2e.ts',
+    name: 'arrive late',
+    faults: [
+      [
+        'the reservation of an object that may arrive late is given up',
+        'if (mayArriveLate) return await this.store.remove(key);',
+        'if (mayArriveLate) await this.store.remove(key);',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/quotas/quotas.service.ts',
+    tests: 'test/http/quotas.e2e.ts',
+    faults: [
+      [
+        'an account gets the usage of another',
+        'accountIds.map((accountId) => usages[distinct.indexOf(accountId)] as QuotaUsage)',
+        'accountIds.map((_, i) => usages[i] as QuotaUsage)',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/upload/upload.service.ts',
+    tests: 'test/http/resources/recordings.e2e.ts',
+    name: 'under the same key',
+    faults: [
+      ['a repeat with other vocabulary counts as the same upload', '    ...(vocabulary ? [vocabulary] : []),\n', ''],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/upload/idempotency.queries.ts',
+    tests: 'test/http/resources/recordings.e2e.ts',
+    name: 'is forgotten after 24 h',
+    faults: [['a key that is used again after a day keeps its old time', ', created_at = excluded.created_at', '']],
+  },
+  {
+    file: 'src/modules/recordings/upload/upload.service.ts',
+    tests: 'src/modules/recordings/upload/upload.service.spec.ts',
+    faults: [
+      [
+        'a repeat is refused when the first one filled the quota',
+        'error instanceof IdempotencyKeyInUseError || error instanceof QuotaExceededError',
+        'error instanceof IdempotencyKeyInUseError',
+      ],
+    ],
+  },
 ];

@@ -1,0 +1,114 @@
+const DELIVERIES = 'src/modules/webhooks/deliveries';
+const SENDING = 'src/modules/webhooks/sending';
+
+/** @type {import('../catalogue.mjs').FaultGroup[]} */
+export const sending = [
+  {
+    file: `${DELIVERIES}/send-loops/webhook-send-loop.ts`,
+    tests: `${DELIVERIES}/send-loops/send-loops.service.spec.ts`,
+    faults: [
+      ['eight deliveries at once to one webhook', 'SEND_CONCURRENCY = 4', 'SEND_CONCURRENCY = 8'],
+      [
+        'a signal during a claim is lost',
+        'else if (found === 0 && !this.wakeUp.isSet) break;',
+        'else if (found === 0) break;',
+      ],
+      ['a slot is never returned', 'slot.release();\n      this.inProgress.delete', 'this.inProgress.delete'],
+      [
+        'a closed loop starts deliveries',
+        'this.isOpen ? (this.reserved.shift() ??',
+        'this.reserved ? (this.reserved.shift() ??',
+      ],
+    ],
+  },
+  {
+    file: `${DELIVERIES}/send-loops/claim-ahead.ts`,
+    tests: `${DELIVERIES}/send-loops/send-loops.service.spec.ts`,
+    faults: [
+      ['deliveries claimed ahead wait beyond their lease', 'MAX_WAIT_MS = 3000', 'MAX_WAIT_MS = 300_000'],
+      ['many are claimed for a slow endpoint', 'FAST_MS = 50', 'FAST_MS = 50_000'],
+      [
+        'claimed deliveries are not released',
+        '.map((delivery) => this.callbacks.release(delivery))',
+        '.map(() => undefined)',
+      ],
+    ],
+  },
+  {
+    file: `${DELIVERIES}/send-loops/delivery-slots.ts`,
+    tests: `${DELIVERIES}/send-loops/delivery-slots.spec.ts`,
+    faults: [
+      ['a slot can be released twice', 'if (!isHeld) return;', ''],
+      ['one account may hold every connection', 'ACCOUNT_SHARE = 1 / 16', 'ACCOUNT_SHARE = 1'],
+      ['one account may hold every connection to a host', 'ACCOUNT_SHARE_OF_HOST = 1 / 8', 'ACCOUNT_SHARE_OF_HOST = 1'],
+      ['failing webhooks may hold every connection', 'FAILING_SHARE = 1 / 4', 'FAILING_SHARE = 1'],
+      ['a webhook that waits is forgotten at a stop', "signal.addEventListener('abort', cancel);", ''],
+      ['a free slot wakes nobody', 'this.forgetUnused(host);\n        this.schedule();', 'this.forgetUnused(host);'],
+    ],
+  },
+  {
+    file: `${SENDING}/special-ranges.ts`,
+    tests: `${SENDING}/address-rules.spec.ts`,
+    faults: [
+      ['a range is left out', "  '192.31.196.0/24',", ' '],
+      ['half of a range is left out', "'172.16.0.0/12'", "'172.16.0.0/13'"],
+      ['an IPv6 range is too long', "'2001:db8::/32'", "'2001:db8::/31'"],
+      ['AS112 is left out', "'2620:4f:8000::/48',", ''],
+      ['more of IPv6 is public', "GLOBAL_IPV6_RANGE = '2000::/3'", "GLOBAL_IPV6_RANGE = '2000::/2'"],
+    ],
+  },
+  {
+    file: `${SENDING}/webhook-connection.ts`,
+    tests: 'test/components/webhooks/webhook-sender.e2e.ts',
+    name: 'deliveries that follow each other',
+    faults: [
+      ['a kept connection never grows too old', ' && Date.now() - this.createdAt < MAX_AGE_MS;', ';'],
+      ['a kept connection serves any host', 'if (connection.origin !== origin) continue;', ''],
+    ],
+  },
+  {
+    file: `${SENDING}/checked-connector.ts`,
+    tests: 'test/components/webhooks/webhook-addresses.e2e.ts',
+    faults: [
+      [
+        'one public address makes the others good',
+        '!ips.every((ip) => mayConnect(ip, allowed))',
+        '!ips.some((ip) => mayConnect(ip, allowed))',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/send-loops/webhook-send-loop.ts',
+    tests: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.spec.ts',
+    faults: [
+      [
+        'a failing webhook gets four deliveries at a time',
+        'const FAILING_CONCURRENCY = 1;',
+        'const FAILING_CONCURRENCY = 4;',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/sending/signed-sender.service.ts',
+    tests: 'test/http/resources/webhooks/deliveries.e2e.ts',
+    name: 'POST with exactly',
+    faults: [
+      [
+        'a signature has its time in milliseconds',
+        'timestampSeconds: Math.floor(Date.now() / 1000)',
+        'timestampSeconds: Date.now()',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/send-loops/delivery-slots.ts',
+    tests: 'src/modules/webhooks/deliveries/send-loops/delivery-slots.spec.ts',
+    faults: [
+      [
+        'an account may hold a share of all connections instead of the free ones',
+        'free * this.accountShare',
+        'this.size * this.accountShare',
+      ],
+    ],
+  },
+];
