@@ -6,7 +6,7 @@ import { setCaller } from '../platform/observability/request-caller.js';
 import { AccessRulesService } from './access-rules.service.js';
 import { AddressLimitService } from './address-limit.service.js';
 import { isApiRequest } from './api-path.js';
-import { AuthenticatorService } from './authenticator.service.js';
+import { AuthenticatorService } from './authentication/authenticator.service.js';
 import { RefusedCredentialsService } from './refusals/refused-credentials.service.js';
 
 /**

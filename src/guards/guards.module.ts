@@ -10,7 +10,7 @@ import { TokenBucketStorage } from '../platform/rate-limit/token-bucket.storage.
 import { AccessRulesService } from './access-rules.service.js';
 import { AddressLimitService } from './address-limit.service.js';
 import { isApiRequest } from './api-path.js';
-import { AuthenticatorService } from './authenticator.service.js';
+import { AuthenticatorService } from './authentication/authenticator.service.js';
 import { CredentialsGuard } from './credentials.guard.js';
 import { OptionsMiddleware } from './options.middleware.js';
 import { planThrottler } from './plan-limits.js';

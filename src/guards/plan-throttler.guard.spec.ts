@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { Throttle } from '@nestjs/throttler';
 import type { Principal } from '../access/principal.js';
 import type { Env } from '../platform/config/env.js';
 import { RateLimitError } from '../platform/errors/errors.js';
@@ -69,8 +70,8 @@ describe('PlanThrottlerGuard for an access token (D35)', () => {
     records = [recordOf(4), recordOf(19)];
     await request();
     expect(taken).toMatchObject([
-      { limit: 5, ttl: (5 * MINUTE_MS) / 2.5 },
-      { limit: 20, ttl: (20 * MINUTE_MS) / 10 },
+      { key: expect.stringMatching(/^access-tokens:\{a\}:/), limit: 5, ttl: (5 * MINUTE_MS) / 2.5 },
+      { key: 'access-tokens:{a}', limit: 20, ttl: (20 * MINUTE_MS) / 10 },
     ]);
     await request({ rate: 2, burst: 2 });
     expect(taken).toMatchObject([
@@ -99,5 +100,78 @@ describe('PlanThrottlerGuard for an access token (D35)', () => {
     expect([await retryAfter(), headers['X-RateLimit-Limit']]).toEqual([24, 2]);
     records = [recordOf(EMPTY, 3), recordOf(EMPTY, 6)];
     expect([await retryAfter(), headers['X-RateLimit-Limit']]).toEqual([6, 10]);
+  });
+});
+
+describe('PlanThrottlerGuard for everybody else (D6)', () => {
+  let taken: unknown[][];
+  let record: TokenBucketRecord;
+  let headers: Record<string, unknown>;
+
+  beforeEach(() => {
+    [taken, record, headers] = [[], recordOf(15), {}];
+  });
+
+  /** @param own the limit of the route, where it has its own. */
+  async function send(
+    principal: Partial<Principal> | undefined,
+    own?: { limit: number; ttl: number },
+  ): Promise<boolean> {
+    const buckets = {
+      increment: async (...asked: unknown[]) => {
+        taken.push(asked);
+        return record;
+      },
+    };
+    const guard = new PlanThrottlerGuard(
+      { throttlers: [planThrottler({ rate: 30, burst: 60 })] },
+      buckets as unknown as TokenBucketStorage,
+      new Reflector(),
+      { addressRateLimit: { rate: 30, burst: 60 } } as Env,
+    );
+    await guard.onModuleInit();
+    const http = {
+      getRequest: () => ({ principal, headers: {}, ip: '10.0.0.1' }),
+      getResponse: () => ({ setHeader: (name: string, value: unknown) => (headers[name] = value) }),
+    };
+    const handler = (): void => undefined;
+    if (own) Throttle({ default: own })(handler, undefined as never, { value: handler } as never);
+    const context = { switchToHttp: () => http, getHandler: () => handler, getClass: () => PlanThrottlerGuard };
+    return await guard.canActivate(context as unknown as ExecutionContext);
+  }
+
+  const account: Partial<Principal> = { accountId: 'a', credential: 'api_key', limit: FREE };
+
+  it('takes from the bucket of the account what its plan allows', async () => {
+    expect(await send(account)).toBe(true);
+    expect(taken).toEqual([['account:a', 2 * MINUTE_MS, 20]]);
+    expect(headers).toMatchObject({ 'X-RateLimit-Limit': 10, 'X-RateLimit-Remaining': 5 });
+  });
+
+  it('takes from the bucket of the address without valid credentials', async () => {
+    record = recordOf(40);
+    expect(await send(undefined)).toBe(true);
+    expect(taken).toEqual([['address:10.0.0.1', 2 * MINUTE_MS, 60]]);
+    expect(headers).toMatchObject({ 'X-RateLimit-Limit': 30, 'X-RateLimit-Remaining': 10 });
+  });
+
+  it('refuses when it is empty, with the headers and the time of the next token', async () => {
+    record = recordOf(EMPTY, 4);
+    await expect(send(account)).rejects.toMatchObject({ status: 429, retryAfter: 4, details: { retry_after: 4 } });
+    expect(headers).toMatchObject({ 'X-RateLimit-Limit': 10, 'X-RateLimit-Remaining': 0 });
+  });
+
+  it.each([
+    ['another number of requests', { limit: 3, ttl: 2 * MINUTE_MS }],
+    ['another time', { limit: 20, ttl: MINUTE_MS }],
+  ])('gives a route with %s buckets of its own, and shows all of its tokens', async (_, own) => {
+    record = recordOf(2);
+    await send(account, own);
+    await send({ ...account, accountId: 'b' }, own);
+    await send({ ...account, credential: 'access_token' }, own);
+    expect(taken.map(([, ttl, limit]) => ({ limit, ttl }))).toEqual([own, own, own]);
+    expect(new Set(taken.map(([key]) => key)).size).toBe(3);
+    expect(taken.map(([key]) => key)).not.toContain('account:a');
+    expect(headers).toMatchObject({ 'X-RateLimit-Limit': own.limit, 'X-RateLimit-Remaining': 2 });
   });
 });

@@ -1,8 +1,8 @@
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const guards = [
   {
-    file: 'src/guards/credential-cache.ts',
-    tests: 'src/guards/credential-cache.spec.ts',
+    file: 'src/guards/authentication/credential-cache.ts',
+    tests: 'src/guards/authentication/credential-cache.spec.ts',
     faults: [
       ['a read is shared for ever', 'if (current && Date.now() - current.startedAt < SHARED_READ_MS)', 'if (current)'],
       ['a read that failed stays shared', 'if (this.reads.get(id) === read) this.reads.delete(id);', ''],
@@ -15,7 +15,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authenticator.service.ts',
+    file: 'src/guards/authentication/authenticator.service.ts',
     tests: 'test/http/resources/access-tokens.e2e.ts',
     faults: [
       [
@@ -27,7 +27,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/sent-credentials.ts',
+    file: 'src/guards/authentication/sent-credentials.ts',
     tests: 'test/http/resources/access-tokens.e2e.ts',
     faults: [
       [
@@ -38,7 +38,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/sent-credentials.ts',
+    file: 'src/guards/authentication/sent-credentials.ts',
     tests: 'test/http/resources/api-keys.e2e.ts',
     name: 'as Authorization',
     faults: [
@@ -50,7 +50,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authenticator.service.ts',
+    file: 'src/guards/authentication/authenticator.service.ts',
     tests: 'test/http/rate-limit.e2e.ts',
     name: 'every failed authentication takes one',
     faults: [
@@ -62,7 +62,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authenticator.service.ts',
+    file: 'src/guards/authentication/authenticator.service.ts',
     tests: 'test/fleet/credential-cache.e2e.ts',
     name: 'very next request|suspension and limits',
     faults: [
@@ -100,7 +100,7 @@ export const guards = [
     faults: [['a handler without a rule is open to all', 'if (undeclared.length > 0)', 'if (undeclared.length > 99)']],
   },
   {
-    file: 'src/guards/authenticator.service.ts',
+    file: 'src/guards/authentication/authenticator.service.ts',
     tests: 'test/http/resources/access-tokens.e2e.ts',
     name: 'is accepted with a token alone',
     faults: [

@@ -35,6 +35,42 @@ describe('RefusedCredentialsService', () => {
     expect(JSON.stringify(recorded)).not.toContain('wrong');
   });
 
+  it('names the addresses that were refused most, the most refused first, whichever came first', () => {
+    for (const [address, count] of Object.entries({ a: 1, b: 3, c: 6, d: 2, e: 5, f: 4 })) {
+      for (let i = 0; i < count; i++) refused.count(PAIR, address);
+    }
+    jest.advanceTimersByTime(60_000);
+    expect(recorded[0]?.[1]).toMatchObject({
+      addresses: 6,
+      most: Object.entries({ c: 6, e: 5, f: 4, b: 3, d: 2 }).map(([address, count]) => ({ address, count })),
+    });
+  });
+
+  it('counts half a key pair as one, and an address that is not known', () => {
+    refused.count({ 'x-service-api-key': 'vnk_wrong' }, undefined);
+    refused.onApplicationShutdown();
+    const most = [{ address: 'unknown', count: 1 }];
+    expect(recorded[0]?.[1]).toEqual({ key_pairs: 1, access_tokens: 0, addresses: 1, most });
+    // What was logged at the end is not logged a second time.
+    jest.advanceTimersByTime(30_000);
+    refused.count(PAIR, 'a');
+    jest.advanceTimersByTime(59_999);
+    expect(recorded).toHaveLength(1);
+    jest.advanceTimersByTime(1);
+    expect(recorded).toHaveLength(2);
+  });
+
+  it('logs each minute from the first refusal on, and keeps no process alive', () => {
+    refused.count(PAIR, 'a');
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersByTime(59_999);
+    refused.count(PAIR, 'a');
+    expect(recorded).toHaveLength(0);
+    jest.advanceTimersByTime(1);
+    expect(recorded).toHaveLength(1);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it('begins anew, and logs nothing in a minute without any', () => {
     refused.count(PAIR, '10.0.0.1');
     jest.advanceTimersByTime(180_000);
@@ -53,12 +89,21 @@ describe('RefusedCredentialsService', () => {
     jest.advanceTimersByTime(60_000);
     expect(recorded).toEqual([]);
     refused.count(PAIR, undefined);
-    expect(await registry.getSingleMetricAsString('credentials_refused_total')).toMatch(/\{kind="key_pair"\} 1/);
+    refused.count(TOKEN, undefined);
+    refused.count(TOKEN, undefined);
+    const metric = await registry.getSingleMetricAsString('credentials_refused_total');
+    expect(metric).toMatch(/\{kind="key_pair"\} 1/);
+    expect(metric).toMatch(/\{kind="access_token"\} 2/);
   });
 
   it('tells a bounded number of addresses apart', () => {
     for (let i = 0; i < 12_000; i++) refused.count(PAIR, `address ${i}`);
+    for (let i = 0; i < 2; i++) refused.count(PAIR, 'address 0');
     refused.onApplicationShutdown();
-    expect(recorded[0]?.[1]).toMatchObject({ key_pairs: 12_000, addresses: 10_000 });
+    expect(recorded[0]?.[1]).toMatchObject({
+      key_pairs: 12_002,
+      addresses: 10_000,
+      most: [{ address: 'address 0', count: 3 }, {}, {}, {}, {}],
+    });
   });
 });

@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
-import { readCredentials } from '../sent-credentials.js';
+import { readCredentials } from '../authentication/sent-credentials.js';
 
 const INTERVAL_MS = 60_000;
 /** Addresses that are told apart in an interval, to bound memory. */

@@ -5,6 +5,8 @@ const START = new Date('2026-11-22T10:00:00Z');
 describe('CredentialCache', () => {
   /** Reads that Postgres has not answered yet. */
   let reads: { id: string; answer: (value: Versioned | null | Error) => void }[];
+  /** Of each read: whether the value was in the cache. */
+  let known: boolean[];
   let cache: CredentialCache<Versioned>;
 
   beforeEach(() => {
@@ -12,9 +14,11 @@ describe('CredentialCache', () => {
     // The clock of lru-cache.
     jest.spyOn(performance, 'now').mockImplementation(() => Date.now());
     reads = [];
+    known = [];
     cache = new CredentialCache(
-      (id) =>
+      (id, { isKnown }) =>
         new Promise((resolve, reject) => {
+          known.push(isKnown);
           reads.push({ id, answer: (value) => (value instanceof Error ? reject(value) : resolve(value)) });
         }),
     );
@@ -59,6 +63,22 @@ describe('CredentialCache', () => {
     reads[0]?.answer(version(1));
     expect(await Promise.all(early)).toEqual([version(1), version(1), version(1)]);
     expect(await cache.get('a', false)).toEqual(version(2));
+  });
+
+  it('tells the reader which ids were valid when last read: others may be guesses', async () => {
+    await cached(version(1));
+    void cache.get('a', true);
+    void cache.get('b', false);
+    expect(known).toEqual([false, true, false]);
+  });
+
+  it('takes a later read of the same version', async () => {
+    const later = { ...version(3), name: 'later' };
+    await cached(version(3));
+    const fresh = cache.get('a', true);
+    reads[1]?.answer(later);
+    await fresh;
+    expect(await cache.get('a', false)).toMatchObject({ name: 'later' });
   });
 
   it('shares no read among different ids', async () => {

@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { CredentialVersionsService } from '../access/credential-versions.service.js';
-import type { Principal } from '../access/principal.js';
+import { CredentialVersionsService } from '../../access/credential-versions.service.js';
+import type { Principal } from '../../access/principal.js';
 import {
   type AccessTokenGrant,
   AccessTokensService,
   type EndUser,
-} from '../modules/access-tokens/access-tokens.service.js';
-import { AccountService } from '../modules/account/account.service.js';
-import { ApiKeysService, type ApiKeyCredential } from '../modules/api-keys/api-keys.service.js';
-import { ServiceUnavailableError } from '../platform/errors/errors.js';
+} from '../../modules/access-tokens/access-tokens.service.js';
+import { AccountService } from '../../modules/account/account.service.js';
+import { ApiKeysService, type ApiKeyCredential } from '../../modules/api-keys/api-keys.service.js';
+import { ServiceUnavailableError } from '../../platform/errors/errors.js';
 import { CredentialCache } from './credential-cache.js';
 import { readCredentials, type SentKeyPair } from './sent-credentials.js';
 

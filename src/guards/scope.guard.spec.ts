@@ -1,0 +1,63 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { AccessRule } from '../access/access.decorators.js';
+import type { Principal } from '../access/principal.js';
+import { AccountSuspendedError, AuthenticationError, PermissionError } from '../platform/errors/errors.js';
+import type { AccessRulesService } from './access-rules.service.js';
+import { ScopeGuard } from './scope.guard.js';
+
+const READ: AccessRule = { scope: 'recordings:read', alsoScopes: [], allowAccessToken: false };
+const BOTH: AccessRule = { ...READ, alsoScopes: ['webhooks:write', 'account:read'] };
+const UPLOAD: AccessRule = { scope: 'recordings:write', alsoScopes: [], allowAccessToken: true };
+const PUBLIC: AccessRule = { scope: null, alsoScopes: [], allowAccessToken: true };
+const KEY = { credential: 'api_key', suspended: false, scopes: ['recordings:read'] } as unknown as Principal;
+const TOKEN = { credential: 'access_token', suspended: false, scopes: [] } as unknown as Principal;
+
+describe('ScopeGuard (D14)', () => {
+  function ask(rule: AccessRule, principal?: Principal): boolean {
+    const rules = { of: () => rule } as unknown as AccessRulesService;
+    const context = { switchToHttp: () => ({ getRequest: () => ({ principal }) }) };
+    return new ScopeGuard(rules).canActivate(context as unknown as ExecutionContext);
+  }
+
+  it.each<[string, AccessRule, Principal | undefined]>([
+    ['anybody to what is public', PUBLIC, undefined],
+    ['a suspended account to what is public', PUBLIC, { ...KEY, suspended: true }],
+    ['a key with the scope', READ, KEY],
+    ['a key with all the scopes', BOTH, { ...KEY, scopes: ['account:read', 'webhooks:write', 'recordings:read'] }],
+    ['a token where it is allowed', UPLOAD, TOKEN],
+    ['a key with the scope where a token is allowed', UPLOAD, { ...KEY, scopes: ['recordings:write'] }],
+  ])('admits %s', (_, rule, principal) => {
+    expect(ask(rule, principal)).toBe(true);
+  });
+
+  it('asks for credentials, then for an active account, then for the scope', () => {
+    expect(() => ask(READ)).toThrow(AuthenticationError);
+    expect(() => ask(READ, { ...KEY, suspended: true, scopes: [] })).toThrow(AccountSuspendedError);
+    expect(() => ask(UPLOAD, { ...TOKEN, suspended: true })).toThrow(AccountSuspendedError);
+    expect(() => ask(READ, { ...KEY, scopes: [] })).toThrow(PermissionError);
+  });
+
+  it.each<[string, AccessRule, Principal, string, string]>([
+    ['the scope', READ, { ...KEY, scopes: ['recordings:write'] }, 'recordings:read', 'This API key lacks the scope'],
+    ['the first of several that are missing', BOTH, KEY, 'webhooks:write', 'This API key lacks the scope'],
+    ['the last of several', BOTH, { ...KEY, scopes: ['recordings:read', 'webhooks:write'] }, 'account:read', 'lacks'],
+    ['the scope, for a key where a token is allowed', UPLOAD, KEY, 'recordings:write', 'This API key lacks the scope'],
+    [
+      'what tokens are for',
+      READ,
+      { ...TOKEN, scopes: ['recordings:read'] },
+      'recordings:read',
+      'only be used to upload',
+    ],
+  ])('names %s', (_, rule, principal, scope, message) => {
+    let refusal: unknown;
+    try {
+      ask(rule, principal);
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toBeInstanceOf(PermissionError);
+    expect((refusal as PermissionError).details).toEqual({ required_scope: scope });
+    expect((refusal as PermissionError).message).toContain(message);
+  });
+});
