@@ -99,7 +99,7 @@ export const storage = [
     ],
   },
   {
-    file: `${STORAGE}/s3.object-store.ts`,
+    file: `${STORAGE}/s3/s3.object-store.ts`,
     tests: 'test/components/storage/s3-object-store.e2e.ts',
     faults: [
       ['the object is sent before its key is reserved', 'await reserved;', ''],

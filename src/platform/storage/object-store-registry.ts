@@ -16,7 +16,7 @@ const S3: ObjectStoreDefinition = {
   name: 's3',
   async open(env, spool) {
     // Loaded on demand: the client library takes 0.3 s to load, and the disk store does not need it.
-    const { S3ObjectStore } = await import('./s3.object-store.js');
+    const { S3ObjectStore } = await import('./s3/s3.object-store.js');
     return new S3ObjectStore(env, spool);
   },
 };

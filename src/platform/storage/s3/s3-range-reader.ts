@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { type ByteRange, lengthOf } from './byte-range.js';
-import { StorageUnavailableError } from './storage-errors.js';
+import { type ByteRange, lengthOf } from '../byte-range.js';
+import { StorageUnavailableError } from '../storage-errors.js';
 
 /**
  * Milliseconds that a response of S3 is kept while the reader takes nothing. A slow reader then costs a new request

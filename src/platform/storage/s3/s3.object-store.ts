@@ -14,13 +14,13 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import type { OnApplicationShutdown } from '@nestjs/common';
-import type { Env } from '../config/env.js';
-import type { ByteRange } from './byte-range.js';
-import { assertKeyPrefix, assertObjectKey } from './object-key.js';
-import { ObjectStore } from './object-store.js';
+import type { Env } from '../../config/env.js';
+import type { ByteRange } from '../byte-range.js';
+import { assertKeyPrefix, assertObjectKey } from '../object-key.js';
+import { ObjectStore } from '../object-store.js';
 import { isRangeOf, readRange } from './s3-range-reader.js';
-import { ObjectNotFoundError, StorageUnavailableError } from './storage-errors.js';
-import type { Spool, SpoolFile } from './spool.js';
+import { ObjectNotFoundError, StorageUnavailableError } from '../storage-errors.js';
+import type { Spool, SpoolFile } from '../spool.js';
 
 type S3Settings = Pick<Env, 's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'>;
 
