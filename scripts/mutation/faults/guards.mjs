@@ -179,7 +179,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authenticator.service.ts',
+    file: 'src/guards/authentication/authenticator.service.ts',
     tests: 'test/http/resources/api-keys.e2e.ts',
     name: 'is counted|counts what',
     faults: [
@@ -209,7 +209,7 @@ export const guards = [
     faults: [['the second scope of an operation is not asked for', '[scope, ...alsoScopes].find', '[scope].find']],
   },
   {
-    file: 'src/guards/sent-credentials.ts',
+    file: 'src/guards/authentication/sent-credentials.ts',
     tests: 'test/http/resources/api-keys.e2e.ts',
     name: 'beside the same pair',
     faults: [

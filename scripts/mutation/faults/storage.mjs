@@ -175,7 +175,7 @@ export const storage = [
     ],
   },
   {
-    file: 'src/platform/storage/s3.object-store.ts',
+    file: 'src/platform/storage/s3/s3.object-store.ts',
     tests: 'test/components/storage/s3-object-store.e2e.ts',
     name: 'remembers what',
     faults: [

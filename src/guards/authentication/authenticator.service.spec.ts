@@ -53,14 +53,14 @@ describe('AuthenticatorService', () => {
     const keys = {
       isWellFormed: () => isWellFormed,
       findCredential: read('key', () => credential),
-      verifySecret: (_: unknown, given: string) => given === secret,
+      verifySecret: (found: unknown, given: string) => found === credential && given === secret,
       countUse: (id: string) => void used.push(id),
     };
     const tokens = {
       verify: async (given: string) => (given === 'token' ? user : null),
       grantIdOf: ({ keyId }: EndUser) => `${keyId}`,
       findGrant: read('grant', () => grant),
-      isGranted: () => isGranted,
+      isGranted: (_: unknown, found: unknown) => found === grant && isGranted,
     };
     const versions = {
       readTime: async () => steps.push('time'),
