@@ -37,5 +37,7 @@ export function proxyText(source: NodeJS.ProcessEnv): string {
 }
 
 function withoutCredentials(address: string): string {
-  return URL.canParse(address) ? new URL(address).origin : '(not a URL)';
+  // The origin of `proxy:3128`, in which `proxy` is the scheme, is the text `null`.
+  const origin = URL.canParse(address) ? new URL(address).origin : 'null';
+  return origin === 'null' ? '(not a URL)' : origin;
 }

@@ -61,3 +61,22 @@ describe('coalesce with a pause', () => {
     expect(await next).toBe(4);
   });
 });
+
+describe('coalesce without a pause', () => {
+  it('performs up to 100 calls at a time', async () => {
+    const batches: number[] = [];
+    const load = coalesce(async (items: readonly number[]) => {
+      batches.push(items.length);
+      return [...items];
+    });
+    const items = Array.from({ length: 150 }, (_, i) => i);
+    expect(await Promise.all(items.map((item) => load(item)))).toEqual(items);
+    expect(batches).toEqual([100, 50]);
+  });
+
+  it('asks again for an item that was asked for before', async () => {
+    let calls = 0;
+    const load = coalesce(async (items: readonly string[]) => items.map(() => ++calls));
+    expect([await load('a'), await load('a')]).toEqual([1, 2]);
+  });
+});

@@ -10,20 +10,30 @@ describe('ReconcilerService', () => {
   /** Whether this process gets the lock. */
   let held: boolean;
   let ended: string[];
+  let settings: unknown[][];
+  let failure: Error | null;
+  let warn: jest.SpyInstance;
   let reconciler: ReconcilerService;
 
   beforeAll(() => Logger.overrideLogger(false));
 
-  function reconcilerOf(roles: string[]): ReconcilerService {
+  function reconcilerOf(roles: string[], reconcileSeconds = RECONCILE_SECONDS): ReconcilerService {
     const runner = {
       startTransaction: async () => undefined,
-      query: async (sql: string) => (sql.includes('lock') ? [{ held }] : []),
-      commitTransaction: async () => void ended.push('commit'),
+      query: async (sql: string, parameters: unknown[]) => {
+        if (sql.includes('lock')) return [{ held }];
+        settings.push(parameters);
+        return [];
+      },
+      commitTransaction: async () => {
+        if (failure) throw failure;
+        ended.push('commit');
+      },
       rollbackTransaction: async () => void ended.push('rollback'),
       release: async () => void ended.push('release'),
     };
     const database = { dataSource: { createQueryRunner: () => runner } };
-    const env = { roles, reconcileSeconds: RECONCILE_SECONDS } as unknown as Env;
+    const env = { roles, reconcileSeconds } as unknown as Env;
     const made = new ReconcilerService(env, database as unknown as DatabaseService);
     const task = (name: string, fails: boolean) => async () => {
       ran.push(name);
@@ -41,12 +51,16 @@ describe('ReconcilerService', () => {
     ran = [];
     held = true;
     ended = [];
+    settings = [];
+    failure = null;
+    warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     reconciler = reconcilerOf(['transcriber']);
   });
 
   afterEach(async () => {
     await reconciler.onApplicationShutdown();
     jest.useRealTimers();
+    jest.restoreAllMocks();
   });
 
   const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1000);
@@ -90,5 +104,67 @@ describe('ReconcilerService', () => {
     ran = [];
     await pass(10 * RECONCILE_SECONDS);
     expect(ran).toEqual([]);
+  });
+
+  it('names each task that failed', async () => {
+    reconciler.onApplicationBootstrap();
+    await pass(0);
+    expect(warn.mock.calls).toEqual([
+      [{ err: new Error('local'), task: 'local' }, 'reconciler task failed'],
+      [{ err: new Error('first'), task: 'first' }, 'reconciler task failed'],
+    ]);
+  });
+
+  it('lets Postgres end the transaction of a frozen process after six rounds', async () => {
+    reconciler.onApplicationBootstrap();
+    await pass(0);
+    expect(settings).toEqual([[`${6 * RECONCILE_SECONDS}s`]]);
+  });
+
+  it('gives the connection back when the database fails, and begins the next round in time', async () => {
+    failure = new Error('terminating connection');
+    reconciler.onApplicationBootstrap();
+    await pass(0);
+    expect(ended).toEqual(['rollback', 'release']);
+    expect(warn).toHaveBeenLastCalledWith({ err: failure }, 'reconciler could not reach the database');
+    failure = null;
+    await pass(RECONCILE_SECONDS - 0.001);
+    expect(ended).toEqual(['rollback', 'release']);
+    await pass(0.001);
+    expect(ended).toEqual(['rollback', 'release', 'commit', 'release']);
+  });
+
+  it.each<[string, string[], number]>([
+    ['in a command, which has no role', [], RECONCILE_SECONDS],
+    ['with RECONCILE_SECONDS=0', ['transcriber'], 0],
+  ])('runs nothing %s', async (_, roles, seconds) => {
+    reconciler = reconcilerOf(roles, seconds);
+    reconciler.onApplicationBootstrap();
+    await pass(10 * RECONCILE_SECONDS);
+    expect(ran).toEqual([]);
+  });
+
+  it('runs all tasks in a process with several roles', async () => {
+    reconciler = reconcilerOf(['api', 'deliverer']);
+    reconciler.onApplicationBootstrap();
+    await pass(0);
+    expect(ran).toEqual(['local', 'local, too', 'first', 'second']);
+  });
+
+  it('finishes the task in progress at the stop, and begins no other', async () => {
+    let finish = (): void => undefined;
+    reconciler = reconcilerOf(['deliverer']);
+    reconciler.register('long', () => new Promise((resolve) => (finish = resolve)));
+    reconciler.register('never', async () => void ran.push('never'));
+    reconciler.onApplicationBootstrap();
+    await pass(0);
+    let hasStopped = false;
+    const stop = reconciler.onApplicationShutdown().then(() => (hasStopped = true));
+    await pass(0);
+    expect(hasStopped).toBe(false);
+    finish();
+    await stop;
+    expect(ran).not.toContain('never');
+    expect(ended).toEqual(['commit', 'release']);
   });
 });
