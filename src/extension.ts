@@ -4,7 +4,7 @@ import { type PlanDefinition, registerPlan } from './modules/account/plans.js';
 import type { EngineDefinition } from './modules/transcriptions/engines/transcription-engine.js';
 import type { TranscriptFilter } from './modules/transcriptions/worker/transcript-filter.js';
 import { registerEventKind } from './modules/webhooks/events/event-kinds.js';
-import type { Migration } from './platform/database/data-source.js';
+import type { Migration } from './platform/database/connections/data-source.js';
 import type { ObjectStoreDefinition } from './platform/storage/object-store.js';
 
 /** What a team adds to the service: a Nest module, and whatever else it brings (docs/extending.md). */

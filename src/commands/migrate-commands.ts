@@ -3,8 +3,8 @@ import type { Extension } from '../extension.js';
 import { migrationsOf } from '../migrations/migrations.js';
 import { readEnv } from '../platform/config/env.js';
 import { protectProcess } from '../platform/config/process-protection.js';
-import { connectionErrorMessage } from '../platform/database/connection-error.js';
-import { migrationDataSource } from '../platform/database/data-source.js';
+import { connectionErrorMessage } from '../platform/database/connections/connection-error.js';
+import { migrationDataSource } from '../platform/database/connections/data-source.js';
 import { migrate, migrationStatus } from '../platform/database/schema.js';
 import { formatOutput } from './admin/format-output.js';
 

@@ -35,7 +35,7 @@ export { EventBus } from '../platform/events/event-bus.js';
 export type { PlanDefinition } from '../modules/account/plans.js';
 
 // Database.
-export { type Migration, migrationDataSource } from '../platform/database/data-source.js';
+export { type Migration, migrationDataSource } from '../platform/database/connections/data-source.js';
 export { DatabaseService, type SqlRunner, type Tx } from '../platform/database/database.service.js';
 export { migrate } from '../platform/database/schema.js';
 

@@ -1,5 +1,5 @@
 import type { Extension } from '../extension.js';
-import type { Migration } from '../platform/database/data-source.js';
+import type { Migration } from '../platform/database/connections/data-source.js';
 import { Initial1763683200000 } from './0000-0009/0001-initial.js';
 import { AccountEpoch1763769600000 } from './0000-0009/0002-account-epoch.js';
 import { UsageCountersAndOpenKinds1763856000000 } from './0000-0009/0003-usage-counters-and-open-kinds.js';

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { readEnv } from '../../src/platform/config/env.js';
-import { dataSourceOptions } from '../../src/platform/database/data-source.js';
+import { dataSourceOptions } from '../../src/platform/database/connections/data-source.js';
 import { DatabaseService } from '../../src/platform/database/database.service.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';

@@ -27,7 +27,7 @@ import { UserErasure } from '../../src/modules/users/user-erasure.entity.js';
 import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
 import { ObjectRemoval } from '../../src/platform/storage/removals/object-removal.entity.js';
 import { readEnv } from '../../src/platform/config/env.js';
-import { migrationDataSource } from '../../src/platform/database/data-source.js';
+import { migrationDataSource } from '../../src/platform/database/connections/data-source.js';
 import { snakeCase } from '../../src/platform/database/snake-case.js';
 import { migrate } from '../../src/platform/database/schema.js';
 import { eventually } from '../../src/testing/eventually.js';

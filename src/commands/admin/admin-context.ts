@@ -18,7 +18,7 @@ import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.se
 import { ConfigModule } from '../../platform/config/config.module.js';
 import { type Env, readEnv } from '../../platform/config/env.js';
 import { protectProcess } from '../../platform/config/process-protection.js';
-import { connectionErrorMessage } from '../../platform/database/connection-error.js';
+import { connectionErrorMessage } from '../../platform/database/connections/connection-error.js';
 import { DatabaseModule } from '../../platform/database/database.module.js';
 import { createLogger, standardError } from '../../platform/observability/logger.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';

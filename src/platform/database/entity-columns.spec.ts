@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { insertParts, selectList } from './entity-columns.js';
+import { emptyColumns, insertParts, selectList } from './entity-columns.js';
 
 @Entity('parcels')
 class Parcel {
@@ -8,6 +8,15 @@ class Parcel {
 
   @Column('integer')
   weightInGrams: number;
+}
+
+@Entity('letters')
+class Letter {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text', { nullable: true })
+  sentBy: string | null;
 }
 
 describe('entity columns', () => {
@@ -22,5 +31,9 @@ describe('entity columns', () => {
     expect(values).toBe('$1, $2');
     expect(parametersOf({ weightInGrams: 5, id: 'a' })).toEqual(['a', 5]);
     expect(valueOf('weightInGrams')).toBe('$2');
+  });
+
+  it('that may be null begin as null, and no others', () => {
+    expect(emptyColumns(Letter)).toEqual({ sentBy: null });
   });
 });

@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
-import { isQueryTimeout } from './unavailable.js';
+import { isQueryTimeout } from '../unavailable.js';
 
 type Query = (...parameters: unknown[]) => Promise<unknown>;
 

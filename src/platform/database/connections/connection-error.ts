@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable } from './unavailable.js';
+import { isDatabaseUnavailable } from '../unavailable.js';
 
 /** One line for an operator when Postgres cannot be reached; null for any other error. */
 export function connectionErrorMessage(error: unknown, databaseUrl: string): string | null {

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type MigrationInterface } from 'typeorm';
-import type { Env } from '../config/env.js';
-import { snakeCase } from './snake-case.js';
+import type { Env } from '../../config/env.js';
+import { snakeCase } from '../snake-case.js';
 import { WatchedClient } from './watched-client.js';
 
 export type Migration = new () => MigrationInterface;

@@ -1,0 +1,70 @@
+import { readEnv } from '../../config/env.js';
+import { dataSourceOptions, migrationDataSource } from './data-source.js';
+import { WatchedClient } from './watched-client.js';
+
+const URL = 'postgres://user:secret@db/notes';
+const envOf = (variables: NodeJS.ProcessEnv = {}) =>
+  readEnv({ NODE_ENV: 'test', DATABASE_URL: URL, REDIS_URL: 'redis://h', SECRET_KEY: 'k'.repeat(32), ...variables });
+
+describe('dataSourceOptions', () => {
+  const COMMON = {
+    Client: WatchedClient,
+    max: 20,
+    connectionTimeoutMillis: 1500,
+    query_timeout: 16_000,
+    keepAlive: true,
+    preparedStatements: true,
+  };
+
+  it('limit statements, idle transactions, connections and the wait for one, and use UTC', () => {
+    expect(dataSourceOptions(envOf(), [])).toMatchObject({
+      type: 'postgres',
+      url: URL,
+      applicationName: 'voice-notes',
+      logging: false,
+      migrationsTransactionMode: 'each',
+      extra: {
+        ...COMMON,
+        statement_timeout: 15_000,
+        idle_in_transaction_session_timeout: 60_000,
+        options: '-c timezone=UTC',
+      },
+    });
+  });
+
+  it('set the same in each transaction behind a pooler, which refuses them at the start', async () => {
+    const { extra } = dataSourceOptions(envOf({ DATABASE_POOLER: 'true', DATABASE_PREPARED_STATEMENTS: 'false' }), []);
+    expect(extra).toEqual({
+      ...COMMON,
+      preparedStatements: false,
+      transactionSettings: { statement_timeout: 15_000, idle_in_transaction_session_timeout: 60_000 },
+      onConnect: expect.any(Function),
+    });
+    const query = jest.fn();
+    (extra as { onConnect: (client: object) => void }).onConnect({ query });
+    expect(query.mock.calls).toEqual([[`SET timezone = 'UTC'`]]);
+  });
+
+  it('name columns after properties', () => {
+    const { namingStrategy } = dataSourceOptions(envOf(), []);
+    expect(namingStrategy?.columnName('createdAt', '', [])).toBe('created_at');
+    expect(namingStrategy?.columnName('createdAt', 'madeAt', ['of'])).toBe('of_made_at');
+  });
+});
+
+describe('migrationDataSource', () => {
+  it('waits 5 s for a table and as long as it takes for a statement', () => {
+    const { options } = migrationDataSource(envOf(), []);
+    expect(options).toMatchObject({
+      extra: {
+        Client: WatchedClient,
+        connectionTimeoutMillis: 10_000,
+        max: 2,
+        transactionSettings: { lock_timeout: 5000, statement_timeout: 0 },
+      },
+    });
+    expect(migrationDataSource(envOf(), [], { lockTimeoutMs: 300 }).options).toMatchObject({
+      extra: { transactionSettings: { lock_timeout: 300, statement_timeout: 0 } },
+    });
+  });
+});

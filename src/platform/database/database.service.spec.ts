@@ -1,0 +1,95 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import { DatabaseService, Tx } from './database.service.js';
+import { findOrFail } from './find-or-fail.js';
+
+const ID = '019aa5c2-3b4c-7d5e-9f60-718293a4b5c6';
+
+describe('DatabaseService', () => {
+  let done: string[];
+  let answer: unknown;
+  let commits: boolean;
+  let database: DatabaseService;
+
+  beforeEach(() => {
+    done = [];
+    answer = [];
+    commits = true;
+    const query = async (sql: string, parameters?: unknown[]) => {
+      done.push([sql, ...(parameters ?? [])].join(' '));
+      return answer;
+    };
+    const manager = { query } as unknown as EntityManager;
+    const transaction = async (work: (given: EntityManager) => Promise<unknown>) => {
+      const result = await work(manager);
+      if (!commits) throw new Error('commit failed');
+      done.push('commit');
+      return result;
+    };
+    database = new DatabaseService({ query, transaction } as unknown as DataSource);
+  });
+
+  const follow = (tx: Tx, name: string) => tx.afterCommit(() => void done.push(name));
+
+  it.each([
+    ['a SELECT', [{ id: 1 }, { id: 2 }], [{ id: 1 }, { id: 2 }]],
+    ['an UPDATE with its count', [[{ id: 1 }], 1], [{ id: 1 }]],
+    ['a DELETE of nothing', [[], 0], []],
+    ['a SELECT of two rows, one a list', [[1], { id: 2 }], [[1], { id: 2 }]],
+  ])('gives the rows of %s', async (_, given, rows) => {
+    answer = given;
+    expect(await database.query('SQL', ['a'])).toEqual(rows);
+    expect(await database.transact((tx) => tx.query('SQL', ['a']))).toEqual(rows);
+    expect(done).toEqual(['SQL a', 'SQL a', 'commit']);
+  });
+
+  it('runs what waits for the commit in order after it', async () => {
+    const result = await database.transact(async (tx) => {
+      follow(tx, 'first');
+      follow(tx, 'second');
+      return 'result';
+    });
+    expect(result).toBe('result');
+    expect(done).toEqual(['commit', 'first', 'second']);
+  });
+
+  it('runs nothing of a transaction that was rolled back', async () => {
+    commits = false;
+    await expect(database.transact(async (tx) => follow(tx, 'first'))).rejects.toThrow('commit failed');
+    expect(done).toEqual([]);
+  });
+
+  it('undoes a savepoint that failed, with what waits for its commit, and nothing else', async () => {
+    await database.transact(async (tx) => {
+      follow(tx, 'outer');
+      const failing = tx.savepoint(async (inner) => {
+        follow(inner, 'failed');
+        throw new Error('undo');
+      });
+      await expect(failing).rejects.toThrow('undo');
+      await tx.savepoint(async (inner) => follow(inner, 'inner'));
+    });
+    expect(done).toEqual([
+      'SAVEPOINT listener',
+      'ROLLBACK TO SAVEPOINT listener',
+      'SAVEPOINT listener',
+      'RELEASE SAVEPOINT listener',
+      'commit',
+      'outer',
+      'inner',
+    ]);
+  });
+});
+
+describe('findOrFail', () => {
+  it('gives what it finds', async () => {
+    expect(await findOrFail('webhook', ID, async (id) => ({ id }))).toEqual({ id: ID });
+  });
+
+  it('refuses what is not there, and does not look for what cannot be an id', async () => {
+    const find = jest.fn().mockResolvedValue(null);
+    await expect(findOrFail('webhook', 'not-an-id', find)).rejects.toThrow('webhook');
+    expect(find).not.toHaveBeenCalled();
+    await expect(findOrFail('webhook', ID, find)).rejects.toThrow('webhook');
+    expect(find.mock.calls).toEqual([[ID]]);
+  });
+});
