@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { QueueWatchdogService } from './queue-watchdog.service.js';
+import { QueueWatchdogService } from './watchdog/queue-watchdog.service.js';
 import { ReconcilerService } from './reconciler.service.js';
 import { RedisService } from './redis.service.js';
 import { SignalsService } from './signals.service.js';

@@ -3,7 +3,7 @@ import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import { QueueWatchdogService } from '../../../platform/queue/queue-watchdog.service.js';
+import { QueueWatchdogService } from '../../../platform/queue/watchdog/queue-watchdog.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
 

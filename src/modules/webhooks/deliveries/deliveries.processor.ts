@@ -1,7 +1,7 @@
 import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
 import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import { QueueWatchdogService } from '../../../platform/queue/queue-watchdog.service.js';
+import { QueueWatchdogService } from '../../../platform/queue/watchdog/queue-watchdog.service.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { SendLoopsService } from './send-loops/send-loops.service.js';
 

@@ -14,7 +14,7 @@ describe('WatchedClient', () => {
       sent.push(parameters);
       return answer() as never;
     });
-    jest.spyOn(Client.prototype, 'end').mockImplementation(() => void ended++ as never);
+    jest.spyOn(Client.prototype, 'end').mockImplementation(async () => void ended++);
   });
 
   afterEach(() => jest.restoreAllMocks());
