@@ -14,7 +14,9 @@ describe('WatchedClient', () => {
       sent.push(parameters);
       return answer() as never;
     });
-    jest.spyOn(Client.prototype, 'end').mockImplementation(async () => void ended++);
+    jest.spyOn(Client.prototype, 'end').mockImplementation(() => {
+      ended++;
+    });
   });
 
   afterEach(() => jest.restoreAllMocks());
