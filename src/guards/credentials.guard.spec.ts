@@ -36,7 +36,7 @@ describe('CredentialsGuard', () => {
       } as unknown as AuthenticatorService,
       {
         showHeaders: async (...shown: object[]) => {
-          await Promise.resolve();
+          await new Promise((resolve) => void setImmediate(resolve));
           steps.push(['headers', shown[0] === request, shown[1] === response]);
         },
       } as unknown as AddressLimitService,

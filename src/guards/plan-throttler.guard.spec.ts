@@ -89,6 +89,9 @@ describe('PlanThrottlerGuard for an access token (D35)', () => {
     records = [recordOf(4), recordOf(0)];
     await request();
     expect(headers).toMatchObject({ 'X-RateLimit-Limit': 10, 'X-RateLimit-Remaining': 0 });
+    records = [recordOf(4), recordOf(11)];
+    await request();
+    expect(headers).toMatchObject({ 'X-RateLimit-Limit': 2, 'X-RateLimit-Remaining': 1 });
   });
 
   it('tells of the empty bucket when a token comes, and of two empty ones when both have one', async () => {
@@ -98,6 +101,13 @@ describe('PlanThrottlerGuard for an access token (D35)', () => {
     expect([await retryAfter(), headers['X-RateLimit-Limit']]).toEqual([6, 10]);
     records = [recordOf(EMPTY, 24), recordOf(EMPTY, 6)];
     expect([await retryAfter(), headers['X-RateLimit-Limit']]).toEqual([24, 2]);
+    records = [recordOf(EMPTY, 6), recordOf(EMPTY, 6)];
+    expect([await retryAfter(), headers['X-RateLimit-Limit']]).toEqual([6, 2]);
+    // The end user has tokens left of the burst, which are not shown as remaining.
+    records = [recordOf(2), recordOf(EMPTY, 6)];
+    expect([await retryAfter(), headers['X-RateLimit-Limit']]).toEqual([6, 10]);
+    records = [recordOf(EMPTY, 6), recordOf(10)];
+    expect([await retryAfter(), headers['X-RateLimit-Limit']]).toEqual([6, 2]);
     records = [recordOf(EMPTY, 3), recordOf(EMPTY, 6)];
     expect([await retryAfter(), headers['X-RateLimit-Limit']]).toEqual([6, 10]);
   });

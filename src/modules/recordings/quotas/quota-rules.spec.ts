@@ -1,5 +1,14 @@
 import type { Quotas } from '../../../access/quotas.js';
-import { demandOfOthers, monthEnd, monthStart, type QuotaDemand, type QuotaUsage, refusalOf } from './quota-rules.js';
+import {
+  countsUsage,
+  demandOfOthers,
+  monthEnd,
+  monthStart,
+  type QuotaDemand,
+  type QuotaUsage,
+  refusalOf,
+  sumOf,
+} from './quota-rules.js';
 
 const QUOTAS: Quotas = { storedBytes: 1000, audioSecondsPerMonth: 60, queuedAudioSeconds: 10, concurrentUploads: 3 };
 const UNLIMITED: Quotas = {
@@ -31,6 +40,19 @@ describe('refusalOf (D32)', () => {
       { monthMs: 501 },
       { quota: 'audio_seconds_per_month', limit: 60, used: 59.5, resets_at: '2027-01-01T00:00:00' },
     ],
+    [
+      'the month before the queue, and the bytes before both',
+      { storedBytes: 1000, monthMs: 60_000, queuedMs: 10_000 },
+      {},
+      { quota: 'stored_bytes', limit: 1000, used: 1000 },
+    ],
+    [
+      'the month before the queue',
+      { monthMs: 60_000, queuedMs: 10_000 },
+      {},
+      { quota: 'audio_seconds_per_month', limit: 60, used: 60, resets_at: '2027-01-01T00:00:00' },
+    ],
+    ['anything in a full queue', { queuedMs: 10_500 }, {}, { quota: 'queued_audio_seconds', limit: 10, used: 10.5 }],
     ['one too many in the queue', {}, { queuedMs: 10_001 }, { quota: 'queued_audio_seconds', limit: 10, used: 0 }],
   ])('refuses %s', (_, usage, demand, details) => {
     const refusal = refusalOf(QUOTAS, { ...UNUSED, ...usage }, { ...NOTHING, ...demand }, NOW);
@@ -48,11 +70,34 @@ describe('demandOfOthers', () => {
     const others = demandOfOthers(QUOTAS, { bytes: 100, seconds: 2 });
     expect(others).toEqual({ bytes: 200, monthMs: 4000, queuedMs: 4000 });
     expect(demandOfOthers({ ...QUOTAS, concurrentUploads: 1 }, { bytes: 100, seconds: 2 })).toEqual(NOTHING);
+    // Where their number has no limit, 100 are taken to be under way.
+    const many = demandOfOthers({ ...QUOTAS, concurrentUploads: null }, { bytes: 100, seconds: 2 });
+    expect(many).toEqual({ bytes: 9900, monthMs: 198_000, queuedMs: 198_000 });
+  });
+});
+
+describe('sumOf', () => {
+  it('adds each part to its own', () => {
+    const a = { bytes: 1, monthMs: 20, queuedMs: 300 };
+    expect(sumOf(a, { bytes: 4, monthMs: 50, queuedMs: 600 })).toEqual({ bytes: 5, monthMs: 70, queuedMs: 900 });
+  });
+});
+
+describe('countsUsage', () => {
+  it.each<[keyof Quotas, boolean]>([
+    ['storedBytes', true],
+    ['audioSecondsPerMonth', true],
+    ['queuedAudioSeconds', true],
+    ['concurrentUploads', false],
+  ])('where %s alone is limited: %s', (quota, counts) => {
+    expect(countsUsage({ ...UNLIMITED, [quota]: 0 })).toBe(counts);
   });
 });
 
 describe('months', () => {
   it('are calendar months in UTC', () => {
+    const first = new Date('2026-02-01T00:00:00Z');
+    expect([monthStart(first), monthEnd(first)]).toEqual(['2026-02-01', '2026-03-01T00:00:00']);
     expect([monthStart(NOW), monthEnd(NOW)]).toEqual(['2026-12-01', '2027-01-01T00:00:00']);
   });
 });

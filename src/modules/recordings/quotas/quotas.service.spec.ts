@@ -1,0 +1,182 @@
+import type { Quotas } from '../../../access/quotas.js';
+import type { Env } from '../../../platform/config/env.js';
+import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
+import { QuotaExceededError } from '../../../platform/errors/errors.js';
+import type { QuotaRefusalsService } from './quota-refusals.service.js';
+import type { QuotaUsage } from './quota-rules.js';
+import { QuotasService } from './quotas.service.js';
+import type { UploadPlacesService } from './upload-places.service.js';
+
+const MAX_FILE_BYTES = 26_214_400;
+const NOTHING = { bytes: 0, monthMs: 0, queuedMs: 0 };
+const UNUSED: QuotaUsage = { storedBytes: 0, monthMs: 0, queuedMs: 0 };
+const UNLIMITED: Quotas = {
+  storedBytes: null,
+  audioSecondsPerMonth: null,
+  queuedAudioSeconds: null,
+  concurrentUploads: null,
+};
+const QUOTAS: Quotas = { ...UNLIMITED, storedBytes: 100 * MAX_FILE_BYTES, concurrentUploads: 3 };
+
+describe('QuotasService (D32)', () => {
+  let usage: Record<string, Partial<QuotaUsage>>;
+  /** Accounts and month of each statement. */
+  let statements: [accounts: string[], month: string][];
+  /** What was sent in a transaction, in order. */
+  let inTx: unknown[][];
+  let refused: string[];
+  let service: QuotasService;
+
+  beforeEach(() => {
+    jest.useFakeTimers({ now: new Date('2026-12-31T23:59:59Z'), doNotFake: ['nextTick', 'performance'] });
+    // The clock of lru-cache.
+    jest.spyOn(performance, 'now').mockImplementation(() => Date.now());
+    [usage, statements, inTx, refused] = [{}, [], [], []];
+    const prepared = async (_: string, [accounts, month]: [string[], string]) => {
+      statements.push([accounts, month]);
+      return accounts.map((id, i) => ({ position: i + 1, ...UNUSED, ...usage[id] })).toReversed();
+    };
+    service = new QuotasService(
+      { prepared } as unknown as DatabaseService,
+      { count: (quota: string) => void refused.push(quota) } as unknown as QuotaRefusalsService,
+      { count: async (id: string) => (id === 'a' ? 2 : 0) } as unknown as UploadPlacesService,
+      { maxAudioSeconds: 3600 } as Env,
+    );
+  });
+
+  afterEach(() => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+  });
+
+  const txOf = (): Tx =>
+    ({
+      query: async (...sent: unknown[]) => void inTx.push(sent),
+      prepared: async (_: string, [accounts, month]: [string[], string]) => {
+        inTx.push([accounts, month]);
+        return [{ position: 1, ...UNUSED, ...usage[accounts[0] as string] }];
+      },
+    }) as unknown as Tx;
+
+  it('tells what an account has used, and its uploads under way', async () => {
+    usage = { a: { storedBytes: 1, monthMs: 2, queuedMs: 3 } };
+    expect(await service.overview('a')).toEqual({ storedBytes: 1, monthMs: 2, queuedMs: 3, concurrentUploads: 2 });
+    expect(statements).toEqual([[['a'], '2026-12-01']]);
+  });
+
+  it('reads many accounts at once, each of them once, and mixes none up', async () => {
+    usage = { a: { storedBytes: 1 }, b: { storedBytes: 2 }, c: { storedBytes: 3 } };
+    const first = service.overview('a');
+    await jest.advanceTimersByTimeAsync(0);
+    const found = await Promise.all([first, ...['c', 'b', 'c', 'a'].map((id) => service.overview(id))]);
+    expect(found.map(({ storedBytes }) => storedBytes)).toEqual([1, 3, 2, 3, 1]);
+    expect(statements.every(([ids]) => new Set(ids).size === ids.length)).toBe(true);
+  });
+
+  it('asks nothing where nothing is counted', async () => {
+    const quotas = { ...UNLIMITED, concurrentUploads: 1 };
+    expect(await service.findRefusal('a', quotas, 1e12)).toBeNull();
+    expect(await service.isNearLimit('a', quotas, NOTHING)).toBe(false);
+    await service.enforce(txOf(), 'a', quotas, NOTHING);
+    expect([statements, inTx]).toEqual([[], []]);
+  });
+
+  it.each<keyof Quotas>(['storedBytes', 'audioSecondsPerMonth', 'queuedAudioSeconds'])(
+    'asks where %s alone is limited',
+    async (quota) => {
+      await service.findRefusal('a', { ...UNLIMITED, [quota]: 1 }, 0);
+      expect(statements).toHaveLength(1);
+    },
+  );
+
+  describe('before the body of an upload is read', () => {
+    it('finds what is certain not to fit, and counts no refusal yet', async () => {
+      usage = { a: { storedBytes: QUOTAS.storedBytes as number } };
+      expect(await service.findRefusal('a', QUOTAS, 0)).toBeInstanceOf(QuotaExceededError);
+      usage = { a: { storedBytes: (QUOTAS.storedBytes as number) - 10 } };
+      expect(await service.findRefusal('a', QUOTAS, 11)).toBeInstanceOf(QuotaExceededError);
+      expect(await service.findRefusal('a', QUOTAS, 10)).toBeNull();
+      expect(refused).toEqual([]);
+    });
+
+    it('asks for no audio, whose length is not known yet', async () => {
+      usage = { a: { monthMs: 59_999, queuedMs: 9999 } };
+      const quotas = { ...UNLIMITED, audioSecondsPerMonth: 60, queuedAudioSeconds: 10 };
+      expect(await service.findRefusal('a', quotas, 1000)).toBeNull();
+    });
+
+    it('does not look again for 2 s at an account that had room, as long as it had room for this one', async () => {
+      await service.findRefusal('a', QUOTAS, 1);
+      await jest.advanceTimersByTimeAsync(1999);
+      await service.findRefusal('a', QUOTAS, 1);
+      expect(statements).toHaveLength(1);
+      await service.findRefusal('b', QUOTAS, 1);
+      await service.findRefusal('a', QUOTAS, 200 * MAX_FILE_BYTES);
+      expect(statements).toHaveLength(3);
+      await jest.advanceTimersByTimeAsync(2001);
+      await service.findRefusal('a', QUOTAS, 1);
+      expect(statements).toHaveLength(4);
+    });
+
+    it('looks again at an account that had none: a recording may be gone', async () => {
+      usage = { a: { storedBytes: QUOTAS.storedBytes as number } };
+      await service.findRefusal('a', QUOTAS, 1);
+      usage = {};
+      expect(await service.findRefusal('a', QUOTAS, 1)).toBeNull();
+    });
+  });
+
+  describe('before the recording is stored', () => {
+    it('refuses what does not fit, and counts it by quota', async () => {
+      usage = { a: { storedBytes: QUOTAS.storedBytes as number } };
+      await expect(service.isNearLimit('a', QUOTAS, NOTHING)).rejects.toThrow(QuotaExceededError);
+      expect(refused).toEqual(['stored_bytes']);
+    });
+
+    it.each([
+      [0, false],
+      [1, true],
+    ])(
+      'is near the limit when the largest files of the other places leave %d bytes too few',
+      async (missing, isNear) => {
+        usage = { a: { storedBytes: 97 * MAX_FILE_BYTES } };
+        expect(await service.isNearLimit('a', QUOTAS, { ...NOTHING, bytes: MAX_FILE_BYTES + missing })).toBe(isNear);
+      },
+    );
+
+    it('counts the longest audio for each of the others', async () => {
+      const quotas = { ...UNLIMITED, queuedAudioSeconds: 7300, concurrentUploads: 3 };
+      const demand = { ...NOTHING, queuedMs: 100_000 };
+      expect(await service.isNearLimit('a', quotas, demand)).toBe(false);
+      expect(await service.isNearLimit('a', quotas, { ...demand, queuedMs: 100_001 })).toBe(true);
+    });
+
+    it('looks each time: what it knows may be old', async () => {
+      await service.isNearLimit('a', QUOTAS, NOTHING);
+      await service.isNearLimit('a', QUOTAS, NOTHING);
+      expect(statements).toHaveLength(2);
+    });
+  });
+
+  describe('in the transaction', () => {
+    it('locks the account before it reads, in the same transaction', async () => {
+      await service.enforce(txOf(), 'a', QUOTAS, NOTHING);
+      expect(inTx).toEqual([
+        [expect.stringContaining('pg_advisory_xact_lock'), ['quotas:a']],
+        [['a'], '2026-12-01'],
+      ]);
+      expect(statements).toEqual([]);
+    });
+
+    it('refuses what does not fit, and counts it', async () => {
+      usage = { a: { storedBytes: QUOTAS.storedBytes as number } };
+      await expect(service.enforce(txOf(), 'a', QUOTAS, NOTHING)).rejects.toThrow(QuotaExceededError);
+      expect(refused).toEqual(['stored_bytes']);
+    });
+  });
+
+  it('counts no refusal where there is none', () => {
+    service.refuse(null);
+    expect(refused).toEqual([]);
+  });
+});

@@ -1,0 +1,115 @@
+import type { Quotas } from '../../../access/quotas.js';
+import type { DatabaseService } from '../../../platform/database/database.service.js';
+import {
+  ConcurrentUploadsError,
+  QuotaExceededError,
+  ServiceUnavailableError,
+} from '../../../platform/errors/errors.js';
+import type { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
+import type { QuotaRefusalsService } from './quota-refusals.service.js';
+import type { QuotasService } from './quotas.service.js';
+import { type AnnouncedUpload, UploadAdmissionService } from './upload-admission.service.js';
+import type { UploadPlacesService } from './upload-places.service.js';
+
+const FULL = new QuotaExceededError('stored_bytes', 1, 1, null);
+const QUOTAS = { concurrentUploads: 2 } as Quotas;
+const UPLOAD: AnnouncedUpload = {
+  accountId: 'a',
+  quotas: QUOTAS,
+  userId: null,
+  idempotencyKey: null,
+  repeats: null,
+  leastBytes: 100,
+};
+
+describe('UploadAdmissionService (D32)', () => {
+  let hasRoom: boolean;
+  let refusal: QuotaExceededError | null;
+  let earlier: object[];
+  let steps: unknown[][];
+  let service: UploadAdmissionService;
+
+  beforeEach(() => {
+    [hasRoom, refusal, earlier, steps] = [true, null, [], []];
+    const step =
+      <T>(name: string, answer: () => T) =>
+      (...given: unknown[]): T => {
+        steps.push([name, ...given]);
+        return answer();
+      };
+    const free = step('free', () => undefined);
+    service = new UploadAdmissionService(
+      {
+        query: async (_: string, given: unknown[]) => step('key', () => earlier)(...given),
+      } as unknown as DatabaseService,
+      {
+        findRefusal: step('quotas', async () => refusal),
+        refuse: step('refuse', () => {
+          throw FULL;
+        }),
+      } as unknown as QuotasService,
+      { take: step('place', async () => free) } as unknown as UploadPlacesService,
+      { hasRoom: async () => hasRoom } as unknown as DiskSpaceService,
+      { count: step('count', () => undefined) } as unknown as QuotaRefusalsService,
+    );
+  });
+
+  it('takes a place, asks the quotas, and gives the place to be freed by the caller', async () => {
+    const free = await service.admit(UPLOAD);
+    expect(steps).toEqual([
+      ['place', 'a', 2],
+      ['quotas', 'a', QUOTAS, 100],
+    ]);
+    free();
+    expect(steps.at(-1)).toEqual(['free']);
+  });
+
+  it('refuses with a full disk, before a place is taken, to come again in 30 s', async () => {
+    hasRoom = false;
+    const error: unknown = await service.admit(UPLOAD).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ServiceUnavailableError);
+    expect((error as ServiceUnavailableError).retryAfter).toBe(30);
+    expect(steps).toEqual([['count', 'free_disk']]);
+  });
+
+  it('frees the place of an upload that a quota refuses', async () => {
+    refusal = FULL;
+    await expect(service.admit(UPLOAD)).rejects.toBe(FULL);
+    expect(steps.map(([name]) => name)).toEqual(['place', 'quotas', 'refuse', 'free']);
+    expect(steps[2]).toEqual(['refuse', FULL]);
+  });
+
+  it('passes on that all places are taken', async () => {
+    const full = new ConcurrentUploadsError(2, 2);
+    const places = { take: () => Promise.reject(full) };
+    Object.assign(service, { places });
+    await expect(service.admit(UPLOAD)).rejects.toBe(full);
+    expect(steps).toEqual([]);
+  });
+
+  it.each([
+    [null, ''],
+    ['user', 'user'],
+  ])('admits a repeat of %s although a quota is full: its key is known for a day', async (userId, identity) => {
+    refusal = FULL;
+    earlier = [{ fingerprint: '', recordingId: '' }];
+    await service.admit({ ...UPLOAD, userId, idempotencyKey: 'k' });
+    expect(steps.at(-1)).toEqual(['key', 'a', identity, 'k', 86_400]);
+  });
+
+  it('refuses a key that is not known', async () => {
+    refusal = FULL;
+    await expect(service.admit({ ...UPLOAD, idempotencyKey: 'k', repeats: {} })).rejects.toBe(FULL);
+  });
+
+  it('does not look for the key of an upload that fits', async () => {
+    await service.admit({ ...UPLOAD, idempotencyKey: 'k' });
+    expect(steps.map(([name]) => name)).toEqual(['place', 'quotas']);
+  });
+
+  it('leaves it to the end where only the body tells whether it is a repeat', async () => {
+    refusal = FULL;
+    await service.admit({ ...UPLOAD, repeats: {} });
+    expect(steps.map(([name]) => name)).toEqual(['place']);
+  });
+});
