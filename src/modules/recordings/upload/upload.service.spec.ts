@@ -5,24 +5,26 @@ import { inMemory } from '../../../../test/support/audio/audio-bytes.js';
 import type { Quotas } from '../../../access/quotas.js';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
 import type { EventBus } from '../../../platform/events/event-bus.js';
-import { QuotaExceededError } from '../../../platform/errors/errors.js';
+import { AccountSuspendedError, QuotaExceededError } from '../../../platform/errors/errors.js';
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
 import type { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
 import { StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
 import type { QuotasService } from '../quotas/quotas.service.js';
 import type { Recording } from '../recording.entity.js';
+import type { UploadDetails } from './upload-fields.js';
 import type { UploadForm } from './upload-form.js';
-import { UploadService } from './upload.service.js';
+import { type UploadContext, UploadService } from './upload.service.js';
 
 const turns = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
 const FIRST = { id: 'the first recording' };
+const ACCOUNT = '01900000-0000-7000-8000-000000000001';
+const fingerprintOf = (contents: unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(contents)).digest('hex');
 /** Of an upload without contents, language or tags. */
-const FINGERPRINT = createHash('sha256')
-  .update(JSON.stringify([null, null, null]))
-  .digest('hex');
+const FINGERPRINT = fingerprintOf([null, null, null]);
 const FULL = new QuotaExceededError('stored_bytes', 1, 1, null);
 
 describe('UploadService', () => {
@@ -34,6 +36,13 @@ describe('UploadService', () => {
   let nearLimit: () => Promise<boolean>;
   /** What is found of the Idempotency-Key, look by look. */
   let keys: object[][];
+  /** What was asked of the table of keys, outside transactions and in them. */
+  let asked: unknown[][];
+  let inTx: unknown[][];
+  let quotaCalls: unknown[][];
+  /** The recording of a known key, and the look-ups of it. */
+  let first: typeof FIRST | null;
+  let found: object[];
   let service: UploadService;
 
   beforeEach(() => {
@@ -42,6 +51,7 @@ describe('UploadService', () => {
     inserted = [{ object_key: 'taken off the list' }];
     nearLimit = async () => false;
     keys = [];
+    [asked, inTx, quotaCalls, first, found] = [[], [], [], FIRST, []];
     const reserved = new Promise<void>((resolve, reject) => {
       reservation = {
         commit: () => {
@@ -65,9 +75,18 @@ describe('UploadService', () => {
       cancel: async (_key: string, { mayArriveLate }: { mayArriveLate: boolean }) =>
         void steps.push(mayArriveLate ? 'removed for now' : 'removed'),
     };
-    const tx = { query: async () => inserted, prepared: async () => inserted };
+    const tx = {
+      query: async (_: string, given: unknown[]) => {
+        inTx.push(given);
+        return inserted;
+      },
+      prepared: async () => inserted,
+    };
     const database = {
-      query: async () => keys.shift() ?? [],
+      query: async (_: string, given: unknown[]) => {
+        asked.push(given);
+        return keys.shift() ?? [];
+      },
       async transact(work: (transaction: unknown) => Promise<void>) {
         steps.push('transaction');
         await work(tx);
@@ -76,15 +95,30 @@ describe('UploadService', () => {
     const bus = { emit: async () => void steps.push('announced'), writesFor: () => [] };
     service = new UploadService(
       database as unknown as DatabaseService,
-      { findOneBy: async () => FIRST } as unknown as Repository<Recording>,
+      {
+        findOneBy: async (where: object) => {
+          found.push(where);
+          return first;
+        },
+      } as unknown as Repository<Recording>,
       removals as unknown as ObjectRemovalsService,
       store as unknown as ObjectStore,
       bus as unknown as EventBus,
-      { isNearLimit: () => nearLimit() } as unknown as QuotasService,
+      {
+        isNearLimit: (...given: unknown[]) => {
+          quotaCalls.push(['near', ...given]);
+          return nearLimit();
+        },
+        enforce: async (_: unknown, ...given: unknown[]) => void quotaCalls.push(['enforce', ...given]),
+      } as unknown as QuotasService,
     );
   });
 
-  async function accept(idempotencyKey: string | null = null) {
+  async function accept(
+    idempotencyKey: string | null = null,
+    details: UploadDetails = {},
+    sender: Partial<UploadContext> = {},
+  ) {
     const bytes = silenceWav(0.1);
     const file = { handle: inMemory(bytes), sizeBytes: bytes.length };
     const form = { file, originalFilename: 'note.wav', sha256: null } as unknown as UploadForm;
@@ -98,8 +132,9 @@ describe('UploadService', () => {
       source: 'api' as const,
       idempotencyKey,
       repeats: null,
+      ...sender,
     };
-    return await service.accept('01900000-0000-7000-8000-000000000001', form, {}, context);
+    return await service.accept(ACCOUNT, form, details, context);
   }
 
   it('reserves the key, then stores the audio, then inserts the recording: no crash leaves an orphan', async () => {
@@ -141,5 +176,120 @@ describe('UploadService', () => {
     await expect(accept()).rejects.toThrow(/the reservation of .* expired/);
     await turns();
     expect(steps).toEqual(['reserved', 'stored', 'transaction', 'removed']);
+  });
+
+  it('describes the recording by its file, its sender and the time', async () => {
+    reservation.commit();
+    jest.useFakeTimers({ now: new Date('2026-01-31T23:59:59.999Z'), doNotFake: ['nextTick', 'setImmediate'] });
+    try {
+      const details = { custom_tags: '{"a": "b"}', language: 'German', vocabulary: 'x,y', channels: 'separate' };
+      const sender = { userId: 'u', keyId: 'k', clientIp: '10.0.0.1', userAgent: 'phone', source: 'console' as const };
+      const { recording, replayed } = await accept(null, details, sender);
+      expect(replayed).toBe(false);
+      expect(recording).toMatchObject({
+        accountId: ACCOUNT,
+        userId: 'u',
+        keyId: 'k',
+        originalFilename: 'note.wav',
+        objectKey: `${ACCOUNT}/2026/01/${recording.id}.wav`,
+        bucket: 'voice-notes',
+        durationMs: 100,
+        fileSizeBytes: silenceWav(0.1).length,
+        audioFormat: 'wav',
+        channels: 1,
+        clientIp: '10.0.0.1',
+        userAgent: 'phone',
+        uploadSource: 'console',
+        customTags: '{"a":"b"}',
+        language: 'german',
+        vocabulary: ['x', 'y'],
+        separateChannels: true,
+        status: 'processing',
+        run: 1,
+        attempt: 0,
+        faults: 0,
+        createdAt: new Date(),
+        updatedAt: new Date(),
+        processedAt: null,
+      });
+      expect(recording.sampleRate).toBeGreaterThan(0);
+      expect(recording.bitRate).toBeGreaterThan(0);
+      expect(recording.audioCodec).not.toBeNull();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('asks the quotas for its bytes and its audio, and decides in the transaction only near a limit', async () => {
+    reservation.commit();
+    await accept();
+    const demand = { bytes: silenceWav(0.1).length, monthMs: 100, queuedMs: 100 };
+    expect(quotaCalls).toEqual([['near', ACCOUNT, {}, demand]]);
+    nearLimit = async () => true;
+    await accept();
+    expect(quotaCalls.slice(1)).toEqual([
+      ['near', ACCOUNT, {}, demand],
+      ['enforce', ACCOUNT, {}, demand],
+    ]);
+  });
+
+  it('says that the account is suspended when it was removed meanwhile', async () => {
+    reservation.commit();
+    written = () => Promise.reject(Object.assign(new Error('gone'), { constraint: 'recordings_account_fkey' }));
+    await expect(accept()).rejects.toThrow(AccountSuspendedError);
+    written = () => Promise.reject(Object.assign(new Error('other'), { constraint: 'recordings_pkey' }));
+    await expect(accept()).rejects.toThrow('other');
+  });
+
+  it.each(['', 'ü', 'x'.repeat(256), 'line\nbreak', 'tab\t'])('refuses the Idempotency-Key %j', async (key) => {
+    await expect(accept(key)).rejects.toMatchObject({
+      details: { field: 'Idempotency-Key', reason: 'must be 1 to 255 printable ASCII characters' },
+    });
+    expect(steps).toEqual([]);
+  });
+
+  it.each(['x', ' ~', 'x'.repeat(255)])('takes the Idempotency-Key %j', async (key) => {
+    reservation.commit();
+    expect(await accept(key)).toMatchObject({ replayed: false });
+  });
+
+  describe('an upload whose key is known', () => {
+    const known = (fingerprint: string) => [{ fingerprint, recordingId: FIRST.id }];
+
+    it('is answered with its recording, and nothing is stored', async () => {
+      keys = [known(FINGERPRINT)];
+      expect(await accept('one')).toEqual({ recording: FIRST, replayed: true });
+      expect(steps).toEqual([]);
+      expect(found).toEqual([{ id: FIRST.id, accountId: ACCOUNT }]);
+      expect(asked[0]).toEqual([ACCOUNT, '', 'one', 86_400]);
+    });
+
+    it('is 409 with other contents, and when its recording was deleted', async () => {
+      keys = [known('other'), known(FINGERPRINT)];
+      await expect(accept('one')).rejects.toThrow('used for an upload with other contents');
+      first = null;
+      await expect(accept('one')).rejects.toThrow('has been deleted');
+      expect(steps).toEqual([]);
+    });
+
+    it('belongs to one end user', async () => {
+      keys = [known(FINGERPRINT)];
+      await accept('one', {}, { userId: 'u' });
+      expect(asked[0]).toEqual([ACCOUNT, 'u', 'one', 86_400]);
+    });
+
+    it('is new again by its contents when its recording was deleted', async () => {
+      const fingerprint = fingerprintOf([null, null, null, 'text']);
+      keys = [known(fingerprint)];
+      first = null;
+      reservation.commit();
+      expect(await accept(null, {}, { repeats: { seconds: 60, sameText: 'text' } })).toMatchObject({ replayed: false });
+      expect(asked).toEqual([
+        [ACCOUNT, '', `§${fingerprint}`, 60],
+        [ACCOUNT, '', `§${fingerprint}`, FIRST.id],
+      ]);
+      expect(inTx[0]?.slice(0, 4)).toEqual([ACCOUNT, '', `§${fingerprint}`, fingerprint]);
+      expect(inTx[0]?.[5]).toBe(60);
+    });
   });
 });

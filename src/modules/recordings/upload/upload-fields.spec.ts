@@ -1,0 +1,115 @@
+import { InvalidRequestError } from '../../../platform/errors/errors.js';
+import {
+  readCustomTags,
+  readLanguage,
+  readSeparateChannels,
+  readUploadSource,
+  readVocabulary,
+  UploadFields,
+} from './upload-fields.js';
+
+const detailsOf = (read: () => unknown): unknown => {
+  try {
+    return read();
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidRequestError);
+    const { field, reason } = (error as InvalidRequestError).details;
+    return `${field as string} ${reason as string}`;
+  }
+};
+
+describe('UploadFields', () => {
+  const add = (fields: UploadFields, name: string | undefined, value: string | undefined, isTruncated = false) =>
+    fields.add({ name, value, isTruncated })?.details;
+
+  it('keeps each of its four fields, and at most ten parts are read for them', () => {
+    const fields = new UploadFields();
+    const details = { custom_tags: '{}', language: 'english', vocabulary: 'a', channels: '' };
+    for (const [name, value] of Object.entries(details)) expect(add(fields, name, value)).toBeUndefined();
+    expect(fields.details).toEqual(details);
+    expect([fields.maxFields, fields.names]).toEqual([10, Object.keys(details)]);
+  });
+
+  it.each<[string, string | undefined, string | undefined, boolean, object]>([
+    ['an unknown one', 'tags', 'x', false, { field: 'tags' }],
+    ['one without a name', undefined, 'x', false, { field: '' }],
+    ['one with the name of a property', 'toString', 'x', false, { field: 'toString' }],
+    ['one given twice', 'language', 'x', false, { field: 'language', reason: 'may be given only once' }],
+    ['one that is too long', 'vocabulary', 'x', true, { field: 'vocabulary', reason: 'must be at most 16384 bytes' }],
+    ['text that cannot be read', 'channels', undefined, false, { field: 'channels', reason: 'must be text in UTF-8' }],
+  ])('refuses %s, and does not keep it', (_, name, value, isTruncated, refusal) => {
+    const fields = new UploadFields();
+    add(fields, 'language', 'english');
+    expect(add(fields, name, value, isTruncated)).toMatchObject(refusal);
+    expect(fields.details).toEqual({ language: 'english' });
+  });
+
+  it('refuses a second one also when the first was empty', () => {
+    const fields = new UploadFields();
+    add(fields, 'language', '');
+    expect(add(fields, 'language', 'x')).toMatchObject({ reason: 'may be given only once' });
+  });
+});
+
+describe('what an upload says', () => {
+  it.each([
+    [undefined, 'api'],
+    ['api', 'api'],
+    ['console', 'console'],
+    ['access_token', 'X-Upload-Source must be one of api, console'],
+    ['', 'X-Upload-Source must be one of api, console'],
+    ['API', 'X-Upload-Source must be one of api, console'],
+  ])('X-Upload-Source %s: %s', (header, read) => {
+    expect(detailsOf(() => readUploadSource(header))).toBe(read);
+  });
+
+  it.each([
+    [undefined, null],
+    ['{ "a": "b" }', '{"a":"b"}'],
+    ['{}', '{}'],
+    ['{"a":1}', 'custom_tags value of "a" must be a string'],
+  ])('custom_tags %s: %s', (text, read) => {
+    expect(detailsOf(() => readCustomTags(text))).toBe(read);
+  });
+
+  const NO_LANGUAGE = 'language must be the English name of a language, such as english';
+
+  it.each([
+    [undefined, null],
+    ['english', 'english'],
+    ['German', 'german'],
+    ['en', 'language must be a language name, not a code: english'],
+    ['', NO_LANGUAGE],
+    ['klingon', NO_LANGUAGE],
+    ['english\n', NO_LANGUAGE],
+  ])('language %s: %s', (text, read) => {
+    expect(detailsOf(() => readLanguage(text))).toBe(read);
+  });
+
+  it.each([
+    [undefined, null],
+    ['', null],
+    ['[]', null],
+    [' , ', null],
+    ['b, a', ['b', 'a']],
+    ['["b","a"]', ['b', 'a']],
+    ['["b"', 'vocabulary must be a JSON list of texts, such as ["Grafana","Zoë"], or terms separated by commas'],
+  ])('vocabulary %s: %s', (text, read) => {
+    expect(detailsOf(() => readVocabulary(text))).toEqual(read);
+  });
+
+  const TOO_MANY = 'channels must not be separate for a recording of more than two channels; this has 3';
+
+  it.each<[string | undefined, number | null, boolean | string]>([
+    [undefined, 3, false],
+    ['mixed', 3, false],
+    ['separate', null, true],
+    ['separate', 1, true],
+    ['separate', 2, true],
+    ['separate', 3, TOO_MANY],
+    ['', 2, 'channels must be one of mixed, separate'],
+    ['Separate', 6, 'channels must be one of mixed, separate'],
+  ])('channels %s of %s: %s', (text, channels, read) => {
+    expect(detailsOf(() => readSeparateChannels(text, channels))).toBe(read);
+  });
+});
