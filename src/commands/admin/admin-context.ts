@@ -9,7 +9,7 @@ import { AccountService } from '../../modules/account/account.service.js';
 import { ApiKey } from '../../modules/api-keys/api-key.entity.js';
 import { ApiKeyUsageService } from '../../modules/api-keys/api-key-usage.service.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
-import { SecretRehashService } from '../../modules/api-keys/secret-rehash.service.js';
+import { SecretRehashService } from '../../modules/api-keys/rehash/secret-rehash.service.js';
 import { CounterAuditService } from '../../modules/recordings/usage-counters/counter-audit.service.js';
 import { UsageService } from '../../modules/recordings/usage-counters/usage.service.js';
 import { RetranscriptionsService } from '../../modules/transcriptions/retranscriptions/retranscriptions.service.js';

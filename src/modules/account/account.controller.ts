@@ -13,9 +13,9 @@ import { AccountView } from './account.presenter.js';
 import { AccountService } from './account.service.js';
 import { presentAccount } from './present-account.js';
 import { presentQuotas, QuotasView } from './quotas.presenter.js';
-import { questionOf, UsageQuery } from './usage.dto.js';
+import { questionOf, UsageQuery } from './usage/usage.dto.js';
 import { VocabularyDto, VocabularyView } from './vocabulary.dto.js';
-import { presentUsageReport, USAGE_EXAMPLE, UsageReportView } from './usage.presenter.js';
+import { presentUsageReport, USAGE_EXAMPLE, UsageReportView } from './usage/usage.presenter.js';
 
 @ApiTags('Account')
 @Controller('v1/account')

@@ -3,10 +3,13 @@ import type { DatabaseService } from '../../platform/database/database.service.j
 import { ApiKeyUsageService } from './api-key-usage.service.js';
 
 const FLUSH_MS = 2000;
+const START = new Date('2026-11-22T10:00:00Z').getTime();
 
 describe('ApiKeyUsageService (D13)', () => {
   /** The uses that Postgres was given, by key, statement by statement. */
   let written: Record<string, number>[];
+  /** When each key was used last, in the order of the writes. */
+  let usedAt: Date[];
   /** Called instead of a write that fails. */
   let failing: (() => void) | null;
   let usage: ApiKeyUsageService;
@@ -14,14 +17,16 @@ describe('ApiKeyUsageService (D13)', () => {
   beforeAll(() => Logger.overrideLogger(false));
 
   beforeEach(() => {
-    jest.useFakeTimers();
+    jest.useFakeTimers({ now: START });
     written = [];
+    usedAt = [];
     failing = null;
-    const query = async (_: string, [ids, counts]: [string[], number[]]) => {
+    const query = async (_: string, [ids, counts, times]: [string[], number[], Date[]]) => {
       if (failing) {
         failing();
         throw new Error('no connection');
       }
+      usedAt.push(...times);
       written.push(Object.fromEntries(ids.map((id, i) => [id, counts[i] as number])));
     };
     usage = new ApiKeyUsageService({ query } as unknown as DatabaseService);
@@ -57,5 +62,42 @@ describe('ApiKeyUsageService (D13)', () => {
     usage.count('a');
     await usage.onApplicationShutdown();
     expect(written).toEqual([{ a: 1 }]);
+  });
+
+  it('tells the last use of each key, also of those that could not be written before', async () => {
+    usage.count('a');
+    await pass(500);
+    usage.count('a');
+    usage.count('b');
+    failing = () => undefined;
+    await pass(FLUSH_MS - 500);
+    failing = null;
+    await pass(300);
+    usage.count('b');
+    await pass(FLUSH_MS);
+    expect(written).toEqual([{ a: 2, b: 2 }]);
+    expect(usedAt.map((time) => time.getTime() - START)).toEqual([500, FLUSH_MS + 300]);
+  });
+
+  it('tries again after 2 s by itself', async () => {
+    failing = () => undefined;
+    usage.count('a');
+    await pass(FLUSH_MS);
+    failing = null;
+    await pass(FLUSH_MS - 1);
+    expect(written).toEqual([]);
+    await pass(1);
+    expect(written).toEqual([{ a: 1 }]);
+  });
+
+  it('waits for the next 2 s with what comes after a write, and writes one batch after the other', async () => {
+    usage.count('a');
+    await pass(FLUSH_MS);
+    await pass(FLUSH_MS / 2);
+    usage.count('a');
+    await pass(FLUSH_MS - 1);
+    expect(written).toHaveLength(1);
+    await pass(1);
+    expect(written).toEqual([{ a: 1 }, { a: 1 }]);
   });
 });

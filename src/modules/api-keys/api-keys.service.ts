@@ -17,7 +17,7 @@ import { whereStatus } from './api-key-status.js';
 import { type ApiKeyCredential, findCredential, findCredentials, revokeKeys } from './api-keys.queries.js';
 import { isWellFormed, makeKeyPair } from './api-key-secret.js';
 import type { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
-import { SecretRehashService } from './secret-rehash.service.js';
+import { SecretRehashService } from './rehash/secret-rehash.service.js';
 import { ApiKeyUsageService } from './api-key-usage.service.js';
 
 /** Active keys of an account (D7). */

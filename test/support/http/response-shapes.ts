@@ -6,7 +6,7 @@ import type {
   RequestErrorsView,
   RequestErrorView,
 } from '../../../src/modules/account/request-errors/request-error.presenter.js';
-import type { UsageReportView } from '../../../src/modules/account/usage.presenter.js';
+import type { UsageReportView } from '../../../src/modules/account/usage/usage.presenter.js';
 import type { AudioUrlView } from '../../../src/modules/recordings/audio-download/audio-url.presenter.js';
 import type { QuotaName } from '../../../src/access/quotas.js';
 import { SCOPES } from '../../../src/access/scopes.js';

@@ -51,7 +51,10 @@ describe('QuotasService (D32)', () => {
 
   const txOf = (): Tx =>
     ({
-      query: async (...sent: unknown[]) => void inTx.push(sent),
+      query: async (...sent: unknown[]) => {
+        await Promise.resolve();
+        inTx.push(sent);
+      },
       prepared: async (_: string, [accounts, month]: [string[], string]) => {
         inTx.push([accounts, month]);
         return [{ position: 1, ...UNUSED, ...usage[accounts[0] as string] }];
@@ -100,7 +103,7 @@ describe('QuotasService (D32)', () => {
     });
 
     it('asks for no audio, whose length is not known yet', async () => {
-      usage = { a: { monthMs: 59_999, queuedMs: 9999 } };
+      usage = { a: { monthMs: 59_999.5, queuedMs: 9999.5 } };
       const quotas = { ...UNLIMITED, audioSecondsPerMonth: 60, queuedAudioSeconds: 10 };
       expect(await service.findRefusal('a', quotas, 1000)).toBeNull();
     });

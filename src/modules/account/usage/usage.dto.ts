@@ -1,6 +1,6 @@
-import { InvalidRequestError } from '../../platform/errors/errors.js';
-import { IsFilter, IsIntegerParameter, IsOmittable, IsText } from '../../platform/http/input/rules.js';
-import type { UsageQuestion } from '../recordings/usage-counters/usage.service.js';
+import { InvalidRequestError } from '../../../platform/errors/errors.js';
+import { IsFilter, IsIntegerParameter, IsOmittable, IsText } from '../../../platform/http/input/rules.js';
+import type { UsageQuestion } from '../../recordings/usage-counters/usage.service.js';
 
 export const USAGE_GROUPS = ['day', 'key', 'user'] as const;
 

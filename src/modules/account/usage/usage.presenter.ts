@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { UsageItem, UsageQuestion, UsageReport } from '../recordings/usage-counters/usage.service.js';
+import type { UsageItem, UsageQuestion, UsageReport } from '../../recordings/usage-counters/usage.service.js';
 import { USAGE_GROUPS, type UsageQuery } from './usage.dto.js';
 
 export class UsageItemView {

@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { SecretsService } from '../../platform/secrets/secrets.service.js';
-import { ApiKey } from './api-key.entity.js';
+import { SecretsService } from '../../../platform/secrets/secrets.service.js';
+import { ApiKey } from '../api-key.entity.js';
 
 /**
  * After SECRET_KEY has changed, hashes each API secret anew when it is next used, because only then is it known. No
