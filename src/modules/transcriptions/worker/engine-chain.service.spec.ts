@@ -13,7 +13,7 @@ import {
   type TranscriptionEngine,
 } from '../engines/transcription-engine.js';
 import { type ChainInput, EngineChainService } from './engine-chain.service.js';
-import type { TranscriberService } from './transcriber.service.js';
+import type { AudioInput, TranscriberService } from './transcriber.service.js';
 
 const RECORDING = { accountId: 'account', accountEngines: null, language: null, durationMs: 2000, faults: 0 };
 const RESULT = { text: 'heard' };
@@ -25,6 +25,9 @@ describe('EngineChainService', () => {
   let problems: Record<string, string | null>;
   let asked: string[];
   let tried: string[];
+  /** The length that each of them was to transcribe at most. */
+  let limits: (number | undefined)[];
+  let told: unknown[];
   let runtimes: EngineRuntimesService;
   let chain: EngineChainService;
   let registry: Registry;
@@ -50,9 +53,11 @@ describe('EngineChainService', () => {
     const env = { transcriptionMemoryMb: 64, sandbox: 'off' } as Env;
     runtimes = new EngineRuntimesService(env, { chain: choices, definitions });
     const transcriber = {
-      transcribe: async (_: unknown, runtime: EngineRuntime) => {
+      transcribe: async (input: AudioInput, runtime: EngineRuntime) => {
         const { engine } = runtime;
         tried.push(engine.name);
+        limits.push(input.maxSeconds);
+        input.onText?.({ offset: 0, text: 'heard' });
         const failure = failures[engine.name];
         if (failure) throw new EngineFailureError(failure);
         runtime.works();
@@ -72,13 +77,19 @@ describe('EngineChainService', () => {
     problems = {};
     asked = [];
     tried = [];
+    limits = [];
+    told = [];
     going = new AbortController();
     useChain({ name: 'first' }, { name: 'second' });
   });
 
-  afterEach(() => jest.useRealTimers());
+  afterEach(() => {
+    jest.restoreAllMocks();
+    jest.useRealTimers();
+  });
 
-  const input = (): ChainInput => ({ signal: going.signal, onText: () => undefined }) as unknown as ChainInput;
+  const input = (): ChainInput =>
+    ({ signal: going.signal, onText: (...said: unknown[]) => void told.push(said) }) as unknown as ChainInput;
   const transcribe = async (recording: Partial<typeof RECORDING> = {}, requested: string | null = null) =>
     await chain.transcribe(await chain.candidatesFor({ ...RECORDING, ...recording }, requested), input());
 
@@ -178,6 +189,7 @@ describe('EngineChainService', () => {
   it('uses the requested engine alone, and postpones nothing for it', async () => {
     expect(await transcribe({}, 'second')).toMatchObject({ provider: 'second' });
     problems.second = 'connection refused';
+    expect(await runtimes.degradation()).toBe('second: connection refused');
     await expect(transcribe({}, 'second')).rejects.toMatchObject({ wasTried: true });
     expect(chain.postponements.current).toEqual([]);
   });
@@ -187,5 +199,75 @@ describe('EngineChainService', () => {
     going.abort();
     await expect(transcribe()).rejects.toBeInstanceOf(EngineFailureError);
     expect(tried).toEqual(['first']);
+  });
+
+  it('tells each engine its greatest length, and whose text it is', async () => {
+    useChain({ name: 'first', maxSeconds: 60 }, { name: 'second' });
+    failures.first = new EngineUnavailableError('no quota');
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    await transcribe();
+    expect(limits).toEqual([60, undefined]);
+    const piece = { offset: 0, text: 'heard' };
+    expect(told).toMatchObject([
+      [piece, { name: 'first', model: 'first-1' }],
+      [piece, { name: 'second', model: 'second-1' }],
+    ]);
+    const said = [{ err: failures.first, engine: 'second' }, 'transcription goes on with another engine'];
+    expect(warn.mock.calls).toEqual([said]);
+  });
+
+  it('gives a recording to the engine that another one tries when no other works', async () => {
+    failures = { first: new EngineUnavailableError('no quota'), second: new EngineUnavailableError('no key') };
+    await expect(transcribe()).rejects.toBeInstanceOf(NoEngineError);
+    jest.advanceTimersByTime(5000);
+    const ends: (() => void)[] = [];
+    const hold = () => new Promise<void>((resolve) => void ends.push(resolve));
+    const trials = ['first', 'second'].map((name) => runtimes.runtime(name).try(hold));
+    const { inOrder, problems: said } = await chain.candidatesFor(RECORDING);
+    expect(inOrder.map(({ choice }) => choice.name)).toEqual(['first']);
+    expect(said).toEqual(['first: another recording tries it', 'second: another recording tries it']);
+    for (const end of ends) end();
+    await Promise.all(trials);
+  });
+
+  it('sets an engine aside that fails while it says itself that it cannot work', async () => {
+    failures.first = new EngineError('answered 500', false);
+    await transcribe();
+    expect(await runtimes.degradation()).toBeNull();
+    jest.spyOn(runtimes.runtime('first').engine, 'problem').mockResolvedValueOnce(null).mockResolvedValue('is down');
+    await transcribe();
+    expect(runtimes.runtime('first').outage.problem).toBe('answered 500');
+  });
+
+  it('waits 5 s for what an engine says itself, 60 s for one of another process, and the shortest of all waits', async () => {
+    const waitOf = async (recording: object, requested: string | null = null) =>
+      await chain.candidatesFor({ ...RECORDING, ...recording }, requested).catch((error: unknown) => error);
+    problems = { first: 'is down', second: 'is down' };
+    expect(await waitOf({})).toMatchObject({
+      waitSeconds: 5,
+      wasTried: false,
+      message: 'first: is down; second: is down',
+    });
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    expect(warn).not.toHaveBeenCalled();
+    expect(await waitOf({ accountEngines: [{ name: 'gone' }] })).toMatchObject({ waitSeconds: 60, wasTried: false });
+    expect(await waitOf({}, 'gone')).toMatchObject({ waitSeconds: 60, wasTried: true });
+    const fields = { account_id: 'account', engines: ['gone'] };
+    expect(warn.mock.calls[0]).toEqual([fields, 'engines not configured here']);
+    runtimes.runtime('first').setAside('no quota');
+    jest.advanceTimersByTime(3000);
+    runtimes.runtime('second').setAside('no key');
+    expect(await waitOf({})).toMatchObject({ waitSeconds: 2 });
+  });
+
+  it('waits for the engine of the chain that is tried first again, with what went wrong at each', async () => {
+    failures = { first: new EngineError('answered 500', false), second: new EngineUnavailableError('no key') };
+    const tries = transcribe();
+    await expect(tries).rejects.toMatchObject({ wasTried: true, waitSeconds: 5, message: 'second: no key' });
+    jest.advanceTimersByTime(2000);
+    await expect(transcribe()).rejects.toMatchObject({ waitSeconds: 3, message: 'second: no key' });
+    failures.second = new EngineError('answered 501', false);
+    jest.advanceTimersByTime(3000);
+    await expect(transcribe()).rejects.toBe(failures.second);
   });
 });

@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
 import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
@@ -21,9 +23,15 @@ describe('TranscriptionWorkerService', () => {
   let background: string[];
   /** The accounts that each claim left out. */
   let claims: (readonly string[])[];
+  /** What each claim left out besides. */
+  let others: unknown[];
+  /** What the next claim or recording fails with. */
+  let failure: Error | null;
+  let registry: Registry;
+  let logged: unknown[][];
   /** When Postgres answers the claims. */
   let answered: Promise<void>;
-  let runs: { account: string; signal: AbortSignal; end: () => void }[];
+  let runs: { account: string; signal: AbortSignal; end: () => void; fail: (error: Error) => void }[];
   let hasDoubtfulLease: boolean;
   /** Of the engines of the service. */
   let problem: string | null;
@@ -31,9 +39,13 @@ describe('TranscriptionWorkerService', () => {
   let worker: TranscriptionWorkerService;
 
   function workerOf(env: Partial<Env> = {}, maxRecordings = 4): TranscriptionWorkerService {
+    registry = new Registry();
     const leases = {
-      claimNext: async (except: readonly string[], { ofSharedEngines }: { ofSharedEngines: boolean }) => {
+      claimNext: async (except: readonly string[], left: { ofSharedEngines: boolean; others: unknown }) => {
+        const { ofSharedEngines } = left;
         claims.push(except);
+        others.push(left.others);
+        if (failure) throw failure;
         const next = due.findIndex(
           (account) => !except.includes(account) && (!ofSharedEngines || account === OWN_ENGINES),
         );
@@ -51,20 +63,25 @@ describe('TranscriptionWorkerService', () => {
         return hasDoubtfulLease;
       },
       perform: ({ accountId: account }: Lease, signal: AbortSignal) =>
-        new Promise<void>((end) => void runs.push({ account, signal, end })),
+        new Promise<void>((end, fail) => void runs.push({ account, signal, end, fail })),
     };
     return new TranscriptionWorkerService(
       leases as unknown as RecordingLeasesService,
       {
         problem: async () => problem ?? decodingProblem,
         decodingProblem: async () => decodingProblem,
-        postponements: { current: [] },
+        postponements: { current: ['postponed'] },
       } as unknown as EngineChainService,
       { maxRecordings } as unknown as EngineRuntimesService,
       runner as unknown as TranscriptionRunService,
       { transcriptionConcurrency: 2, reconcileSeconds: 5, ...env } as Env,
-      { registry: new Registry() } as unknown as MetricsMiddleware,
+      { registry } as unknown as MetricsMiddleware,
     );
+  }
+
+  function restart(env: Partial<Env> = {}, maxRecordings = 4): void {
+    worker = workerOf(env, maxRecordings);
+    worker.onApplicationBootstrap();
   }
 
   beforeEach(() => {
@@ -72,21 +89,36 @@ describe('TranscriptionWorkerService', () => {
     due = [];
     background = [];
     claims = [];
+    others = [];
+    failure = null;
+    logged = [];
+    for (const level of ['log', 'warn', 'error'] as const) {
+      jest
+        .spyOn(Logger.prototype, level)
+        .mockImplementation((...said: unknown[]) => void logged.push([level, ...said]));
+    }
     answered = Promise.resolve();
     runs = [];
     hasDoubtfulLease = false;
     problem = null;
     decodingProblem = null;
-    worker = workerOf();
-    worker.onApplicationBootstrap();
+    restart();
   });
 
   afterEach(async () => {
     const stopped = worker.onModuleDestroy();
     for (const { end } of runs) end();
     await stopped;
+    jest.restoreAllMocks();
     jest.useRealTimers();
   });
+
+  /** @returns what lets Postgres answer. */
+  function keepWaiting(): () => void {
+    let answer = (): void => undefined;
+    answered = new Promise((resolve) => (answer = resolve));
+    return () => answer();
+  }
 
   const accounts = () => runs.map(({ account }) => account);
 
@@ -99,8 +131,7 @@ describe('TranscriptionWorkerService', () => {
   });
 
   it('takes a second recording of an account when it is full, in the half of its room that others do not need', async () => {
-    worker = workerOf({}, 8);
-    worker.onApplicationBootstrap();
+    restart({}, 8);
     due = ['a', 'b', 'a', 'a', 'b', 'b', 'c'];
     await worker.wake();
     expect(accounts()).toEqual(['a', 'b', 'c', 'a']);
@@ -108,8 +139,7 @@ describe('TranscriptionWorkerService', () => {
   });
 
   it('takes what is in the background only when nothing is due, a few at a time, which takes no room of others', async () => {
-    worker = workerOf({}, 8);
-    worker.onApplicationBootstrap();
+    restart({}, 8);
     background = ['old', 'old', 'old'];
     due = ['a'];
     await worker.wake();
@@ -135,8 +165,7 @@ describe('TranscriptionWorkerService', () => {
   });
 
   it('looks once more for the wake-ups that came during a search', async () => {
-    let answer = (): void => undefined;
-    answered = new Promise((resolve) => (answer = resolve));
+    const answer = keepWaiting();
     const search = worker.wake();
     await turns();
     expect(claims).toHaveLength(1);
@@ -151,7 +180,9 @@ describe('TranscriptionWorkerService', () => {
 
   it('looks every second, whatever Redis says', async () => {
     due = ['a'];
-    await jest.advanceTimersByTimeAsync(1000);
+    await jest.advanceTimersByTimeAsync(999);
+    expect(accounts()).toEqual([]);
+    await jest.advanceTimersByTimeAsync(1);
     expect(accounts()).toEqual(['a']);
   });
 
@@ -207,5 +238,90 @@ describe('TranscriptionWorkerService', () => {
     await stopped;
     await jest.advanceTimersByTimeAsync(5000);
     expect(accounts()).toEqual(['a']);
+  });
+
+  it.each([
+    { concurrency: undefined, maxRecordings: 1000, full: 4 * availableParallelism(), most: 64 },
+    { concurrency: 3, maxRecordings: 1000, full: 3, most: 64 },
+    { concurrency: 70, maxRecordings: 1000, full: 70, most: 70 },
+    { concurrency: 8, maxRecordings: 4, full: 4, most: 4 },
+  ])(
+    'is full with $full recordings and holds $most ($concurrency, $maxRecordings)',
+    async ({ concurrency, maxRecordings, full, most }) => {
+      restart({ transcriptionConcurrency: concurrency ?? null }, maxRecordings);
+      due = Array.from({ length: full + 1 }, () => 'same');
+      await worker.wake();
+      expect([worker.recordings, worker.isFull]).toEqual([full, true]);
+      due = Array.from({ length: 200 }, (_, i) => `account ${i}`);
+      await worker.wake();
+      expect(worker.recordings).toBe(most);
+      expect(await registry.metrics()).toContain(`transcription_recordings ${most}`);
+    },
+  );
+
+  it('takes as many of the background as a quarter of its recordings, rounded up', async () => {
+    restart({ transcriptionConcurrency: 5 }, 100);
+    background = ['old', 'old', 'old'];
+    await worker.wake();
+    expect(worker.recordings).toBe(2);
+  });
+
+  it('leaves out what the process has postponed', async () => {
+    await worker.wake();
+    expect(others).toEqual([['postponed']]);
+  });
+
+  it('does not look by itself where nothing is reconciled, nor once it has stopped', async () => {
+    await worker.onModuleDestroy();
+    expect(jest.getTimerCount()).toBe(0);
+    restart({ reconcileSeconds: 0 });
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('waits at a stop for the claim that is under way, and ends what it gives', async () => {
+    const answer = keepWaiting();
+    due = ['a'];
+    void worker.wake();
+    await turns();
+    let isStopped = false;
+    const stopped = worker.onModuleDestroy().then(() => (isStopped = true));
+    await turns();
+    expect(isStopped).toBe(false);
+    answer();
+    await turns();
+    expect([runs.map(({ signal }) => signal.aborted), isStopped]).toEqual([[true], false]);
+    runs[0]?.end();
+    await stopped;
+  });
+
+  it('logs once that the engines of the service cannot work, and once that they can', async () => {
+    problem = 'no model';
+    await worker.wake();
+    await worker.wake();
+    expect(await worker.problem()).toBe('no model');
+    problem = null;
+    await worker.wake();
+    await worker.wake();
+    expect(logged).toEqual([
+      ['error', { problem: 'no model' }, 'transcription engine unavailable'],
+      ['log', 'transcription engine available again'],
+    ]);
+  });
+
+  it('logs a claim and a recording that failed, and goes on; not that Postgres is unavailable', async () => {
+    failure = new Error('Connection terminated unexpectedly');
+    await worker.wake();
+    expect(logged).toEqual([]);
+    failure = new Error('a defect');
+    await worker.wake();
+    expect(logged).toEqual([['warn', { err: failure }, 'due recordings not claimed']]);
+    failure = null;
+    due = ['a'];
+    await worker.wake();
+    const lost = new Error('no connection');
+    runs[0]?.fail(lost);
+    await turns();
+    expect(logged.slice(1)).toEqual([['warn', { err: lost, recording_id: 'recording' }, 'recording not released']]);
+    expect(worker.recordings).toBe(0);
   });
 });
