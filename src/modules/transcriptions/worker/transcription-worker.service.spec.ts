@@ -171,9 +171,9 @@ describe('TranscriptionWorkerService', () => {
     expect(claims).toHaveLength(1);
     // The claim that is under way did not see it.
     due = ['a'];
-    const others = [worker.wake(), worker.wake()];
+    const repeats = [worker.wake(), worker.wake()];
     answer();
-    await Promise.all([search, ...others]);
+    await Promise.all([search, ...repeats]);
     expect(accounts()).toEqual(['a']);
     expect(claims).toHaveLength(3);
   });

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import { Registry } from 'prom-client';
 import type { Env } from '../../../../platform/config/env.js';
@@ -16,49 +17,87 @@ class FakeResponse extends EventEmitter {
   closed = false;
   writableEnded = false;
   writableNeedDrain = false;
-  set(): void {}
-  write(): void {}
+  headers: object = {};
+  readonly written: string[] = [];
+  set(headers: object): void {
+    this.headers = headers;
+  }
+  write(text: string): void {
+    this.written.push(text);
+  }
   end(): void {
     this.writableEnded = true;
   }
 }
 
-describe('EventStreamsService while no signal arrives', () => {
+describe('EventStreamsService', () => {
   /** Of each poll. */
   let asked: ReaderPosition[][];
+  /** Positions from which events were read. */
+  let read: number[];
+  /** That have events, as the database says. */
+  let news: string[];
+  let look: () => Promise<void>;
+  let liveKeys: string[];
+  let signal: ((accountIds: string[] | null) => void) | null;
+  let registry: Registry;
+  let logged: unknown[][];
   let streams: EventStreamsService;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     asked = [];
+    read = [];
+    news = [];
+    look = () => Promise.resolve();
+    liveKeys = ['key'];
+    signal = null;
+    registry = new Registry();
+    logged = [];
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation((...said: unknown[]) => void logged.push(said));
     const feed = {
-      next: async (readers: readonly ReaderPosition[]) => readers.map(() => []),
+      next: async (readers: readonly ReaderPosition[]) => {
+        read.push(...readers.map(({ after }) => after));
+        return readers.map(() => []);
+      },
       accountsWithNews: async (readers: ReaderPosition[]) => {
         asked.push(readers);
-        return [];
+        await look();
+        return news;
+      },
+    };
+    const signals = {
+      subscribe: (listener: typeof signal) => {
+        signal = listener;
+        return () => (signal = null);
       },
     };
     const redis = { client: { defineCommand: () => undefined }, tryCommand: async () => null };
     streams = new EventStreamsService(
-      { eventStreamsPerAccount: 10, eventStreamCommentSeconds: 15 } as Env,
-      { prepared: async () => [{ id: 'key' }] } as unknown as DatabaseService,
+      { eventStreamsPerAccount: 3, eventStreamCommentSeconds: 15 } as Env,
+      { prepared: async () => liveKeys.map((id) => ({ id })) } as unknown as DatabaseService,
       feed as unknown as EventFeedService,
-      { subscribe: () => () => undefined } as unknown as EventSignalsService,
+      signals as unknown as EventSignalsService,
       redis as unknown as RedisService,
-      { registry: new Registry() } as unknown as MetricsMiddleware,
+      { registry } as unknown as MetricsMiddleware,
     );
   });
 
   afterEach(() => {
     streams.beforeApplicationShutdown();
+    jest.restoreAllMocks();
     jest.useRealTimers();
   });
 
-  const open = async (accountId: string, position: number): Promise<FakeResponse> => {
-    const response = new FakeResponse();
-    await streams.stream({ accountId, keyId: 'key' }, position, response as unknown as Response);
+  const open = async (
+    accountId: string,
+    position: number,
+    { keyId = 'key', response = new FakeResponse() } = {},
+  ): Promise<FakeResponse> => {
+    await streams.stream({ accountId, keyId }, position, response as unknown as Response);
     return response;
   };
+  const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
   it('looks for news of each account behind the reader that is furthest behind and reads', async () => {
     await open('a', 7);
@@ -80,5 +119,113 @@ describe('EventStreamsService while no signal arrives', () => {
     only.emit('close');
     await jest.advanceTimersByTimeAsync(5 * POLL_MS);
     expect(asked).toEqual([]);
+  });
+
+  it('begins with how soon to connect again, where the reader is, and what it has not read', async () => {
+    const { headers, written } = await open('a', 7);
+    expect(headers).toEqual({ 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' });
+    expect(written).toHaveLength(1);
+    const [, retry] = /^retry: (\d+)\nid: 7\n\n$/.exec(written[0] ?? '') ?? [];
+    expect(Number(retry)).toBeGreaterThanOrEqual(500);
+    expect(Number(retry)).toBeLessThan(2000);
+    await pass(0);
+    expect(read).toEqual([7]);
+  });
+
+  it('looks every two seconds, one look at a time, and reads for the accounts that have news', async () => {
+    await open('a', 7);
+    await open('b', 5);
+    await pass(POLL_MS - 1);
+    expect([asked.length, read]).toEqual([0, [7, 5]]);
+    news = ['b', 'gone'];
+    let end = (): void => undefined;
+    look = () => new Promise((resolve) => (end = resolve));
+    await pass(1);
+    await pass(3 * POLL_MS);
+    expect(asked).toHaveLength(1);
+    end();
+    await pass(0);
+    expect(read).toEqual([7, 5, 5]);
+    look = () => Promise.reject(new Error('no connection'));
+    await pass(POLL_MS);
+    look = () => Promise.resolve();
+    await pass(POLL_MS);
+    expect([asked.length, read]).toEqual([3, [7, 5, 5, 5]]);
+    expect(logged).toEqual([[{ err: expect.any(Error) }, 'event streams could not look for events']]);
+  });
+
+  it('reads at once for a signal, looks when some may be missed, and reads again for a reader that has caught up', async () => {
+    const response = await open('a', 7);
+    await open('b', 5);
+    await pass(0);
+    signal?.(['a', 'other']);
+    await pass(0);
+    expect(read).toEqual([7, 5, 7]);
+    signal?.(null);
+    await pass(0);
+    expect(asked).toHaveLength(1);
+    response.emit('drain');
+    await pass(0);
+    expect(read).toEqual([7, 5, 7, 7]);
+  });
+
+  it('writes a comment every 15 seconds, but not to a connection that is full or has ended', async () => {
+    const [ready, full, ended] = [await open('a', 1), await open('a', 1), await open('a', 1)];
+    full.writableNeedDrain = true;
+    ended.writableEnded = true;
+    await pass(14_999);
+    expect(ready.written).toHaveLength(1);
+    await pass(1);
+    expect(ready.written.slice(1)).toEqual([':\n\n']);
+    expect([full.written.length, ended.written.length]).toEqual([1, 1]);
+  });
+
+  it('ends the streams of keys that do not live any more, and no others', async () => {
+    const [first, other] = [await open('a', 1), await open('a', 1, { keyId: 'other' })];
+    liveKeys = ['other'];
+    await pass(POLL_MS);
+    expect([first.writableEnded, other.writableEnded]).toEqual([true, false]);
+  });
+
+  it('has as many streams of an account as it may, and a place again once one is closed', async () => {
+    const [first] = [await open('a', 1), await open('a', 1), await open('a', 1)];
+    await expect(open('a', 1)).rejects.toMatchObject({ status: 429, details: { limit: 3, used: 3 } });
+    await open('b', 1);
+    expect(streams.open).toBe(4);
+    expect(await registry.metrics()).toContain('event_streams 4');
+    first.emit('close');
+    expect(streams.open).toBe(3);
+    await open('a', 1);
+    expect(streams.open).toBe(4);
+  });
+
+  it('keeps no stream, and no place, of a client that went before it began', async () => {
+    const response = new FakeResponse();
+    response.closed = true;
+    for (let i = 0; i < 5; i++) await open('a', 1, { response });
+    expect([streams.open, response.written, signal]).toEqual([0, [], null]);
+  });
+
+  it('ends its streams when the process stops, and takes no more', async () => {
+    const responses = [await open('a', 1), await open('b', 1)];
+    const late = open('c', 1);
+    streams.beforeApplicationShutdown();
+    await expect(late).rejects.toMatchObject({ status: 503, retryAfter: 1 });
+    expect(responses.map(({ writableEnded }) => writableEnded)).toEqual([true, true]);
+    await expect(open('a', 1)).rejects.toMatchObject({ status: 503, retryAfter: 1 });
+    expect([signal, jest.getTimerCount()]).toEqual([null, 0]);
+  });
+
+  it('listens and looks only while a stream is open', async () => {
+    expect(signal).toBeNull();
+    const [first, second] = [await open('a', 1), await open('b', 1)];
+    first.emit('close');
+    expect(signal).not.toBeNull();
+    second.emit('close');
+    // That of the places is left.
+    expect([signal, jest.getTimerCount()]).toEqual([null, 1]);
+    await open('a', 1);
+    await pass(POLL_MS);
+    expect(asked).toHaveLength(1);
   });
 });
