@@ -1,0 +1,91 @@
+import { getQueueToken } from '@nestjs/bull';
+import { DELIVERY_QUEUE, type DeliveryJob } from '../../../src/modules/webhooks/deliveries/deliveries.queue.js';
+import { DeliveriesService } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
+import type { JobQueue } from '../../../src/platform/queue/job-queue.js';
+import type { ApiClient } from '../../../src/testing/api-client.js';
+import { useService } from '../../../src/testing/test-service.js';
+import { failRecordings } from '../../support/state/recording-events.js';
+
+const HOOK = { url: 'http://127.0.0.1:9/', events: ['recording.failed'] };
+
+/** Sends nothing. */
+const api = useService({ ROLES: 'api' });
+let deliveries: DeliveriesService;
+let enqueue: jest.SpyInstance;
+let client: ApiClient;
+let webhookId: string;
+
+beforeAll(() => {
+  deliveries = api.app.get(DeliveriesService);
+});
+
+beforeEach(async () => {
+  enqueue = jest.spyOn(api.app.get<JobQueue<DeliveryJob>>(getQueueToken(DELIVERY_QUEUE)), 'enqueue');
+  client = await api.account();
+  webhookId = (await client.post('/v1/webhooks', HOOK).expect(201)).body.id;
+});
+
+afterEach(() => jest.restoreAllMocks());
+
+describe('a new event', () => {
+  it('has a job for each webhook, which is taken first; deliveries have its time', async () => {
+    const other = (await client.post('/v1/webhooks', HOOK).expect(201)).body.id;
+    await failRecordings(api, client.accountId, 1);
+    const rows = await api.database.query<{ webhook_id: string; event_id: string; same: boolean; due: boolean }>(
+      `SELECT d.webhook_id, d.event_id, d.created_at = e.created_at AND d.updated_at = e.created_at AS same,
+         d.next_attempt_at <= now() AS due
+       FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.account_id = $1`,
+      [client.accountId],
+    );
+    expect(rows.map(({ webhook_id: id }) => id).toSorted()).toEqual([webhookId, other].toSorted());
+    expect(rows.every(({ same, due }) => same && due)).toBe(true);
+    const expected = rows.map((row) => [
+      { webhookId: row.webhook_id },
+      { deduplicationKey: row.event_id, first: true },
+    ]);
+    expect(enqueue.mock.calls).toHaveLength(2);
+    expect(enqueue.mock.calls).toEqual(expect.arrayContaining(expected));
+  });
+});
+
+describe('webhooks with due deliveries', () => {
+  it('are those of which no process holds a due delivery, those that do not fail first', async () => {
+    const others = await Promise.all([1, 2].map(async () => (await client.post('/v1/webhooks', HOOK)).body.id));
+    await failRecordings(api, client.accountId, 1);
+    await api.database.query('UPDATE webhooks SET failing_since = now() WHERE id = $1', [webhookId]);
+    for (let i = 0; i < 5; i++) {
+      const found = await deliveries.webhooksWithDue();
+      const ours = found.filter((id) => [webhookId, ...others].includes(id));
+      expect(ours.slice(0, 2).toSorted()).toEqual(others.toSorted());
+      expect(ours[2]).toBe(webhookId);
+    }
+    await deliveries.claim(webhookId, 1);
+    expect(await deliveries.webhooksWithDue()).not.toContain(webhookId);
+  });
+
+  it('are 1000 in a round, so are disabled ones', async () => {
+    await failRecordings(api, client.accountId, 1);
+    await api.database.query(
+      `WITH hooks AS (
+         INSERT INTO webhooks (id, account_id, url, events, encrypted_secret, status, consecutive_failures, created_at, updated_at)
+         SELECT gen_random_uuid(), account_id, url, events, encrypted_secret, status, 0, now(), now()
+         FROM webhooks, generate_series(1, 1100) WHERE id = $1 RETURNING id)
+       INSERT INTO deliveries (id, account_id, event_id, webhook_id, status, next_attempt_at, created_at, updated_at)
+       SELECT gen_random_uuid(), d.account_id, d.event_id, hooks.id, 'pending', now(), now(), now()
+       FROM hooks, deliveries d WHERE d.webhook_id = $1`,
+      [webhookId],
+    );
+    expect(await deliveries.webhooksWithDue()).toHaveLength(1000);
+    await api.database.query(`UPDATE webhooks SET status = 'disabled' WHERE account_id = $1`, [client.accountId]);
+    await deliveries.failRemaining();
+    const left = async () =>
+      (
+        await api.database.query(`SELECT 1 FROM deliveries WHERE account_id = $1 AND status = 'pending'`, [
+          client.accountId,
+        ])
+      ).length;
+    expect(await left()).toBe(101);
+    await deliveries.failRemaining();
+    expect(await left()).toBe(0);
+  });
+});
