@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { getQueueToken } from '@nestjs/bull';
 import { DELIVERY_QUEUE, type DeliveryJob } from '../../../src/modules/webhooks/deliveries/deliveries.queue.js';
 import { DeliveriesService } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
 import type { JobQueue } from '../../../src/platform/queue/job-queue.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
-import { failRecordings } from '../../support/state/recording-events.js';
+import { failDelivery, failRecordings } from '../../support/state/recording-events.js';
 
 const HOOK = { url: 'http://127.0.0.1:9/', events: ['recording.failed'] };
 
@@ -29,7 +30,7 @@ afterEach(() => jest.restoreAllMocks());
 
 describe('a new event', () => {
   it('has a job for each webhook, which is taken first; deliveries have its time', async () => {
-    const other = (await client.post('/v1/webhooks', HOOK).expect(201)).body.id;
+    const other: string = (await client.post('/v1/webhooks', HOOK).expect(201)).body.id;
     await failRecordings(api, client.accountId, 1);
     const rows = await api.database.query<{ webhook_id: string; event_id: string; same: boolean; due: boolean }>(
       `SELECT d.webhook_id, d.event_id, d.created_at = e.created_at AND d.updated_at = e.created_at AS same,
@@ -50,7 +51,8 @@ describe('a new event', () => {
 
 describe('webhooks with due deliveries', () => {
   it('are those of which no process holds a due delivery, those that do not fail first', async () => {
-    const others = await Promise.all([1, 2].map(async () => (await client.post('/v1/webhooks', HOOK)).body.id));
+    const create = async (): Promise<string> => (await client.post('/v1/webhooks', HOOK)).body.id;
+    const others = [await create(), await create()];
     await failRecordings(api, client.accountId, 1);
     await api.database.query('UPDATE webhooks SET failing_since = now() WHERE id = $1', [webhookId]);
     for (let i = 0; i < 5; i++) {
@@ -86,6 +88,71 @@ describe('webhooks with due deliveries', () => {
       ).length;
     expect(await left()).toBe(101);
     await deliveries.failRemaining();
+    expect(await left()).toBe(0);
+  });
+});
+
+describe('a redelivery', () => {
+  const rowOf = async (id: string) => {
+    const [row] = await api.database.query(
+      `SELECT status, attempts, attempts_before, last_response, next_attempt_at <= now() AS due,
+         updated_at > now() - interval '1 minute' AS changed FROM deliveries WHERE id = $1`,
+      [id],
+    );
+    return row;
+  };
+  const reopened = {
+    status: 'pending',
+    attempts: 5,
+    attempts_before: 5,
+    last_response: null,
+    due: true,
+    changed: true,
+  };
+
+  async function failed(): Promise<string> {
+    const id = await failDelivery(api, client.accountId, webhookId);
+    await api.database.query(
+      `UPDATE deliveries SET attempts = 5, last_response = 'no', updated_at = now() - interval '1 hour' WHERE id = $1`,
+      [id],
+    );
+    enqueue.mockClear();
+    return id;
+  }
+
+  it('of one begins its schedule anew, with a job that is taken first', async () => {
+    const id = await failed();
+    await client.post(`/v1/webhooks/${webhookId}/deliveries/${id}/redeliver`).expect(202);
+    expect(await rowOf(id)).toEqual(reopened);
+    expect(enqueue.mock.calls).toEqual([[{ webhookId }, { deduplicationKey: id, first: true }]]);
+  });
+
+  it('of many does so, too, with one job', async () => {
+    const ids = [await failed(), await failed()];
+    const { body } = await client.post(`/v1/webhooks/${webhookId}/redeliver`, {}).expect(202);
+    expect(body.count).toBe(2);
+    for (const id of ids) expect(await rowOf(id)).toEqual(reopened);
+    expect(enqueue.mock.calls).toEqual([[{ webhookId }, { deduplicationKey: 'redelivery', first: true }]]);
+  });
+
+  it('of none is no redelivery', async () => {
+    const { body } = await client.post(`/v1/webhooks/${webhookId}/redeliver`, {}).expect(202);
+    expect(body.count).toBe(0);
+    expect(await api.database.query('SELECT 1 FROM webhook_redeliveries WHERE webhook_id = $1', [webhookId])).toEqual(
+      [],
+    );
+    expect(enqueue).not.toHaveBeenCalled();
+  });
+});
+
+describe('deliveries of deleted webhooks', () => {
+  it('are deleted of 100 webhooks in a round', async () => {
+    const ids = Array.from({ length: 101 }, () => randomUUID());
+    await api.database.query('INSERT INTO removed_webhooks (webhook_id) SELECT unnest($1::uuid[])', [ids]);
+    const left = async () => (await api.database.query('SELECT 1 FROM removed_webhooks')).length;
+    await deliveries.deleteRemaining();
+    expect(await left()).toBe(1);
+    await deliveries.deleteRemaining();
     expect(await left()).toBe(0);
   });
 });

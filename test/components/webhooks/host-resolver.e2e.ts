@@ -49,7 +49,7 @@ describe('resolveHost', () => {
     hostsFile = path.join(folder, 'hosts');
     await writeFile(
       hostsFile,
-      '# 10.0.0.9 crm.example.com\n10.0.0.1\tCRM.example.com crm # ours\nfd00::1 crm.example.com\n',
+      '# 10.0.0.9 crm.example.com\n10.0.0.1\tCRM.example.com crm # ours\nfd00::1 crm.example.com\n10.0.0.3 old # crm.example.com\n',
     );
   });
 
@@ -89,7 +89,10 @@ describe('resolveHost', () => {
   it('gives none, within the time to connect, when the server never answers', async () => {
     const started = performance.now();
     expect(await ask('silent.example.com', [])).toEqual([]);
-    expect(performance.now() - started).toBeLessThan(5000);
+    const elapsed = performance.now() - started;
+    // A second for the first try, and longer for the second.
+    expect(elapsed).toBeGreaterThan(2500);
+    expect(elapsed).toBeLessThan(5000);
   }, 10_000);
 
   it('goes by the hosts file first', async () => {

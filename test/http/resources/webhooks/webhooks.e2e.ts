@@ -265,6 +265,18 @@ describe('webhooks', () => {
       await client.get(`${HOOKS}?page=1000000000&limit=100`).expect(200);
     });
 
+    it('has a fixed order also for webhooks of the same instant: by id, the last first', async () => {
+      const ids: string[] = [];
+      for (let i = 0; i < 6; i++) ids.push((await create()).id);
+      // Rows that are written again lie in another order in the table.
+      for (const id of [ids[3], ids[0], ids[4], ids[1]]) {
+        await service.database.query(`UPDATE webhooks SET created_at = '2026-01-01T00:00:00Z' WHERE id = $1`, [id]);
+      }
+      const same = [ids[0], ids[1], ids[3], ids[4]].toSorted().toReversed();
+      const listed = await walk(client, HOOKS, 'webhooks', { limit: 1, total: 6 });
+      expect(listed).toEqual([ids[5], ids[2], ...same]);
+    });
+
     it('can be narrowed to a status, which the page URIs repeat (D17, D19)', async () => {
       const [on, off] = [await create(), await create()];
       await client.put(`${HOOKS}/${off.id}`, { ...GOOD, status: 'disabled' }).expect(200);
@@ -312,6 +324,19 @@ describe('webhooks', () => {
       });
       expect((await client.get(`${HOOKS}/${id}`)).body).toEqual(answer.body);
       expectHeaders(answer);
+    });
+
+    it('has the time of the change, also of one that changes nothing', async () => {
+      const { id } = await create();
+      await service.database.query(
+        `UPDATE webhooks SET created_at = created_at - interval '1 hour', updated_at = updated_at - interval '1 hour'
+         WHERE id = $1`,
+        [id],
+      );
+      const before = Date.now();
+      const { body } = await client.put(`${HOOKS}/${id}`, GOOD).expect(200);
+      expect(Date.parse(`${body.updated_at}Z`)).toBeGreaterThan(before - 2000);
+      expect(Date.parse(`${body.created_at}Z`)).toBeLessThan(before - 3_590_000);
     });
 
     it('keeps the secret when none is sent, and takes a new one (D29)', async () => {

@@ -1,0 +1,78 @@
+import { IdleConnections, type WebhookConnection } from './webhook-connection.js';
+
+const ORIGIN = 'https://hooks.example.com';
+const MAX_IDLE = 200;
+
+class FakeConnection {
+  isReusable = true;
+  isDestroyed = false;
+
+  constructor(readonly origin = ORIGIN) {}
+
+  async destroy(): Promise<void> {
+    this.isDestroyed = true;
+  }
+}
+
+describe('IdleConnections', () => {
+  let idle: IdleConnections;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    idle = new IdleConnections();
+  });
+  afterEach(() => jest.useRealTimers());
+
+  const give = (connection: FakeConnection) => idle.give(connection as unknown as WebhookConnection);
+
+  async function given(connection = new FakeConnection()): Promise<FakeConnection> {
+    await give(connection);
+    return connection;
+  }
+
+  it('keep a connection for the next delivery to its origin, and for one', async () => {
+    const connection = await given();
+    expect(idle.take('http://hooks.example.com')).toBeNull();
+    expect(idle.take(ORIGIN)).toBe(connection);
+    expect(idle.take(ORIGIN)).toBeNull();
+    expect(connection.isDestroyed).toBe(false);
+  });
+
+  it('close it after a second, unless it is in use by then', async () => {
+    const [used, unused] = [await given(new FakeConnection('http://a')), await given()];
+    jest.advanceTimersByTime(999);
+    expect(unused.isDestroyed).toBe(false);
+    expect(idle.take('http://a')).toBe(used);
+    jest.advanceTimersByTime(1);
+    expect([used.isDestroyed, unused.isDestroyed]).toEqual([false, true]);
+    expect(idle.take(ORIGIN)).toBeNull();
+  });
+
+  it('close one that has become too old or was lost, and take the next', async () => {
+    const [old, young] = [await given(), await given()];
+    old.isReusable = false;
+    expect(idle.take(ORIGIN)).toBe(young);
+    expect(old.isDestroyed).toBe(true);
+    const lost = new FakeConnection();
+    lost.isReusable = false;
+    await give(lost);
+    expect(lost.isDestroyed).toBe(true);
+  });
+
+  it('are 200 at most, however many deliveries end at once', async () => {
+    const kept: FakeConnection[] = [];
+    for (let i = 0; i < MAX_IDLE; i++) kept.push(await given());
+    const further = await given();
+    expect(kept.some(({ isDestroyed }) => isDestroyed)).toBe(false);
+    expect(further.isDestroyed).toBe(true);
+    idle.take(ORIGIN);
+    expect((await given()).isDestroyed).toBe(false);
+  });
+
+  it('are all closed at the end of the service', async () => {
+    const kept = [await given(), await given(new FakeConnection('http://a'))];
+    idle.closeAll();
+    expect(kept.every(({ isDestroyed }) => isDestroyed)).toBe(true);
+    expect(idle.take(ORIGIN)).toBeNull();
+  });
+});
