@@ -153,4 +153,25 @@ describe('transcribeChunks', () => {
       run({ source: new Source(), count: 0, transcribe: () => Promise.resolve(transcriptOf('x')) }),
     ).resolves.toEqual([]);
   });
+
+  it('takes nothing from its source when it is aborted before, and no chunk after that has a turn', async () => {
+    const started: number[] = [];
+    const transcribe = async ({ start }: AudioChunk) => {
+      started.push(start);
+      return transcriptOf('x');
+    };
+    const signal = AbortSignal.abort(new Error('deleted'));
+    await expect(run({ source: new Source(), count: 3, transcribe, signal })).rejects.toThrow('deleted');
+    const queue = new FairQueue(1);
+    let end = (): void => undefined;
+    void queue.join('other').run(() => new Promise<void>((resolve) => (end = resolve)));
+    const stop = new AbortController();
+    const waiting = run({ source: new Source(), count: 3, transcribe, queue, signal: stop.signal });
+    await tick();
+    stop.abort(new Error('stopped'));
+    await expect(waiting).rejects.toThrow('stopped');
+    end();
+    await tick();
+    expect(started).toEqual([]);
+  });
 });

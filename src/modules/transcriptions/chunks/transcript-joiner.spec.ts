@@ -74,6 +74,28 @@ describe('joinTranscripts', () => {
   });
 });
 
+describe('the precision of a joined transcript', () => {
+  it('is hundredths of a second, and ten-thousandths of a confidence', () => {
+    const words = [{ word: 'a', start: 0.123, end: 0.456, confidence: 0.123_456 }];
+    const { confidence, words: joined } = joinTranscripts([chunkOf(1.005, 'a', 0.123_456, { words })]);
+    expect(joined).toEqual([{ word: 'a', start: 1.13, end: 1.46, confidence: 0.1235 }]);
+    expect(confidence).toBe(0.1235);
+  });
+
+  it('adds up the seconds of each language', () => {
+    const german = { language: 'german' };
+    const chunks = [
+      chunkOf(0, 'ja', 1, german),
+      { ...chunkOf(10, 'yes', 1), seconds: 19.5 },
+      chunkOf(30, 'ja', 1, german),
+    ];
+    expect(joinTranscripts(chunks).language).toBe('german');
+    expect(joinTranscripts([chunkOf(0, 'ja', 1, german), { ...chunkOf(10, 'yes', 1), seconds: 10.5 }]).language).toBe(
+      'english',
+    );
+  });
+});
+
 describe('TextJoiner', () => {
   it('gives the text of joinTranscripts piece by piece', () => {
     const chunks = [

@@ -38,6 +38,15 @@ describe('the peaks of a recording', () => {
     expect(new PeakMeter().peaks()).toHaveLength(0);
   });
 
+  it.each([39, 41, 100, 200])('of %s s are loud only where the audio is', (seconds) => {
+    const peaks = [...measured(audio(seconds, (second) => (second >= 30 && second < 30.5 ? 0.5 : 0)))];
+    const loud = peaks.flatMap((peak, point) => (peak > 0 ? (point / 1000) * seconds : []));
+    // A point may begin before the sound.
+    expect(Math.min(...loud)).toBeGreaterThan(30 - seconds / 500);
+    expect(Math.max(...loud)).toBeLessThan(30.5 + seconds / 500);
+    expect(loud.length).toBeGreaterThanOrEqual(Math.floor(500 / seconds));
+  });
+
   it('do not depend on the buffers in which the audio comes, not even on odd ones', () => {
     const pcm = audio(1.234, (second) => Math.abs(Math.sin(second * 5)));
     const whole = measured(pcm, pcm.length);

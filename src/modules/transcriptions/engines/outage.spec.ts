@@ -31,4 +31,18 @@ describe('Outage', () => {
     outage.end();
     expect([outage.problem, outage.waitsFor]).toEqual([null, null]);
   });
+
+  it('rounds a wait up to whole seconds, and begins anew after a success', () => {
+    const outage = new Outage();
+    expect(outage.waitSeconds).toBe(0);
+    outage.fail('no quota');
+    jest.advanceTimersByTime(2400);
+    expect([outage.waitSeconds, outage.fail('no quota')]).toEqual([3, 3]);
+    jest.advanceTimersByTime(2600);
+    expect(outage.waitSeconds).toBe(0);
+    jest.advanceTimersByTime(60_000);
+    expect(outage.fail('no quota')).toBe(65);
+    outage.end();
+    expect([outage.waitSeconds, outage.fail('no key'), outage.problem]).toEqual([0, 5, 'no key']);
+  });
 });

@@ -1,6 +1,13 @@
 import { AudioRejectedError, EngineError, EngineUnavailableError } from '../transcription-engine.js';
-import type { OpenAiResponse } from './openai.client.js';
-import { isTooDetailed, isTransient, toEngineError } from './openai.errors.js';
+import { NoResponseError, type OpenAiResponse } from './openai.client.js';
+import {
+  describeNoResponse,
+  isTooDetailed,
+  isTransient,
+  keyRefused,
+  refusesPrompt,
+  toEngineError,
+} from './openai.errors.js';
 
 const ADDRESS = 'http://stt.internal:8080/v1';
 const KEY = 'sk-secret-key';
@@ -93,5 +100,68 @@ describe('isTransient', () => {
 
   it('is false for 429 of an account without credit', () => {
     expect(isTransient(response(429, { error: { code: 'insufficient_quota' } }))).toBe(false);
+  });
+});
+
+describe('describeNoResponse', () => {
+  it.each([
+    ['ECONNREFUSED', 'connection refused'],
+    ['ENOTFOUND', 'unknown host name'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'connection timed out'],
+    ['UND_ERR_HEADERS_TIMEOUT', 'no response in time'],
+    ['UND_ERR_BODY_TIMEOUT', 'response not complete in time'],
+    ['RESPONSE_TOO_LONG', 'response too long'],
+    ['CERT_HAS_EXPIRED', 'connection failed (CERT_HAS_EXPIRED)'],
+  ])('of %s says %s', (code, cause) => {
+    expect(describeNoResponse(new NoResponseError(code, null), ADDRESS)).toBe(
+      `The transcription server ${ADDRESS} (OPENAI_BASE_URL) cannot be used: ${cause}.`,
+    );
+  });
+});
+
+describe('keyRefused', () => {
+  it('tells a key that is wrong from one that is missing', () => {
+    expect(keyRefused(ADDRESS, true)).toMatch(/refused the key: check OPENAI_API_KEY\.$/);
+    expect(keyRefused(ADDRESS, false)).toMatch(/requires a key: set OPENAI_API_KEY\.$/);
+    expect(toEngineError(response(401), ADDRESS, null).message).toBe(keyRefused(ADDRESS, false));
+  });
+});
+
+describe('refusesPrompt', () => {
+  it.each([
+    [400, { error: { message: 'prompt is not supported' } }, true],
+    [415, { error: { message: 'not supported', param: 'prompt' } }, true],
+    [422, { message: 'no prompt', param: '' }, true],
+    [400, { error: { message: 'promptly refused' } }, false],
+    [500, { error: { message: 'prompt' } }, false],
+  ])('%s %j: %s', (status, json, refuses) => {
+    expect(refusesPrompt(response(status, json))).toBe(refuses);
+  });
+});
+
+describe('the message of the server in an error', () => {
+  it.each([
+    [{ error: { message: 'inner' }, message: 'outer' }, null, 'inner'],
+    [{ error: 'as text', message: 'outer' }, null, 'as text'],
+    [{ message: 'outer', detail: 'detail' }, null, 'outer'],
+    [{ detail: 'detail' }, 'text', 'detail'],
+    [undefined, 'text', 'text'],
+  ])('of %j and %j is %s', (json, text, message) => {
+    expect(error(response(500, json, text)).message).toBe(
+      `The transcription server ${ADDRESS} answered 500: ${message}`,
+    );
+  });
+
+  it('is cut after 200 characters', () => {
+    const answered = (length: number) => error(response(500, undefined, 'x'.repeat(length))).message;
+    expect(answered(200)).toMatch(/500: x{200}$/);
+    expect(answered(201)).toMatch(/500: x{200}…$/);
+  });
+
+  it('names the address and the model where either may be wrong, for a model whatever the status', () => {
+    expect(error(response(404)).message).toContain('answered 404 (check OPENAI_BASE_URL and OPENAI_MODEL)');
+    expect(error(response(500)).message).not.toContain('OPENAI_MODEL');
+    expect(error(response(500, { error: { code: 'model_not_found' } }))).toBeInstanceOf(EngineUnavailableError);
+    expect(error(response(400, { error: { message: 'unknown model' } })).message).toContain('OPENAI_MODEL');
   });
 });

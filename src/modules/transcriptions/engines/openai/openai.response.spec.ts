@@ -61,6 +61,24 @@ describe('readTranscript', () => {
       ]);
     });
 
+    it('joins tokens of which some have no probability', () => {
+      const tokens = [
+        { word: ' That', start: 0.1, end: 0.3 },
+        { word: "'s", start: 0.2, end: 0.25, probability: 0.8 },
+        { word: ' on', start: 0.5, end: 0.6, probability: 0.9 },
+        { word: 'e', start: 0.6, end: 0.7 },
+      ];
+      expect(readTranscript({ text: "That's one", segments: [segment({ words: tokens })] }, REQUESTED).words).toEqual([
+        { word: "That's", start: 0.1, end: 0.3, confidence: 0.8 },
+        { word: 'one', start: 0.5, end: 0.7, confidence: 0.9 },
+      ]);
+    });
+
+    it.each(['probability', 'confidence', 'score'])('reads the %s of a word', (name) => {
+      const words = [{ word: 'a', start: 0, end: 1, [name]: 0.25 }];
+      expect(readTranscript({ text: 'a', words }, REQUESTED).words).toMatchObject([{ confidence: 0.25 }]);
+    });
+
     it('keeps words separate in scripts without spaces', () => {
       const words = [
         { word: '你', start: 0, end: 0.2, probability: 0.9 },
@@ -153,6 +171,25 @@ describe('readTranscript', () => {
       expect(readTranscript({ text: 'both', segments }, REQUESTED).text).toBe('both');
     });
 
+    it.each([
+      [Math.log(0.5), 0.9, 'both'],
+      [-0.7, 0.6, 'both'],
+      [-0.7, 0.61, ''],
+    ])('of a logprob of %s and a no-speech probability of %s leaves "%s"', (avg_logprob, no_speech_prob, text) => {
+      const segments = [segment({ text: 'both', avg_logprob, no_speech_prob })];
+      expect(readTranscript({ text: 'both', segments }, REQUESTED).text).toBe(text);
+    });
+
+    it('drops the words of a description of sound between segments', () => {
+      const segments = [segment(), segment({ start: 5, end: 6, text: '(wind blowing)' })];
+      const words = [
+        { word: 'Hello', start: 1, end: 2 },
+        { word: 'wind', start: 5.2, end: 5.8 },
+      ];
+      const { text, words: left } = readTranscript({ text: 'Hello world. (wind blowing)', segments, words }, REQUESTED);
+      expect([text, left.map(({ word }) => word)]).toEqual(['Hello world.', ['Hello']]);
+    });
+
     it('is empty when everything was invented', () => {
       const segments = [segment({ text: ' Thank you.', avg_logprob: -1.2, no_speech_prob: 0.9 })];
       expect(readTranscript({ text: 'Thank you.', segments }, REQUESTED)).toEqual(nothing);
@@ -207,6 +244,25 @@ describe('readTranscript', () => {
     it('keeps one of many equal segments of equal length', () => {
       const segments = [segment({ text: ' Hello.', start: 0, end: 0.5 }), ...series(9, () => 1)];
       expect(readTranscript({ text: textOf(segments), segments }, REQUESTED).text).toBe('Hello. Thank you.');
+    });
+
+    it('keeps one of eight equal segments, the least that are a loop', () => {
+      const segments = series(8, () => 1);
+      expect(readTranscript({ text: textOf(segments), segments }, REQUESTED).text).toBe('Thank you.');
+    });
+
+    it('leaves a failed segment without repeats, and its words, as they are', () => {
+      const failed = segment({ text: ' Bye bye.', avg_logprob: -1.3, compression_ratio: 6 });
+      const own = words(failed.text, 0, 5);
+      const { text, words: left } = readTranscript({ text: ' Bye  bye. ', segments: [failed], words: own }, REQUESTED);
+      expect([text, left.length]).toEqual(['Bye bye.', 2]);
+    });
+
+    it.each([
+      ['a compression of 2.4', segment({ text: LOOP, avg_logprob: -1.3, compression_ratio: 2.4 })],
+      ['a logprob of -1', segment({ text: LOOP, avg_logprob: -1, compression_ratio: 6 })],
+    ])('takes %s for no failure yet', (_, said) => {
+      expect(readTranscript({ text: said.text, segments: [said] }, REQUESTED).text).toBe(said.text.trim());
     });
 
     it.each([
