@@ -13,6 +13,7 @@ import type { UploadContext, UploadService } from './upload.service.js';
 const OVERHEAD = 65_536;
 const BODY = form(filePart('sound'));
 const KEY = { accountId: 'a', credential: 'api_key', identity: null, keyId: 'k', quotas: {} } as Principal;
+const later = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 const RESULT = { recording: {}, replayed: false };
 
 describe('UploadRequestsService', () => {
@@ -31,12 +32,17 @@ describe('UploadRequestsService', () => {
     const file = {
       sizeBytes: 0,
       write: async () => void steps.push('written'),
-      discard: async () => void steps.push('discarded'),
+      discard: async () => {
+        await later();
+        steps.push('discarded');
+      },
     };
     const uploads = {
       accept: async (_: string, given: typeof accepted.form, details: unknown, context: UploadContext) => {
         steps.push(`accepted ${JSON.stringify(details)}`);
         accepted = { form: given, context };
+        await later();
+        steps.push('stored');
         return await stores();
       },
     };
@@ -75,7 +81,7 @@ describe('UploadRequestsService', () => {
 
   it('admits the upload, reads it, stores it, discards its file and frees its place', async () => {
     expect(await send()).toBe(RESULT);
-    expect(steps).toEqual(['admitted', 'written', 'accepted {}', 'discarded', 'freed']);
+    expect(steps).toEqual(['admitted', 'written', 'accepted {}', 'stored', 'discarded', 'freed']);
     expect(accepted.form).toMatchObject({ originalFilename: 'note.wav', sha256: null });
   });
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerOptions, type ServerResp
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Env } from '../../config/env.js';
-import { ConnectionLimiter } from './connection-limiter.js';
+import { ConnectionLimiter } from './connections/connection-limiter.js';
 import { endParsingWithConnection } from './end-parsing.js';
 import { preparedClasses } from './prepared-express.js';
 import { answerUnparsable } from './raw-answer.js';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Env } from '../../config/env.js';
+import type { Env } from '../../../config/env.js';
 
 /** A request that was handed over, and its response. */
 export interface Exchange {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { normalizeIp } from '@nestjs/throttler';
-import type { Env } from '../../config/env.js';
-import { RequestTimeoutError, TooManyConnectionsError } from '../../errors/errors.js';
-import { endWithError } from './raw-answer.js';
+import type { Env } from '../../../config/env.js';
+import { RequestTimeoutError, TooManyConnectionsError } from '../../../errors/errors.js';
+import { endWithError } from '../raw-answer.js';
 import { type Exchange, TransferWatch } from './transfer-watch.js';
 
 const SWEEP_MS = 1000;
