@@ -6,7 +6,7 @@ import { EventBus } from '../../platform/events/event-bus.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { ObjectRemovalsService } from '../../platform/storage/removals/object-removals.service.js';
 import type { Recording } from './recording.entity.js';
-import { RecordingLoader } from './recording-loader.js';
+import { RecordingLoader } from './reading/recording-loader.js';
 import { selectPageOfUser } from './user-page.queries.js';
 import { type ListedRecording, selectRecordingPage } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';

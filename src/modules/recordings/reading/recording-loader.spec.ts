@@ -1,4 +1,4 @@
-import type { SqlRunner } from '../../platform/database/database.service.js';
+import type { SqlRunner } from '../../../platform/database/database.service.js';
 import { RecordingLoader } from './recording-loader.js';
 
 /** Has the recordings of the account `mine`; counts statements. */

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
-import type { SqlRunner } from '../../platform/database/database.service.js';
-import type { Recording } from './recording.entity.js';
-import { findRecordings, type RecordingKey } from './recordings.queries.js';
+import type { SqlRunner } from '../../../platform/database/database.service.js';
+import type { Recording } from '../recording.entity.js';
+import { findRecordings, type RecordingKey } from '../recordings.queries.js';
 
 /** Recordings that one statement looks up. */
 const MAX_BATCH = 50;
