@@ -4,7 +4,7 @@ import { SCOPES } from '../../access/scopes.js';
 import { type Extension, registerExtensions } from '../../extension.js';
 import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../modules/account/plans.js';
 import { formatOutput } from './format-output.js';
-import { choice, choices, count, day, email, engines, futureTime, quota, text } from './option-parsers.js';
+import { choice, choices, count, day, email, engines, futureTime, quota, text } from './options/option-parsers.js';
 
 /** Runs a command on the application and returns what it prints, as one JSON value. */
 type Action<Options> = (app: INestApplicationContext, options: Options) => Promise<object>;

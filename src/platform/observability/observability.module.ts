@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { HealthService } from './health.service.js';
+import { HealthService } from './health/health.service.js';
 import { MetricsMiddleware } from './metrics.middleware.js';
 
 @Global()

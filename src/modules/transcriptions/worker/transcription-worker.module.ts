@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
-import { HealthService } from '../../../platform/observability/health.service.js';
+import { HealthService } from '../../../platform/observability/health/health.service.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';

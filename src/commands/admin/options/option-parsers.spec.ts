@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { choice, choices, count, email, futureTime, text } from './option-parsers.js';
+import { choice, choices, count, day, email, futureTime, quota, text } from './option-parsers.js';
 
 type Parse = (value: string, previous: unknown) => unknown;
 
@@ -79,5 +79,35 @@ describe('option parsers (D30)', () => {
     for (const value of ['2020-01-01T00:00:00Z', '2090-02-30T00:00:00Z', 'tomorrow']) {
       expect(errorOf(futureTime, value)).toMatch(/^It must be a time in the future/);
     }
+  });
+
+  it('accept a quota: an integer from 0, unlimited, or plan', () => {
+    const quotas = ['0', '9007199254740991', 'unlimited', 'plan'];
+    expect(quotas.map((value) => parse(quota, value))).toEqual([0, Number.MAX_SAFE_INTEGER, 'unlimited', 'plan']);
+    for (const value of ['-1', '1.5', '1e3', '9007199254740992', 'none', 'Unlimited']) {
+      expect(errorOf(quota, value)).toBe('It must be an integer from 0, unlimited, or plan.');
+    }
+  });
+
+  it('accept days that exist', () => {
+    expect(parse(day, '2024-02-29')).toBe('2024-02-29');
+    for (const value of ['2026-02-29', '2026-1-1', '2026-01-31T00:00:00Z', 'today']) {
+      expect(errorOf(day, value)).toMatch(/^It must be a day that exists/);
+    }
+  });
+
+  it('accept choices of 500 characters together', () => {
+    const long = 'a'.repeat(500);
+    expect(parse(choices([long]), long)).toEqual([long]);
+    expect(errorOf(choices([long]), `${long},`)).toMatch(/1 to 500 characters/);
+  });
+
+  it('limit an e-mail address to 254 characters, and its name to 64', () => {
+    const address = (length: number) => `a@${'b.'.repeat((length - 5) / 2)}com`;
+    expect(address(253)).toHaveLength(253);
+    expect(parse(email, address(253))).toBe(address(253));
+    expect(errorOf(email, address(255))).toMatch(/^It must be text of 1 to 254 characters/);
+    expect(parse(email, `${'a'.repeat(64)}@b.com`)).toBeDefined();
+    expect(errorOf(email, `${'a'.repeat(65)}@b.com`)).toBe('It must be an e-mail address.');
   });
 });

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { DatabaseService } from '../database/database.service.js';
-import { RedisService } from '../queue/redis.service.js';
-import { ObjectStore } from '../storage/object-store.js';
+import { DatabaseService } from '../../database/database.service.js';
+import { RedisService } from '../../queue/redis.service.js';
+import { ObjectStore } from '../../storage/object-store.js';
 import { pingDatabase } from './health.queries.js';
-import { sharedRun } from './shared-run.js';
+import { sharedRun } from '../shared-run.js';
 
 /** `degraded`: the process does its work without Redis, or without something else that it can do without. `checks` holds `ok`, or the problem and its remedy. */
 export interface HealthReport {

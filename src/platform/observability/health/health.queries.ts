@@ -1,4 +1,4 @@
-import type { DatabaseService } from '../database/database.service.js';
+import type { DatabaseService } from '../../database/database.service.js';
 
 /** Resolves when Postgres answers. SQL because TypeORM has no ping. */
 export async function pingDatabase(database: DatabaseService): Promise<void> {
