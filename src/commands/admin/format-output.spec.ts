@@ -22,6 +22,8 @@ describe('formatOutput (D30)', () => {
   });
 
   it('says that a secret is shown only once', () => {
+    expect(formatOutput({ api_key: 'k' })).toBe('api_key: k');
+    expect(formatOutput({ api_secret: 's' })).toContain('only once');
     expect(formatOutput({ api_key: 'k', api_secret: 's' })).toMatch(/^api_secret: s\n\nStore the secret now.*once\.$/m);
   });
 });
