@@ -1,5 +1,8 @@
 import type { TranscribedChunk } from '../chunks/transcript-joiner.js';
+import type { TimedToken } from '../alignment/time-tokens.js';
+import { tokensOf } from '../alignment/tokens.js';
 import { joinChannels } from './join-channels.js';
+import { channelsOf, turnsOf } from './token-channels.js';
 
 /** A chunk with a word each half second. */
 function chunk(start: number, text: string, words = text.split(' ')): TranscribedChunk {
@@ -47,5 +50,52 @@ describe('joinChannels', () => {
   it('has nothing of channels on which nobody speaks', () => {
     expect(joinChannels([[], []], 3)).toEqual({ text: '', confidence: 0, language: null, words: [] });
     expect(joinChannels([[], [chunk(1, 'hello')]], 3)).toMatchObject({ text: 'hello', words: [{ channel: 1 }] });
+  });
+
+  it('keeps the characters of a script without spaces together, and chunks without words beside them', () => {
+    const chinese = [chunk(0, '你好吗 好', ['你', '好', '吗', '好'])];
+    const { text } = joinChannels([chinese, [chunk(0.6, 'Yes', ['yes'])]], 5);
+    expect(text).toBe('你好吗 Yes 好');
+    expect(joinChannels([chinese, [chunk(0.6, ' Yes. ', [])]], 5).text).toBe('你好吗 Yes. 好');
+  });
+});
+
+describe('channelsOf', () => {
+  const token = (word?: number): TimedToken => ({
+    ...tokensOf('a')[0]!,
+    start: 0,
+    end: 0,
+    words: word === undefined ? [] : [word],
+  });
+  const WORDS = [{ channel: 1 }, { channel: 0 }];
+
+  it('gives a token without a word the channel of the one before, at the beginning that of the one after', () => {
+    expect(channelsOf([token(), token(0), token(), token(1), token()], WORDS)).toEqual([1, 1, 1, 0, 0]);
+    expect(channelsOf([token(), token(0)], [{}])).toEqual([undefined, undefined]);
+  });
+});
+
+describe('turnsOf', () => {
+  const at = (start: number, word: number): TimedToken => ({
+    ...tokensOf('a')[0]!,
+    start,
+    end: start + 0.5,
+    words: [word],
+  });
+  const BOTH = [{ channel: 0 }, { channel: 1 }];
+  const turns = (...tokens: TimedToken[]) =>
+    turnsOf(tokens, BOTH).map(({ channel, tokens: own }) => [channel, own.length]);
+
+  it('ends at a pause of a second in which the other side speaks, and at no other', () => {
+    expect(turns(at(0, 0), at(0.7, 1), at(1.4, 0))).toEqual([
+      [0, 2],
+      [1, 1],
+    ]);
+    expect(turns(at(0, 0), at(0.7, 1), at(1.5, 0))).toEqual([
+      [0, 1],
+      [1, 1],
+      [0, 1],
+    ]);
+    expect(turns(at(0, 0), at(9, 0))).toEqual([[0, 2]]);
   });
 });

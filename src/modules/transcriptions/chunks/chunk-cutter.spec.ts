@@ -81,6 +81,14 @@ describe('ChunkCutter', () => {
     expect(chunks.map((chunk) => Math.round(lengthOf(chunk)))).toEqual([3, 4]);
   });
 
+  it.each([
+    [1.7, 1],
+    [2.4, 2],
+  ])('of speech with a pause of %s s makes %s', async (pause, count) => {
+    const { chunks } = await cut(Buffer.concat([speech(2), silence(pause), speech(2)]));
+    expect(chunks).toHaveLength(count);
+  });
+
   it('pads speech on both sides', async () => {
     const { chunks } = await cut(Buffer.concat([silence(2), speech(2), silence(2)]));
     expect(chunks[0]!.start).toBeGreaterThan(1.5);

@@ -135,6 +135,14 @@ describe('cues (D42)', () => {
     expect(japanese?.text).not.toContain(' ');
   });
 
+  it('share the time of a word that is longer than a line among its parts', () => {
+    expect(cuesOf(source([['a'.repeat(126), 0, 12.6]]))).toMatchObject([
+      { startMs: 0, endMs: 4200 },
+      { startMs: 4200, endMs: 8400 },
+      { startMs: 8400, endMs: 12_600, text: 'a'.repeat(42) },
+    ]);
+  });
+
   it('show a word that an engine reports for minutes for 7 seconds', () => {
     expect(cuesOf(source([['um', 2, 50]]))).toMatchObject([{ startMs: 2000, endMs: 9000 }]);
   });
@@ -166,6 +174,15 @@ describe('SubRip (D42)', () => {
     expect(subRipOf(source([...evenly('hello there', 0.6), ...late], undefined, 4000))).toBe(
       '1\n00:00:00,000 --> 00:00:01,200\nhello there\n\n2\n01:02:03,005 --> 01:02:04,005\nthe end\n',
     );
+  });
+
+  it.each([
+    [65.5, '00:01:05,500'],
+    [3599.999, '00:59:59,999'],
+    [3600, '01:00:00,000'],
+    [37_139, '10:18:59,000'],
+  ])('writes %s s as %s', (start, time) => {
+    expect(subRipOf(source([['a', start, start + 1]], 'a', 80_000))).toContain(`${time} --> `);
   });
 
   it('is empty without text, and leaves no arrow in it', () => {

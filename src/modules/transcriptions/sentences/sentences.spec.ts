@@ -173,3 +173,41 @@ describe('addPunctuation', () => {
     );
   });
 });
+
+describe('groupParagraphs', () => {
+  /** Two tokens of so many characters, and the pause between them. */
+  const paragraphs = (pause: number, endsSentence: boolean, characters = 3, newLine = false): number => {
+    const [first, next] = tokensOf('one two').map((token) => ({ ...token, words: [], start: 0, end: 1, endsSentence }));
+    const long = { ...first!, text: 'a'.repeat(characters) };
+    return groupParagraphs([long, { ...next!, start: 1 + pause, end: 9, newLine }]).length;
+  };
+
+  it.each([
+    [1.99, false, 1],
+    [2, false, 2],
+    [0.99, true, 1],
+    [1, true, 2],
+  ])('after a pause of %s s, and the end of a sentence: %s, has %s', (pause, endsSentence, count) => {
+    expect(paragraphs(pause, endsSentence)).toBe(count);
+  });
+
+  it('begins one at a line feed, and with the sentence after 800 characters', () => {
+    expect(paragraphs(0, false, 3, true)).toBe(2);
+    expect([paragraphs(0, true, 799), paragraphs(0, true, 800), paragraphs(0, false, 800)]).toEqual([1, 2, 1]);
+  });
+
+  it('counts the spaces between words, and begins to count anew with each paragraph', () => {
+    const token = (text: string, endsSentence: boolean) => ({
+      ...tokensOf('a')[0]!,
+      text,
+      words: [],
+      start: 0,
+      end: 0,
+      endsSentence,
+    });
+    const half = token('a'.repeat(399), false);
+    const [end, next] = [token('a'.repeat(400), true), token('b', true)];
+    expect(groupParagraphs([half, end, next, next]).map(({ length }) => length)).toEqual([2, 2]);
+    expect(groupParagraphs([half, token('a'.repeat(399), true), next]).map(({ length }) => length)).toEqual([3]);
+  });
+});

@@ -52,6 +52,30 @@ describe('dropInventedWords', () => {
     expect(drop(given)).toBe(given);
   });
 
+  it.each([
+    [2.5, 3, 0.3, true],
+    [2.4, 3, 0.3, false],
+    [4, 4.5, 0.3, true],
+    [4, 4.6, 0.3, false],
+    [3, 3.5, 0.49, true],
+    [3, 3.5, 0.5, false],
+    [3, 3.5, null, true],
+    [0.4, 1, 0.1, false],
+  ])('of a word from %s to %s s with the confidence %s: dropped is %s', (start, end, confidence, isDropped) => {
+    const given = transcript([word('Hello', 0.4, 1), word('yes', start, end, confidence)]);
+    expect(drop(given).text).toBe(isDropped ? 'Hello' : 'Hello yes');
+  });
+
+  it('drops the word that it means where the same word stands twice', () => {
+    const left = drop(transcript([word('you', 0.4, 1), word('you', 3, 3.5)], 'you, you.'));
+    expect(left).toMatchObject({ text: 'you,', words: [{ start: 0.4 }] });
+  });
+
+  it('takes the confidence of the whole where a word that is left has none', () => {
+    const words = [word('Hello', 0.4, 1, null), word('there', 1, 1.5, 0.2), word('you', 3, 3.5)];
+    expect(drop(transcript(words)).confidence).toBe(0.9);
+  });
+
   it('keeps every word when only the level of the sound is known', () => {
     const given = transcript([word('Hello', 3, 3.5)]);
     expect(dropInventedWords('test', chunk(), given)).toBe(given);
@@ -88,6 +112,13 @@ describe('dropInventedWords', () => {
     it('keeps what a person can say', () => {
       const given = transcript(phrase(8, 2));
       expect(drop(given)).toBe(given);
+    });
+
+    it.each([
+      [0.99, 'Thank you.'],
+      [1.01, Array(6).fill('Thank you.').join(' ')],
+    ])('takes 12 words in %s s, and no slower ones, for too fast', (seconds, text) => {
+      expect(drop(transcript(phrase(6, seconds))).text).toBe(text);
     });
 
     it('keeps repetitions of an engine that gives no times', () => {
