@@ -21,3 +21,28 @@ describe('LISTED_COLUMNS', () => {
     }
   });
 });
+
+describe('pageStatement', () => {
+  const parametersOf = (query: Partial<ListRecordingsQuery>): unknown[] =>
+    pageStatement('a', Object.assign(new ListRecordingsQuery(), { limit: 20 }, query)).parameters;
+
+  it.each<[Partial<ListRecordingsQuery>, unknown[]]>([
+    [{}, ['a', 20]],
+    [{ page: 3 }, ['a', 20, 60]],
+    [{ status: 'failed' }, ['a', 20, 'failed']],
+    [{ status: 'failed', page: 1 }, ['a', 20, 20, 'failed']],
+    [{ date_from: '2026-11-21' }, ['a', 20, '2026-11-21', 'infinity']],
+    [{ date_to: '2026-11-21' }, ['a', 20, '-infinity', '2026-11-21']],
+    [{ date_to: '2026-11-21', status: 'failed', page: 2 }, ['a', 20, 40, '-infinity', '2026-11-21', 'failed']],
+  ])('of %j has the parameters %j', (query, parameters) => {
+    expect(parametersOf(query)).toEqual(parameters);
+  });
+
+  it('has one statement for each kind of page', () => {
+    const sqlOf = (query: object): string => pageStatement('a', Object.assign(new ListRecordingsQuery(), query)).sql;
+    const filters = [{}, { status: 'failed' }, { date_to: '2026-11-21' }, { date_to: '2026-11-21', status: 'failed' }];
+    const statements = [0, 1].flatMap((page) => filters.map((filter) => sqlOf({ page, ...filter })));
+    expect(new Set(statements).size).toBe(8);
+    expect(sqlOf({ date_from: '2026-11-21' })).toBe(sqlOf({ date_to: '2026-11-21' }));
+  });
+});
