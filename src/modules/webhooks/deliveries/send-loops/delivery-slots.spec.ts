@@ -76,4 +76,28 @@ describe('DeliverySlots (D34)', () => {
     slot?.release();
     expect([slots.waiting, slots.used]).toEqual([0, 0]);
   });
+
+  it('leaves one connection to a webhook that fails, however few there are', () => {
+    const slots = new DeliverySlots({ connections: 3, connectionsPerHost: 3 });
+    expect(slots.take(to('a', 'one.example', true))).not.toBeNull();
+    expect(slots.take(to('b', 'two.example', true))).toBeNull();
+    expect(slots.take(to('b', 'two.example'))).not.toBeNull();
+  });
+
+  it('leaves one to each account while any is free', () => {
+    const slots = new DeliverySlots({ connections: 4, connectionsPerHost: 4 });
+    expect(takeAll(slots, to('a', 'one.example'))).toHaveLength(1);
+    for (const account of ['b', 'c', 'd']) expect(slots.take(to(account, 'one.example'))).not.toBeNull();
+    expect(slots.take(to('e', 'one.example'))).toBeNull();
+  });
+
+  it('returns a slot once, however often it is released', () => {
+    const slots = new DeliverySlots({ connections: 40, connectionsPerHost: 40 });
+    const [first] = takeAll(slots, to('a', 'one.example'), 2);
+    slots.take(to('b', 'one.example'));
+    const used = slots.used;
+    first?.release();
+    first?.release();
+    expect(slots.used).toBe(used - 1);
+  });
 });

@@ -106,6 +106,26 @@ describe('SendLoopsService', () => {
     expect(await valuesOf('webhooks_waiting')).toEqual([{ labels: {}, value: 1 }]);
   });
 
+  it('asks for a slot of the account and of the host without its port, as one that fails or not', async () => {
+    const take = jest.spyOn(slots, 'take');
+    due.set('a', [{ ...deliveryTo('a'), url: 'https://hooks.example.com:8443/a', webhookIsFailing: true }]);
+    send = async () => {
+      expect(slots.used).toBe(1);
+      return outcomeOf(200);
+    };
+    loops.wake('a');
+    await ended();
+    const [[destination]] = take.mock.calls as [[object]];
+    // Its attempt has succeeded since.
+    expect(destination).toEqual({ accountId: 'account of a', host: 'hooks.example.com', isFailing: false });
+    due.set('a', [deliveryTo('a', 1)]);
+    send = async () => outcomeOf(500);
+    loops.wake('a');
+    await ended();
+    expect(take.mock.calls.at(-1)).toEqual([{ accountId: 'account of a', host: 'example.com', isFailing: true }]);
+    expect(slots.used).toBe(0);
+  });
+
   it('gives the outcome with the start of its attempt', async () => {
     due.set('a', [deliveryTo('a')]);
     const before = performance.now();
