@@ -225,4 +225,41 @@ describe('DiskObjectStore', () => {
     await mkdir(join(folder, 'a/b/c/objects/x'));
     await deep.check();
   });
+
+  describe('the objects of an account', () => {
+    const ACCOUNT = 'tenant-1';
+
+    beforeEach(async () => {
+      for (const key of [KEY, 'tenant-1/2026/12/b.wav', 'tenant-10/2026/11/c.wav']) {
+        await store.put(key, await spoolFile());
+      }
+    });
+
+    it('are counted, in all its folders and in no other', async () => {
+      expect([await store.countUnder(ACCOUNT), await store.countUnder('tenant-10')]).toEqual([2, 1]);
+      expect(await store.countUnder('tenant-2')).toBe(0);
+    });
+
+    it('are removed with their folders, and can be stored anew', async () => {
+      const synced = watchSyncs();
+      expect(await store.removeUnder(ACCOUNT)).toBe(2);
+      expect(synced).toEqual([join(folder, 'objects')]);
+      expect([await store.countUnder(ACCOUNT), await store.countUnder('tenant-10')]).toEqual([0, 1]);
+      await expect(stat(join(folder, 'objects', ACCOUNT))).rejects.toMatchObject({ code: 'ENOENT' });
+      expect(await store.removeUnder(ACCOUNT)).toBe(0);
+      await store.put(KEY, await spoolFile());
+      expect(await store.countUnder(ACCOUNT)).toBe(1);
+    });
+
+    it.each(['', '.', '..', 'a/b', 'a'.repeat(65)])('have a prefix that is one folder, unlike %j', async (prefix) => {
+      await expect(store.countUnder(prefix)).rejects.toThrow('Invalid key prefix');
+      await expect(store.removeUnder(prefix)).rejects.toThrow('Invalid key prefix');
+    });
+
+    it('are never counted as none on a disk that is not mounted', async () => {
+      await rename(join(folder, 'objects'), join(folder, 'unmounted'));
+      await expect(store.countUnder(ACCOUNT)).rejects.toThrow(StorageUnavailableError);
+      await expect(store.removeUnder(ACCOUNT)).rejects.toThrow(StorageUnavailableError);
+    });
+  });
 });

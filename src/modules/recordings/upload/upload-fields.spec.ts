@@ -91,6 +91,7 @@ describe('what an upload says', () => {
     ['', null],
     ['[]', null],
     [' , ', null],
+    ['b', ['b']],
     ['b, a', ['b', 'a']],
     ['["b","a"]', ['b', 'a']],
     ['["b"', 'vocabulary must be a JSON list of texts, such as ["Grafana","Zoë"], or terms separated by commas'],
