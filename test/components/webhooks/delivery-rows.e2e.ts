@@ -173,6 +173,42 @@ describe('the outcome of an attempt', () => {
   });
 });
 
+describe('the log of deliveries', () => {
+  it('has the attempts by their number, each with the time at which it began', async () => {
+    const [delivery] = (await claimed()) as [ClaimedDelivery];
+    await deliveries.record(delivery, REFUSED, ago(100));
+    // As if the clock had been set back between the two.
+    await deliveries.record(await claimedAgain(delivery), LOST, ago(300));
+    await deliveries.record(await claimedAgain(delivery), ACCEPTED, ago(200));
+    const { body } = await client.get(`/v1/webhooks/${webhookId}/deliveries/${delivery.id}`).expect(200);
+    const secondsAgo = (time: string) => (Date.now() - Date.parse(`${time}Z`)) / 1000;
+    const attempts: { number: number; duration_ms: number; started_at: string }[] = body.attempts;
+    expect(attempts.map(({ number, duration_ms: ms }) => [number, ms])).toEqual([
+      [1, 34],
+      [2, 56],
+      [3, 12],
+    ]);
+    for (const [i, seconds] of [100, 300, 200].entries()) {
+      expectSeconds(secondsAgo(attempts[i]?.started_at ?? ''), seconds);
+    }
+    expect(body).toMatchObject({ attempts_count: 3, last_status: 200, last_duration_ms: 12, last_error: null });
+    expectSeconds(secondsAgo(body.last_attempt_at), 200);
+  });
+
+  it('has a fixed order also for deliveries of the same instant: by id, the last first', async () => {
+    const ids = (await claimed(6)).map(({ id }) => id);
+    await api.database.query(`UPDATE deliveries SET created_at = '2026-11-01T00:00:00Z' WHERE webhook_id = $1`, [
+      webhookId,
+    ]);
+    const listed: string[] = [];
+    for (let page = 0; page < 6; page++) {
+      const { body } = await client.get(`/v1/webhooks/${webhookId}/deliveries?limit=1&page=${page}`).expect(200);
+      listed.push(body.deliveries[0].id);
+    }
+    expect(listed).toEqual(ids.toSorted().toReversed());
+  });
+});
+
 describe('a webhook that fails', () => {
   it('has failed since the first failure after its last success', async () => {
     const [first, second, third] = (await claimed(3)) as [ClaimedDelivery, ClaimedDelivery, ClaimedDelivery];

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getQueueToken } from '@nestjs/bull';
 import { DELIVERY_QUEUE, type DeliveryJob } from '../../../src/modules/webhooks/deliveries/deliveries.queue.js';
 import { DeliveriesService } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
+import { RedeliveriesService } from '../../../src/modules/webhooks/delivery-log/redeliveries/redeliveries.service.js';
 import type { JobQueue } from '../../../src/platform/queue/job-queue.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
@@ -133,6 +134,33 @@ describe('a redelivery', () => {
     expect(body.count).toBe(2);
     for (const id of ids) expect(await rowOf(id)).toEqual(reopened);
     expect(enqueue.mock.calls).toEqual([[{ webhookId }, { deduplicationKey: 'redelivery', first: true }]]);
+  });
+
+  it('of what was missed makes deliveries of the time of the event, which are due at once', async () => {
+    await client.put(`/v1/webhooks/${webhookId}`, { ...HOOK, status: 'disabled' }).expect(200);
+    await failRecordings(api, client.accountId, 3);
+    await client.put(`/v1/webhooks/${webhookId}`, { ...HOOK, status: 'active' }).expect(200);
+    await client.post(`/v1/webhooks/${webhookId}/redeliver`, { status: 'missed' }).expect(202);
+    const rows = await api.database.query(
+      `SELECT d.status, d.attempts, d.created_at = e.created_at AS same, d.next_attempt_at <= now() AS due
+       FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.webhook_id = $1`,
+      [webhookId],
+    );
+    expect(rows).toEqual(Array(3).fill({ status: 'pending', attempts: 0, same: true, due: true }));
+  });
+
+  it('leaves out what has ended since it began', async () => {
+    const [before, since] = [await failed(), await failed()];
+    await api.database.query('UPDATE deliveries SET updated_at = now() WHERE id = $1', [since]);
+    await api.database.query(
+      `INSERT INTO webhook_redeliveries
+         (webhook_id, account_id, created_from, created_until, started_at, phase, after_at, after_id)
+       VALUES ($1, $2, '-infinity', 'infinity', now() - interval '1 minute', 'deliveries', '-infinity', $3)`,
+      [webhookId, client.accountId, '00000000-0000-0000-0000-000000000000'],
+    );
+    await api.app.get(RedeliveriesService).continueAll();
+    expect(await rowOf(before)).toEqual(reopened);
+    expect(await rowOf(since)).toMatchObject({ status: 'failed', attempts: 5, last_response: 'no' });
   });
 
   it('of none is no redelivery', async () => {
