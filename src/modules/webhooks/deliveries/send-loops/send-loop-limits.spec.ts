@@ -178,6 +178,31 @@ describe('SendLoopsService', () => {
     expect(loops['loops'].has('webhook 10000')).toBe(false);
   });
 
+  it('releases what it claimed ahead when no slot is free, and goes on with the rest', async () => {
+    due.set(
+      'a',
+      Array.from({ length: 30 }, (_, i) => deliveryTo('a', i)),
+    );
+    const take = jest.spyOn(slots, 'take');
+    let sent = 0;
+    send = async () => {
+      // From the sixth on others have all.
+      if (++sent === 6) take.mockReturnValue(null);
+      return outcomeOf(200);
+    };
+    loops.wake('a');
+    for (let i = 0; i < 20; i++) await settled();
+    const claimed = 30 - (due.get('a')?.length ?? 0);
+    expect(claimed).toBe(20);
+    expect(service.record.mock.calls.length + service.release.mock.calls.length).toBe(claimed);
+    expect(service.release.mock.calls.length).toBeGreaterThan(8);
+    take.mockRestore();
+    // A slot that is given back wakes those that wait.
+    slots.take({ accountId: 'other', host: 'other', isFailing: false })?.release();
+    await ended();
+    expect(due.get('a')).toEqual([]);
+  });
+
   it('cancels an attempt after 5 s of a shutdown, releases its delivery and does not count it', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     due.set('a', [deliveryTo('a')]);
