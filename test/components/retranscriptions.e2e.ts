@@ -184,8 +184,8 @@ describe('a round of the reconciler (D49)', () => {
 
   it.each([
     { rate: 20, seconds: 3, count: 1 },
-    { rate: 20, seconds: 2.9, count: 0 },
-    { rate: 60, seconds: 9.5, count: 9 },
+    { rate: 20, seconds: 2, count: 0 },
+    { rate: 60, seconds: 9.1, count: 9 },
     // Never more wait than belong to ten seconds.
     { rate: 60, seconds: 3600, count: 10 },
     { rate: 7, seconds: 3600, count: 2 },

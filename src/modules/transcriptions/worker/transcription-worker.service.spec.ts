@@ -16,6 +16,9 @@ const turns = async (): Promise<void> => {
 /** An account with engines of its own. */
 const OWN_ENGINES = 'own';
 
+/** Without TRANSCRIPTION_CONCURRENCY. */
+const BY_CORES = 4 * availableParallelism();
+
 describe('TranscriptionWorkerService', () => {
   /** Accounts of the recordings that are due, the next one first. */
   let due: string[];
@@ -241,7 +244,7 @@ describe('TranscriptionWorkerService', () => {
   });
 
   it.each([
-    { concurrency: undefined, maxRecordings: 1000, full: 4 * availableParallelism(), most: 64 },
+    { concurrency: undefined, maxRecordings: 1000, full: BY_CORES, most: Math.max(64, BY_CORES) },
     { concurrency: 3, maxRecordings: 1000, full: 3, most: 64 },
     { concurrency: 70, maxRecordings: 1000, full: 70, most: 70 },
     { concurrency: 8, maxRecordings: 4, full: 4, most: 4 },
