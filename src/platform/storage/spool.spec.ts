@@ -89,6 +89,23 @@ describe('Spool', () => {
       expect(await spool.sweep(DAY)).toBe(1);
     });
 
+    it.each([
+      [14, 0],
+      [16, 1],
+    ])(
+      'takes the file of a dead process that was written to %d seconds ago for abandoned: %d',
+      async (age, removed) => {
+        await leftOver(`${HOST}-${deadPid()}`, age);
+        expect(await spool.sweep(DAY)).toBe(removed);
+      },
+    );
+
+    it('keeps files of other hosts for as long as it is told, to the second', async () => {
+      await leftOver('other-host-1', 98);
+      expect(await spool.sweep(100)).toBe(0);
+      expect(await spool.sweep(97)).toBe(1);
+    });
+
     it('keeps a file that has just been written to', async () => {
       await leftOver(`${HOST}-${deadPid()}`, 1);
       expect(await spool.sweep(DAY)).toBe(0);
