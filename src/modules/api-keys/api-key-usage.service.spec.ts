@@ -10,6 +10,8 @@ describe('ApiKeyUsageService (D13)', () => {
   let written: Record<string, number>[];
   /** When each key was used last, in the order of the writes. */
   let usedAt: Date[];
+  /** What a write waits for. */
+  let slow: Promise<void>;
   /** Called instead of a write that fails. */
   let failing: (() => void) | null;
   let usage: ApiKeyUsageService;
@@ -19,6 +21,7 @@ describe('ApiKeyUsageService (D13)', () => {
   beforeEach(() => {
     jest.useFakeTimers({ now: START });
     written = [];
+    slow = Promise.resolve();
     usedAt = [];
     failing = null;
     const query = async (_: string, [ids, counts, times]: [string[], number[], Date[]]) => {
@@ -26,6 +29,7 @@ describe('ApiKeyUsageService (D13)', () => {
         failing();
         throw new Error('no connection');
       }
+      await slow;
       usedAt.push(...times);
       written.push(Object.fromEntries(ids.map((id, i) => [id, counts[i] as number])));
     };
@@ -59,9 +63,17 @@ describe('ApiKeyUsageService (D13)', () => {
   });
 
   it('writes what is left when the process stops', async () => {
+    slow = new Promise((resolve) => void setTimeout(resolve, 100));
     usage.count('a');
-    await usage.onApplicationShutdown();
+    const stopped = usage.onApplicationShutdown();
+    expect(jest.getTimerCount()).toBe(1);
+    await pass(99);
+    expect(written).toEqual([]);
+    await pass(1);
+    await stopped;
     expect(written).toEqual([{ a: 1 }]);
+    await usage.onApplicationShutdown();
+    expect(written).toHaveLength(1);
   });
 
   it('tells the last use of each key, also of those that could not be written before', async () => {

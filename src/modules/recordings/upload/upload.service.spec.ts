@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Repository } from 'typeorm';
-import { silenceWav } from '../../../../test/support/audio/audio-bytes.js';
-import { inMemory } from '../../../../test/support/audio/audio-bytes.js';
+import { inMemory, silenceWav } from '../../../../test/support/audio/audio-bytes.js';
 import type { Quotas } from '../../../access/quotas.js';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
 import type { EventBus } from '../../../platform/events/event-bus.js';
@@ -33,6 +32,8 @@ describe('UploadService', () => {
   let reservation: { commit: () => void; fail: (error: Error) => void };
   let written: () => Promise<void>;
   let inserted: object[];
+  /** What claiming a key returns. */
+  let claimed: object[];
   let nearLimit: () => Promise<boolean>;
   /** What is found of the Idempotency-Key, look by look. */
   let keys: object[][];
@@ -50,8 +51,7 @@ describe('UploadService', () => {
     written = () => Promise.resolve();
     inserted = [{ object_key: 'taken off the list' }];
     nearLimit = async () => false;
-    keys = [];
-    [asked, inTx, quotaCalls, first, found] = [[], [], [], FIRST, []];
+    [keys, claimed, asked, inTx, quotaCalls, first, found] = [[], [{}], [], [], [], FIRST, []];
     const reserved = new Promise<void>((resolve, reject) => {
       reservation = {
         commit: () => {
@@ -77,8 +77,9 @@ describe('UploadService', () => {
     };
     const tx = {
       query: async (_: string, given: unknown[]) => {
+        await turns();
         inTx.push(given);
-        return inserted;
+        return claimed;
       },
       prepared: async () => inserted,
     };
@@ -90,9 +91,10 @@ describe('UploadService', () => {
       async transact(work: (transaction: unknown) => Promise<void>) {
         steps.push('transaction');
         await work(tx);
+        steps.push('committed');
       },
     };
-    const bus = { emit: async () => void steps.push('announced'), writesFor: () => [] };
+    const bus = { emit: () => turns().then(() => void steps.push('announced')), writesFor: () => [] };
     service = new UploadService(
       database as unknown as DatabaseService,
       {
@@ -109,10 +111,15 @@ describe('UploadService', () => {
           quotaCalls.push(['near', ...given]);
           return nearLimit();
         },
-        enforce: async (_: unknown, ...given: unknown[]) => void quotaCalls.push(['enforce', ...given]),
+        enforce: async (_: unknown, ...given: unknown[]) => {
+          await turns();
+          quotaCalls.push(['enforce', ...given, ...steps.slice(-1)]);
+        },
       } as unknown as QuotasService,
     );
   });
+
+  afterEach(() => jest.useRealTimers());
 
   async function accept(
     idempotencyKey: string | null = null,
@@ -143,7 +150,7 @@ describe('UploadService', () => {
     expect(steps).toEqual([]);
     reservation.commit();
     await accepting;
-    expect(steps).toEqual(['reserved', 'stored', 'transaction', 'announced']);
+    expect(steps).toEqual(['reserved', 'stored', 'transaction', 'announced', 'committed']);
   });
 
   it('stores nothing when the key cannot be reserved', async () => {
@@ -181,43 +188,39 @@ describe('UploadService', () => {
   it('describes the recording by its file, its sender and the time', async () => {
     reservation.commit();
     jest.useFakeTimers({ now: new Date('2026-01-31T23:59:59.999Z'), doNotFake: ['nextTick', 'setImmediate'] });
-    try {
-      const details = { custom_tags: '{"a": "b"}', language: 'German', vocabulary: 'x,y', channels: 'separate' };
-      const sender = { userId: 'u', keyId: 'k', clientIp: '10.0.0.1', userAgent: 'phone', source: 'console' as const };
-      const { recording, replayed } = await accept(null, details, sender);
-      expect(replayed).toBe(false);
-      expect(recording).toMatchObject({
-        accountId: ACCOUNT,
-        userId: 'u',
-        keyId: 'k',
-        originalFilename: 'note.wav',
-        objectKey: `${ACCOUNT}/2026/01/${recording.id}.wav`,
-        bucket: 'voice-notes',
-        durationMs: 100,
-        fileSizeBytes: silenceWav(0.1).length,
-        audioFormat: 'wav',
-        channels: 1,
-        clientIp: '10.0.0.1',
-        userAgent: 'phone',
-        uploadSource: 'console',
-        customTags: '{"a":"b"}',
-        language: 'german',
-        vocabulary: ['x', 'y'],
-        separateChannels: true,
-        status: 'processing',
-        run: 1,
-        attempt: 0,
-        faults: 0,
-        createdAt: new Date(),
-        updatedAt: new Date(),
-        processedAt: null,
-      });
-      expect(recording.sampleRate).toBeGreaterThan(0);
-      expect(recording.bitRate).toBeGreaterThan(0);
-      expect(recording.audioCodec).not.toBeNull();
-    } finally {
-      jest.useRealTimers();
-    }
+    const details = { custom_tags: '{"a": "b"}', language: 'German', vocabulary: 'x,y', channels: 'separate' };
+    const sender = { userId: 'u', keyId: 'k', clientIp: '10.0.0.1', userAgent: 'phone', source: 'console' as const };
+    const { recording, replayed } = await accept(null, details, sender);
+    expect(replayed).toBe(false);
+    expect(recording).toMatchObject({
+      accountId: ACCOUNT,
+      userId: 'u',
+      keyId: 'k',
+      originalFilename: 'note.wav',
+      objectKey: `${ACCOUNT}/2026/01/${recording.id}.wav`,
+      bucket: 'voice-notes',
+      durationMs: 100,
+      fileSizeBytes: silenceWav(0.1).length,
+      audioFormat: 'wav',
+      channels: 1,
+      sampleRate: expect.any(Number),
+      bitRate: expect.any(Number),
+      audioCodec: expect.any(String),
+      clientIp: '10.0.0.1',
+      userAgent: 'phone',
+      uploadSource: 'console',
+      customTags: '{"a":"b"}',
+      language: 'german',
+      vocabulary: ['x', 'y'],
+      separateChannels: true,
+      status: 'processing',
+      run: 1,
+      attempt: 0,
+      faults: 0,
+      createdAt: new Date(),
+      updatedAt: new Date(),
+      processedAt: null,
+    });
   });
 
   it('asks the quotas for its bytes and its audio, and decides in the transaction only near a limit', async () => {
@@ -229,7 +232,7 @@ describe('UploadService', () => {
     await accept();
     expect(quotaCalls.slice(1)).toEqual([
       ['near', ACCOUNT, {}, demand],
-      ['enforce', ACCOUNT, {}, demand],
+      ['enforce', ACCOUNT, {}, demand, 'transaction'],
     ]);
   });
 
@@ -241,27 +244,35 @@ describe('UploadService', () => {
     await expect(accept()).rejects.toThrow('other');
   });
 
-  it.each(['', 'ü', 'x'.repeat(256), 'line\nbreak', 'tab\t'])('refuses the Idempotency-Key %j', async (key) => {
-    await expect(accept(key)).rejects.toMatchObject({
-      details: { field: 'Idempotency-Key', reason: 'must be 1 to 255 printable ASCII characters' },
-    });
-    expect(steps).toEqual([]);
-  });
-
-  it.each(['x', ' ~', 'x'.repeat(255)])('takes the Idempotency-Key %j', async (key) => {
+  it.each([
+    ...['', 'ü', 'x'.repeat(256), 'line\nbreak', 'tab\t'].map((key) => [key, false] as const),
+    ...['x', ' ~', 'x'.repeat(255)].map((key) => [key, true] as const),
+  ])('takes the Idempotency-Key %j: %s', async (key, isTaken) => {
     reservation.commit();
-    expect(await accept(key)).toMatchObject({ replayed: false });
+    const reason = 'must be 1 to 255 printable ASCII characters';
+    const answer: unknown = await accept(key).catch((error: unknown) => error);
+    expect(answer).toMatchObject(isTaken ? { replayed: false } : { details: { field: 'Idempotency-Key', reason } });
+    expect(steps.length > 1).toBe(isTaken);
   });
 
   describe('an upload whose key is known', () => {
     const known = (fingerprint: string) => [{ fingerprint, recordingId: FIRST.id }];
 
-    it('is answered with its recording, and nothing is stored', async () => {
-      keys = [known(FINGERPRINT)];
+    it('is answered with its recording, to the same end user, and nothing is stored', async () => {
+      keys = [known(FINGERPRINT), known(FINGERPRINT)];
       expect(await accept('one')).toEqual({ recording: FIRST, replayed: true });
       expect(steps).toEqual([]);
       expect(found).toEqual([{ id: FIRST.id, accountId: ACCOUNT }]);
-      expect(asked[0]).toEqual([ACCOUNT, '', 'one', 86_400]);
+      await accept('one', {}, { userId: 'u' });
+      expect(asked).toEqual(['', 'u'].map((identity) => [ACCOUNT, identity, 'one', 86_400]));
+    });
+
+    it('meanwhile is 409 while the other is not committed, and nothing is kept', async () => {
+      claimed = [];
+      reservation.commit();
+      await expect(accept('one')).rejects.toThrow('in use by another upload');
+      await turns();
+      expect(steps).toEqual(['reserved', 'stored', 'transaction', 'removed']);
     });
 
     it('is 409 with other contents, and when its recording was deleted', async () => {
@@ -270,12 +281,6 @@ describe('UploadService', () => {
       first = null;
       await expect(accept('one')).rejects.toThrow('has been deleted');
       expect(steps).toEqual([]);
-    });
-
-    it('belongs to one end user', async () => {
-      keys = [known(FINGERPRINT)];
-      await accept('one', {}, { userId: 'u' });
-      expect(asked[0]).toEqual([ACCOUNT, 'u', 'one', 86_400]);
     });
 
     it('is new again by its contents when its recording was deleted', async () => {
