@@ -75,7 +75,10 @@ describe('ApiKeysService', () => {
     };
     const versions = {
       after: async (_: unknown, accountId: string) => log('version', () => 9)(accountId),
-      announce: log('announce', async () => undefined),
+      announce: async (...given: unknown[]) => {
+        await new Promise((resolve) => void setImmediate(resolve));
+        steps.push(['announce', ...given]);
+      },
     };
     service = new ApiKeysService(
       { create: (row: object) => Object.assign(new ApiKey(), row) } as unknown as Repository<ApiKey>,

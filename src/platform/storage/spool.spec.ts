@@ -94,8 +94,8 @@ describe('Spool', () => {
       [16, 1],
     ])(
       'takes the file of a dead process that was written to %d seconds ago for abandoned: %d',
-      async (age, removed) => {
-        await leftOver(`${HOST}-${deadPid()}`, age);
+      async (seconds, removed) => {
+        await leftOver(`${HOST}-${deadPid()}`, seconds);
         expect(await spool.sweep(DAY)).toBe(removed);
       },
     );
