@@ -19,7 +19,7 @@ export const CONTROLS = [
     without: 'a connection whose statement got no answer in time is closed',
     edits: [
       {
-        file: `${DATABASE}/watched-client.ts`,
+        file: `${DATABASE}/connections/watched-client.ts`,
         from: 'if (isQueryTimeout(error)) this.end(() => undefined);',
         to: 'isQueryTimeout(error);',
       },
