@@ -2,6 +2,7 @@ import { measureAttacks } from './hostile/attacks.mjs';
 import { measureConsole } from './console.mjs';
 import { measureDeliveries } from './deliveries.mjs';
 import { measureEvents } from './events.mjs';
+import { measureFullQueue } from './hostile/full-queue.mjs';
 import { measureGet } from './get.mjs';
 import { measureGuessedKeys } from './hostile/guessed-keys.mjs';
 import { measureGrowth, measureOneDay } from './growth.mjs';
@@ -28,6 +29,7 @@ export const MEASURES = {
   'long recording': measureLongRecording,
   deliveries: measureDeliveries,
   events: measureEvents,
+  'full queue': measureFullQueue,
   'hanging webhooks': measureHangingWebhooks,
   'guessed keys': measureGuessedKeys,
   attacks: measureAttacks,
