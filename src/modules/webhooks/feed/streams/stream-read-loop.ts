@@ -25,8 +25,7 @@ export class StreamReadLoop {
   read(streams: Iterable<Streams>): void {
     for (const stream of streams) if (!stream.isBlocked) this.behind.add(stream);
     if (this.isRunning || this.behind.size === 0) return;
-    this.isRunning = true;
-    void this.run().finally(() => (this.isRunning = false));
+    void this.run();
   }
 
   forget(stream: Streams): void {
@@ -34,6 +33,7 @@ export class StreamReadLoop {
   }
 
   private async run(): Promise<void> {
+    this.isRunning = true;
     while (this.behind.size > 0) {
       const groups = this.takeGroups();
       const readers = groups.map(([first]) => ({ accountId: first.accountId, after: first.position }));
@@ -45,6 +45,7 @@ export class StreamReadLoop {
         this.logger.warn({ err: error }, 'event streams could not read events');
       }
     }
+    this.isRunning = false;
   }
 
   /** Streams at the same position. A signal that comes while they are read adds them again. */
