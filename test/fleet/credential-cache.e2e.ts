@@ -119,6 +119,27 @@ describe('what a process remembers of credentials', () => {
     await guest.get('/v1/account').expect(401);
   });
 
+  it('does not come in again with a read that began before the change', async () => {
+    const { owner, guest, there } = await knownKey();
+    const keys = far.app.get(ApiKeysService);
+    const find = keys.findCredential.bind(keys);
+    const [read, late] = [gate(), gate()];
+    const slow = jest.spyOn(keys, 'findCredential').mockImplementationOnce(async (...asked) => {
+      const credential = await find(...asked);
+      read.resolve();
+      await late.promise;
+      return credential;
+    });
+    await redis.flushdb();
+    const status = there.get('/v1/account').then((response) => response.status);
+    await read.promise;
+    await revoke(owner, guest);
+    late.resolve();
+    expect(await status).toBe(401);
+    await guest.get('/v1/account').expect(401);
+    slow.mockRestore();
+  });
+
   it('does not come in again with a claim that reaches Redis after the copy of the new version has expired', async () => {
     const { owner, guest, there } = await knownKey();
     const keys = far.app.get(ApiKeysService);
