@@ -54,6 +54,19 @@ describe('DeliverySlots (D34)', () => {
     expect(slots.used).toBe(4);
   });
 
+  it('gives a freed slot to the account that has fewer elsewhere, although another has waited for longer', async () => {
+    const slots = new DeliverySlots({ connections: 1000, connectionsPerHost: 1 });
+    slots.take(to('b', 'two.example'));
+    const slot = slots.take(to('a', 'one.example'));
+    const granted: string[] = [];
+    const { signal } = new AbortController();
+    for (const account of ['b', 'd'])
+      void slots.wait(to(account, 'one.example'), signal).then(() => granted.push(account));
+    slot?.release();
+    await passed();
+    expect(granted).toEqual(['d']);
+  });
+
   it('gives a freed slot also to a webhook that has waited for long', async () => {
     const slots = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
     const slot = slots.take(to('a'));

@@ -44,6 +44,8 @@ describe('SendLoopsService (D29)', () => {
   let written: string[];
   let outcomes: DeliveryOutcome[];
   let decrypt: () => string;
+  /** The outcome of an attempt that is cancelled. */
+  let ofCancelled: DeliveryOutcome;
   let loops: SendLoopsService;
   let made = 0;
 
@@ -71,6 +73,7 @@ describe('SendLoopsService (D29)', () => {
     written = [];
     outcomes = [];
     decrypt = () => 'secret';
+    ofCancelled = { ...DELIVERED, status: null, error: 'the attempt was cancelled' };
     const service: Partial<DeliveriesService> = {
       claim: (webhookId, count) => claims.ask({ webhookId, count }),
       record: async ({ id }, outcome) => {
@@ -84,8 +87,7 @@ describe('SendLoopsService (D29)', () => {
         Promise.race([
           sends.ask(outgoing),
           new Promise<DeliveryOutcome>((resolve) => {
-            const cancelled = { ...DELIVERED, status: null, error: 'the attempt was cancelled' };
-            outgoing.signal?.addEventListener('abort', () => resolve(cancelled));
+            outgoing.signal?.addEventListener('abort', () => resolve(ofCancelled));
           }),
         ]),
     };
@@ -230,6 +232,15 @@ describe('SendLoopsService (D29)', () => {
     decrypt = () => 'secret';
     await claims.answerNext([delivery('a')]);
     expect(sends.open).toHaveLength(1);
+  });
+
+  it('records a delivery that was accepted at the moment of its cancellation', async () => {
+    ofCancelled = DELIVERED;
+    loops.wake('a');
+    await claims.answerNext([delivery('a')]);
+    loops['stopping'].abort();
+    await settled();
+    expect(written).toEqual([expect.stringMatching(/^recorded/)]);
   });
 
   it('lets deliveries in progress finish at shutdown, and starts no new ones', async () => {
