@@ -254,6 +254,16 @@ describe('the OpenAI engine', () => {
       expect(server.calls).toHaveLength(1);
     });
 
+    it('only while all delays together are below the maximum', async () => {
+      jest.spyOn(Math, 'random').mockReturnValue(0.5);
+      server.answer = { status: 503 };
+      // The delays are 10 and 40 ms: either is below the maximum.
+      const error = await failure(transcribe(engineFor({ times: { backoff: 10, maxDelay: 45 } })));
+      jest.restoreAllMocks();
+      expect(error).toBeInstanceOf(EngineError);
+      expect(server.calls).toHaveLength(2);
+    });
+
     it('not after the audio was rejected', async () => {
       server.answer = { status: 422, json: { detail: 'Audio is broken' } };
       const error = await failure(transcribe());

@@ -155,6 +155,13 @@ describe('ChildPool', () => {
     expect(await ask('a')).toBe('a');
   });
 
+  it('leaves a child that has answered alone when the time for its answer is over', async () => {
+    const before = await ask('p');
+    expect(await ask('p', 1000)).toBe(before);
+    await delay(1100);
+    expect(await ask('p')).toBe(before);
+  });
+
   it('on abort drops a waiting chunk and ignores the result of a running one', async () => {
     const stop = new AbortController();
     const running = ask('s', LIMIT_MS, stop.signal);
