@@ -75,6 +75,18 @@ describe('signals', () => {
     expect([own.heard.length, second.heard, channel.heard, database.heard]).toEqual([2, [], [], []]);
   });
 
+  it('reach the listeners of a channel that are left when another one has ended', async () => {
+    const { url } = await privateRedis();
+    const service = await signals({ REDIS_URL: url });
+    const { heard, unsubscribe } = await listen(service, 'a');
+    const others: (string | null)[] = [];
+    service.subscribe('a', (message) => others.push(message));
+    unsubscribe();
+    await service.publish('a', 'one');
+    await eventually(() => others.includes('one'));
+    expect(heard).toEqual([]);
+  });
+
   it('open no connection before the first subscription, and one for all of them', async () => {
     const { url } = await privateRedis();
     const service = await signals({ REDIS_URL: url });

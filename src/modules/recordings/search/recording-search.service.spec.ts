@@ -30,6 +30,19 @@ describe('RecordingSearchService', () => {
     expect(found).toEqual({ items: [], total: 0, totalIsExact: true, hasMore: false });
   });
 
+  it.each([
+    [2, 0, false],
+    [3, 0, true],
+    [4, 1, false],
+    [5, 1, true],
+  ])('of %s matches, two a page, says on page %s whether another follows: %s', async (total, page, hasMore) => {
+    const rows = ['one', 'two'].map((id) => ({ id, total, text: 'a b' }));
+    const tx = { query: async () => rows };
+    const transact = (work: (inside: typeof tx) => Promise<unknown>): Promise<unknown> => work(tx);
+    const search = new RecordingSearchService({ transact } as unknown as DatabaseService, backfill);
+    expect(await search.search('a', queryOf({ q: 'a', limit: 2, page }))).toMatchObject({ total, hasMore });
+  });
+
   it('runs 2 searches of an account and 6 in all at a time, and refuses what waits behind 20 more', async () => {
     const finish: (() => void)[] = [];
     let running = 0;
