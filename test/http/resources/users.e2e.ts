@@ -93,6 +93,17 @@ describe('the erasure of an end user (D46)', () => {
     expect(again.body).toEqual({ deleted_recordings: 0, redacted_events: 0, complete: true });
   });
 
+  it('takes what waited to be transcribed again out of the queue of the account', async () => {
+    const client = await service.account();
+    const id = await uploadAs(client, 'zoe');
+    await transcribe(service, id);
+    await client.post(`/v1/recordings/${id}/transcribe`, {}).expect(202);
+    const queued = async () => (await client.get('/v1/account/quotas').expect(200)).body.quotas[2].used as number;
+    expect(await queued()).toBeCloseTo(0.1);
+    await erase(client, 'zoe').expect(202);
+    expect(await queued()).toBe(0);
+  });
+
   it('touches no other account, and takes new uploads of the user', async () => {
     const [client, stranger] = [await service.account(), await service.account()];
     const [, id] = [await uploadAs(client, 'zoe'), await uploadAs(stranger, 'zoe')];

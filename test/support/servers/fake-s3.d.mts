@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http';
 /**
  * What the next requests meet: `broken` 503s, `refused` 403s, `silent` never answers, `cut` ends a body half-way, `late`
  * closes the connection and stores the object when the test says so, `stuck` sends half of a body and then nothing,
- * `rangeless` sends the whole object whatever range is asked for.
+ * `rangeless` sends the whole object whatever range is asked for, `unmeasured` sends half of one without its length.
  */
-type S3Mood = 'well' | 'broken' | 'refused' | 'silent' | 'cut' | 'late' | 'stuck' | 'rangeless';
+type S3Mood = 'well' | 'broken' | 'refused' | 'silent' | 'cut' | 'late' | 'stuck' | 'rangeless' | 'unmeasured';
 
 /** For the tests. The chaos run uses the server too, and is not compiled. */
 export class FakeS3 {
