@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { access } from './faults/access.mjs';
 import { audio } from './faults/audio.mjs';
 import { deliveries } from './faults/deliveries.mjs';
 import { engines } from './faults/engines.mjs';
@@ -12,6 +13,7 @@ import { processing } from './faults/processing.mjs';
 import { retention } from './faults/retention.mjs';
 import { sending } from './faults/sending.mjs';
 import { storage } from './faults/storage.mjs';
+import { uploads } from './faults/uploads.mjs';
 import { replaceOnce } from './replace-once.mjs';
 
 /**
@@ -22,7 +24,21 @@ import { replaceOnce } from './replace-once.mjs';
  * @typedef {{ part: string, what: string, file: string, from: string, to: string, tests: string[], name?: string }} Fault
  */
 
-const PARTS = { guards, limiter, leases, processing, engines, deliveries, sending, events, storage, retention, audio };
+const PARTS = {
+  guards,
+  access,
+  limiter,
+  leases,
+  processing,
+  engines,
+  deliveries,
+  sending,
+  events,
+  storage,
+  uploads,
+  retention,
+  audio,
+};
 
 export const PART_NAMES = Object.keys(PARTS);
 

@@ -256,4 +256,28 @@ export const deliveries = [
       ],
     ],
   },
+  {
+    file: 'src/modules/webhooks/deliveries/deliveries.queries.ts',
+    tests: 'test/components/webhooks/delivery-states.e2e.ts',
+    name: 'is not claimed while',
+    faults: [
+      [
+        'a delivery is lost with the process that had claimed it',
+        "AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${queueMovesOn('w.account_id')}\n       ORDER",
+        "AND d.lease_until IS NULL AND ${queueMovesOn('w.account_id')}\n       ORDER",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.ts',
+    tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
+    name: 'refuses a second while',
+    faults: [
+      [
+        'a redelivery of missed events ends after a thousand',
+        'missed.length < count && (end?.scanned ?? 0) < SCANNED',
+        'missed.length < count || (end?.scanned ?? 0) < SCANNED',
+      ],
+    ],
+  },
 ];

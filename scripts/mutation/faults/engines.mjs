@@ -130,4 +130,60 @@ export const engines = [
     tests: 'test/components/engines/decoder.e2e.ts',
     faults: [['the second channel is decoded as the first', 'c0=c${channel}', 'c0=c0']],
   },
+  {
+    file: 'src/modules/transcriptions/chunks/chunk-cutter.ts',
+    tests: 'src/modules/transcriptions/chunks/chunk-cutter.spec.ts',
+    faults: [
+      [
+        'a chunk ends where the speech does, and loses its last sound',
+        'if (long) return long.start + PADDING;',
+        'if (long) return long.start;',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/chunks/transcribe-chunks.ts',
+    tests: 'src/modules/transcriptions/chunks/transcribe-chunks.spec.ts',
+    faults: [
+      [
+        'a recording that has failed begins another chunk',
+        '(error: unknown) => {\n        failure.abort(error);\n',
+        '(error: unknown) => {\n',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/chunks/transcript-joiner.ts',
+    tests: 'src/modules/transcriptions/chunks/transcript-joiner.spec.ts',
+    faults: [['words end at the times of their chunk', 'end: rounded(end + by, 2)', 'end: rounded(end, 2)']],
+  },
+  {
+    file: 'src/modules/transcriptions/engines/chain/engine-route.ts',
+    tests: 'src/modules/transcriptions/engines/chain/engine-route.spec.ts',
+    faults: [
+      [
+        'a recording too long for all goes to the engine of the shortest',
+        '(b.maxSeconds ?? Infinity) - (a.maxSeconds ?? Infinity)',
+        '(a.maxSeconds ?? Infinity) - (b.maxSeconds ?? Infinity)',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/engines/openai/openai.engine.ts',
+    tests: 'test/components/engines/openai-engine.e2e.ts',
+    name: 'all delays together',
+    faults: [['the waits for a server have no limit together', '      delayLeft -= wait;\n', '']],
+  },
+  {
+    file: 'src/modules/transcriptions/engines/children/engine-child.ts',
+    tests: 'src/modules/transcriptions/engines/children/child-pool.spec.ts',
+    faults: [
+      ['an engine process is ended after its limit although it has answered', '      clearTimeout(limit);\n', ''],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/engines/openai/openai.errors.ts',
+    tests: 'src/modules/transcriptions/engines/openai/openai.errors.spec.ts',
+    faults: [['a key that a server repeats twice is logged', 'message.replaceAll(apiKey', 'message.replace(apiKey']],
+  },
 ];

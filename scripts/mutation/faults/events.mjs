@@ -118,4 +118,67 @@ export const events = [
       ],
     ],
   },
+  {
+    file: 'src/modules/webhooks/feed/streams/event-streams.service.ts',
+    tests: 'src/modules/webhooks/feed/streams/event-streams.service.spec.ts',
+    faults: [
+      [
+        'the place of a stream that was closed stays taken',
+        '      place();\n      this.remove(stream);',
+        '      this.remove(stream);',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/queue/signals.service.ts',
+    tests: 'test/components/signals.e2e.ts',
+    name: 'that are left',
+    faults: [
+      [
+        'the end of one listener ends those of the same channel',
+        'if (!known?.delete(listener) || known.size > 0) return;',
+        'if (!known?.delete(listener)) return;',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/search/recording-search.service.ts',
+    tests: 'src/modules/recordings/search/recording-search.service.spec.ts',
+    faults: [
+      [
+        'the last page of a search names a next one',
+        'hasMore: few.total > offset + limit',
+        'hasMore: few.total >= offset + limit',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/exports/subtitles.ts',
+    tests: 'src/modules/transcriptions/exports/exports.spec.ts',
+    faults: [
+      [
+        'WebVTT shows the escapes of characters',
+        "line.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')",
+        "line.replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('&', '&amp;')",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/search/search-query.ts',
+    tests: 'src/modules/recordings/search/search-query.spec.ts',
+    faults: [
+      ['an or at the end of a query is dropped', '  if (pendingOr) alternatives.at(-1)?.push(pendingOr);\n', ''],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/exports/cues.ts',
+    tests: 'src/modules/transcriptions/exports/exports.spec.ts',
+    faults: [
+      [
+        'cues of one channel overlap',
+        'Math.max(tokens[0]?.start ?? 0, freeFrom.get(channel) ?? 0)',
+        'tokens[0]?.start ?? 0',
+      ],
+    ],
+  },
 ];

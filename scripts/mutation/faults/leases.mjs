@@ -210,4 +210,40 @@ export const leases = [
       ],
     ],
   },
+  {
+    file: 'src/modules/recordings/leases/recording-claims.queries.ts',
+    tests: 'test/components/fair-claims.e2e.ts',
+    name: 'of the background',
+    faults: [
+      [
+        'a rerun in the background is lost with its worker',
+        'AND (lease_until IS NULL OR lease_until < now())\n      AND attempt',
+        'AND lease_until IS NULL\n      AND attempt',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/leases/recording-leases.queries.ts',
+    tests: 'test/components/processing.e2e.ts',
+    name: 'fails after 20 attempts',
+    faults: [
+      [
+        'a recording without attempts left never ends',
+        'AND attempt >= ${MAX_ATTEMPTS} AND lease_until',
+        'AND attempt > ${MAX_ATTEMPTS} AND lease_until',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/leases/recording-leases.service.ts',
+    tests: 'test/components/lease-outcomes.e2e.ts',
+    name: 'is corrected where',
+    faults: [
+      [
+        'an account is not given back what a header told too much',
+        'if (Math.abs(difference) < MIN_CORRECTION_MS) return;',
+        'if (difference < MIN_CORRECTION_MS) return;',
+      ],
+    ],
+  },
 ];

@@ -215,4 +215,55 @@ export const limiter = [
       ['the places of a long upload are lost with their key', "\nredis.call('PEXPIRE', KEYS[1], ARGV[1])`", '`'],
     ],
   },
+  {
+    file: 'src/guards/plan-limits.ts',
+    tests: 'src/guards/plan-throttler.guard.spec.ts',
+    faults: [
+      ['a small plan leaves its end users no request', 'Math.max(1, Math.floor(burst / 4))', 'Math.floor(burst / 4)'],
+    ],
+  },
+  {
+    file: 'src/platform/rate-limit/token-bucket.ts',
+    tests: 'src/platform/rate-limit/token-bucket.spec.ts',
+    faults: [
+      [
+        'a refused client is told to try again too soon',
+        'backlog - refill * (capacity - 1);\n  return {',
+        'backlog - refill * capacity;\n  return {',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/rate-limit/places.ts',
+    tests: 'src/platform/rate-limit/places.spec.ts',
+    faults: [
+      [
+        'a place stays taken in Redis after its use',
+        '    void this.redis.tryCommand((client) => client.zrem(this.keyOf(accountId), place));\n',
+        '',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/plan-limits.ts',
+    tests: 'src/guards/plan-limits.spec.ts',
+    faults: [['a limit below one a minute is shown as none', 'Math.max(1, Math.floor(limit))', 'Math.floor(limit)']],
+  },
+  {
+    file: 'src/platform/rate-limit/places.lua',
+    tests: 'test/http/quotas.e2e.ts',
+    name: 'one too many in any',
+    faults: [['an account has one place too many', 'if used >= tonumber(ARGV[1])', 'if used > tonumber(ARGV[1])']],
+  },
+  {
+    file: 'src/guards/plan-throttler.guard.ts',
+    tests: 'src/guards/plan-throttler.guard.spec.ts',
+    faults: [
+      [
+        'the headers show the bucket with more requests left',
+        'remaining(own) <= remaining(shared) ? own',
+        'remaining(own) >= remaining(shared) ? own',
+      ],
+    ],
+  },
 ];

@@ -206,4 +206,63 @@ export const processing = [
       ],
     ],
   },
+  {
+    file: 'src/modules/transcriptions/worker/transcription-worker.service.ts',
+    tests: 'src/modules/transcriptions/worker/transcription-worker.service.spec.ts',
+    faults: [
+      [
+        'a full worker gives an account more than its two recordings',
+        '=== id).length >= count',
+        '=== id).length > count',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/queue/redis.service.ts',
+    tests: 'test/http/rate-limit.e2e.ts',
+    name: 'those of the next second',
+    faults: [
+      ['each request waits for a Redis that does not answer', '      this.openUntil = Date.now() + BREAK_MS;\n', ''],
+    ],
+  },
+  {
+    file: 'src/platform/queue/watchdog/queue-watchdog.service.ts',
+    tests: 'src/platform/queue/watchdog/queue-watchdog.service.spec.ts',
+    faults: [
+      [
+        'a worker that is busy for a minute is ended',
+        'if (!waiting || isBusy()) watched.idleChecks = 0;',
+        'if (!waiting) watched.idleChecks = 0;',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/worker/transcription-worker.service.ts',
+    tests: 'src/modules/transcriptions/worker/transcription-worker.service.spec.ts',
+    faults: [
+      [
+        'the memory for audio does not bound the recordings',
+        'Math.min(Math.max(shared, MAX_RECORDINGS), runtimes.maxRecordings)',
+        'Math.max(shared, MAX_RECORDINGS)',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/retranscriptions/retranscriptions.queries.ts',
+    tests: 'test/components/retranscriptions.e2e.ts',
+    name: 'leave out those',
+    faults: [
+      [
+        'what the account has asked for is put into the background',
+        "WHERE r.status = 'transcribed' AND r.rerun IS NULL ORDER",
+        "WHERE r.status = 'transcribed' ORDER",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/versions/earlier-transcriptions.queries.ts',
+    tests: 'test/http/resources/transcribe-again.e2e.ts',
+    name: 'keeps the last five',
+    faults: [['a recording keeps a version too many', 'OFFSET ${MAX_VERSIONS - 2}', 'OFFSET ${MAX_VERSIONS - 1}']],
+  },
 ];

@@ -214,4 +214,64 @@ export const retention = [
       ],
     ],
   },
+  {
+    file: 'src/modules/recordings/usage-counters/usage-counters.queries.ts',
+    tests: 'test/http/resources/usage.e2e.ts',
+    name: 'is exact while',
+    faults: [
+      [
+        'a retry leaves its recording counted as failed',
+        '...NO_CHANGE, ...endedAs(from, -1), listed',
+        '...NO_CHANGE, listed',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/erasure/recording-erasure.queries.ts',
+    tests: 'test/http/resources/users.e2e.ts',
+    name: 'out of the queue',
+    faults: [
+      ['an erased rerun stays in the queue of the account', " OR rerun = 'requested'), 0), key_id", '), 0), key_id'],
+    ],
+  },
+  {
+    file: 'src/modules/account/request-errors/request-errors.queries.ts',
+    tests: 'test/http/request-errors.e2e.ts',
+    name: 'are those of the last days',
+    faults: [['the errors of one day too many are shown', 'AND day > (now()', 'AND day >= (now()']],
+  },
+  {
+    file: 'src/platform/queue/reconciler.service.ts',
+    tests: 'src/platform/queue/reconciler.service.spec.ts',
+    faults: [
+      [
+        'the rounds of the reconciler follow each other at once',
+        'this.schedule(this.env.reconcileSeconds * 1000)',
+        'this.schedule(this.env.reconcileSeconds)',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/erasure/recording-erasure.service.ts',
+    tests: 'test/http/resources/users.e2e.ts',
+    name: 'deletes the recordings in every state',
+    faults: [
+      [
+        'the events of an erasure keep the tags',
+        '{ ...recording, userId: null, customTags: null }',
+        '{ ...recording, userId: null }',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/queue/reconciler.service.ts',
+    tests: 'src/platform/queue/reconciler.service.spec.ts',
+    faults: [
+      [
+        'a process that freezes keeps the lock of the reconciler',
+        '        await setIdleTimeout(holder, IDLE_ROUNDS * this.env.reconcileSeconds);\n',
+        '',
+      ],
+    ],
+  },
 ];

@@ -111,4 +111,61 @@ export const sending = [
       ],
     ],
   },
+  {
+    file: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.ts',
+    tests: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.spec.ts',
+    faults: [['a process that stops starts new loops', '    this.accepting = false;\n', '']],
+  },
+  {
+    file: 'src/modules/webhooks/sending/delivery-attempt.ts',
+    tests: 'src/modules/webhooks/sending/delivery-attempt.spec.ts',
+    faults: [
+      [
+        'a receiver that thinks for five seconds fails',
+        '  connected(): void {\n    clearTimeout(this.connectTimer);',
+        '  connected(): void {',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.ts',
+    tests: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.spec.ts',
+    faults: [
+      [
+        'a delivery that arrived during a stop is sent again',
+        'this.stopping.signal.aborted && outcome.status === null',
+        'this.stopping.signal.aborted',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/deliveries/send-loops/delivery-slots.ts',
+    tests: 'src/modules/webhooks/deliveries/send-loops/delivery-slots.spec.ts',
+    faults: [['an account with many connections gets the next one', 'held(a) - held(b)', 'held(b) - held(a)']],
+  },
+  {
+    file: 'src/modules/webhooks/webhook-secrets.service.ts',
+    tests: 'src/modules/webhooks/webhook-secrets.service.spec.ts',
+    faults: [
+      ['secrets that no key can read are reported as left', 'if (!unreadable.has(nameOf(stored))) left++;', 'left++;'],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/sending/webhook-sender.service.ts',
+    tests: 'test/components/webhooks/webhook-sender.e2e.ts',
+    name: 'reports the Retry-After',
+    faults: [['Retry-After of a 503 is ignored', 'statusCode === 429 || statusCode === 503', 'statusCode === 429']],
+  },
+  {
+    file: 'src/modules/webhooks/sending/outcome/response-text.ts',
+    tests: 'src/modules/webhooks/sending/outcome/response-text.spec.ts',
+    faults: [
+      ['a response that is cut ends with a broken character', 'decode(bytes, { stream: true })', 'decode(bytes)'],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/sending/address-rules.ts',
+    tests: 'src/modules/webhooks/sending/address-rules.spec.ts',
+    faults: [['a webhook may point to a name without a domain', 'labels.length === 1 || PRIVATE_NAME', 'PRIVATE_NAME']],
+  },
 ];

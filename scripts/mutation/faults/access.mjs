@@ -1,0 +1,74 @@
+/** @type {import('../catalogue.mjs').FaultGroup[]} */
+export const access = [
+  {
+    file: 'src/guards/authentication/authenticator.service.ts',
+    tests: 'src/guards/authentication/authenticator.service.spec.ts',
+    faults: [
+      [
+        'an access token that is not valid is ignored beside a key pair',
+        '    if (token !== null && !endUser) return null;\n',
+        '',
+      ],
+    ],
+  },
+  {
+    file: 'src/access/credential-versions.service.ts',
+    tests: 'test/fleet/credential-cache.e2e.ts',
+    name: 'read that began before',
+    faults: [['an older credential version replaces a newer one', 'if version <= copy then return copy end\n', '']],
+  },
+  {
+    file: 'src/modules/access-tokens/access-tokens.service.ts',
+    tests: 'test/http/resources/access-tokens.e2e.ts',
+    name: 'refuses what was issued before',
+    faults: [
+      ['a token that is created right after others were voided is void', 'version >= validFrom', 'version > validFrom'],
+    ],
+  },
+  {
+    file: 'src/modules/api-keys/api-keys.service.ts',
+    tests: 'src/modules/api-keys/api-keys.service.spec.ts',
+    faults: [
+      [
+        'a key without an expiry outlives the key that creates it',
+        '(expiresAt === null || expiresAt > maker.expiresAt)',
+        '(expiresAt !== null && expiresAt > maker.expiresAt)',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/api-keys/api-key-usage.service.ts',
+    tests: 'src/modules/api-keys/api-key-usage.service.spec.ts',
+    faults: [
+      ['a stop loses the last uses of keys', '    this.flush();\n    await this.flushing;', '    await this.flushing;'],
+    ],
+  },
+  {
+    file: 'src/modules/api-keys/rehash/secret-rehash.service.ts',
+    tests: 'src/modules/api-keys/rehash/secret-rehash.service.spec.ts',
+    faults: [['only the first secrets are hashed anew', '    this.running = null;\n', '']],
+  },
+  {
+    file: 'src/guards/refusals/refused-credentials.service.ts',
+    tests: 'src/guards/refusals/refused-credentials.service.spec.ts',
+    faults: [
+      [
+        'the log names the addresses with the fewest refusals',
+        '.toSorted(([, a], [, b]) => b - a)',
+        '.toSorted(([, a], [, b]) => a - b)',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/access-tokens/access-tokens.service.ts',
+    tests: 'test/http/resources/access-tokens.e2e.ts',
+    name: 'refuses what was issued before',
+    faults: [
+      [
+        'other processes go on taking tokens that were voided',
+        '    await this.versions.announce(accountId, version);\n',
+        '',
+      ],
+    ],
+  },
+];
