@@ -4,6 +4,10 @@ import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 
+/** The tenant is not at the address of the attacker, whose connections are counted together. */
+const TENANT_ADDRESS = '127.0.0.2';
+/** 127.0.0.1 in /proc/net/tcp, and at the end of an address in /proc/net/tcp6. */
+const ATTACKER_HEX = '0100007F';
 const PROBE_MS = 20;
 const SAMPLE_MS = 200;
 const CALM_SECONDS = 5;
@@ -63,7 +67,7 @@ async function endure(stage, { attack, attackSeconds, tenant, attacker }) {
  * for those that failed.
  */
 async function probe(service, { headers }, seconds) {
-  const agent = new Agent({ keepAlive: true });
+  const agent = new Agent({ keepAlive: true, localAddress: TENANT_ADDRESS });
   const taken = [];
   const running = [];
   const end = performance.now() + seconds * 1000;
@@ -114,14 +118,16 @@ function watch(service, port, worker) {
   };
 }
 
-/** The peers of the established connections of a port (proc(5)). */
+/** The ports of the attacker's established connections to a port (proc(5)). */
 function established(port) {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
   const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'));
   const peers = lines
     .map((line) => line.trim().split(/\s+/))
     .filter(([, own, , state]) => state === '01' && own?.endsWith(`:${local}`))
-    .map(([, , peer]) => Number.parseInt(peer.slice(peer.indexOf(':') + 1), 16));
+    .map(([, , peer]) => peer.split(':'))
+    .filter(([address]) => address.endsWith(ATTACKER_HEX))
+    .map(([, peerPort]) => Number.parseInt(peerPort, 16));
   return new Set(peers);
 }
 
