@@ -172,7 +172,7 @@ describe('TranscriptionRunService', () => {
     expect(written).toEqual(['failed: The audio is no longer in storage.']);
   });
 
-  it('waits longer the longer the storage is away, and begins anew when it was back', async () => {
+  it('waits longer the longer the storage is unavailable, and starts again at the shortest wait once it works', async () => {
     const attempt = async (end: (of: Work) => void): Promise<void> => {
       const run = perform();
       await pass(0);
