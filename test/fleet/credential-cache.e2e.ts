@@ -46,6 +46,24 @@ describe('what a process remembers of credentials', () => {
   const revoke = (owner: ApiClient, { credentials }: ApiClient) =>
     owner.delete(`/v1/account/api-keys/${credentials.id}`).expect(204);
 
+  /** A request of the far process whose read of the key has begun, and that goes on when `answer` is called. */
+  async function readHeldBack(there: ApiClient): Promise<{ status: Promise<number>; answer: () => void }> {
+    const keys = far.app.get(ApiKeysService);
+    const find = keys.findCredential.bind(keys);
+    const [read, late] = [gate(), gate()];
+    const slow = jest.spyOn(keys, 'findCredential').mockImplementationOnce(async (...asked) => {
+      const credential = await find(...asked);
+      read.resolve();
+      await late.promise;
+      return credential;
+    });
+    await redis.flushdb();
+    const status = there.get('/v1/account').then((response) => response.status);
+    await read.promise;
+    slow.mockRestore();
+    return { status, answer: late.resolve };
+  }
+
   async function statementsOf(work: () => Promise<unknown>): Promise<number> {
     const { master } = near.database.dataSource.driver as unknown as {
       master: { query: (...args: unknown[]) => unknown };
@@ -121,47 +139,22 @@ describe('what a process remembers of credentials', () => {
 
   it('does not come in again with a read that began before the change', async () => {
     const { owner, guest, there } = await knownKey();
-    const keys = far.app.get(ApiKeysService);
-    const find = keys.findCredential.bind(keys);
-    const [read, late] = [gate(), gate()];
-    const slow = jest.spyOn(keys, 'findCredential').mockImplementationOnce(async (...asked) => {
-      const credential = await find(...asked);
-      read.resolve();
-      await late.promise;
-      return credential;
-    });
-    await redis.flushdb();
-    const status = there.get('/v1/account').then((response) => response.status);
-    await read.promise;
+    const { status, answer } = await readHeldBack(there);
     await revoke(owner, guest);
-    late.resolve();
+    answer();
     expect(await status).toBe(401);
     await guest.get('/v1/account').expect(401);
-    slow.mockRestore();
   });
 
   it('does not come in again with a claim that reaches Redis after the copy of the new version has expired', async () => {
     const { owner, guest, there } = await knownKey();
-    const keys = far.app.get(ApiKeysService);
-    const find = keys.findCredential.bind(keys);
-    const read = gate();
-    const late = gate();
-    const slow = jest.spyOn(keys, 'findCredential').mockImplementationOnce(async (...asked) => {
-      const credential = await find(...asked);
-      read.resolve();
-      await late.promise;
-      return credential;
-    });
-    await redis.flushdb();
-    const status = there.get('/v1/account').then((response) => response.status);
-    await read.promise;
+    const { status, answer } = await readHeldBack(there);
     await revoke(owner, guest);
     await delay(CLAIM_MS + 100);
     await redis.flushdb();
-    late.resolve();
+    answer();
     expect(await status).toBe(401);
     await guest.get('/v1/account').expect(401);
-    slow.mockRestore();
   });
 
   it('is not used while Redis is unavailable: each request reads Postgres', async () => {
