@@ -110,9 +110,9 @@ describe('D33: claims', () => {
   it('leave out the given accounts', async () => {
     const [busy, other] = await Promise.all([api.account(), api.account()]);
     await waiting(busy, 3);
-    expect(await leases.claimNext([busy.accountId])).toBeNull();
+    expect(await leases.claimNext({ exceptAccounts: [busy.accountId] })).toBeNull();
     const [id] = await waiting(other, 1);
-    expect((await leases.claimNext([busy.accountId]))?.id).toBe(id);
+    expect((await leases.claimNext({ exceptAccounts: [busy.accountId] }))?.id).toBe(id);
   });
 
   it('take what is to be transcribed again in the order of the requests, as fairly as uploads (D49)', async () => {
@@ -156,6 +156,7 @@ describe('D33: claims', () => {
         attempt,
       ]);
     await expire(19);
+    expect(await leases.claimBackground([second as string])).toBeNull();
     expect(await leases.claimBackground()).toMatchObject({ id: second, attempt: 20 });
     await expire(20);
     expect(await leases.claimBackground()).toBeNull();
@@ -227,8 +228,8 @@ describe('D33: claims', () => {
     const [id] = await waiting(own, 1);
     await api.database.query(`UPDATE accounts SET engines = '[{"name":"x"}]' WHERE id = $1`, [own.accountId]);
     const except = { ofSharedEngines: true, others: [] };
-    expect(await leases.claimNext([], except)).toMatchObject({ id, accountEngines: [{ name: 'x' }] });
-    expect(await leases.claimNext([], except)).toBeNull();
+    expect(await leases.claimNext({ except })).toMatchObject({ id, accountEngines: [{ name: 'x' }] });
+    expect(await leases.claimNext({ except })).toBeNull();
     expect(await leases.claimNext()).toMatchObject({ accountId: shared.accountId, accountEngines: null });
   });
 
@@ -240,7 +241,7 @@ describe('D33: claims', () => {
     const [german] = await waiting(mixed, 1, 60);
     await api.database.query(`UPDATE recordings SET language = 'german' WHERE id = $1`, [german]);
     const others = accounts.map(({ accountId }) => ({ accountId, language: null, minDurationMs: 60_000 }));
-    const claim = async () => (await leases.claimNext([], { ofSharedEngines: false, others }))?.id;
+    const claim = async () => (await leases.claimNext({ except: { ofSharedEngines: false, others } }))?.id;
     expect(new Set([await claim(), await claim()])).toEqual(new Set([short, german]));
     expect(await claim()).toBeUndefined();
     const [asked] = await waiting(mixed, 1, 60);
@@ -287,7 +288,7 @@ describe('D33: claims', () => {
     const long = await timed();
     const postponed = { accountId: flooding.accountId, language: null, minDurationMs: 0 };
     const started = performance.now();
-    const lease = await leases.claimNext([], { ofSharedEngines: false, others: [postponed] });
+    const lease = await leases.claimNext({ except: { ofSharedEngines: false, others: [postponed] } });
     const beside = performance.now() - started;
     expect(lease?.accountId).toBe(other.accountId);
     reportMeasurement(`a claim beside 100,000 that no engine can take now: ${beside.toFixed(1)} ms`);

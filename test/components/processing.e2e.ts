@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { getQueueToken } from '@nestjs/bull';
 import type { Queue } from 'bull';
 import { Redis } from 'ioredis';
@@ -148,6 +149,16 @@ describe('a claim', () => {
     expect(await processing.finish(second, TRANSCRIBED)).toBe(true);
     expect(await rowOf(id)).toMatchObject({ status: 'transcribed', leaseToken: null });
     expect([await countOutcomes(id), await count('transcriptions', id)]).toEqual([1, 1]);
+  });
+
+  it('is not given to the worker that holds the recording, although the lease has expired', async () => {
+    const id = await uploaded();
+    await claimed(id);
+    await expire(id);
+    expect(await processing.claimNext({ held: [randomUUID(), id] })).toBeNull();
+    const others = [{ accountId: randomUUID(), language: null, minDurationMs: 0 }];
+    expect(await processing.claimNext({ held: [id], except: { ofSharedEngines: false, others } })).toBeNull();
+    expect(await processing.claimNext({ held: [randomUUID()] })).toMatchObject({ id, attempt: 2 });
   });
 
   it('is not given before the delay of a released recording is over', async () => {

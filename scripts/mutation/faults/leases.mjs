@@ -88,6 +88,7 @@ export const leases = [
         'AND lease_until < now() AND attempt < ${MAX_ATTEMPTS}`',
         'AND false AND attempt < ${MAX_ATTEMPTS}`',
       ],
+      ['a worker claims what it holds itself', 'AND id <> ALL($4::uuid[])', 'AND $4::uuid[] IS NOT NULL'],
       [
         'a claim has no lease',
         'lease_until = clock_timestamp() + make_interval(secs => $2)',
@@ -131,9 +132,10 @@ export const leases = [
     faults: [
       [
         'the background is claimed after its last attempt',
-        "      AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}\n    ORDER BY rerun_at",
-        "      AND ${queueMovesOn('r.account_id')}\n    ORDER BY rerun_at",
+        "AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}\n    ORDER BY rerun_at",
+        "AND ${queueMovesOn('r.account_id')}\n    ORDER BY rerun_at",
       ],
+      ['a worker claims what it holds in the background', 'AND id <> ALL($3::uuid[])', 'AND $3::uuid[] IS NOT NULL'],
     ],
   },
   {
@@ -217,8 +219,8 @@ export const leases = [
     faults: [
       [
         'a rerun in the background is lost with its worker',
-        'AND (lease_until IS NULL OR lease_until < now())\n      AND attempt',
-        'AND lease_until IS NULL\n      AND attempt',
+        'AND (lease_until IS NULL OR lease_until < now())\n      AND id',
+        'AND lease_until IS NULL\n      AND id',
       ],
     ],
   },

@@ -31,7 +31,6 @@ export const processing = [
       ['work goes on without the lease', 'if (held === false) lost.abort(new LeaseLostError());', ''],
       ['the lease is renewed once at its end', 'RENEWALS_PER_LEASE = 4', 'RENEWALS_PER_LEASE = 1'],
       ['a lost lease is released', 'if (error instanceof LeaseLostError) return;', ''],
-      ['a lease that may be lost is taken for held', 'this.doubtful.add(lease)', 'this.doubtful.delete(lease)'],
       ['renewals go on after the end', 'clearInterval(renewal);', ''],
       [
         'a stopped worker wakes nobody',
@@ -51,12 +50,8 @@ export const processing = [
         'next || this.running.size >= this.limits.maximum / 2',
         'next',
       ],
-      [
-        'recordings are claimed without an engine',
-        ' || (await this.chain.decodingProblem()) !== null) return;',
-        ') return;',
-      ],
-      ['recordings are claimed while Postgres may have given others away', 'this.runs.hasDoubtfulLease || ', ''],
+      ['recordings are claimed without an engine', 'if ((await this.chain.decodingProblem()) !== null) return;', ''],
+      ['a claim does not say what the worker holds', 'held: this.held, ', 'held: [], '],
       ['a stopping worker claims', '!this.stopping.signal.aborted && ', ''],
       ['a worker claims before it is started', 'return this.started && ', 'return '],
       ['a worker holds any number of recordings', 'this.running.size < this.limits.maximum', 'this.running.size >= 0'],
@@ -123,19 +118,7 @@ export const processing = [
   {
     file: 'src/modules/transcriptions/worker/transcription-run.service.ts',
     tests: 'src/modules/transcriptions/worker/transcription-run.service.spec.ts',
-    faults: [
-      ['an outage of the storage never ends', '        this.storageOutage.end();\n', ''],
-      [
-        'a renewal does not extend the time for which the lease is known to be held',
-        '      if (held) heldUntil = renewedAt + leaseMs;\n',
-        '',
-      ],
-      [
-        'a recording whose lease was doubtful keeps the worker from claims when it has ended',
-        '      clearInterval(renewal);\n      this.doubtful.delete(lease);\n',
-        '      clearInterval(renewal);\n',
-      ],
-    ],
+    faults: [['an outage of the storage never ends', '        this.storageOutage.end();\n', '']],
   },
   {
     file: 'src/modules/recordings/recordings.queries.ts',
@@ -146,17 +129,6 @@ export const processing = [
         'a retry keeps the crashes of the run before',
         'run = run + 1, attempt = 0, faults = 0, lease_until',
         'run = run + 1, attempt = 0, lease_until',
-      ],
-    ],
-  },
-  {
-    file: 'src/modules/transcriptions/worker/transcription-run.service.ts',
-    tests: 'src/modules/transcriptions/worker/transcription-run.service.spec.ts',
-    faults: [
-      [
-        'a lease counts as renewed when the answer came',
-        'heldUntil = renewedAt + leaseMs',
-        'heldUntil = Date.now() + leaseMs',
       ],
     ],
   },

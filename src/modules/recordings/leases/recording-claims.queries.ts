@@ -71,7 +71,8 @@ const claimSql = ({ limit, account, recording }: ClaimConditions): string => `
        WHERE account_id = turns.account_id AND ${WAITING} AND attempt < ${MAX_ATTEMPTS} ${recording}
        ORDER BY ${QUEUED_AT}, id LIMIT ${HEADS})
       UNION ALL
-      (SELECT id, ${QUEUED_AT} FROM recordings WHERE account_id = turns.account_id AND ${EXPIRED} ${recording}
+      (SELECT id, ${QUEUED_AT} FROM recordings
+       WHERE account_id = turns.account_id AND ${EXPIRED} AND id <> ALL($4::uuid[]) ${recording}
        ORDER BY lease_until LIMIT ${HEADS})) head
     JOIN recordings r ON r.id = head.id
       AND (r.status = 'processing' OR r.rerun = 'requested') AND (r.lease_until IS NULL OR r.lease_until < now())
@@ -90,14 +91,22 @@ const CLAIM = claimSql({ limit: `${ACCOUNTS}`, account: '', recording: '' });
 
 /** While some engines of this process do not work. Accounts that are left with nothing take no turn from the others. */
 const CLAIM_WORKABLE = claimSql({
-  limit: `${ACCOUNTS} + cardinality($5::uuid[])`,
-  account: `AND (NOT $4 OR EXISTS (
+  limit: `${ACCOUNTS} + cardinality($6::uuid[])`,
+  account: `AND (NOT $5 OR EXISTS (
       SELECT FROM accounts own WHERE own.id = a.account_id AND own.engines IS NOT NULL))`,
   recording: `AND NOT EXISTS (
-         SELECT FROM unnest($5::uuid[], $6::text[], $7::integer[]) AS postponed (account_id, language, min_ms)
+         SELECT FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS postponed (account_id, language, min_ms)
          WHERE postponed.account_id = recordings.account_id AND recordings.duration_ms >= postponed.min_ms
            AND postponed.language IS NOT DISTINCT FROM recordings.language AND recordings.requested_engine IS NULL)`,
 });
+
+/** What each claim is made with. */
+export interface NewLease {
+  leaseToken: string;
+  leaseSeconds: number;
+  /** Recordings that the worker holds. It still works on them when Postgres was silent for longer than a lease. */
+  held: readonly string[];
+}
 
 /** What a worker does not claim, because none of its engines can transcribe it now. */
 export interface UnworkableRecordings {
@@ -114,9 +123,9 @@ export interface UnworkableRecordings {
  */
 export async function claimFairest(
   runner: SqlRunner,
-  claim: { leaseToken: string; leaseSeconds: number; exceptAccounts: readonly string[]; except?: UnworkableRecordings },
+  claim: NewLease & { exceptAccounts: readonly string[]; except?: UnworkableRecordings },
 ): Promise<Lease | null> {
-  const parameters = [claim.leaseToken, claim.leaseSeconds, claim.exceptAccounts];
+  const parameters = [claim.leaseToken, claim.leaseSeconds, claim.exceptAccounts, claim.held];
   const { ofSharedEngines = false, others = [] } = claim.except ?? {};
   const [lease] =
     ofSharedEngines || others.length > 0
@@ -135,7 +144,7 @@ const CLAIM_BACKGROUND = `
   WITH picked AS (
     SELECT id FROM recordings r
     WHERE rerun IN ('background', 'quiet') AND (lease_until IS NULL OR lease_until < now())
-      AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}
+      AND id <> ALL($3::uuid[]) AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}
     ORDER BY rerun_at, id LIMIT 1 FOR UPDATE OF r SKIP LOCKED),
   claimed AS (UPDATE recordings r ${TAKE_LEASE} FROM picked WHERE r.id = picked.id RETURNING r.*)
   ${LEASES}`;
@@ -146,8 +155,8 @@ const CLAIM_BACKGROUND = `
  */
 export async function claimBackground(
   runner: SqlRunner,
-  claim: { leaseToken: string; leaseSeconds: number },
+  { leaseToken, leaseSeconds, held }: NewLease,
 ): Promise<Lease | null> {
-  const [lease] = await runner.prepared<Lease>(CLAIM_BACKGROUND, [claim.leaseToken, claim.leaseSeconds]);
+  const [lease] = await runner.prepared<Lease>(CLAIM_BACKGROUND, [leaseToken, leaseSeconds, held]);
   return lease ?? null;
 }

@@ -9,7 +9,13 @@ import type { Recording, RecordingFeatures } from '../recording.entity.js';
 import { RecordingFailed, RecordingTranscribed, type Transcript } from '../recordings.events.js';
 import { RecordingSearchService } from '../search/recording-search.service.js';
 import { countRerunEnd, countStatusChange } from '../usage-counters/usage-counters.queries.js';
-import { claimBackground, claimFairest, MIN_COST_MS, type UnworkableRecordings } from './recording-claims.queries.js';
+import {
+  claimBackground,
+  claimFairest,
+  MIN_COST_MS,
+  type NewLease,
+  type UnworkableRecordings,
+} from './recording-claims.queries.js';
 import {
   endFailedRerun,
   type Lease,
@@ -59,25 +65,30 @@ export class RecordingLeasesService {
 
   /**
    * Claims the oldest due recording of the account that has had the least of the engines (D33).
+   * @param held recordings that the worker holds: their leases may have expired while Postgres was silent.
    * @param exceptAccounts accounts that are not considered.
    * @param except what the worker has no engine for.
    * @returns null when nothing is due.
    */
-  async claimNext(
-    exceptAccounts: readonly string[] = [],
-    except: UnworkableRecordings = { ofSharedEngines: false, others: [] },
-  ): Promise<Lease | null> {
-    return await claimFairest(this.database, {
-      leaseToken: randomUUID(),
-      leaseSeconds: this.env.leaseSeconds,
-      exceptAccounts,
-      except,
-    });
+  async claimNext({
+    held = [],
+    exceptAccounts = [],
+    except,
+  }: {
+    held?: readonly string[];
+    exceptAccounts?: readonly string[];
+    except?: UnworkableRecordings;
+  } = {}): Promise<Lease | null> {
+    return await claimFairest(this.database, { ...this.newLease(held), exceptAccounts, ...(except && { except }) });
   }
 
-  /** Claims the next of those that wait behind all others. @returns null when there is none. */
-  async claimBackground(): Promise<Lease | null> {
-    return await claimBackground(this.database, { leaseToken: randomUUID(), leaseSeconds: this.env.leaseSeconds });
+  /**
+   * Claims the next of those that wait behind all others.
+   * @param held as in `claimNext`.
+   * @returns null when there is none.
+   */
+  async claimBackground(held: readonly string[] = []): Promise<Lease | null> {
+    return await claimBackground(this.database, this.newLease(held));
   }
 
   /** Whether the lease is still held. */
@@ -122,6 +133,10 @@ export class RecordingLeasesService {
     for (const { id } of await selectExhausted(this.database)) {
       await this.database.transact((tx) => this.writeOutcome(tx, id, null, { status: 'failed', reason }));
     }
+  }
+
+  private newLease(held: readonly string[]): NewLease {
+    return { leaseToken: randomUUID(), leaseSeconds: this.env.leaseSeconds, held };
   }
 
   /** Its header may have told another length. An error is of no consequence: it affects one turn of the account. */

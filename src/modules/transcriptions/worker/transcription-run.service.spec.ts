@@ -114,47 +114,16 @@ describe('TranscriptionRunService', () => {
     expect(written).toEqual([]);
   });
 
-  it('goes on while Postgres does not answer, and says that the lease may have expired', async () => {
+  it('goes on while Postgres does not answer, however long, and saves what it has then', async () => {
     renewals = () => Promise.reject(new Error('no connection'));
     const run = perform();
-    await pass(44);
-    expect(service.hasDoubtfulLease).toBe(false);
-    await pass(16);
-    expect(service.hasDoubtfulLease).toBe(true);
+    await pass(600);
     expect(work?.signal.aborted).toBe(false);
     renewals = () => Promise.resolve(true);
     await pass(15);
-    expect(service.hasDoubtfulLease).toBe(false);
     work?.finish();
     await run;
     expect(written).toEqual(['transcribed']);
-  });
-
-  it('knows until when it holds the lease by the last renewal that succeeded', async () => {
-    const run = perform();
-    await pass(60);
-    renewals = () => Promise.reject(new Error('no connection'));
-    await pass(44);
-    expect(service.hasDoubtfulLease).toBe(false);
-    await pass(16);
-    expect(service.hasDoubtfulLease).toBe(true);
-    work?.finish();
-    await run;
-    expect(service.hasDoubtfulLease).toBe(false);
-  });
-
-  it('counts the lease from the moment at which it asked, however late the answer', async () => {
-    const run = perform();
-    const answered = new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 31_000));
-    renewals = () => answered;
-    await pass(16);
-    renewals = () => Promise.reject(new Error('no connection'));
-    await pass(43);
-    expect(service.hasDoubtfulLease).toBe(false);
-    await pass(17);
-    expect(service.hasDoubtfulLease).toBe(true);
-    work?.finish();
-    await run;
   });
 
   it('releases the recording and wakes another worker when it is stopped', async () => {

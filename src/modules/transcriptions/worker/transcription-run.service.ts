@@ -45,7 +45,6 @@ class LeaseLostError extends Error {
 export class TranscriptionRunService {
   private readonly logger = new Logger(TranscriptionRunService.name);
   private readonly storageOutage = new Outage();
-  private readonly doubtful = new Set<Lease>();
 
   constructor(
     private readonly leases: RecordingLeasesService,
@@ -55,14 +54,6 @@ export class TranscriptionRunService {
     private readonly env: Env,
     private readonly signals: TranscriptSignalsService,
   ) {}
-
-  /**
-   * Whether a lease may have expired because Postgres does not answer. A worker that claims then would take its own
-   * recording away from itself.
-   */
-  get hasDoubtfulLease(): boolean {
-    return this.doubtful.size > 0;
-  }
 
   /** @param stopping aborted with {@link WorkerStoppingError}. Throws only when the database cannot be reached. */
   async perform(lease: Lease, stopping: AbortSignal): Promise<void> {
@@ -75,7 +66,6 @@ export class TranscriptionRunService {
       await this.handleFailure(lease, signal.aborted ? signal.reason : error);
     } finally {
       clearInterval(renewal);
-      this.doubtful.delete(lease);
     }
   }
 
@@ -181,17 +171,11 @@ export class TranscriptionRunService {
    * claimed the recording, the same token renews a lease that has expired, and finishes the recording.
    */
   private keepRenewing(lease: Lease, lost: AbortController): NodeJS.Timeout {
-    const leaseMs = this.env.leaseSeconds * 1000;
-    let heldUntil = Date.now() + leaseMs;
     const renew = async (): Promise<void> => {
-      const renewedAt = Date.now();
       const held = await this.leases.renew(lease).catch(() => null);
       if (held === false) lost.abort(new LeaseLostError());
-      if (held) heldUntil = renewedAt + leaseMs;
-      if (held !== null) this.doubtful.delete(lease);
-      else if (Date.now() + leaseMs / RENEWALS_PER_LEASE > heldUntil) this.doubtful.add(lease);
     };
-    return setInterval(() => void renew(), leaseMs / RENEWALS_PER_LEASE);
+    return setInterval(() => void renew(), (this.env.leaseSeconds * 1000) / RENEWALS_PER_LEASE);
   }
 }
 

@@ -19,6 +19,12 @@ const OWN_ENGINES = 'own';
 /** Without TRANSCRIPTION_CONCURRENCY. */
 const BY_CORES = 4 * availableParallelism();
 
+interface Claim {
+  held: readonly string[];
+  exceptAccounts: readonly string[];
+  except: { ofSharedEngines: boolean; others: unknown };
+}
+
 describe('TranscriptionWorkerService', () => {
   /** Accounts of the recordings that are due, the next one first. */
   let due: string[];
@@ -26,6 +32,8 @@ describe('TranscriptionWorkerService', () => {
   let background: string[];
   /** The accounts that each claim left out. */
   let claims: (readonly string[])[];
+  /** The recordings that each claim said the worker holds. */
+  let holdings: (readonly string[])[];
   /** What each claim left out besides. */
   let others: unknown[];
   /** What the next claim or recording fails with. */
@@ -35,7 +43,6 @@ describe('TranscriptionWorkerService', () => {
   /** When Postgres answers the claims. */
   let answered: Promise<void>;
   let runs: { account: string; signal: AbortSignal; end: () => void; fail: (error: Error) => void }[];
-  let hasDoubtfulLease: boolean;
   /** Of the engines of the service. */
   let problem: string | null;
   let decodingProblem: string | null;
@@ -44,10 +51,11 @@ describe('TranscriptionWorkerService', () => {
   function workerOf(env: Partial<Env> = {}, maxRecordings = 4): TranscriptionWorkerService {
     registry = new Registry();
     const leases = {
-      claimNext: async (except: readonly string[], left: { ofSharedEngines: boolean; others: unknown }) => {
-        const { ofSharedEngines } = left;
+      claimNext: async ({ held, exceptAccounts: except, except: unworkable }: Claim) => {
+        const { ofSharedEngines } = unworkable;
         claims.push(except);
-        others.push(left.others);
+        holdings.push(held);
+        others.push(unworkable.others);
         if (failure) throw failure;
         const next = due.findIndex(
           (account) => !except.includes(account) && (!ofSharedEngines || account === OWN_ENGINES),
@@ -56,15 +64,13 @@ describe('TranscriptionWorkerService', () => {
         await answered;
         return accountId ? ({ id: 'recording', accountId } as Lease) : null;
       },
-      claimBackground: async () => {
+      claimBackground: async (held: readonly string[]) => {
+        holdings.push(held);
         const accountId = background.shift();
         return accountId ? ({ id: 'old', accountId, rerun: 'background' } as Lease) : null;
       },
     };
     const runner = {
-      get hasDoubtfulLease() {
-        return hasDoubtfulLease;
-      },
       perform: ({ accountId: account }: Lease, signal: AbortSignal) =>
         new Promise<void>((end, fail) => void runs.push({ account, signal, end, fail })),
     };
@@ -92,6 +98,7 @@ describe('TranscriptionWorkerService', () => {
     due = [];
     background = [];
     claims = [];
+    holdings = [];
     others = [];
     failure = null;
     logged = [];
@@ -102,7 +109,6 @@ describe('TranscriptionWorkerService', () => {
     }
     answered = Promise.resolve();
     runs = [];
-    hasDoubtfulLease = false;
     problem = null;
     decodingProblem = null;
     restart();
@@ -189,15 +195,22 @@ describe('TranscriptionWorkerService', () => {
     expect(accounts()).toEqual(['a']);
   });
 
-  it('claims nothing while it cannot decode, or a lease of its own may have expired', async () => {
+  it('says with each claim which recordings it holds, those of the background too', async () => {
+    due = ['a'];
+    background = ['b'];
+    await worker.wake();
+    expect(holdings).toEqual([[], ['recording'], ['recording'], ['recording', 'old']]);
+    for (const { end } of runs) end();
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(holdings.at(-1)).toEqual([]);
+  });
+
+  it('claims nothing while it cannot decode', async () => {
     due = ['a'];
     decodingProblem = 'ffmpeg is not installed';
     await worker.wake();
-    decodingProblem = null;
-    hasDoubtfulLease = true;
-    await worker.wake();
     expect(claims).toEqual([]);
-    hasDoubtfulLease = false;
+    decodingProblem = null;
     await worker.wake();
     expect(accounts()).toEqual(['a']);
   });

@@ -66,6 +66,11 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     return this.shares.length >= this.limits.shared;
   }
 
+  /** Ids of the recordings in progress. */
+  private get held(): string[] {
+    return [...this.running.values()].map(({ id }) => id);
+  }
+
   /** Accounts of the recordings in progress, but for those in the background. */
   private get shares(): string[] {
     return [...this.running.values()].filter((lease) => !isBackground(lease)).map(({ accountId }) => accountId);
@@ -109,7 +114,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
       while (this.searchAgain && this.canStart) {
         this.searchAgain = false;
         const problem = await this.problem();
-        if (this.runs.hasDoubtfulLease || (await this.chain.decodingProblem()) !== null) return;
+        if ((await this.chain.decodingProblem()) !== null) return;
         const lease = await this.claim(problem !== null);
         if (!lease) continue;
         this.start(lease);
@@ -130,7 +135,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     const next = await this.claimDue(ofSharedEngines);
     const inBackground = this.running.size - this.shares.length;
     if (next || ofSharedEngines || inBackground >= this.limits.background) return next;
-    return await this.leases.claimBackground();
+    return await this.leases.claimBackground(this.held);
   }
 
   /**
@@ -138,8 +143,9 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
    * without a working engine would only delay the recording.
    */
   private async claimDue(ofSharedEngines: boolean): Promise<Lease | null> {
-    const claimNext = async (except: string[]): Promise<Lease | null> =>
-      await this.leases.claimNext(except, { ofSharedEngines, others: this.chain.postponements.current });
+    const except = { ofSharedEngines, others: this.chain.postponements.current };
+    const claimNext = async (exceptAccounts: string[]): Promise<Lease | null> =>
+      await this.leases.claimNext({ held: this.held, exceptAccounts, except });
     if (!this.isFull) return await claimNext([]);
     const next = await claimNext(this.accountsWith(1));
     // Half of the room is kept for accounts without any.
