@@ -16,12 +16,10 @@ const MAX_FORM_BYTES = MAX_FILE_BYTES + MAX_OVERHEAD_BYTES;
 const MAX_TYPE_LENGTH = 256;
 
 const LIMITS = {
-  // One more than allowed, to tell a file of exactly the maximum from a truncated one.
+  // One more than allowed, to tell a file or a text of exactly the maximum from a truncated one.
   fileSize: MAX_FILE_BYTES + 1,
   files: 1,
-  fieldSize: MAX_FIELD_BYTES,
-  fieldNameSize: 100,
-  headerPairs: 20,
+  fieldSize: MAX_FIELD_BYTES + 1,
 };
 
 /** The file of an upload form, in the spool. */
