@@ -41,7 +41,7 @@ export class ChildPool {
   ): Promise<ChunkTranscript> {
     const transcript = this.queue.run(() => {
       signal.throwIfAborted();
-      if (this.closed) throw new EngineError('The engine is closed', false);
+      this.refuseClosed();
       return this.idleChild().transcribe(pcm, options, limitMs);
     });
     return await abortable(transcript, signal);
@@ -72,6 +72,7 @@ export class ChildPool {
   }
 
   private start(): EngineChild {
+    this.refuseClosed();
     this.children = this.children.filter((child) => child.isAlive);
     const { retryAt, problem } = this.failedStarts;
     if (Date.now() < retryAt) throw new EngineUnavailableError(problem);
@@ -82,6 +83,11 @@ export class ChildPool {
       (error: Error) => this.postpone(error.message),
     );
     return child;
+  }
+
+  /** Nobody would end a process that is started later. */
+  private refuseClosed(): void {
+    if (this.closed) throw new EngineError('The engine is closed', false);
   }
 
   /** Processes that were started together fail together, and count as one. */
