@@ -87,7 +87,7 @@ describe('receiveMessages', () => {
   });
 
   it('refuses a transcript of more than 4096 words', async () => {
-    const { broken } = await received(lines(transcriptWith({ words: Array(4097).fill(WORD) })));
+    const { broken } = await received(lines(transcriptWith({ words: Array.from({ length: 4097 }, () => WORD) })));
     expect(broken).toEqual(['ChildMessageError: words must be a list of at most 4096']);
   });
 
@@ -100,7 +100,7 @@ describe('receiveMessages', () => {
     [{ confidence: null }],
     [{ confidence: 0 }],
     [{ confidence: 1 }],
-    [{ words: Array(4096).fill({ word: 'a', start: 0, end: 0, confidence: 1 }) }],
+    [{ words: Array.from({ length: 4096 }, () => ({ ...WORD, end: 0, confidence: 1 })) }],
   ])('takes a transcript at a bound: %#', async (changes) => {
     const { messages, broken } = await received(lines(transcriptWith(changes)));
     expect([messages, broken]).toEqual([[transcriptWith(changes)], []]);

@@ -10,7 +10,7 @@ class FakeChild {
   isIdle = true;
   closed = 0;
   readonly ready: Promise<void>;
-  private settle = { works: (): void => undefined, fails: (_: Error): void => undefined };
+  private settle = { works: (): void => undefined, fails: (error: Error): void => void error };
 
   constructor(
     readonly module: ChildModule,
