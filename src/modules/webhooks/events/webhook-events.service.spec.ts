@@ -62,4 +62,67 @@ describe('WebhookEventsService', () => {
     expect(fannedOut).toEqual([event]);
     expect(announced).toEqual(['a']);
   });
+
+  it('records an event of the feed with its end user, and hands it to no webhook', async () => {
+    for (const list of [inserted, fannedOut, announced]) list.length = 0;
+    const body = '{"recording":{"identity":"jane"}}';
+    const before = Date.now();
+    await events.record(tx, { accountId: 'a', kind: 'recording.deleted', body, recordingId: 'r', run: 2 });
+    const [[id, ...row] = []] = inserted;
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect(row).toEqual(['a', 'recording.deleted', 'r', 2, 'jane', body, expect.any(Date)]);
+    expect((row.at(-1) as Date).getTime()).toBeGreaterThanOrEqual(before);
+    expect([inserted.length, fannedOut, announced]).toEqual([1, [], ['a']]);
+  });
+});
+
+describe('what remains of events', () => {
+  const [BATCH, ROUNDS] = [200, 50];
+  let left: number;
+  let statements: { sql: string; parameters: unknown[] }[];
+  let events: WebhookEventsService;
+
+  beforeEach(() => {
+    [left, statements] = [0, []];
+    const query = async (sql: string, parameters: unknown[]) => {
+      statements.push({ sql, parameters });
+      if (sql.startsWith('SELECT')) {
+        return [{ id: 'e', body: '{"recording":{"id":"r","identity":"jane","custom_tags":{"a":"b"}}}' }];
+      }
+      const count = Math.min(left, parameters[1] as number);
+      left -= count;
+      return Array.from({ length: count }, () => ({}));
+    };
+    const transact = async (work: (inner: Tx) => Promise<number>) => await work({ query } as unknown as Tx);
+    events = new WebhookEventsService(
+      {} as DeliveriesService,
+      {} as EventSignalsService,
+      { query, transact } as unknown as DatabaseService,
+      { eventRetentionDays: 7 } as Env,
+    );
+  });
+
+  it('is deleted after EVENT_RETENTION_DAYS, 200 at a time', async () => {
+    left = 2 * BATCH + 1;
+    await events.deleteOld();
+    expect(statements.map(({ parameters }) => parameters)).toEqual([
+      [7, BATCH],
+      [7, BATCH],
+      [7, BATCH],
+    ]);
+  });
+
+  it('is left to the next round after 50 batches, so that other tasks get their turn', async () => {
+    left = BATCH * (ROUNDS + 1);
+    await events.deleteOld();
+    expect([statements.length, left]).toEqual([ROUNDS, BATCH]);
+  });
+
+  it('has no end user after his erasure, and tells how many were changed', async () => {
+    expect(await events.redactUser('account', 'jane', 3)).toBe(1);
+    expect(statements.map(({ parameters }) => parameters)).toEqual([
+      ['account', 'jane', 3],
+      [['e'], ['{"recording":{"id":"r","identity":null}}']],
+    ]);
+  });
 });

@@ -1,0 +1,145 @@
+import type { Repository } from 'typeorm';
+import type { Env } from '../../../platform/config/env.js';
+import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
+import type { JobQueue } from '../../../platform/queue/job-queue.js';
+import type { DeliveryOutcome } from '../sending/webhook-sender.service.js';
+import type { Webhook } from '../webhook.entity.js';
+import type { ClaimedDelivery } from './deliveries.queries.js';
+import type { DeliveryJob } from './deliveries.queue.js';
+import { DeliveriesService } from './deliveries.service.js';
+import type { Delivery } from './delivery.entity.js';
+import type { RemovedWebhook } from './removed-webhook.entity.js';
+
+/** Deliveries changed by one statement, and how often it is repeated in a round of the reconciler. */
+const [BATCH, ROUNDS] = [1000, 50];
+/** Longest delay for which a job waits in Redis. */
+const JOB_SECONDS = 600;
+const FAILURE: DeliveryOutcome = {
+  status: 500,
+  errorKind: null,
+  error: null,
+  response: '',
+  retryAfter: null,
+  durationMs: 1,
+};
+const DELIVERY = { id: 'd', leaseToken: 'l', webhookId: 'w', attempt: 1, attemptsBefore: 0 } as ClaimedDelivery;
+
+describe('DeliveriesService', () => {
+  /** Rows that are left for statements with a LIMIT. */
+  let left: number;
+  /** Parameters of each statement with a LIMIT. */
+  let limited: unknown[][];
+  let removed: { find: jest.Mock; delete: jest.Mock };
+  let inserted: unknown[];
+  let enqueue: jest.Mock;
+  let transact: jest.Mock;
+
+  const query = async (sql: string, parameters: unknown[] = []): Promise<unknown[]> => {
+    if (sql.includes('RECURSIVE')) return [{ id: 'a' }, { id: 'b' }];
+    if (sql.includes('FOR NO KEY UPDATE')) {
+      return [{ id: 'w', status: 'active', consecutiveFailures: 0, failingSeconds: null }];
+    }
+    if (sql.includes('delivery_attempts')) return [{ number: 1 }];
+    limited.push(parameters);
+    const count = Math.min(left, parameters[1] as number);
+    left -= count;
+    return Array.from({ length: count }, () => ({}));
+  };
+  const tx = {
+    query,
+    manager: { update: async () => undefined, insert: async (_: unknown, row: unknown) => inserted.push(row) },
+    afterCommit: (task: () => void) => task(),
+  } as unknown as Tx;
+
+  function service(webhookRetrySchedule: number[] = [60]): DeliveriesService {
+    return new DeliveriesService(
+      {} as Repository<Delivery>,
+      {} as Repository<Webhook>,
+      removed as unknown as Repository<RemovedWebhook>,
+      { query, transact } as unknown as DatabaseService,
+      { enqueue } as unknown as JobQueue<DeliveryJob>,
+      { webhookRetrySchedule } as unknown as Env,
+    );
+  }
+
+  beforeEach(() => {
+    [left, limited, inserted] = [0, [], []];
+    removed = { find: jest.fn(async () => [{ webhookId: 'gone' }]), delete: jest.fn() };
+    enqueue = jest.fn(async () => true);
+    transact = jest.fn(async (work: (inner: Tx) => Promise<unknown>) => await work(tx));
+  });
+
+  afterEach(() => jest.restoreAllMocks());
+
+  it('saves eight failures at a time, so that successes and requests find connections', async () => {
+    const ends: (() => void)[] = [];
+    transact.mockImplementation(() => new Promise<void>((resolve) => ends.push(resolve)));
+    const deliveries = service();
+    const all = Promise.all(Array.from({ length: 20 }, () => deliveries.record(DELIVERY, FAILURE)));
+    const open: number[] = [];
+    for (let saved = 0; saved < 20; saved++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      open.push(ends.length);
+      ends.shift()?.();
+    }
+    await all;
+    expect(open).toEqual([...Array.from({ length: 13 }, () => 8), 7, 6, 5, 4, 3, 2, 1]);
+  });
+
+  it.each([
+    [JOB_SECONDS - 1, 1],
+    [JOB_SECONDS, 0],
+  ])('a retry in %i s has %i delayed jobs: the reconciler enqueues those that are far', async (seconds, jobs) => {
+    jest.spyOn(Math, 'random').mockReturnValue(0.5);
+    await service([seconds]).record(DELIVERY, FAILURE);
+    const job = [{ webhookId: 'w' }, { deduplicationKey: expect.any(Number), delayMs: seconds * 1000 }];
+    expect(enqueue.mock.calls).toEqual(Array.from({ length: jobs }, () => job));
+  });
+
+  it.each([
+    [BATCH - 1, []],
+    [BATCH, [{ webhookId: 'w' }]],
+    [BATCH + 1, [{ webhookId: 'w' }]],
+  ])('of %i deliveries of a deleted webhook the reconciler may have to delete the rest', async (count, rest) => {
+    left = count;
+    await service().deleteAll(tx, 'w');
+    expect(limited).toEqual([['w', BATCH]]);
+    expect(inserted).toEqual(rest);
+  });
+
+  it('deletes the rest in batches, and then forgets the webhook; 100 webhooks in a round', async () => {
+    left = BATCH + 1;
+    await service().deleteRemaining();
+    expect(removed.find.mock.calls).toEqual([[{ take: 100 }]]);
+    expect(limited).toEqual([
+      ['gone', BATCH],
+      ['gone', BATCH],
+    ]);
+    expect(removed.delete.mock.calls).toEqual([[{ webhookId: 'gone' }]]);
+  });
+
+  it('goes on in the next round after 50 batches, and does not forget the webhook before', async () => {
+    left = BATCH * ROUNDS;
+    await service().deleteRemaining();
+    expect(limited).toHaveLength(ROUNDS);
+    expect(removed.delete).not.toHaveBeenCalled();
+    await service().deleteRemaining();
+    expect(removed.delete).toHaveBeenCalledTimes(1);
+  });
+
+  it('fails the rest of each disabled webhook in batches', async () => {
+    left = BATCH + 1;
+    await service().failRemaining();
+    expect(limited).toEqual([
+      ['a', BATCH],
+      ['a', BATCH],
+      ['b', BATCH],
+    ]);
+  });
+
+  it('fails one batch together with the change that disables a webhook', async () => {
+    left = BATCH + 1;
+    await service().failPending(tx, 'w');
+    expect(limited).toEqual([['w', BATCH]]);
+  });
+});
