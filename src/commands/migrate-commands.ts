@@ -5,7 +5,7 @@ import { readEnv } from '../platform/config/env.js';
 import { protectProcess } from '../platform/config/process-protection.js';
 import { connectionErrorMessage } from '../platform/database/connections/connection-error.js';
 import { migrationDataSource } from '../platform/database/connections/data-source.js';
-import { migrate, migrationStatus } from '../platform/database/schema.js';
+import { migrate, migrationStatus } from '../platform/database/schema/schema.js';
 import { formatOutput } from './admin/format-output.js';
 
 export function runMigrations(extensions: Extension[]): Promise<string> {

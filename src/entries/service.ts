@@ -37,7 +37,7 @@ export type { PlanDefinition } from '../modules/account/plans.js';
 // Database.
 export { type Migration, migrationDataSource } from '../platform/database/connections/data-source.js';
 export { DatabaseService, type SqlRunner, type Tx } from '../platform/database/database.service.js';
-export { migrate } from '../platform/database/schema.js';
+export { migrate } from '../platform/database/schema/schema.js';
 
 // Errors.
 export {

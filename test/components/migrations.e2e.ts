@@ -29,7 +29,7 @@ import { ObjectRemoval } from '../../src/platform/storage/removals/object-remova
 import { readEnv } from '../../src/platform/config/env.js';
 import { migrationDataSource } from '../../src/platform/database/connections/data-source.js';
 import { snakeCase } from '../../src/platform/database/snake-case.js';
-import { migrate } from '../../src/platform/database/schema.js';
+import { migrate } from '../../src/platform/database/schema/schema.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { Env } from '../config/env.js';
 import { dataSourceOptions, type Migration } from './connections/data-source.js';
 import { DatabaseService } from './database.service.js';
-import { assertSchema } from './schema.js';
+import { assertSchema } from './schema/schema.js';
 
 @Module({})
 export class DatabaseModule implements OnModuleInit {

@@ -1,0 +1,140 @@
+import type { DataSource } from 'typeorm';
+import { assertSchema, migrate, migrationStatus } from './schema.js';
+
+/** All releases wait for each other on it. */
+const MIGRATION_LOCK = 7_305_118;
+const [FIRST, SECOND] = ['First1764633600000', 'Second1764720000000'];
+const lockTimeout = () => Object.assign(new Error('lock timeout'), { code: '55P03' });
+
+describe('the schema', () => {
+  /** Names in the table of migrations; null without the table. */
+  let done: string[] | null;
+  /** What the lock, and the data source, were asked for. */
+  let steps: unknown[];
+  let failures: Error[];
+  let runMigrations: jest.Mock;
+  let dataSource: DataSource;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    done = [FIRST];
+    [steps, failures] = [[], []];
+    const runner = {
+      startTransaction: async () => void steps.push('start'),
+      rollbackTransaction: async () => void steps.push('rollback'),
+      release: async () => void steps.push('release'),
+      hasTable: async (name: string) => name === 'migrations' && done !== null,
+      query: async (sql: string, parameters?: unknown[]) => {
+        if (sql.includes('FROM migrations')) return done?.map((name) => ({ name }));
+        steps.push(parameters ? [sql, ...parameters] : sql.replace(/\s+/g, ' '));
+        return [];
+      },
+    };
+    runMigrations = jest.fn(async () => {
+      const failure = failures.shift();
+      if (failure) throw failure;
+      steps.push('migrations');
+    });
+    class Named {
+      name = FIRST;
+    }
+    class Second1764720000000 {}
+    dataSource = {
+      createQueryRunner: () => runner,
+      migrations: [new Named(), new Second1764720000000()],
+      runMigrations,
+    } as unknown as DataSource;
+  });
+
+  afterEach(() => jest.useRealTimers());
+
+  const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+  it('is migrated under a lock of the transaction that waits without a limit, and is given back', async () => {
+    await expect(migrate(dataSource)).resolves.toEqual([SECOND]);
+    expect(steps).toEqual([
+      'start',
+      `SELECT set_config('lock_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
+      ['SELECT pg_advisory_xact_lock($1)', MIGRATION_LOCK],
+      'SELECT',
+      'migrations',
+      'rollback',
+      'release',
+    ]);
+  });
+
+  it.each([
+    ['empty', null, [FIRST, SECOND]],
+    ['complete', [FIRST, SECOND], []],
+  ])('that is %s gets what it lacks', async (_, before, ran) => {
+    done = before;
+    await expect(migrate(dataSource)).resolves.toEqual(ran);
+  });
+
+  it('of a newer release is not migrated', async () => {
+    done = [FIRST, 'Third1764806400000'];
+    const refusal =
+      'The database was migrated by a newer release (Third1764806400000). Run that release, or restore a backup.';
+    await expect(migrate(dataSource)).rejects.toMatchObject({ name: 'SchemaMismatch', message: refusal });
+    expect(runMigrations).not.toHaveBeenCalled();
+    expect(steps.slice(-2)).toEqual(['rollback', 'release']);
+    await expect(assertSchema(dataSource)).rejects.toMatchObject({ name: 'SchemaMismatch', message: refusal });
+  });
+
+  it('is tried again every two seconds while another session holds a table', async () => {
+    failures = [lockTimeout(), lockTimeout()];
+    const messages: string[] = [];
+    const migrated = migrate(dataSource, { onWait: (message) => messages.push(message) });
+    await pass(1999);
+    expect(runMigrations).toHaveBeenCalledTimes(1);
+    await pass(1);
+    expect(runMigrations).toHaveBeenCalledTimes(2);
+    await pass(2000);
+    await expect(migrated).resolves.toEqual([SECOND]);
+    const said = 'Another session holds a table that has to change. Trying again.';
+    expect(messages).toEqual([said, said]);
+  });
+
+  it('is given up after ten minutes, with what to do, and the lock is given back', async () => {
+    failures = Array.from({ length: 400 }, lockTimeout);
+    const refused = expect(migrate(dataSource)).rejects.toMatchObject({
+      name: 'TableLocked',
+      message: expect.stringMatching(/^Another session, such as pg_dump, .* Run the command again when /),
+    });
+    await pass(600_000);
+    expect(steps).not.toContain('release');
+    await pass(2000);
+    await refused;
+    expect(runMigrations).toHaveBeenCalledTimes(302);
+    expect(steps.slice(-2)).toEqual(['rollback', 'release']);
+  });
+
+  it('is given up at once for any other error', async () => {
+    failures = [new Error('syntax error')];
+    await expect(migrate(dataSource)).rejects.toThrow('syntax error');
+    expect(runMigrations).toHaveBeenCalledTimes(1);
+    expect(steps.slice(-2)).toEqual(['rollback', 'release']);
+  });
+
+  it('must be complete for a start, which says which command brings it up to date', async () => {
+    await expect(assertSchema(dataSource)).rejects.toMatchObject({
+      name: 'SchemaMismatch',
+      message:
+        `The database lacks the migrations ${SECOND}: run "node dist/commands/migrate.js" ` +
+        '("npm run migrate" in a checkout) first.',
+    });
+    done = [FIRST, SECOND];
+    await expect(assertSchema(dataSource)).resolves.toBeUndefined();
+    expect(steps).toEqual(['release', 'release']);
+  });
+
+  it('is listed with what is done, what is pending, and what a newer release did', async () => {
+    done = [FIRST, 'Third1764806400000'];
+    await expect(migrationStatus(dataSource)).resolves.toEqual([
+      { name: FIRST, status: 'done', written_at: '2025-12-02T00:00:00.000Z' },
+      { name: SECOND, status: 'pending', written_at: '2025-12-03T00:00:00.000Z' },
+      { name: 'Third1764806400000', status: 'of a newer release', written_at: '2025-12-04T00:00:00.000Z' },
+    ]);
+    expect(steps).toEqual(['release']);
+  });
+});
