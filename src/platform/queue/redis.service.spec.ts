@@ -4,7 +4,7 @@ import type { Env } from '../config/env.js';
 import { RedisService } from './redis.service.js';
 
 /** Nobody listens there: each test says what a command answers. */
-const NOWHERE = { redisUrl: 'redis://127.0.0.1:1', redisSentinels: [] as string[] } as Env;
+const NOWHERE = { redisUrl: 'redis://127.0.0.1:1', redisSentinels: [] as string[] } as unknown as Env;
 
 describe('RedisService', () => {
   let redis: RedisService;
@@ -72,7 +72,7 @@ describe('RedisService', () => {
     expect([warn.mock.calls.length, log.mock.calls.length]).toEqual([2, 2]);
   });
 
-  it.each([
+  it.each<[string, () => Promise<string | null>, boolean]>([
     ['OK', async () => 'OK', true],
     ['nothing', async () => null, false],
     ['something else', async () => 'QUEUED', false],
