@@ -46,6 +46,13 @@ describe('selectEngine', () => {
     );
   });
 
+  it('refuses an engine without its configuration, whether it names variables or not', () => {
+    const added = { ...ADDED, isConfigured: () => false };
+    expect(() => select({ TRANSCRIPTION_ENGINE: 'added' }, added)).toThrow(
+      'TRANSCRIPTION_ENGINE=added requires configuration',
+    );
+  });
+
   it.each(['auto', 'openai'])('refuses a second engine named %s', (name) => {
     expect(() => select({}, { ...ADDED, name })).toThrow(`Transcription engine name already taken: ${name}`);
   });

@@ -52,7 +52,10 @@ describe('routeOf', () => {
     expect(names(chain, { seconds: 61 })).toEqual(['other']);
     expect(names(chain, { seconds: 601 })).toEqual(['other']);
     expect(names(chain, { seconds: null })).toEqual(['any', 'other']);
+    expect(names([chain[1]!, chain[0]!], { seconds: 601 })).toEqual(['other']);
     expect(route(chain).dependsOnLength).toBe(true);
+    expect(route([{ name: 'two' }, ...chain]).dependsOnLength).toBe(true);
+    expect(route([...chain, { name: 'two' }], { seconds: 601 }).dependsOnLength).toBe(true);
     expect(route([{ name: 'any' }]).dependsOnLength).toBe(false);
   });
 
@@ -64,6 +67,36 @@ describe('routeOf', () => {
     [9, ['two']],
   ])('passes to the next engine with every second crash: %s', (faults, expected) => {
     expect(names([{ name: 'any' }, { name: 'other' }, { name: 'two' }], { faults })).toEqual(expected);
+  });
+
+  it('gives a recording of unknown length to an entry for the shortest recordings too', () => {
+    expect(names([{ name: 'any', maxSeconds: 0.5 }, { name: 'other' }], { seconds: null })).toEqual(['any', 'other']);
+  });
+
+  it('gives one that is too long for the first engine to the next alone', () => {
+    expect(names([{ name: 'any', maxSeconds: 60 }, { name: 'other' }], { seconds: 61 })).toEqual(['other']);
+  });
+
+  it('takes the entry of an engine that fits the language, though an earlier one does not', () => {
+    const chain = [
+      { name: 'any', languages: ['french'], maxSeconds: 5 },
+      { name: 'any', languages: ['german'], maxSeconds: 50 },
+    ];
+    expect(route(chain, { language: 'german' }).choices).toEqual([chain[1]]);
+  });
+
+  it('leaves engines that this process does not have out of the choice, whatever the language', () => {
+    expect(names([{ name: 'gone' }, { name: 'any' }])).toEqual(['any']);
+    expect(names([{ name: 'any' }, { name: 'gone' }], { language: 'german' })).toEqual(['any']);
+    expect(
+      names(
+        [
+          { name: 'gone', maxSeconds: 600 },
+          { name: 'any', maxSeconds: 60 },
+        ],
+        { seconds: 300 },
+      ),
+    ).toEqual(['any']);
   });
 
   it('names engines that this process does not have, and refuses nothing because of them', () => {

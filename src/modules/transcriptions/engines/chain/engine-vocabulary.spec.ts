@@ -26,6 +26,29 @@ describe('vocabularyFor', () => {
   });
 });
 
+/** How many equal terms fit into 200 tokens. */
+function fitting(term: (index: number) => string): number {
+  const upload = Array.from({ length: 120 }, (_, index) => term(index));
+  return vocabularyFor({ maxVocabularyTerms: 120 }, { upload, account: [] }).length;
+}
+
+describe('the cost of a term', () => {
+  const letter = (index: number): string =>
+    String.fromCharCode(97 + (index % 26)) + String.fromCharCode(97 + index / 26);
+
+  it.each([
+    ['two ASCII letters: 1, and 1 for the separator', (i: number) => letter(i), 100],
+    ['three ASCII letters: 2 and 1', (i: number) => `x${letter(i)}`, 66],
+    ['four ASCII letters: 2 and 1', (i: number) => `xx${letter(i)}`, 66],
+    ['five ASCII letters: 3 and 1', (i: number) => `xxx${letter(i)}`, 50],
+    ['two ASCII letters and one of two bytes: 1, 2 and 1', (i: number) => `${letter(i)}é`, 50],
+    ['two ASCII letters and one of three bytes: 1, 3 and 1', (i: number) => `${letter(i)}今`, 40],
+    ['two ASCII letters and two of two bytes: 1, 4 and 1', (i: number) => `${letter(i)}éж`, 33],
+  ])('of %s', (_, term, count) => {
+    expect(fitting(term)).toBe(count);
+  });
+});
+
 describe('sourcesOf', () => {
   it('is null where nobody named a term', () => {
     expect(sourcesOf(null, [])).toBeNull();

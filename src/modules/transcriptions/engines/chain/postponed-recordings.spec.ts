@@ -36,6 +36,27 @@ describe('Postponements', () => {
     expect(postponements.current).toMatchObject([{ minDurationMs: 90_000 }]);
   });
 
+  it('begin anew with each that is added', () => {
+    for (const language of ['english', null]) {
+      postponements = new Postponements();
+      postponements.add({ ...NOTE, language }, 10);
+      jest.advanceTimersByTime(9_000);
+      postponements.add({ ...NOTE, language, minDurationMs: 90_000 }, 10);
+      jest.advanceTimersByTime(9_999);
+      expect(postponements.current).toMatchObject([{ ...NOTE, language }]);
+      jest.advanceTimersByTime(1);
+      expect(postponements.current).toEqual([]);
+    }
+  });
+
+  it('that are renewed are forgotten after those that are not', () => {
+    for (let i = 0; i < 500; i++) postponements.add({ ...NOTE, accountId: `account ${i}` }, 10);
+    postponements.add({ ...NOTE, accountId: 'account 0' }, 10);
+    postponements.add({ ...NOTE, accountId: 'one more' }, 10);
+    const accounts = postponements.current.map(({ accountId }) => accountId);
+    expect([accounts.length, accounts[0]]).toEqual([500, 'account 2']);
+  });
+
   it('are 500 at most, the latest', () => {
     for (let i = 0; i < 501; i++) postponements.add({ ...NOTE, accountId: `account ${i}` }, 10);
     const accounts = postponements.current.map(({ accountId }) => accountId);

@@ -32,11 +32,19 @@ describe('toEngineError', () => {
 
   it('413 rejects the audio', () => {
     expect(error(response(413, undefined))).toBeInstanceOf(AudioRejectedError);
+    expect(error(response(413)).message).toBe('The transcription server refused the audio as too large.');
+    expect(error(response(400)).message).toBe('The transcription server refused the audio');
   });
 
   it.each([
     [400, { error: { message: 'invalid model ID', type: 'invalid_request_error' } }],
     [400, { error: { message: 'nope', param: 'model' } }],
+    [400, { error: 'Invalid model' }],
+    [400, { error: 'Unknown model name' }],
+    [422, { error: 'Model whisper-9 not found' }],
+    [415, { error: 'model: x is invalid' }],
+    [400, { error: 'the model name is unknown' }],
+    [400, { error: 'the model "x" of yours does not exist' }],
     [404, { error: { message: 'The model `x` does not exist', code: 'model_not_found' } }],
     [404, undefined],
   ])('%d about the model or address names the variables and does not suspect the audio', (status, json) => {
@@ -65,6 +73,14 @@ describe('toEngineError', () => {
     expect(refusal.message).toBe(`The transcription server ${ADDRESS} refused the key: check OPENAI_API_KEY.`);
   });
 
+  it('replaces the key by a character, and joins lines with one blank', () => {
+    expect(error(response(400, { error: ` bad ${KEY}\r\n\u0000\t key ` })).message).toBe(
+      'The transcription server refused the audio: bad … key',
+    );
+    const withoutKey = toEngineError(response(500, { error: 'null is bad' }), ADDRESS, null);
+    expect(withoutKey.message).toContain(': null is bad');
+  });
+
   it('never contains the key, nor more than one line', () => {
     const { message } = error(response(400, { error: `bad ${KEY}, not ${KEY}\n\u0000${'x'.repeat(1000)}` }));
     expect(message).not.toContain(KEY);
@@ -79,12 +95,21 @@ describe('isTooDetailed', () => {
     [400, { message: 'Currently only support response_format `text` or `json`' }],
     [422, { detail: [{ loc: ['body', 'response_format'], msg: 'Input should be text or json' }] }],
     [400, { error: { message: 'logprobs are not supported', param: 'include' } }],
+    [415, { error: 'Unsupported FORMAT' }],
+    [400, { error: 'no JSON here' }],
+    [400, { error: 'timestamp_granularities' }],
+    [400, { error: 'unknown include[]' }],
+    [400, { error: 'LogProbs' }],
+    [400, { error: { message: 'not supported', param: 'response_format' } }],
+    [422, { message: 'not supported', param: 'include' }],
   ])('%d %j', (status, json) => {
     expect(isTooDetailed(response(status, json))).toBe(true);
   });
 
   it('is false for other errors', () => {
     expect(isTooDetailed(response(400, { error: { message: 'Audio file is too short.' } }))).toBe(false);
+    expect(isTooDetailed(response(413, { error: { message: 'response_format' } }))).toBe(false);
+    expect(isTooDetailed(response(400, { error: { message: 'no', param: 'language' } }))).toBe(false);
     expect(isTooDetailed(response(500, { error: { message: 'response_format' } }))).toBe(false);
   });
 });
@@ -107,6 +132,9 @@ describe('describeNoResponse', () => {
   it.each([
     ['ECONNREFUSED', 'connection refused'],
     ['ENOTFOUND', 'unknown host name'],
+    ['EAI_AGAIN', 'host name lookup failed temporarily'],
+    ['EHOSTUNREACH', 'host unreachable'],
+    ['ENETUNREACH', 'network unreachable'],
     ['UND_ERR_CONNECT_TIMEOUT', 'connection timed out'],
     ['UND_ERR_HEADERS_TIMEOUT', 'no response in time'],
     ['UND_ERR_BODY_TIMEOUT', 'response not complete in time'],
@@ -132,6 +160,8 @@ describe('refusesPrompt', () => {
     [400, { error: { message: 'prompt is not supported' } }, true],
     [415, { error: { message: 'not supported', param: 'prompt' } }, true],
     [422, { message: 'no prompt', param: '' }, true],
+    [400, { error: 'Prompt not allowed' }, true],
+    [413, { error: 'prompt' }, false],
     [400, { error: { message: 'promptly refused' } }, false],
     [500, { error: { message: 'prompt' } }, false],
   ])('%s %j: %s', (status, json, refuses) => {

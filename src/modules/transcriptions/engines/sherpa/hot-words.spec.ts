@@ -26,6 +26,16 @@ describe('hotWordsText', () => {
     expect(hotWordsText([term], [...LOWER, '9'], false).replace('9 ', '')).toBe(text);
   });
 
+  it('takes a mark out only where a word begins', () => {
+    const symbols = [...LOWER, ':', '#', '@'];
+    expect(hotWordsText(['a:b c#', '::#@a  /b/ /c'], symbols, false)).toBe('a:b c#/a b c');
+  });
+
+  it('leaves out a term of which nothing is left, and no separator for it', () => {
+    expect(hotWordsText(['abc', ':/', 'foo'], LOWER, false)).toBe('abc/foo');
+    expect(hotWordsText([':/'], LOWER, false)).toBe('');
+  });
+
   it('leaves out only the terms that the model cannot spell', () => {
     expect(hotWordsText(['abc', 'жук', 'foo'], LOWER, false)).toBe('abc/foo');
   });

@@ -121,6 +121,97 @@ describe('wordsOf', () => {
     ]);
   });
 
+  it.each<[string, Partial<SherpaResult>, string[]]>([
+    ['a single token', { text: 'a', tokens: ['a'], timestamps: [1] }, ['a 1.00–1.40 ?']],
+    [
+      'words at the same time, which last 0.02 s',
+      { text: 'a b', tokens: ['a', ' b'], timestamps: [1, 1] },
+      ['a 1.00–1.02 ?', 'b 1.00–1.40 ?'],
+    ],
+    [
+      'a last word that the model makes longer than the speech',
+      { text: 'a', tokens: ['a'], timestamps: [4], durations: [2] },
+      ['a 4.00–4.50 ?'],
+    ],
+    [
+      'a last word after the end of the speech',
+      { text: 'ab', tokens: ['a', 'b'], timestamps: [6, 7], durations: [1, 1] },
+      ['ab 6.00–7.02 ?'],
+    ],
+    [
+      'capitals in the text',
+      { text: 'GO NOW', tokens: ['go', ' now'], timestamps: [0, 1] },
+      ['GO 0.00–0.40 ?', 'NOW 1.00–1.40 ?'],
+    ],
+    [
+      'capitals in the tokens',
+      { text: 'go now', tokens: ['GO', ' NOW'], timestamps: [0, 1] },
+      ['go 0.00–0.40 ?', 'now 1.00–1.40 ?'],
+    ],
+    [
+      'several words in a token',
+      { text: 'new york new', tokens: ['▁new▁york', '▁new'], timestamps: [0, 3] },
+      ['new 0.00–0.40 ?', 'york 0.00–3.00 ?', 'new 3.00–3.40 ?'],
+    ],
+    [
+      'a continuation mark before the same letter',
+      { text: 'aa a', tokens: ['a@@', 'a', 'a'], timestamps: [0, 1, 3] },
+      ['aa 0.00–1.40 ?', 'a 3.00–3.40 ?'],
+    ],
+    [
+      'tokens after the last letter',
+      { text: 'a b', tokens: ['a', ' b', 'q'], timestamps: [0, 1, 1.3] },
+      ['a 0.00–0.40 ?', 'b 1.00–1.70 ?'],
+    ],
+    ['a probability above 1', { text: 'a', tokens: ['a'], timestamps: [1], ys_log_probs: [0.1] }, ['a 1.00–1.40 1.00']],
+    [
+      '24 characters without a readable token',
+      { text: `${'x'.repeat(24)} z`, tokens: ['<0xe4>', ' z'], timestamps: [0, 2] },
+      [`${'x'.repeat(24)} 0.00–0.40 ?`, 'z 2.00–2.40 ?'],
+    ],
+    [
+      'a token that is found too far on',
+      { text: `${'x'.repeat(25)} z`, tokens: ['<0xe4>', ' z'], timestamps: [0, 2] },
+      [`${'x'.repeat(25)} 0.00–2.40 ?`, 'z 0.00–4.50 ?'],
+    ],
+  ])('gives times to %s', (_, fields, expected) => {
+    expect(lines(fields)).toEqual(expected);
+  });
+
+  it('takes the end of the last section of speech for the end of the last word', () => {
+    const speech = [
+      { start: 0, end: 1 },
+      { start: 3, end: 3.6 },
+    ];
+    const fields = { text: 'a', tokens: ['a'], timestamps: [3], durations: [5] };
+    expect(lines(fields, speech)).toEqual(['a 3.00–3.60 ?']);
+  });
+
+  const segmented = (...segments: [text: string, start: number, seconds: number][]): Partial<SherpaResult> => ({
+    text: segments.map(([text]) => text).join(' '),
+    segment_texts: segments.map(([text]) => text),
+    segment_timestamps: segments.map(([, start]) => start),
+    segment_durations: segments.map(([, , seconds]) => seconds),
+  });
+
+  it.each<[string, Partial<SherpaResult>, string[]]>([
+    ['a segment without speech', segmented(['ab', 1, 2], ['cd', 20, 4]), ['ab 1.00–3.00 ?', 'cd 20.00–24.00 ?']],
+    ['a segment that only touches speech', segmented(['ab', 4.5, 1.5]), ['ab 4.50–6.00 ?']],
+    [
+      'three segments of different lengths',
+      segmented(['a', 0.5, 1], ['bc def', 1.5, 1], ['g', 2.5, 2]),
+      ['a 0.50–1.50 ?', 'bc 1.50–1.90 ?', 'def 1.90–2.50 ?', 'g 2.50–4.50 ?'],
+    ],
+    ['segments that go back', segmented(['ab', 10, 2], ['cd', 1, 2]), ['ab 10.00–12.00 ?', 'cd 10.00–10.02 ?']],
+    [
+      'segments that are not the whole text',
+      { ...segmented(['ab', 2, 1]), text: 'ab cd' },
+      ['ab 0.50–2.50 ?', 'cd 2.50–4.50 ?'],
+    ],
+  ])('spreads words over %s', (_, fields, expected) => {
+    expect(lines(fields)).toEqual(expected);
+  });
+
   it('gives every word a time, in order, whatever the tokens say', () => {
     const texts = ['', 'a', 'a b c', 'the quick brown fox', '今天 ok', '...'];
     const tokens = [[], ['x'], ['▁a', 'zz', '<0x00>', 'b', 'c', 'c', 'c'], ['\ufffd', '\ufffd']];
@@ -142,6 +233,22 @@ describe('readResult', () => {
   it('reads a result whose tokens hold a line feed', () => {
     const json = '{"lang": "", "text": "a\nb", "tokens":["a", "\n", "b"], "timestamps": [0.00, 0.10, 0.20]}';
     expect(readResult(json)).toMatchObject({ text: 'a b', tokens: ['a', ' ', 'b'], timestamps: [0, 0.1, 0.2] });
+  });
+
+  it('keeps all that is there', () => {
+    const whole: SherpaResult = {
+      text: 'a',
+      lang: 'en',
+      tokens: ['a'],
+      timestamps: [1],
+      durations: [2],
+      ys_log_probs: [-1],
+      segment_timestamps: [3],
+      segment_durations: [4],
+      segment_texts: ['a'],
+    };
+    expect(readResult(JSON.stringify(whole))).toEqual(whole);
+    expect(readResult('{}')).toMatchObject({ text: '', durations: [] });
   });
 
   it('fills what is missing', () => {

@@ -46,4 +46,39 @@ describe('WhisperTokens', () => {
       segment_texts: [' a है'],
     });
   });
+
+  it.each([...'a\u0080\u00e9\u07ff\u0800\u20ac\uffff\u{10000}\u{1f600}\u{10ffff}'])(
+    'puts %j together from single bytes, before another character and at the end',
+    (character) => {
+      const bytes = [...Buffer.from(`${character}z${character}`)];
+      const all = path.join(folder, 'bytes.txt');
+      writeFileSync(
+        all,
+        Array.from({ length: 256 }, (_, id) => `${Buffer.of(id).toString('base64')} ${id}\n`).join(''),
+      );
+      const tokens = bytes.map((byte) => `<${byte}>`);
+      const { length } = Buffer.from(character);
+      const decoded = new WhisperTokens(all).decode({
+        text: tokens.join(''),
+        lang: 'en',
+        tokens,
+        timestamps: tokens.map((_, index) => index),
+        durations: [],
+        ys_log_probs: [],
+      });
+      expect(decoded).toMatchObject({ text: `${character}z${character}`, tokens: [character, 'z', character] });
+      expect([decoded.timestamps, decoded.durations, decoded.ys_log_probs]).toEqual([[0, length, length + 1], [], []]);
+    },
+  );
+
+  it('leaves out tokens that the file does not have, and broken characters of the text', () => {
+    const result = { lang: 'en', tokens: [], timestamps: [], durations: [], ys_log_probs: [] };
+    expect(new WhisperTokens(file).decode({ ...result, text: '<15><10><99><15>' }).text).toBe(' a');
+  });
+
+  it('reads only lines of a token and its number', () => {
+    const odd = path.join(folder, 'odd.txt');
+    writeFileSync(odd, `YQ==  1 \n\nx YQ== 2\nYQ== 3 x\nYQ==\nYg== 4`);
+    expect(numberedTokens(odd)).toBe('PDE+ 1\nPDQ+ 4\n');
+  });
 });
