@@ -16,7 +16,7 @@ import { startService, type TestService } from '../../../src/testing/test-servic
 import { type FakeAnswer, FakeOpenAiServer, VERBOSE_ANSWER } from '../../support/servers/fake-openai-server.js';
 
 const AUDIO = 'go-forward-ten-meters.wav';
-const QUICK = { limit: 400, limitPerSecond: 0, backoff: 5, maxDelay: 50, problemLimit: 500, problemKept: 50 };
+const QUICK = { limit: 2000, limitPerSecond: 0, backoff: 5, maxDelay: 50, problemLimit: 2000, problemKept: 50 };
 const NO_QUOTA: FakeAnswer = {
   status: 429,
   json: { error: { code: 'insufficient_quota', message: 'the quota is used up' } },
