@@ -102,17 +102,18 @@ describe('a page of the feed', () => {
     await numberEvents(api.database, [client.accountId, other.accountId], 100);
     await insert(client, 'unnumbered');
     const readers = [
-      { accountId: client.accountId, after: 0 },
+      { accountId: client.accountId, after: 1 },
       { accountId: other.accountId, after: 5 },
       { accountId: other.accountId, after: 1 },
-      { accountId: client.accountId, after: 2 },
+      { accountId: client.accountId, after: 0 },
     ];
     const found = await selectNextEvents(api.database, readers, 2);
     expect(found.map(({ place, body, sequence }) => [place, body, sequence])).toEqual([
-      [0, 'a', 1],
       [0, 'b', 2],
+      [0, 'c', 3],
       [2, 'y', 2],
-      [3, 'c', 3],
+      [3, 'a', 1],
+      [3, 'b', 2],
     ]);
   });
 
