@@ -26,7 +26,7 @@ describe('Transport', () => {
       sent.push([String(url), init as RequestInit & { headers: Headers }]);
       return await (answers.shift() ?? (() => Response.json({ ok: true })))();
     };
-    return new Transport({ baseUrl: BASE, fetch: fetch as typeof globalThis.fetch, ...options });
+    return new Transport({ baseUrl: BASE, fetch: fetch, ...options });
   }
 
   const unavailable =
@@ -112,7 +112,7 @@ describe('Transport', () => {
         signal = init?.signal;
         signal?.addEventListener('abort', () => reject(new Error('aborted')));
       });
-    const outcome = transport({ ...options, fetch: silent as typeof fetch, maxRetries: 0 })
+    const outcome = transport({ ...options, fetch: silent, maxRetries: 0 })
       .json({ method: 'GET', path: '/x', ...request })
       .catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(ms - 1);
