@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { readEnv } from '../../../src/platform/config/env.js';
+import { JobQueue } from '../../../src/platform/queue/job-queue.js';
+import { RedisConnection } from '../../../src/platform/queue/redis-connection.js';
+import { RedisService } from '../../../src/platform/queue/redis.service.js';
+import { eventually } from '../../../src/testing/eventually.js';
+import { useEnvironment } from '../../../src/testing/test-environment.js';
+
+const environment = useEnvironment();
+/** A waiting job blocks its duplicates for this long. */
+const WINDOW_MS = 300_000;
+
+let name: string;
+let redis: RedisService;
+let queue: JobQueue<{ id: string }>;
+
+beforeEach(async () => {
+  const env = readEnv(environment.variables);
+  name = `queue-${randomUUID()}`;
+  redis = new RedisService(env);
+  await redis.onModuleInit();
+  queue = new JobQueue(name, env, redis);
+  await eventually(() => queue.client.status === 'ready');
+});
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await queue.onApplicationShutdown();
+  redis.onApplicationShutdown();
+});
+
+const waiting = async (): Promise<string[]> => (await queue.getWaiting()).map(({ data }) => data.id).toSorted();
+
+/** Takes the jobs that wait. @returns them in the order in which they were taken. */
+async function takeAll(fail: (id: string) => boolean = () => false): Promise<string[]> {
+  const taken: string[] = [];
+  const count = await queue.getWaitingCount();
+  void queue.process(async (job: { data: { id: string } }) => {
+    taken.push(job.data.id);
+    if (fail(job.data.id)) throw new Error('failed');
+  });
+  await eventually(() => taken.length >= count);
+  return taken;
+}
+
+describe('a job', () => {
+  it('is dropped while one with the same data and key waits, in a window of five minutes', async () => {
+    const now = jest.spyOn(Date, 'now').mockReturnValue(10 * WINDOW_MS);
+    const enqueue = (id: string, deduplicationKey: string | number) => queue.enqueue({ id }, { deduplicationKey });
+    for (const [id, key] of [
+      ['a', 1],
+      ['a', 1],
+      ['a', 2],
+      ['b', 1],
+    ] as const) {
+      expect(await enqueue(id, key)).toBe(true);
+    }
+    expect(await waiting()).toEqual(['a', 'a', 'b']);
+    expect((await queue.getWaiting()).map(({ id }) => `${id}`).toSorted()).toEqual(['a-1-10', 'a-2-10', 'b-1-10']);
+    now.mockReturnValue(11 * WINDOW_MS - 1);
+    await enqueue('a', 1);
+    expect(await waiting()).toHaveLength(3);
+    now.mockReturnValue(11 * WINDOW_MS);
+    await enqueue('a', 1);
+    expect(await waiting()).toEqual(['a', 'a', 'a', 'b']);
+  });
+
+  it('is taken in its turn, or before all others, and leaves nothing behind, also when it fails', async () => {
+    for (const id of ['a', 'b']) await queue.enqueue({ id }, { deduplicationKey: 1 });
+    for (const id of ['c', 'd']) await queue.enqueue({ id }, { deduplicationKey: 1, first: true });
+    expect(await takeAll((id) => id === 'c')).toEqual(['d', 'c', 'a', 'b']);
+    await eventually(async () => Object.values(await queue.getJobCounts()).every((count) => count === 0));
+    const keys = await redis.client.keys(`{bull}:${name}:*-1-*`);
+    expect(keys).toEqual([]);
+  });
+
+  it('waits for its delay', async () => {
+    await queue.enqueue({ id: 'a' }, { deduplicationKey: 1, delayMs: 60_000 });
+    expect([await queue.getWaitingCount(), await queue.getDelayedCount()]).toEqual([0, 1]);
+    expect((await queue.getDelayed())[0]?.opts).toMatchObject({ delay: 60_000, lifo: false });
+  });
+
+  it('is not enqueued while Redis is unavailable, which the caller is told', async () => {
+    jest.spyOn(redis, 'tryCommand').mockResolvedValue(null);
+    expect(await queue.enqueue({ id: 'a' }, { deduplicationKey: 1 })).toBe(false);
+  });
+});
+
+describe('a queue', () => {
+  it('keeps its keys in one slot of a cluster', async () => {
+    await queue.enqueue({ id: 'a' }, { deduplicationKey: 1 });
+    const keys = await redis.client.keys(`*${name}*`);
+    expect(keys.length).toBeGreaterThan(1);
+    for (const key of keys) expect(key.startsWith(`{bull}:${name}:`)).toBe(true);
+  });
+
+  it('retries no job of a process that died, and looks for them every five seconds', () => {
+    const { settings } = queue as unknown as { settings: object };
+    expect(settings).toMatchObject({ maxStalledCount: 0, stalledInterval: 5000, drainDelay: 1 });
+  });
+
+  it('fails at once without Redis where it adds jobs, and waits for it where it takes them', async () => {
+    void queue.process(async () => undefined);
+    await eventually(() => queue['connections'].length === 3);
+    const options = queue['connections'].map((connection) => [
+      connection.options.maxRetriesPerRequest,
+      connection.options.enableOfflineQueue,
+    ]);
+    expect(options).toEqual(
+      expect.arrayContaining([
+        [1, false],
+        [null, true],
+        [null, true],
+      ]),
+    );
+  });
+
+  it('closes all its connections, and waits for Redis no longer than a second', async () => {
+    void queue.process(async () => undefined);
+    await eventually(() => queue['connections'].length === 3);
+    await queue.onApplicationShutdown();
+    await eventually(() => queue['connections'].every(({ status }) => status === 'end'));
+
+    jest.spyOn(queue, 'close').mockReturnValue(new Promise(() => undefined));
+    const startedAt = performance.now();
+    await queue.onApplicationShutdown();
+    const tookMs = performance.now() - startedAt;
+    expect(tookMs).toBeGreaterThan(900);
+    expect(tookMs).toBeLessThan(3000);
+  });
+});
+
+describe('a connection to Redis', () => {
+  const optionsOf = (variables: Record<string, string>) => {
+    const env = readEnv({ ...environment.variables, ...variables });
+    return new RedisConnection(env, { lazyConnect: true }).options;
+  };
+
+  it('is opened again for ever, at least once a second, and fails commands at once meanwhile', () => {
+    const options = optionsOf({});
+    expect(options).toMatchObject({ maxRetriesPerRequest: 1, enableOfflineQueue: false, connectTimeout: 2000 });
+    expect([1, 2, 9, 10, 1000].map((tries) => options.retryStrategy?.(tries))).toEqual([100, 200, 900, 1000, 1000]);
+  });
+
+  it.each([
+    ["READONLY You can't write against a read only replica.", true],
+    ['UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)', true],
+    ['WRONGTYPE Operation against a key holding the wrong kind of value', false],
+  ])('that answers %j is opened anew: %s', (message, expected) => {
+    expect(optionsOf({}).reconnectOnError?.(new Error(message))).toBe(expected);
+  });
+
+  it('asks the sentinels for the primary, with their password and with TLS where the URL has it', () => {
+    const sentinels = { REDIS_SENTINELS: '127.0.0.1:26379,[::1]:26380', REDIS_SENTINEL_NAME: 'notes' };
+    const options = optionsOf({ ...sentinels, REDIS_SENTINEL_PASSWORD: 'p', REDIS_URL: 'rediss://unused.invalid' });
+    expect(options).toMatchObject({
+      sentinels: [
+        { host: '127.0.0.1', port: 26379 },
+        { host: '::1', port: 26380 },
+      ],
+      name: 'notes',
+      sentinelPassword: 'p',
+      enableTLSForSentinelMode: true,
+      failoverDetector: true,
+      maxRetriesPerRequest: 1,
+    });
+    expect([1, 10, 1000].map((tries) => options.sentinelRetryStrategy?.(tries))).toEqual([100, 1000, 1000]);
+    const plain = optionsOf({ ...sentinels, REDIS_URL: 'redis://unused.invalid' });
+    expect(plain.enableTLSForSentinelMode).toBe(false);
+    expect(plain.sentinelPassword ?? null).toBeNull();
+  });
+});
