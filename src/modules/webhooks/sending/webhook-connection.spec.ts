@@ -1,4 +1,10 @@
-import { IdleConnections, type WebhookConnection } from './webhook-connection.js';
+import { EventEmitter } from 'node:events';
+import { Client } from 'undici';
+import { AllowedNetworks } from './address-rules.js';
+import { DeliveryAttempt } from './delivery-attempt.js';
+import { IdleConnections, WebhookConnection } from './webhook-connection.js';
+
+jest.mock('undici', () => ({ ...jest.requireActual<object>('undici'), Client: jest.fn() }));
 
 const ORIGIN = 'https://hooks.example.com';
 const MAX_IDLE = 200;
@@ -74,5 +80,67 @@ describe('IdleConnections', () => {
     idle.closeAll();
     expect(kept.every(({ isDestroyed }) => isDestroyed)).toBe(true);
     expect(idle.take(ORIGIN)).toBeNull();
+  });
+});
+
+describe('WebhookConnection', () => {
+  class FakeClient extends EventEmitter {
+    destroyed = false;
+    readonly request = jest.fn(async () => ({ statusCode: 200 }));
+    readonly destroy = jest.fn(async () => undefined);
+  }
+  let client: FakeClient;
+  let connection: WebhookConnection;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    client = new FakeClient();
+    jest
+      .mocked(Client)
+      .mockReset()
+      .mockReturnValue(client as unknown as Client);
+    connection = new WebhookConnection(ORIGIN, { allowed: new AllowedNetworks([]), resolve: async () => [] });
+  });
+  afterEach(() => jest.useRealTimers());
+
+  it('leaves the time limits to the attempt, and takes 16 KiB of headers', () => {
+    expect(jest.mocked(Client).mock.calls).toEqual([
+      [
+        ORIGIN,
+        {
+          connect: expect.any(Function),
+          keepAliveTimeout: 1000,
+          keepAliveMaxTimeout: 1000,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+          maxHeaderSize: 16_384,
+        },
+      ],
+    ]);
+  });
+
+  it('can be used again while it is open, for ten seconds', () => {
+    expect(connection.isReusable).toBe(false);
+    client.emit('connect');
+    jest.advanceTimersByTime(9999);
+    expect(connection.isReusable).toBe(true);
+    client.emit('disconnect');
+    expect(connection.isReusable).toBe(false);
+    client.emit('connect');
+    client.destroyed = true;
+    expect(connection.isReusable).toBe(false);
+    client.destroyed = false;
+    jest.advanceTimersByTime(1);
+    expect(connection.isReusable).toBe(false);
+  });
+
+  it('sends a POST that ends with its attempt', async () => {
+    const attempt = new DeliveryAttempt({ connectMs: 5000, headersMs: 15_000 });
+    await connection.post(attempt, { path: '/hook?a=b', body: 'x' });
+    const sent = { path: '/hook?a=b', body: 'x', method: 'POST', signal: attempt.signal };
+    expect(client.request.mock.calls).toEqual([[sent]]);
+    attempt.settle();
+    await connection.destroy();
+    expect(client.destroy).toHaveBeenCalledTimes(1);
   });
 });
