@@ -43,6 +43,54 @@ describe('RecordingSearchService', () => {
     expect(await search.search('a', queryOf({ q: 'a', limit: 2, page }))).toMatchObject({ total, hasMore });
   });
 
+  it('says that a total is exact up to 10,000, and only when everything is indexed', async () => {
+    const ask = async (total: number, isComplete: boolean) => {
+      const tx = { query: async () => [{ id: 'one', total, text: 'a' }] };
+      const transact = (work: (inside: typeof tx) => Promise<unknown>): Promise<unknown> => work(tx);
+      const indexing = { isComplete: async () => isComplete } as unknown as SearchBackfillService;
+      const search = new RecordingSearchService({ transact } as unknown as DatabaseService, indexing);
+      const { total: shown, totalIsExact } = await search.search('a', queryOf({ q: 'a' }));
+      return [shown, totalIsExact];
+    };
+    expect(await ask(10_000, true)).toEqual([10_000, true]);
+    expect(await ask(10_001, true)).toEqual([10_000, false]);
+    expect(await ask(10_000, false)).toEqual([10_000, false]);
+  });
+
+  /** The statements of a search with so many matches, of which the newest are not frequent. */
+  async function statementsOf(filters: object, total = 1): Promise<{ sql: string; parameters: unknown[] }[]> {
+    const statements: { sql: string; parameters: unknown[] }[] = [];
+    const query = async (sql: string, parameters: unknown[]) => {
+      statements.push({ sql, parameters });
+      return sql.includes('total') ? [{ id: 'one', total, text: 'a' }] : [];
+    };
+    const transact = (work: (inside: object) => Promise<unknown>): Promise<unknown> => work({ query });
+    const search = new RecordingSearchService({ transact } as unknown as DatabaseService, backfill);
+    await search.search('a', queryOf(filters));
+    return statements;
+  }
+
+  it('limits every search to 5 s before it asks', async () => {
+    const [limits] = await statementsOf({ q: 'a' });
+    expect(limits?.sql).toContain(`set_config('statement_timeout', $1, true)`);
+    expect(limits?.parameters).toEqual(['5000']);
+  });
+
+  it('compares the status of tagged recordings, and not where a text implies it', async () => {
+    const [, tagged] = await statementsOf({ 'tag.kind': 'x', status: 'failed' });
+    expect(tagged?.parameters).toContain('failed');
+    const [, spoken] = await statementsOf({ q: 'a', status: 'transcribed' });
+    expect(spoken?.parameters).not.toContain('transcribed');
+  });
+
+  it.each([
+    [1000, 10_001, 4],
+    [1001, 10_001, 3],
+    [1000, 10_000, 2],
+  ])('walks the list up to place 1,000 when there are more than 10,000: %s of %s', async (limit, total, count) => {
+    expect(await statementsOf({ q: 'a', limit }, total)).toHaveLength(count);
+  });
+
   it('runs 2 searches of an account and 6 in all at a time, and refuses what waits behind 20 more', async () => {
     const finish: (() => void)[] = [];
     let running = 0;
@@ -58,7 +106,7 @@ describe('RecordingSearchService', () => {
     const first = Array.from({ length: 22 }, () => ask('a'));
     await turn();
     expect(running).toBe(2);
-    await expect(ask('a')).rejects.toThrow(RateLimitError);
+    await expect(ask('a')).rejects.toEqual(new RateLimitError(1));
     const others = ['b', 'b', 'c', 'c', 'd', 'd'].map(ask);
     await turn();
     expect(running).toBe(6);

@@ -63,6 +63,11 @@ describe('indexQuery', () => {
     ]);
   });
 
+  it('leaves a run of one or two characters to the index alone', () => {
+    for (const run of ['東', '東京', '-東京']) expect(phraseConditions(parseQuery(run))).toBeNull();
+    expect(phraseConditions(parseQuery('東京都'))).not.toBeNull();
+  });
+
   it('ranks by the words that are looked for', () => {
     expect(plain(rankQuery(parseQuery('red "to be" -green or pear'), terms))).toBe(`('red' & 'to' & 'be') | ('pear')`);
     expect(rankQuery(parseQuery('-green'), terms)).toBeNull();

@@ -24,6 +24,18 @@ describe('snippetOf', () => {
     expect(found.length).toBeLessThanOrEqual(202);
   });
 
+  it('begins about 60 characters before the match, with a whole word', () => {
+    const text = `${'abcd '.repeat(40)}needle${after}`;
+    expect(snippet(text, 'needle')).toMatch(/^…(?:abcd ){11}needle /);
+    expect(snippet(text, 'needle')).toHaveLength(199);
+  });
+
+  it('breaks a word only when it is longer than 30 characters', () => {
+    const textOf = (letters: number): string => `${`${'x'.repeat(letters)} `.repeat(40)}needle${after}`;
+    expect(snippet(textOf(29), 'needle')).toMatch(/^…x{29} /);
+    expect(snippet(`${'x'.repeat(200)} needle${after}`, 'needle')).toMatch(/^…x{59} needle/);
+  });
+
   it('is the beginning when the query only excludes', () => {
     expect(snippet(before, '-else')).toMatch(/^Words that come before it\. .*[^ ]…$/);
   });
