@@ -34,7 +34,7 @@ describe('the terms of a recording', () => {
     const [, places] = new RegExp(`'${MARK.replaceAll('+', '\\+')}${word}':([\\d,]+)`).exec(
       textTerms(RECORDING, text).terms,
     ) ?? [undefined, ''];
-    return places === '' ? [] : (places as string).split(',').map(Number);
+    return places === '' ? [] : places.split(',').map(Number);
   };
 
   it('without a text are its tags and its end user; null without tags', () => {
