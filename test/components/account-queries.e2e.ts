@@ -4,8 +4,11 @@ import { selectLiveKeys } from '../../src/access/live-keys.queries.js';
 import type { RequestError } from '../../src/modules/account/request-errors/request-error.entity.js';
 import {
   addRequestErrors,
+  deleteOldRequestErrors,
   selectRequestErrors,
+  trimRequestErrors,
 } from '../../src/modules/account/request-errors/request-errors.queries.js';
+import { AccountService } from '../../src/modules/account/account.service.js';
 import { addKeyUses } from '../../src/modules/api-keys/api-keys.queries.js';
 import { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
 import { selectPageOfUser } from '../../src/modules/recordings/user-page.queries.js';
@@ -70,6 +73,33 @@ describe('the keys that keep something open', () => {
       keyIsValid: true,
     });
     expect(await selectKeyAccess(service.database, uuidv7(), live)).toBeNull();
+  });
+});
+
+describe('an account', () => {
+  const create = (email: string, options = {}) =>
+    service.app
+      .get(AccountService)
+      .create({ name: 'Acme', email, plan: 'free', rateLimit: null, burstLimit: null }, options);
+
+  it('has an e-mail address that no other has, in whatever case, unless the operator allows it', async () => {
+    const email = `Ops-${uuidv7()}@Example.com`;
+    const first = await create(email);
+    const known = `The account ${first.id} ("Acme") already has the e-mail address ${email}.`;
+    for (const same of [email, email.toLowerCase(), email.toUpperCase()]) {
+      await expect(create(same)).rejects.toThrow(known);
+    }
+    await create(email.toLowerCase(), { allowDuplicateEmail: true });
+    // The oldest is named.
+    await expect(create(email)).rejects.toThrow(known);
+    await create(`x${email}`);
+  });
+
+  it('stands once in the list of all, the oldest first', async () => {
+    const listed: string[] = [];
+    for await (const page of service.app.get(AccountService).pages()) listed.push(...page.map(({ id }) => id));
+    expect(listed).toEqual([...new Set(listed)].toSorted());
+    expect(listed).toContain(client.accountId);
   });
 });
 
@@ -151,6 +181,37 @@ describe('refused requests that several processes write', () => {
     expect(await addRequestErrors(service.database, [group(1, { accountId: uuidv7() }), group(1)])).toEqual([]);
     expect(await selectRequestErrors(service.database, client.accountId, { days: 1, limit: 9 })).toHaveLength(5);
     expect(await selectRequestErrors(service.database, client.accountId, { days: 1, limit: 3 })).toHaveLength(3);
+  });
+
+  it('are trimmed to those of each day that were seen last, and deleted when their days have passed', async () => {
+    const other = await service.account();
+    const dayBack = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+    const codes = async () =>
+      (
+        await query<{ code: string }>('SELECT code FROM request_errors WHERE account_id = ANY ($1) ORDER BY code', [
+          [client.accountId, other.accountId],
+        ])
+      ).map(({ code }) => code);
+    await query('DELETE FROM request_errors', []);
+    await addRequestErrors(service.database, [
+      group(2, { code: 'second' }),
+      group(3, { code: 'third' }),
+      group(1, { code: 'first' }),
+      group(1, { code: 'days ago', day: dayBack(8) }),
+      group(1, { code: 'of the other', accountId: other.accountId, day: dayBack(9) }),
+      group(2, { code: 'of the other 2', accountId: other.accountId, day: dayBack(9) }),
+      group(3, { code: 'of the other 3', accountId: other.accountId, day: dayBack(9) }),
+    ]);
+    await trimRequestErrors(service.database, [client.accountId], 2);
+    const others = ['of the other', 'of the other 2', 'of the other 3'];
+    expect(await codes()).toEqual(['days ago', ...others, 'second', 'third']);
+    const remove = () => deleteOldRequestErrors(service.database, 8, 2);
+    expect([await remove(), await remove(), await remove()]).toEqual([2, 1, 0]);
+    expect(await codes()).toEqual(['days ago', 'second', 'third']);
+    const shown = async (days: number) =>
+      (await selectRequestErrors(service.database, client.accountId, { days, limit: 9 })).map(({ code }) => code);
+    expect(await shown(8)).toEqual(['third', 'second']);
+    expect(await shown(9)).toEqual(['third', 'second', 'days ago']);
   });
 });
 

@@ -70,6 +70,7 @@ describe('errors that are not written yet', () => {
 
   it.each([
     ['a NUL', 'a\0b', 'a�b'],
+    ['another control character', 'a\x1b[2Jb\u0085', 'a�[2Jb�'],
     ['half of a character', 'x\ud800', 'x�'],
     ['a half that is left where it is cut', `${'x'.repeat(99)}🎙`, `${'x'.repeat(99)}�`],
     ['a secret', 'my vns_0123 and more', 'my vns_…'],
@@ -81,7 +82,16 @@ describe('errors that are not written yet', () => {
     expect(pending.take()[0]?.field).toBe(cleaned);
   });
 
-  it('have no message with a secret', () => {
+  it('are 10,000 at most of all accounts together', () => {
+    for (let i = 0; i < 10_000; i++) expect(pending.add(refusal({ accountId: `${i}` }))).toBe(true);
+    expect(pending.add(refusal({ accountId: 'another' }))).toBe(false);
+    expect(pending.add(refusal({ accountId: '0' }))).toBe(true);
+    expect(pending.size).toBe(10_000);
+  });
+
+  it('have no message with a secret, or of more than 500 characters', () => {
+    pending.add(refusal({ message: 'x'.repeat(501) }));
+    expect(pending.take()[0]?.message).toBe('x'.repeat(500));
     pending.add(refusal({ message: '"vns_0123" is not a scope.' }));
     expect(pending.take()[0]?.message).toBe('"vns_…');
   });

@@ -49,7 +49,7 @@ describe('RequestErrorsService (D53)', () => {
     };
     service = new RequestErrorsService(
       { query } as unknown as DatabaseService,
-      { requestErrorGroups: 2, requestErrorRetentionDays: 7 } as Env,
+      { requestErrorGroups: 2, requestErrorRetentionDays: 9 } as Env,
       {
         register: (name: string, run: () => Promise<void>) => {
           expect(name).toBe('delete old request errors');
@@ -168,7 +168,7 @@ describe('RequestErrorsService (D53)', () => {
   it('deletes what is older than the days that are kept, 1,000 rows at a time', async () => {
     deletions = [1000, 1000, 3, 5];
     await deleteOld();
-    expect(deleted).toEqual(Array.from({ length: 3 }, () => [7, 1000]));
+    expect(deleted).toEqual(Array.from({ length: 3 }, () => [9, 1000]));
   });
 });
 
