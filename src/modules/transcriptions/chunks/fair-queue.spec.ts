@@ -113,4 +113,30 @@ describe('FairQueue', () => {
     await tasks.end('b1');
     expect(tasks.started).toEqual(['a1', 'b1']);
   });
+
+  it.each([
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [5, 4],
+  ])('of %s slots gives the background %s, also after others have had them', async (slots, count) => {
+    const tasks = new Tasks();
+    const queue = new FairQueue(slots);
+    tasks.add(queue.join('a'), 'a1', 'a2');
+    await tasks.end('a1');
+    await tasks.end('a2');
+    tasks.add(queue.join('b', true), 'b1', 'b2', 'b3', 'b4', 'b5', 'b6');
+    await settled();
+    expect(tasks.started.slice(2)).toHaveLength(count);
+  });
+
+  it('takes a task without a cost for one that costs 1', async () => {
+    const started: string[] = [];
+    const queue = new FairQueue(1);
+    const [one, other] = [queue.join('one'), queue.join('other')];
+    const tasks = ['one1', 'one2', 'one3'].map((name) => one.run(async () => void started.push(name)));
+    const others = ['other1', 'other2', 'other3'].map((name) => other.run(async () => void started.push(name), 1));
+    await Promise.all([...tasks, ...others]);
+    expect(started).toEqual(['one1', 'other1', 'one2', 'other2', 'one3', 'other3']);
+  });
 });

@@ -174,4 +174,54 @@ describe('transcribeChunks', () => {
     await tick();
     expect(started).toEqual([]);
   });
+
+  it('reports nothing of a recording that was given up, though a chunk of it is finished', async () => {
+    const stop = new AbortController();
+    const reported: TranscribedChunk[] = [];
+    let end = (): void => undefined;
+    const transcribe = () =>
+      new Promise<ChunkTranscript>((resolve) => {
+        end = () => resolve(transcriptOf('late'));
+      });
+    const onResult = (chunk: TranscribedChunk) => void reported.push(chunk);
+    const running = run({ source: new Source(), count: 1, transcribe, signal: stop.signal, onResult });
+    await tick();
+    stop.abort(new Error('deleted'));
+    await expect(running).rejects.toThrow('deleted');
+    end();
+    await tick();
+    expect(reported).toEqual([]);
+  });
+
+  it.each([null, new Error('crashed')])(
+    'joins the queue once, at the cost of its seconds, and leaves it: %s',
+    async (error) => {
+      const joined: unknown[] = [];
+      const costs: (number | undefined)[] = [];
+      let left = 0;
+      const queue = new FairQueue(1);
+      jest.spyOn(queue, 'join').mockImplementation((...account) => {
+        joined.push(account);
+        return { run: (task, cost) => (costs.push(cost), task()), leave: () => void left++ };
+      });
+      const running = transcribeChunks({
+        async *chunks() {
+          yield chunkAt(0);
+          yield { start: 1, pcm: Buffer.alloc(48_000) };
+        },
+        transcribe: async () => {
+          expect(left).toBe(0);
+          if (error) throw error;
+          return transcriptOf('a');
+        },
+        queue,
+        accountId: 'a',
+        isBackground: true,
+        signal: new AbortController().signal,
+      });
+      await (error ? expect(running).rejects.toBe(error) : expect(running).resolves.toHaveLength(2));
+      expect([joined, left]).toEqual([[['a', true]], 1]);
+      expect(costs.slice(0, 2)).toEqual(error ? [1] : [1, 1.5]);
+    },
+  );
 });

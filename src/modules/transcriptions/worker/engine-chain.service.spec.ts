@@ -270,4 +270,27 @@ describe('EngineChainService', () => {
     jest.advanceTimersByTime(3000);
     await expect(transcribe()).rejects.toBe(failures.second);
   });
+
+  it('compares the length of the recording in seconds, if it is known', async () => {
+    useChain({ name: 'first', maxSeconds: 1 }, { name: 'second' });
+    for (const durationMs of [1000, 1001, 0]) await transcribe({ durationMs });
+    expect(tried).toEqual(['first', 'second', 'first']);
+  });
+
+  it('asks each further engine whether it works when its turn comes, and tells in order what is wrong', async () => {
+    failures.first = new EngineUnavailableError('no quota');
+    const candidates = await chain.candidatesFor(RECORDING);
+    problems.second = 'no key';
+    const failure = { message: 'first: no quota; second: no key', waitSeconds: 5, wasTried: true };
+    await expect(chain.transcribe(candidates, input())).rejects.toMatchObject(failure);
+    expect(tried).toEqual(['first']);
+  });
+
+  it('looks at a single engine again after 5 s, and throws what is no fault of an engine as it is', async () => {
+    failures.first = new TypeError('a defect');
+    await expect(transcribe()).rejects.toBe(failures.first);
+    useChain({ name: 'first' });
+    problems.first = 'no key';
+    await expect(chain.candidatesFor(RECORDING)).rejects.toMatchObject({ message: 'first: no key', waitSeconds: 5 });
+  });
 });
