@@ -1,0 +1,15 @@
+import { channelFeature, channelsToHear } from './channels-to-hear.js';
+
+describe('channelsToHear', () => {
+  it.each([
+    [{ channels: 2, separateChannels: true }, [0, 1], { channels: 2 }],
+    [{ channels: 1, separateChannels: true }, [null], { channels: 1 }],
+    [{ channels: 3, separateChannels: true }, [null], { channels: 1 }],
+    [{ channels: null, separateChannels: true }, [null], { channels: 1 }],
+    [{ channels: 2, separateChannels: false }, [null], {}],
+    [{ channels: 2 }, [null], {}],
+  ])('of %j are %j, with the feature %j', (recording, channels, feature) => {
+    expect(channelsToHear(recording)).toEqual(channels);
+    expect(channelFeature(recording)).toEqual(feature);
+  });
+});
