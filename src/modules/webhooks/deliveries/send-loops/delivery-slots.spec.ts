@@ -113,4 +113,23 @@ describe('DeliverySlots (D34)', () => {
     first?.release();
     expect(slots.used).toBe(used - 1);
   });
+
+  it.each([
+    [200, 0],
+    [201, 20],
+  ])('serves %i that wait after %i ms: each pass looks at all of them', async (waiting, ms) => {
+    jest.useFakeTimers();
+    const slots = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
+    const held = slots.take(to('held'));
+    let granted = 0;
+    for (let i = 0; i < waiting; i++) void slots.wait(to(`a${i}`), new AbortController().signal).then(() => granted++);
+    // The pass that the first of them began.
+    await jest.advanceTimersByTimeAsync(0);
+    held?.release();
+    if (ms > 0) await jest.advanceTimersByTimeAsync(ms - 1);
+    expect(granted).toBe(0);
+    await jest.advanceTimersByTimeAsync(ms > 0 ? 1 : 0);
+    expect([granted, slots.waiting]).toEqual([1, waiting - 1]);
+    jest.useRealTimers();
+  });
 });
