@@ -144,6 +144,11 @@ describe('ApiKeysService', () => {
     expect(performance.now() - started).toBeGreaterThanOrEqual(9);
   });
 
+  it('counts the use of a key', () => {
+    service.countUse('k');
+    expect(steps).toEqual([['use', 'k']]);
+  });
+
   describe('a new key', () => {
     const MAKER = { keyId: 'maker', scopes: ['recordings:read', 'account:write'] };
 
