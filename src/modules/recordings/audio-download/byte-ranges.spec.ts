@@ -75,6 +75,7 @@ describe('a Range header (RFC 9110 §14.1.2)', () => {
   it('merges ranges that overlap or touch, in the place of the first', () => {
     expect(parseByteRanges('bytes=0-9,100-199,10-19,15-30', SIZE)).toEqual([range(0, 30), range(100, 199)]);
     expect(parseByteRanges('bytes=100-199,0-9,5-150', SIZE)).toEqual([range(0, 199)]);
+    expect(parseByteRanges('bytes=10-19,0-9', SIZE)).toEqual([range(0, 19)]);
     expect(parseByteRanges(`bytes=${Array(MAX_RANGES).fill('0-').join()}`, SIZE)).toEqual([range(0, 9999)]);
   });
 
