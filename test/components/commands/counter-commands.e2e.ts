@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { CounterAuditService } from '../../../src/modules/recordings/usage-counters/counter-audit.service.js';
 import { compactUsageCounters } from '../../../src/modules/recordings/usage-counters/usage-counters.queries.js';
+import type { DatabaseService, Tx } from '../../../src/platform/database/database.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
@@ -71,6 +73,34 @@ describe('counters:verify and counters:rebuild', () => {
     expect((await command('counters:verify', client)).result.differences).toEqual([]);
     const { body } = await client.get('/v1/recordings?limit=100').expect(200);
     expect(body.total).toBe(body.recordings.length);
+  });
+
+  it('add what is missing once, also when two rebuild at the same time', async () => {
+    const { database } = service;
+    const client = await service.account();
+    await upload(client);
+    await falsify(client, 'listed', 3);
+    let corrected = (): void => undefined;
+    let commit = (): void => undefined;
+    const hasCorrected = new Promise<void>((resolve) => (corrected = resolve));
+    const mayCommit = new Promise<void>((resolve) => (commit = resolve));
+    const slow = {
+      transact: <T>(work: (tx: Tx) => Promise<T>) =>
+        database.transact(async (tx) => {
+          const result = await work(tx);
+          corrected();
+          await mayCommit;
+          return result;
+        }),
+    };
+    const first = new CounterAuditService(slow as DatabaseService).rebuild(client.accountId);
+    await hasCorrected;
+    const audit = new CounterAuditService(database);
+    const second = audit.rebuild(client.accountId);
+    await Promise.race([second, delay(300)]);
+    commit();
+    expect(await Promise.all([first, second])).toEqual([1, 0]);
+    expect(await audit.differences(client.accountId)).toEqual([]);
   });
 
   it('go through all accounts, also many of them, as account:list does', async () => {
