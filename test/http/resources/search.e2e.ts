@@ -318,8 +318,22 @@ describe('search of recordings (D43)', () => {
 
   it('indexes recordings of earlier releases, and says until then that totals are not exact', async () => {
     const ids = [await note('an early note'), await upload(client, { custom_tags: '{"ticket":"T-9"}' })];
+    const tagged = await upload(client, { custom_tags: '{"ticket":"T-8"}' });
     const { database, app } = service;
-    await database.query('DELETE FROM search_documents WHERE account_id = $1', [client.accountId]);
+    const [ofTags] = await database.query<{ terms: string }>(
+      'SELECT terms::text FROM search_documents WHERE recording_id = $1',
+      [tagged],
+    );
+    await transcribe(service, tagged, { text: 'an early note with a tag' });
+    await database.query('DELETE FROM search_documents WHERE account_id = $1 AND recording_id <> $2', [
+      client.accountId,
+      tagged,
+    ]);
+    // Its tags were indexed with its upload, and an earlier release has transcribed it.
+    await database.query(
+      'UPDATE search_documents SET terms = $2::tsvector, folded = NULL, text = NULL WHERE recording_id = $1',
+      [tagged, ofTags?.terms],
+    );
     await database.query('UPDATE search_backfill SET passes_left = 2, before_id = NULL, next_at = now()');
     const backfill = new SearchBackfillService(database);
     expect(await backfill.isComplete()).toBe(false);
@@ -328,7 +342,7 @@ describe('search of recordings (D43)', () => {
       await backfill.run((wanted) => app.get(TranscriptionsService).textsOf(wanted));
       return await backfill.isComplete();
     });
-    expect(await idsOf({ q: 'early' })).toEqual([ids[0]]);
+    expect(await idsOf({ q: 'early' })).toEqual([tagged, ids[0]]);
     expect(await idsOf({ 'tag.ticket': 'T-9' })).toEqual([ids[1]]);
     expect(await database.query(`SELECT passes_left AS left FROM search_backfill WHERE next_at > now()`)).toEqual([
       { left: 1 },
