@@ -3,12 +3,14 @@ import { join } from 'node:path';
 
 import { access } from './faults/access.mjs';
 import { audio } from './faults/audio.mjs';
+import { counters } from './faults/counters.mjs';
 import { deliveries } from './faults/deliveries.mjs';
 import { engines } from './faults/engines.mjs';
 import { events } from './faults/events.mjs';
 import { guards } from './faults/guards.mjs';
 import { leases } from './faults/leases.mjs';
 import { limiter } from './faults/limiter.mjs';
+import { platform } from './faults/platform.mjs';
 import { processing } from './faults/processing.mjs';
 import { retention } from './faults/retention.mjs';
 import { sending } from './faults/sending.mjs';
@@ -37,6 +39,8 @@ const PARTS = {
   storage,
   uploads,
   retention,
+  counters,
+  platform,
   audio,
 };
 

@@ -71,4 +71,45 @@ export const access = [
       ],
     ],
   },
+  {
+    file: 'src/modules/api-keys/api-keys.service.ts',
+    tests: 'test/components/queries/api-keys.e2e.ts',
+    name: 'API keys in Postgres list',
+    faults: [
+      ['the second page of API keys begins one key behind the first', '      skip: page * limit,', '      skip: page,'],
+    ],
+  },
+  {
+    file: 'src/guards/authentication/authenticator.service.ts',
+    tests: 'src/guards/authentication/authenticator.service.spec.ts',
+    faults: [
+      [
+        'the time of a fresh read is taken after it, so that a version that is out of date is confirmed',
+        '      const asOf = fresh ? await this.versions.readTime() : null;\n      const identity = await this.identify(sent, fresh);\n      if (!identity) return null;\n',
+        '      const identity = await this.identify(sent, fresh);\n      if (!identity) return null;\n      const asOf = fresh ? await this.versions.readTime() : null;\n',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/api-keys/api-key-usage.service.ts',
+    tests: 'src/modules/api-keys/api-key-usage.service.spec.ts',
+    faults: [
+      [
+        'uses of keys are written once, and then only at the stop',
+        '    clearTimeout(this.timer);\n    this.timer = undefined;\n',
+        '    clearTimeout(this.timer);\n',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/secrets/secrets.service.ts',
+    tests: 'src/platform/secrets/secrets.service.spec.ts',
+    faults: [
+      [
+        'access tokens of the previous SECRET_KEY are refused',
+        '    return (this.keysOf(keyId) ?? this.current).tokens;',
+        '    return this.current.tokens;',
+      ],
+    ],
+  },
 ];

@@ -280,4 +280,16 @@ export const deliveries = [
       ],
     ],
   },
+  {
+    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.ts',
+    tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
+    name: 'loses nothing while the process',
+    faults: [
+      [
+        'a redelivery of what was never attempted logs an attempt 0',
+        "    FROM chosen WHERE status = 'delivered' ON CONFLICT DO NOTHING",
+        '    FROM chosen ON CONFLICT DO NOTHING',
+      ],
+    ],
+  },
 ];

@@ -186,4 +186,31 @@ export const engines = [
     tests: 'src/modules/transcriptions/engines/openai/openai.errors.spec.ts',
     faults: [['a key that a server repeats twice is logged', 'message.replaceAll(apiKey', 'message.replace(apiKey']],
   },
+  {
+    file: 'src/modules/transcriptions/chunks/chunk-cutter.ts',
+    tests: 'src/modules/transcriptions/chunks/chunk-cutter.spec.ts',
+    faults: [
+      [
+        'audio is cut every five seconds, in the middle of words',
+        'yield* this.cutAll(false);',
+        'yield* this.cutAll(true);',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/decoding/peak-meter.ts',
+    tests: 'src/modules/transcriptions/decoding/peak-meter.spec.ts',
+    faults: [['the waveform of a longer recording shows its end far too wide', '    this.windowSamples *= 2;\n', '']],
+  },
+  {
+    file: 'src/modules/transcriptions/engines/openai/openai.segments.ts',
+    tests: 'src/modules/transcriptions/engines/openai/openai.response.spec.ts',
+    faults: [
+      [
+        'words of which the engine is sure are dropped beside noise',
+        'noSpeech > NO_SPEECH_ABOVE && logprob !== null && logprob < LOGPROB_BELOW',
+        'noSpeech > NO_SPEECH_ABOVE',
+      ],
+    ],
+  },
 ];

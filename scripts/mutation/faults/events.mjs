@@ -181,4 +181,76 @@ export const events = [
       ],
     ],
   },
+  {
+    file: 'src/modules/webhooks/events/personal-data.ts',
+    tests: 'src/modules/webhooks/events/personal-data.spec.ts',
+    faults: [['the tags of an erased end user stay in the events', '  delete event.recording.custom_tags;\n', '']],
+  },
+  {
+    file: 'src/modules/webhooks/events/webhook-events.listener.ts',
+    tests: 'src/modules/webhooks/events/webhook-events.listener.spec.ts',
+    faults: [
+      [
+        'nobody is told that a requested transcription failed',
+        "if (rerun !== null && rerun !== 'requested') return;",
+        'if (rerun !== null) return;',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/search/recording-search.service.ts',
+    tests: 'src/modules/recordings/search/recording-search.service.spec.ts',
+    faults: [
+      [
+        'a total counts as exact while older recordings are not searched yet',
+        'total <= MAX_COUNTED && isComplete',
+        'total <= MAX_COUNTED',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/exports/cue-layout.ts',
+    tests: 'src/modules/transcriptions/exports/cue-layout.spec.ts',
+    faults: [
+      [
+        'the end of a sentence within a cue is looked for at the wrong word',
+        'pause + (this.at(index - 1).endsSentence',
+        'pause + (this.at(index).endsSentence',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/exports/cue-layout.ts',
+    tests: 'src/modules/transcriptions/exports/exports.spec.ts',
+    faults: [
+      [
+        'the second line of a cue counts the first one, too',
+        '      this.length = text.length;\n    }\n    return this.line',
+        '      this.length += text.length;\n    }\n    return this.line',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/search/backfill/search-backfill.queries.ts',
+    tests: 'test/http/resources/search.e2e.ts',
+    name: 'earlier releases',
+    faults: [
+      [
+        'transcriptions from before the search are not found where the recording has tags',
+        'THEN s.text IS NULL',
+        'THEN s.recording_id IS NULL',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/feed/streams/event-streams.service.ts',
+    tests: 'src/modules/webhooks/feed/streams/event-streams.service.spec.ts',
+    faults: [
+      [
+        'each first stream after the last subscribes once more, and the old subscriptions stay',
+        '    this.unsubscribe?.();\n',
+        '',
+      ],
+    ],
+  },
 ];

@@ -248,4 +248,40 @@ export const leases = [
       ],
     ],
   },
+  {
+    file: 'src/modules/recordings/leases/recording-claims.queries.ts',
+    tests: 'test/components/processing.e2e.ts',
+    name: 'holds for LEASE_SECONDS',
+    faults: [
+      [
+        'a claim lasts minutes for seconds, so that the recording of a dead worker waits an hour',
+        'make_interval(secs => $2)',
+        'make_interval(mins => $2)',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/leases/recording-leases.service.ts',
+    tests: 'test/http/counts.e2e.ts',
+    name: 'follow the decoded length',
+    faults: [
+      [
+        'the usage keeps the length of the header where the audio has another',
+        "'processing', recording.status, change);",
+        "'processing', recording.status, 0);",
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/leases/recording-leases.queries.ts',
+    tests: 'test/components/lease-outcomes.e2e.ts',
+    name: 'one run further',
+    faults: [
+      [
+        'a recording that is transcribed again is never finished',
+        'WHERE id = $1 AND ${IS_OWED}\n       AND CASE',
+        "WHERE id = $1 AND status = 'processing'\n       AND CASE",
+      ],
+    ],
+  },
 ];

@@ -266,4 +266,26 @@ export const limiter = [
       ],
     ],
   },
+  {
+    file: 'src/guards/plan-limits.ts',
+    tests: 'src/guards/plan-throttler.guard.spec.ts',
+    faults: [
+      [
+        'the bucket of an end user is refilled by the burst of the plan instead of its rate',
+        '  rate: rate / 4,',
+        '  rate: burst / 4,',
+      ],
+    ],
+  },
+  {
+    file: 'src/guards/plan-throttler.guard.ts',
+    tests: 'src/guards/plan-throttler.guard.spec.ts',
+    faults: [
+      [
+        'a refused client is told to wait until its bucket is full',
+        'new RateLimitError(detail.timeToBlockExpire)',
+        'new RateLimitError(detail.timeToExpire)',
+      ],
+    ],
+  },
 ];

@@ -237,4 +237,45 @@ export const processing = [
     name: 'keeps the last five',
     faults: [['a recording keeps a version too many', 'OFFSET ${MAX_VERSIONS - 2}', 'OFFSET ${MAX_VERSIONS - 1}']],
   },
+  {
+    file: 'src/modules/transcriptions/worker/transcription-run.service.ts',
+    tests: 'src/modules/transcriptions/worker/transcription-outcomes.spec.ts',
+    faults: [
+      ['the second attempt comes after four seconds instead of two', '2 ** (lease.attempt - 1)', '2 ** lease.attempt'],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/retranscriptions/retranscriptions.queries.ts',
+    tests: 'test/components/retranscriptions.e2e.ts',
+    name: 'are those of another model',
+    faults: [
+      [
+        'a retranscription never comes to its end',
+        "before_at = coalesce((SELECT created_at FROM last), '${END}')",
+        'before_at = coalesce((SELECT created_at FROM last), j.before_at)',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/worker/transcription-worker.service.ts',
+    tests: 'src/modules/transcriptions/worker/transcription-worker.service.spec.ts',
+    faults: [
+      [
+        'a worker takes one recording of any account more than it may',
+        'this.shares.length >= this.limits.shared',
+        'this.shares.length > this.limits.shared',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/transcriptions.listener.ts',
+    tests: 'src/modules/transcriptions/transcriptions.listener.spec.ts',
+    faults: [
+      [
+        'the end of a transcription is told before its commit, when readers find it in progress',
+        "async ({ recording }, tx) => tx.afterCommit(() => this.signals.publish(recording.id, { type: 'end' })),",
+        "async ({ recording }) => this.signals.publish(recording.id, { type: 'end' }),",
+      ],
+    ],
+  },
 ];

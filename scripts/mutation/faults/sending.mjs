@@ -168,4 +168,34 @@ export const sending = [
     tests: 'src/modules/webhooks/sending/address-rules.spec.ts',
     faults: [['a webhook may point to a name without a domain', 'labels.length === 1 || PRIVATE_NAME', 'PRIVATE_NAME']],
   },
+  {
+    file: 'src/modules/webhooks/sending/address-rules.ts',
+    tests: 'src/modules/webhooks/sending/address-rules.spec.ts',
+    faults: [
+      ['a webhook URL may have a fragment', "  if (url.includes('#')) return 'must not have a fragment';\n", ''],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/sending/host-resolver.ts',
+    tests: 'test/components/webhooks/host-resolver.e2e.ts',
+    name: 'goes by the hosts file first',
+    faults: [
+      [
+        'a name in a comment of the hosts file is resolved',
+        "line.replace(/#.*/, '').toLowerCase()",
+        'line.toLowerCase()',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/webhooks/webhook-secrets.service.ts',
+    tests: 'src/modules/webhooks/webhook-secrets.service.spec.ts',
+    faults: [
+      [
+        'the rotation of keys overwrites a secret that its owner has just set',
+        'this.webhooks.update({ id, encryptedSecret }, { encryptedSecret: reencrypted })',
+        'this.webhooks.update({ id }, { encryptedSecret: reencrypted })',
+      ],
+    ],
+  },
 ];

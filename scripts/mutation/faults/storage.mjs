@@ -244,4 +244,37 @@ export const storage = [
       ],
     ],
   },
+  {
+    file: 'src/modules/recordings/recordings.service.ts',
+    tests: 'src/modules/recordings/recordings.service.spec.ts',
+    faults: [
+      [
+        'a retry is refused when the audio of the month is used up',
+        '{ ...quotas, storedBytes: null, audioSecondsPerMonth: null }',
+        '{ ...quotas, storedBytes: null }',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/storage/disk.object-store.ts',
+    tests: 'src/platform/storage/disk.object-store.spec.ts',
+    faults: [
+      [
+        'audio on a disk that is not mounted counts as lost, and fails its recording',
+        "        if (errorCode(error) !== 'ENOENT') throw error;\n        await this.requireRoot();\n        throw new ObjectNotFoundError",
+        "        if (errorCode(error) !== 'ENOENT') throw error;\n        throw new ObjectNotFoundError",
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/storage/file-system.ts',
+    tests: 'src/platform/storage/disk.object-store.spec.ts',
+    faults: [
+      [
+        'other users of the machine can read the folders of recordings',
+        '{ recursive: true, mode: FOLDER_MODE }',
+        '{ recursive: true }',
+      ],
+    ],
+  },
 ];

@@ -69,4 +69,48 @@ export const uploads = [
       ],
     ],
   },
+  {
+    file: 'src/modules/recordings/audio-download/byte-ranges.ts',
+    tests: 'src/modules/recordings/audio-download/byte-ranges.spec.ts',
+    faults: [
+      [
+        'ranges that touch are two parts when the later one is asked for first',
+        'start <= added.end + 1',
+        'start <= added.end',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/audio-download/conditional-request.ts',
+    tests: 'src/modules/recordings/audio-download/conditional-request.spec.ts',
+    faults: [
+      [
+        'If-Unmodified-Since with the time of the audio is refused',
+        'seconds(file.lastModified) > unmodifiedSince',
+        'seconds(file.lastModified) >= unmodifiedSince',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/audio-download/audio-response.ts',
+    tests: 'src/modules/recordings/audio-download/audio-response.spec.ts',
+    faults: [
+      [
+        'the length of an answer of several ranges lacks its end',
+        'sum + head.length + lengthOf(range), tail.length);',
+        'sum + head.length + lengthOf(range), 0);',
+      ],
+    ],
+  },
+  {
+    file: 'src/modules/recordings/upload/upload-form.ts',
+    tests: 'src/modules/recordings/upload/upload-requests.service.spec.ts',
+    faults: [
+      [
+        'an upload that just fits into the quota is refused before it is read',
+        "Number(headers['content-length'] ?? 0) - MAX_OVERHEAD_BYTES)",
+        "Number(headers['content-length'] ?? 0))",
+      ],
+    ],
+  },
 ];

@@ -1,0 +1,42 @@
+/** @type {import('../catalogue.mjs').FaultGroup[]} */
+export const platform = [
+  {
+    file: 'src/platform/rate-limit/places.ts',
+    tests: 'src/platform/rate-limit/places.spec.ts',
+    faults: [
+      ['the uploads under way are told as 0 or 1', '    return answer?.[1] ?? this', '    return answer?.[0] ?? this'],
+    ],
+  },
+  {
+    file: 'src/platform/http/server/connections/connection-limiter.ts',
+    tests: 'src/platform/http/server/connections/connection-limiter.spec.ts',
+    faults: [
+      [
+        'one pipelined request more than allowed waits',
+        'connection.waiting.length < this.options.limits.maxPipelinedRequests',
+        'connection.waiting.length <= this.options.limits.maxPipelinedRequests',
+      ],
+      [
+        'a connection that was told that it is too slow is measured and served on',
+        '    connection.isEnding = true;\n',
+        '',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/queue/coalesce.ts',
+    tests: 'src/platform/queue/coalesce.spec.ts',
+    faults: [
+      [
+        'a batch that fails is an unhandled rejection, which ends the process',
+        '    inProgress = answers.catch(() => undefined);',
+        '    inProgress = answers;',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/queue/redis-connection.ts',
+    tests: 'src/platform/queue/redis-connection.spec.ts',
+    faults: [['a sentinel with an IPv6 address is not reached', '/^\\[?(.+?)\\]?:(\\d+)$/', '/^(.+):(\\d+)$/']],
+  },
+];
