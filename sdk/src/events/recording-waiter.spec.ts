@@ -12,7 +12,7 @@ describe('RecordingWaiter', () => {
   /** When each recording was asked for, in milliseconds since the start. */
   let asked: number[];
   let answer: (id: string) => Promise<RecordingView>;
-  /** Connections of event streams; null refuses them. */
+  /** Open connections of event streams. */
   let streams: { push: (data: Uint8Array) => void; signal: AbortSignal }[];
   let refusesStreams: boolean;
   let startedAt: number;
@@ -58,12 +58,12 @@ describe('RecordingWaiter', () => {
   };
 
   it('asks at growing intervals, at most every ten seconds, where the stream is refused', async () => {
-    const { value } = begin();
+    const outcome = begin();
     await pass(60_000);
     const gaps = asked.map((time, i) => time - (asked[i - 1] ?? 0));
     // The refusal of the stream wakes it at once.
     expect(gaps.slice(0, 8)).toEqual([0, 1000, 2000, 4000, 8000, 10_000, 10_000, 10_000]);
-    expect(value).toBeUndefined();
+    expect(outcome.value).toBeUndefined();
   });
 
   it('asks once a stream is open, then every half a minute, and at once for an event of the recording', async () => {
