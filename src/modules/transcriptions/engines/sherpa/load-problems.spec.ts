@@ -48,6 +48,8 @@ describe('describeLoss', () => {
 });
 
 describe('memoryNeeds', () => {
+  afterEach(() => jest.restoreAllMocks());
+
   it('follows from the size of the model', () => {
     expect(memoryNeeds(GB, null, 64 * GB).bytes).toBeGreaterThan(3 * GB);
     expect(memoryNeeds(GB, 100, 64 * GB).bytes).toBe(100 * 2 ** 20);
@@ -81,7 +83,6 @@ describe('memoryNeeds', () => {
       jest.spyOn(process, 'constrainedMemory').mockReturnValue(limit * 2 ** 20);
       jest.spyOn(os, 'totalmem').mockReturnValue(750 * 2 ** 20);
       expect(memoryNeeds(0, null).processes).toBe(count);
-      jest.restoreAllMocks();
     },
   );
 

@@ -23,7 +23,7 @@ describe('WebhookSendLoop', () => {
     const claim = jest.fn().mockResolvedValue([DELIVERY]);
     const loop = new WebhookSendLoop({ claim, release, deliver: async () => true }, limits);
     const ended = loop.run();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    while (limits.waiting === 0) await new Promise(setImmediate);
     expect(limits.waiting).toBe(1);
     loop.close();
     await ended;
