@@ -25,8 +25,8 @@ describe('runService', () => {
     jest.useFakeTimers();
     steps = [];
     stop = new Map();
-    const does = (step: string) => async () => void steps.push(step);
-    [listen, close] = [jest.fn(does('listen')), jest.fn(does('close'))];
+    const record = (step: string) => async () => void steps.push(step);
+    [listen, close] = [jest.fn(record('listen')), jest.fn(record('close'))];
     jest.mocked(readEnv).mockReturnValue(ENV as never);
     jest.mocked(protectProcess).mockImplementation(() => void steps.push('protect'));
     jest.mocked(createApp).mockImplementation(async () => {
@@ -97,14 +97,14 @@ describe('runService', () => {
   });
 
   it.each([
-    ['what is wrong with its environment', 'PORT must be a number', () => readEnv, 'PORT must be a number'],
-    ['why it cannot start', 'port in use', () => createApp, 'port in use'],
-  ])('prints %s, without its stack, and ends with exit code 1', async (_, message, failing, printed) => {
-    jest.mocked(failing() as jest.Mock).mockImplementation(() => {
+    ['what is wrong with its environment', 'PORT must be a number', readEnv],
+    ['why it cannot start', 'port in use', createApp],
+  ])('prints %s, without its stack, and ends with exit code 1', async (_, message, failing) => {
+    jest.mocked(failing as jest.Mock).mockImplementation(() => {
       throw new Error(message);
     });
     await runService(extensions);
-    expect(stderr.mock.calls).toEqual([[`${printed}\n`]]);
+    expect(stderr.mock.calls).toEqual([[`${message}\n`]]);
     expect(exit.mock.calls).toEqual([[1]]);
     expect(listen).not.toHaveBeenCalled();
   });

@@ -69,7 +69,7 @@ describe('EventStream', () => {
     expect(states).toEqual(['open']);
   });
 
-  it('connects again with the id of what came last, also of a message that is no event', async () => {
+  it('reconnects with the id of the last message, also of one that is no event', async () => {
     open();
     await pass(0);
     connection?.push('retry: 700\nid: 7\n\n');
@@ -92,7 +92,7 @@ describe('EventStream', () => {
     expect(states).toEqual(['open', 'waiting', 'open', 'waiting', 'open']);
   });
 
-  it('takes a connection for lost after a minute without a sign', async () => {
+  it('treats a connection as lost after a minute without data', async () => {
     open();
     await pass(59_999);
     connection?.push(':\n\n');
@@ -104,7 +104,7 @@ describe('EventStream', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('waits longer after each failure in a row, for ever once it was open, and as long as the service asks', async () => {
+  it('waits longer after each failure in a row, never gives up once it was open, and honours Retry-After', async () => {
     open();
     await pass(0);
     failures = [new ConnectionError(''), new ConnectionError(''), new ConnectionError(''), refusal(429, 3)];

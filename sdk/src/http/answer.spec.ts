@@ -15,7 +15,7 @@ describe('the body of an answer', () => {
     expect(jsonOf(answer('', {}, 204))).toBeUndefined();
   });
 
-  it('that broke off is a lost connection, and that of another type comes from somebody else', () => {
+  it('is a lost connection when its JSON is cut off, and is refused with another content type', () => {
     const json = { 'Content-Type': 'application/problem+json; charset=utf-8' };
     expect(() => jsonOf(answer('{"a":', json))).toThrow(ConnectionError);
     const html = { 'Content-Type': 'text/html; charset=utf-8' };
@@ -35,7 +35,7 @@ describe('the body of an answer', () => {
 });
 
 describe('a refusal', () => {
-  it('has what the service says of it', () => {
+  it('has the message, the type, the code and the headers of the error response', () => {
     const details = { retry_after: 7 };
     const body = { error: { message: 'Too many requests.', type: 'RateLimitError', code: 429, details } };
     const headers = { ...BUCKET, 'X-Request-Id': 'r-1', 'Retry-After': '7' };

@@ -26,7 +26,7 @@ describe('Transport', () => {
       sent.push([String(url), init as RequestInit & { headers: Headers }]);
       return await (answers.shift() ?? (() => Response.json({ ok: true })))();
     };
-    return new Transport({ baseUrl: BASE, fetch: fetch, ...options });
+    return new Transport({ baseUrl: BASE, fetch, ...options });
   }
 
   const unavailable =
@@ -42,11 +42,11 @@ describe('Transport', () => {
     return await outcome;
   }
 
-  it.each([BASE, `${BASE}/`, `${BASE}/v1`, `${BASE}/v1//`, `${BASE}/`])('takes %s for the service', (baseUrl) => {
+  it.each([BASE, `${BASE}/`, `${BASE}/v1`, `${BASE}/v1//`, `${BASE}//`])('accepts the base URL %s', (baseUrl) => {
     expect(transport({ baseUrl }).urlOf('/recordings')).toBe(`${BASE}/v1/recordings`);
   });
 
-  it.each(['notes.example.com', '/v1', 'ftp://x', 'https://', ''])('refuses %j for an address', (baseUrl) => {
+  it.each(['notes.example.com', '/v1', 'ftp://x', 'https://', ''])('refuses the base URL %j', (baseUrl) => {
     expect(() => transport({ baseUrl })).toThrow('baseUrl must be the address of the service');
   });
 
@@ -122,7 +122,7 @@ describe('Transport', () => {
     expect(await outcome).toMatchObject({ message: `Nothing came for ${ms} ms.` });
   });
 
-  it('takes a 404 for done only where an earlier attempt to delete may have succeeded', async () => {
+  it('treats 404 as success only where an earlier attempt to delete may have succeeded', async () => {
     const gone = () => Response.json({ error: { type: 'NotFoundError' } }, { status: 404 });
     const lost = () => Promise.reject(new Error('reset'));
     const limited = () => new Response('', { status: 429, headers: { 'Retry-After': '1' } });
@@ -137,7 +137,7 @@ describe('Transport', () => {
     expect(await after('GET', lost)).toMatchObject({ status: 404 });
   });
 
-  it('says to which service a connection failed, and tells of each answer', async () => {
+  it('names the service in a connection error, and calls onResponse for each response', async () => {
     answers = [() => Promise.reject(new Error('reset'))];
     const heard: number[] = [];
     const onResponse = ({ status }: Response) => void heard.push(status);

@@ -55,12 +55,9 @@ describe('TranscriptionsListener', () => {
     ['was transcribed', new RecordingTranscribed(RECORDING, {} as Transcript), [['store']]],
     ['has failed', new RecordingFailed(RECORDING, 'no audio'), []],
     ['was deleted', new RecordingDeleted(RECORDING), []],
-  ])(
-    'tells who waits that a recording %s only after the commit, so that they find it ended',
-    async (_, event, within) => {
-      expect(await emitted(event)).toEqual([within, [END]]);
-    },
-  );
+  ])('announces that a recording %s after the commit, when readers find it ended', async (_, event, within) => {
+    expect(await emitted(event)).toEqual([within, [END]]);
+  });
 
   it.each<[string, object]>([
     ['run-2', new RecordingAccepted(RECORDING)],

@@ -154,11 +154,11 @@ describe('the rows of recordings', () => {
 
   it('begin a new run without the attempts, the faults and the lease of the one before', async () => {
     const before = { attempt: 4, faults: 3, lease_until: '2026-01-02T12:00:00Z', requested_engine: 'old' };
-    const wished = { ...before, language: 'german', vocabulary: ['Zoë'] };
+    const requested = { ...before, language: 'german', vocabulary: ['Zoë'] };
     const [failed, transcribed, wishing] = [
-      await insert({ ...wished, status: 'failed' }),
-      await insert({ ...wished, status: 'transcribed' }),
-      await insert({ ...wished, status: 'failed' }),
+      await insert({ ...requested, status: 'failed' }),
+      await insert({ ...requested, status: 'transcribed' }),
+      await insert({ ...requested, status: 'failed' }),
     ];
     await service.database.transact(async (tx) => {
       const fresh = { attempt: 0, faults: 0, leaseUntil: null, requestedEngine: null, language: 'german' };
@@ -171,7 +171,9 @@ describe('the rows of recordings', () => {
       expect(Date.now() - (again?.rerunAt?.getTime() ?? 0)).toBeLessThan(600_000);
       const wishes = { engine: 'openai', language: 'english', vocabulary: [] };
       expect(await reopenFailed(tx, { accountId, id: wishing }, wishes)).toMatchObject({
-        ...{ requestedEngine: 'openai', language: 'english', vocabulary: null },
+        requestedEngine: 'openai',
+        language: 'english',
+        vocabulary: null,
       });
       expect(await reopenFailed(tx, { accountId, id: wishing }, wishes)).toBeNull();
       expect(await requestRerun(tx, { accountId, id: transcribed }, {})).toBeNull();

@@ -47,7 +47,11 @@ describe('the usage counters in Postgres', () => {
     const periods = { from: '2026-01-01', middle: '2026-02-01', end: '2026-03-01' };
     const found = await sumUsage(service.database, [accountId, strangerId], periods);
     const period = (isLater: boolean, n: number) => ({
-      ...{ accountId, isLater, recordings: n, durationMs: 2 * n, bytes: 3 * n },
+      accountId,
+      isLater,
+      recordings: n,
+      durationMs: 2 * n,
+      bytes: 3 * n,
     });
     expect(found.toSorted((a, b) => a.recordings - b.recordings)).toEqual([period(false, 110), period(true, 11_000)]);
   });
@@ -108,8 +112,15 @@ describe('the usage counters in Postgres', () => {
       [[accountId, strangerId]],
     );
     const row = (account: string, dimension: string, value: string, day: string, n: number) => ({
-      ...{ account_id: account, dimension, value, day, accepted: n, transcribed: 2 * n, failed: 3 * n },
-      ...{ duration_ms: 4 * n, bytes: 5 * n },
+      account_id: account,
+      dimension,
+      value,
+      day,
+      accepted: n,
+      transcribed: 2 * n,
+      failed: 3 * n,
+      duration_ms: 4 * n,
+      bytes: 5 * n,
     });
     expect(rows).toEqual([
       row(accountId, 'user', '', '2026-01-01', 1),

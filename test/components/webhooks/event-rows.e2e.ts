@@ -169,7 +169,7 @@ describe('the events of an end user', () => {
     return rows.map(({ id }) => id).toSorted();
   };
 
-  it('are found in his account alone, the first by id, and locked until the commit', async () => {
+  it('are found in their account alone, the first by id, and locked until the commit', async () => {
     const ids = await named(client, 'zoe', 4);
     await named(client, 'grace', 1);
     await named(client, null, 1);
@@ -187,7 +187,7 @@ describe('the events of an end user', () => {
     });
   });
 
-  it('get each its own body, and with it go the answers of receivers; those of other events stay', async () => {
+  it('each get a new body and lose the answers of receivers; other events keep theirs', async () => {
     const { id: webhookId } = (await client.post('/v1/webhooks', HOOK).expect(201)).body;
     const deliveries: string[] = [];
     for (let i = 0; i < 3; i++) deliveries.push(await failDelivery(api, client.accountId, webhookId));

@@ -75,10 +75,10 @@ describe('readUploadForm', () => {
     );
 
   it('writes the file into the spool, and gives its name, and its hash only when that is wanted', async () => {
-    const form_ = form(FILE, textPart('language', 'english'));
-    expect(await send(form_)).toEqual({ file, originalFilename: 'note.wav', sha256: null });
+    const body = form(FILE, textPart('language', 'english'));
+    expect(await send(body)).toEqual({ file, originalFilename: 'note.wav', sha256: null });
     expect(Buffer.concat(written).toString()).toBe('sound');
-    const { sha256 } = await send(form_, {}, true);
+    const { sha256 } = await send(body, {}, true);
     expect(sha256).toBe(createHash('sha256').update('sound').digest('hex'));
     expect(steps).toEqual(['created', 'created']);
     expect(received[0]).toEqual({ name: 'language', value: 'english', isTruncated: false });
@@ -223,7 +223,7 @@ describe('readUploadForm', () => {
     expect(steps).toEqual(['created', 'discarded']);
   });
 
-  it('takes no harm from a request that is closed when all of it was read', async () => {
+  it('accepts a request that is closed after all of it was read', async () => {
     const request = requestOf();
     request.write(form(FILE));
     const reading = read(request);

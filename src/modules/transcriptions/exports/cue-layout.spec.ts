@@ -41,7 +41,7 @@ function randomTokens(seed: number): SentenceToken[] {
   return tokensOf(said);
 }
 
-/** What speaks against these cues, in points. */
+/** The sum of the penalties of these cues. */
 function costOf(tokens: SentenceToken[], cues: SentenceToken[][]): number {
   let cost = 0;
   for (const cue of cues) {

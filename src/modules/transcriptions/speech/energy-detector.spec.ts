@@ -98,7 +98,7 @@ describe('EnergyDetector', () => {
     expect(flags).toEqual([[], ['0–499'], ['0–499'], ['0–499'], [], []]);
   });
 
-  it('hears no offset and no rumble', () => {
+  it('ignores a constant offset and a low rumble', () => {
     const rumble = Buffer.alloc(100 * FRAME_BYTES);
     for (let i = 0; i < rumble.length / 2; i++)
       rumble.writeInt16LE(i < 8000 ? 0 : Math.round(10_000 + 30 * Math.sin((2 * Math.PI * 20 * i) / 16_000)), 2 * i);

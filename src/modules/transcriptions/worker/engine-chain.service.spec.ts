@@ -277,7 +277,7 @@ describe('EngineChainService', () => {
     expect(tried).toEqual(['first', 'second', 'first']);
   });
 
-  it('asks each further engine whether it works when its turn comes, and tells in order what is wrong', async () => {
+  it('checks each further engine when its turn comes, and lists the problems in order', async () => {
     failures.first = new EngineUnavailableError('no quota');
     const candidates = await chain.candidatesFor(RECORDING);
     problems.second = 'no key';
@@ -286,7 +286,7 @@ describe('EngineChainService', () => {
     expect(tried).toEqual(['first']);
   });
 
-  it('looks at a single engine again after 5 s, and throws what is no fault of an engine as it is', async () => {
+  it('checks a single engine again after 5 s, and rethrows an error that is not of an engine', async () => {
     failures.first = new TypeError('a defect');
     await expect(transcribe()).rejects.toBe(failures.first);
     useChain({ name: 'first' });

@@ -89,7 +89,7 @@ describe('DeliveriesService', () => {
   it.each([
     [JOB_SECONDS - 1, 1],
     [JOB_SECONDS, 0],
-  ])('a retry in %i s has %i delayed jobs: the reconciler enqueues those that are far', async (seconds, jobs) => {
+  ])('enqueues for a retry in %i s %i delayed jobs: the reconciler enqueues later ones', async (seconds, jobs) => {
     jest.spyOn(Math, 'random').mockReturnValue(0.5);
     await service([seconds]).record(DELIVERY, FAILURE);
     const job = [{ webhookId: 'w' }, { deduplicationKey: expect.any(Number), delayMs: seconds * 1000 }];
@@ -100,12 +100,15 @@ describe('DeliveriesService', () => {
     [BATCH - 1, []],
     [BATCH, [{ webhookId: 'w' }]],
     [BATCH + 1, [{ webhookId: 'w' }]],
-  ])('of %i deliveries of a deleted webhook the reconciler may have to delete the rest', async (count, rest) => {
-    left = count;
-    await service().deleteAll(tx, 'w');
-    expect(limited).toEqual([['w', BATCH]]);
-    expect(inserted).toEqual(rest);
-  });
+  ])(
+    'deletes one batch of %i deliveries with their webhook, and leaves the rest to the reconciler',
+    async (count, rest) => {
+      left = count;
+      await service().deleteAll(tx, 'w');
+      expect(limited).toEqual([['w', BATCH]]);
+      expect(inserted).toEqual(rest);
+    },
+  );
 
   it('deletes the rest in batches, and then forgets the webhook; 100 webhooks in a round', async () => {
     left = BATCH + 1;

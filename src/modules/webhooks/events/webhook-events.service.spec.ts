@@ -118,7 +118,7 @@ describe('what remains of events', () => {
     expect([statements.length, left]).toEqual([ROUNDS, BATCH]);
   });
 
-  it('has no end user after his erasure, and tells how many were changed', async () => {
+  it('does not name an end user after their erasure, and returns the number of changed events', async () => {
     expect(await events.redactUser('account', 'jane', 3)).toBe(1);
     expect(statements.map(({ parameters }) => parameters)).toEqual([
       ['account', 'jane', 3],

@@ -32,7 +32,7 @@ describe('the body of a form', () => {
     expect(Buffer.from(await file.arrayBuffer())).toEqual(Buffer.concat([wavHeader(pcm.length), pcm]));
   });
 
-  it('has a boundary that nobody can know before', () => {
+  it('has a random boundary', () => {
     const boundary = () =>
       /^multipart\/form-data; boundary=(voice-note-[0-9a-f-]{36})$/.exec(
         transcriptionForm([], pcm).headers['content-type'],

@@ -41,14 +41,14 @@ describe('the transcript of a response', () => {
     expect(left.map(({ word }) => word)).toEqual(['b']);
   });
 
-  it('is without the words, but not without the text, of a shape that nobody knows', () => {
+  it('drops words of an unknown shape, and keeps the text', () => {
     const nothing = { text: 'a', confidence: null, language: 'english', words: [] };
     const words = [{ word: 'a', start: 0 }, { word: 'a', end: 1 }, { word: 'a', start: 'x', end: 1 }, ['a'], 'a'];
     for (const odd of [{ words }, { words: { length: 1 } }, { segments: 'a' }, { logprobs: [null, [], 7] }])
       expect(read({ text: 'a', ...odd })).toEqual(nothing);
   });
 
-  it('takes no number for a time or a probability that is none', () => {
+  it('ignores a time or a probability that is not a finite number', () => {
     const words = [
       { word: 'a', start: 0, end: 1, probability: NaN, score: '0.5' },
       { word: 'b', start: NaN, end: 1 },

@@ -235,7 +235,7 @@ describe('readResult', () => {
     expect(readResult(json)).toMatchObject({ text: 'a b', tokens: ['a', ' ', 'b'], timestamps: [0, 0.1, 0.2] });
   });
 
-  it('keeps all that is there', () => {
+  it('keeps every field', () => {
     const whole: SherpaResult = {
       text: 'a',
       lang: 'en',
