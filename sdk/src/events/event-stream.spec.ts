@@ -1,9 +1,7 @@
-import { ApiError, ConnectionError, TimeoutError } from '../http/errors.js';
+import { refusal } from '../../../test/sdk/refusal.js';
+import { ConnectionError, TimeoutError } from '../http/errors.js';
 import type { ApiRequest, Transport } from '../http/transport.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
-
-const refusal = (status: number, retryAfter: number | null = null): ApiError =>
-  new ApiError('', { status, retryAfter, type: '', code: null, details: {}, requestId: null, rateLimit: null });
 
 describe('EventStream', () => {
   /** Requests, and when each was sent, in milliseconds since the start. */

@@ -1,10 +1,9 @@
+import { refusal } from '../../../test/sdk/refusal.js';
 import type { RecordingView } from '../api/types.gen.js';
-import { ApiError, ConnectionError, TimeoutError } from '../http/errors.js';
+import { ConnectionError, TimeoutError } from '../http/errors.js';
 import type { ApiRequest, Transport } from '../http/transport.js';
 import { RecordingWaiter } from './recording-waiter.js';
 
-const refusal = (status: number): ApiError =>
-  new ApiError('', { status, retryAfter: null, type: '', code: null, details: {}, requestId: null, rateLimit: null });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const eventOf = (id: string): Uint8Array => bytes(`id: 1\nevent: e\ndata: {"recording":{"id":"${id}"}}\n\n`);
 

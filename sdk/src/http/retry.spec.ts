@@ -1,8 +1,6 @@
-import { ApiError, ConnectionError, InvalidResponseError, TimeoutError } from './errors.js';
+import { refusal } from '../../../test/sdk/refusal.js';
+import { ConnectionError, InvalidResponseError, TimeoutError } from './errors.js';
 import { delayBefore, isRetryable, sleep } from './retry.js';
-
-const refusal = (status: number, retryAfter: number | null = null): ApiError =>
-  new ApiError('', { status, retryAfter, type: '', code: null, details: {}, requestId: null, rateLimit: null });
 
 describe('isRetryable', () => {
   it.each<[string, unknown, { repeatable: boolean; other: boolean }]>([
