@@ -48,7 +48,7 @@ describe('a line of the log', () => {
     expect(written.join('')).not.toMatch(/INSERT|secret/);
   });
 
-  it('has the text of what was thrown and is no error', () => {
+  it('has the text of a thrown value that is not an error', () => {
     logger('info').error({ err: 42 }, 'failed');
     expect(lines()[0]?.err).toEqual({ message: '42' });
   });

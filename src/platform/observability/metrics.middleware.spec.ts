@@ -41,12 +41,15 @@ describe('MetricsMiddleware', () => {
     ]);
   });
 
-  it.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('knows the method %s', async (method) => {
-    answer(method, { path: '/' });
-    expect(await counts()).toEqual([
-      `http_request_duration_seconds_count{method="${method}",route="/",status="200"} 1`,
-    ]);
-  });
+  it.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    'labels the method %s with its name',
+    async (method) => {
+      answer(method, { path: '/' });
+      expect(await counts()).toEqual([
+        `http_request_duration_seconds_count{method="${method}",route="/",status="200"} 1`,
+      ]);
+    },
+  );
 
   it('puts no text of a client into a label', async () => {
     answer('PROPFIND', undefined, 404);

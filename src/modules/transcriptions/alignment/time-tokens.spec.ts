@@ -10,7 +10,7 @@ const timesOf = (text: string, words: Word[], duration = 10) =>
     duration,
   ).map(({ text: token, start, end }) => [token, Number(start.toFixed(4)), Number(end.toFixed(4))]);
 
-describe('the words whose times are believed', () => {
+describe('the words whose times are accepted', () => {
   it.each<[string, Word, number, [number, number]]>([
     ['one at the start', ['a', 0, 1], 10, [0, 1]],
     ['one a second after the end', ['a', 11, 12], 10, [11, 12]],
@@ -26,7 +26,7 @@ describe('the words whose times are believed', () => {
   });
 });
 
-describe('the time of a word that nobody reported', () => {
+describe('the time of a word without a reported time', () => {
   it.each<[string, Word[], number, [string, number, number][]]>([
     [
       'after the last word: 0.06 s for each character and the blank',

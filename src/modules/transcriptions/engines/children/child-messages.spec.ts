@@ -91,7 +91,7 @@ describe('receiveMessages', () => {
     expect(broken).toEqual(['ChildMessageError: words must be a list of at most 4096']);
   });
 
-  it('refuses times without end', async () => {
+  it('refuses infinite times', async () => {
     const line = lines(transcriptWith({ words: [WORD] })).replace('1.5', '1e999');
     expect((await received(line)).broken).toEqual(['ChildMessageError: end must be a number of seconds']);
   });
@@ -116,13 +116,13 @@ describe('receiveMessages', () => {
     expect(await received(`${most}x\n`)).toEqual({ messages: [], broken: refused });
   });
 
-  it('reads nothing after what it has refused, and tells it once', async () => {
+  it('reads nothing after a refused message, and reports the refusal once', async () => {
     const { messages, broken } = await received(lines({ ready: true }), 'garbage\nmore\n', lines({ ready: true }));
     expect(messages).toEqual([{ ready: true }]);
     expect(broken).toEqual(['ChildMessageError: a message is not JSON']);
   });
 
-  it('goes on draining the stream, so that the child never waits for its reader', async () => {
+  it('drains the stream after a refusal, so that the child never waits for its reader', async () => {
     const stream = new PassThrough({ highWaterMark: 16 });
     receiveMessages(stream, { message: () => undefined, broken: () => undefined });
     stream.write('garbage\n');

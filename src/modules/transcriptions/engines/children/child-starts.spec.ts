@@ -145,7 +145,7 @@ describe('the starts of engine processes', () => {
     expect(await ask()).toContain('no library');
   });
 
-  it('are found out by a health check, whose answer holds for 10 s', async () => {
+  it('are tried by a health check, whose answer is cached for 10 s', async () => {
     const problem = pool.problem();
     await settled();
     await last().fails('no library');
@@ -227,7 +227,7 @@ describe('the starts of engine processes', () => {
     expect(started).toHaveLength(2);
   });
 
-  it('are of no use to a chunk that nobody waits for any more', async () => {
+  it('do not happen for a chunk that was aborted', async () => {
     await expect(pool.transcribe(Buffer.of(1), 1000, AbortSignal.abort(new Error('deleted')))).rejects.toThrow(
       'deleted',
     );
