@@ -4,7 +4,11 @@ export const platform = [
     file: 'src/platform/rate-limit/places.ts',
     tests: 'src/platform/rate-limit/places.spec.ts',
     faults: [
-      ['the uploads under way are told as 0 or 1', '    return answer?.[1] ?? this', '    return answer?.[0] ?? this'],
+      [
+        'the number of uploads in progress is reported as 0 or 1',
+        '    return answer?.[1] ?? this',
+        '    return answer?.[0] ?? this',
+      ],
     ],
   },
   {
@@ -17,7 +21,7 @@ export const platform = [
         'connection.waiting.length <= this.options.limits.maxPipelinedRequests',
       ],
       [
-        'a connection that was told that it is too slow is measured and served on',
+        'a connection that was refused as too slow is still measured and served',
         '    connection.isEnding = true;\n',
         '',
       ],
