@@ -39,8 +39,8 @@ export const platform = [
     ],
   },
   {
-    file: 'src/platform/queue/redis-connection.ts',
-    tests: 'src/platform/queue/redis-connection.spec.ts',
+    file: 'src/platform/queue/redis/redis-connection.ts',
+    tests: 'src/platform/queue/redis/redis-connection.spec.ts',
     faults: [['a sentinel with an IPv6 address is not reached', '/^\\[?(.+?)\\]?:(\\d+)$/', '/^(.+):(\\d+)$/']],
   },
 ];

@@ -3,7 +3,7 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import Bull from 'bull';
 import type { Redis } from 'ioredis';
 import type { Env } from '../config/env.js';
-import { RedisConnection } from './redis-connection.js';
+import { RedisConnection } from './redis/redis-connection.js';
 import type { RedisService } from './redis.service.js';
 
 /** Job data: the id of a row. Its values make up the job id. */
