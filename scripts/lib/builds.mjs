@@ -15,8 +15,11 @@ const SERVICE = {
   name: 'service',
   output: 'dist',
   product: 'main.js',
-  inputs: [LOCK, 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'src'],
-  command: ['node_modules/@nestjs/cli/bin/nest.js', 'build'],
+  inputs: [LOCK, 'nest-cli.json', 'rolldown.config.mjs', 'tsconfig.json', 'tsconfig.build.json', 'src'],
+  commands: [
+    ['node_modules/@nestjs/cli/bin/nest.js', 'build'],
+    ['node_modules/rolldown/bin/cli.mjs', '--config'],
+  ],
 };
 /** The client library is built into the console from its sources. */
 const CONSOLE = {
@@ -30,7 +33,7 @@ const CONSOLE = {
     ),
     'sdk/src',
   ],
-  command: ['node_modules/vite/bin/vite.js', 'build', 'console', '--logLevel', 'warn'],
+  commands: [['node_modules/vite/bin/vite.js', 'build', 'console', '--logLevel', 'warn']],
 };
 
 /** Builds what has changed since it was built. @returns {Promise<string>} what was done */
@@ -48,14 +51,16 @@ export function forgetConsoleBuild() {
  * What was built is known by the content of the sources and not by times, which an interrupted build or another
  * branch checked out would make misleading.
  */
-async function build({ name, output, product, inputs, command }) {
+async function build({ name, output, product, inputs, commands }) {
   const fingerprint = fingerprintOf(inputs);
   const stamp = join(ROOT, output, STAMP);
   if (existsSync(join(ROOT, output, product)) && readFileIfAny(stamp) === fingerprint) return null;
   // Vite builds for development where NODE_ENV says so.
   const env = { ...process.env, NODE_ENV: 'production' };
-  const result = await run(process.execPath, command, { cwd: ROOT, env });
-  if (result.code !== 0) throw new UserError(`The build of the ${name} failed:\n${result.output.trim()}`);
+  for (const command of commands) {
+    const result = await run(process.execPath, command, { cwd: ROOT, env });
+    if (result.code !== 0) throw new UserError(`The build of the ${name} failed:\n${result.output.trim()}`);
+  }
   writeFileSync(stamp, fingerprint);
   return name;
 }
