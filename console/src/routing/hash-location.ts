@@ -19,6 +19,22 @@ history.scrollRestoration = 'manual';
 addEventListener('hashchange', () => update(true));
 addEventListener('popstate', () => update(true));
 
+/**
+ * What may hold the person on the page that is open, because something on it is not saved.
+ * @returns whether it does; then `leave` goes where the person wanted to go
+ */
+type Hold = (leave: () => void) => boolean;
+
+let hold: Hold | null = null;
+
+/** Asks `wanted` before the browser's own buttons leave the page. @returns a function that ends that */
+export function holdPage(wanted: Hold): () => void {
+  hold = wanted;
+  return () => {
+    if (hold === wanted) hold = null;
+  };
+}
+
 /** Where the page that is open now is to be scrolled to: its beginning, or where the person left it. */
 export function arrivalScroll(): number {
   return arrival;
@@ -31,11 +47,27 @@ function fragmentOfPage(): string {
 function update(isWayBack: boolean): void {
   const to = fragmentOfPage();
   if (to === fragment.value) return;
+  if (isWayBack && isHeld(to)) return;
   const before = path.value;
   scrolled.set(fragment.value, scrollY);
   arrival = isWayBack ? (scrolled.get(to) ?? 0) : 0;
   fragment.value = to;
   if (path.value !== before) navigations.value += 1;
+}
+
+/**
+ * The browser has left already. The page becomes a new entry after the one that it went to, so that one step back goes
+ * there.
+ */
+function isHeld(to: string): boolean {
+  if (to.split('?', 1)[0] === path.value) return false;
+  const leave = () => {
+    hold = null;
+    history.back();
+  };
+  if (!hold?.(leave)) return false;
+  history.pushState(null, '', `#${fragment.value}`);
+  return true;
 }
 
 interface NavigateOptions {

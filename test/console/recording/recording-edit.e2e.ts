@@ -101,6 +101,28 @@ describe('the text of a recording', () => {
     expect(await second.getByText(/You began to correct/).count()).toBe(0);
   });
 
+  it('asks before the browser goes back, and goes back when the changes are dropped', async () => {
+    const id = await add();
+    const page = await open(id);
+    await page.evaluate(() => (location.hash = '/usage'));
+    await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    await page.evaluate((path) => (location.hash = path), route(id));
+    await button(page, 'Correct').click();
+    await editor(page).fill(RIGHT);
+    const question = page.getByRole('dialog', { name: 'Leave without saving?' });
+
+    for (const answer of ['Stay', 'Leave and discard it']) {
+      await page.goBack();
+      await question.waitFor();
+      expect(new URL(page.url()).hash).toBe(`#${route(id)}`);
+      expect(await editor(page).inputValue()).toBe(RIGHT);
+      await question.getByRole('button', { name: answer, exact: true }).click();
+      await question.waitFor({ state: 'hidden' });
+    }
+    await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    expect(new URL(page.url()).hash).toBe('#/usage');
+  });
+
   it('shows both texts when somebody else has saved meanwhile, and lets one choose', async () => {
     const id = await add();
     const theirs = TEXT.replace('two', 'three');

@@ -120,7 +120,7 @@ function LeaveDialog({ correction }: { correction: Correction }) {
     guard.leave();
   };
   return (
-    <Dialog open={guard.target !== null} title="Leave without saving?" onClose={guard.stay}>
+    <Dialog open={guard.isAsking} title="Leave without saving?" onClose={guard.stay}>
       <p>Your correction is not saved. It can stay on this device as a draft, for the next time you open this note.</p>
       <div class="dialog-actions">
         <button type="button" class="button is-primary" onClick={guard.leave}>

@@ -1,18 +1,18 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
-import { navigate } from '../../../routing/hash-location';
+import { holdPage, navigate } from '../../../routing/hash-location';
 
 export interface LeaveGuard {
-  /** The link that waits for an answer. */
-  target: string | null;
+  /** Whether the person wants to go and has not answered yet. */
+  isAsking: boolean;
   stay: () => void;
   leave: () => void;
 }
 
-/** Asks before the tab is closed or a link is followed while there are changes. */
+/** Asks before the tab is closed, a link is followed or the browser goes back while there are changes. */
 export function useLeaveGuard(isChanged: () => boolean): LeaveGuard {
-  const target = useSignal<string | null>(null);
+  const leaving = useSignal<(() => void) | null>(null);
   useEffect(() => {
     const { signal, abort } = withAbort();
     const warn = (event: BeforeUnloadEvent) => isChanged() && event.preventDefault();
@@ -22,19 +22,25 @@ export function useLeaveGuard(isChanged: () => boolean): LeaveGuard {
       if (!isHere || event.ctrlKey || event.metaKey || event.shiftKey || !isChanged()) return;
       event.preventDefault();
       event.stopPropagation();
-      target.value = link.href;
+      leaving.value = () => navigate(new URL(link.href).hash.slice(1) || '/');
     };
+    const release = holdPage((leave) => {
+      if (!isChanged()) return false;
+      leaving.value = leave;
+      return true;
+    });
+    signal.addEventListener('abort', release);
     addEventListener('beforeunload', warn, { signal });
     addEventListener('click', follow, { signal, capture: true });
     return abort;
   }, [isChanged]);
   return {
-    target: target.value,
-    stay: () => (target.value = null),
+    isAsking: leaving.value !== null,
+    stay: () => (leaving.value = null),
     leave: () => {
-      const { hash } = new URL(target.value ?? location.href);
-      target.value = null;
-      navigate(hash.slice(1) || '/');
+      const leave = leaving.value;
+      leaving.value = null;
+      leave?.();
     },
   };
 }
