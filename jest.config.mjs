@@ -23,6 +23,8 @@ const shared = {
 };
 
 export default {
+  // For unit tests. A busy machine takes seconds for what takes milliseconds otherwise; e2e tests have more (jest-setup.ts).
+  testTimeout: 30_000,
   projects: [
     {
       ...shared,

@@ -20,6 +20,7 @@ const COPIED = [
   'nest-cli.json',
   'package.json',
   'package-lock.json',
+  'rolldown.config.mjs',
   'scripts',
   'sdk',
   'src',

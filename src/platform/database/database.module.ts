@@ -24,7 +24,7 @@ export class DatabaseModule implements OnModuleInit {
           useFactory: (env: Env) => ({
             ...dataSourceOptions(env, migrations),
             autoLoadEntities: true,
-            retryAttempts: env.nodeEnv === 'test' ? 1 : connectAttempts,
+            retryAttempts: env.nodeEnv === 'test' ? Math.min(connectAttempts, 3) : connectAttempts,
             retryDelay: 1000,
           }),
         }),
