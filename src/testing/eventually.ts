@@ -5,7 +5,7 @@ const STEP_MS = 50;
 /** What `ask` gives once it is neither null nor undefined nor false. @throws Error when that takes longer than `ms`. */
 export async function eventually<T>(
   ask: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  ms = 30_000,
+  ms = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + ms;
   for (;;) {

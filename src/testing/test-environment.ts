@@ -16,6 +16,8 @@ import { afterAll, beforeAll } from './test-hooks.js';
 const REDIS_DATABASES = 15;
 /** A test file that was killed releases nothing: its database is free again after this time. */
 const CLAIM_SECONDS = 900;
+/** Of a new connection to Postgres: a busy machine takes longer than a request of a service should wait. */
+const CONNECT_SECONDS = '30';
 
 /** What one test file works with: a database, a Redis database and a storage folder of its own. */
 export class TestEnvironment {
@@ -48,7 +50,11 @@ export class TestEnvironment {
   }
 
   private async createDatabase({ databaseUrl }: Servers): Promise<string> {
-    const urlOf = (database: string) => new URL(`/${database}`, databaseUrl).href;
+    const urlOf = (database: string) => {
+      const url = new URL(`/${database}`, databaseUrl);
+      url.searchParams.set('connect_timeout', CONNECT_SECONDS);
+      return url.href;
+    };
     const admin = new Client({ connectionString: databaseUrl });
     await admin.connect();
     this.defer(() => admin.end());

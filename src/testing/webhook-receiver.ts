@@ -85,7 +85,7 @@ export class WebhookReceiver {
   }
 
   /** Resolves with the requests so far as soon as they satisfy the predicate. @throws Error after `ms`. */
-  async waitFor(satisfied: (requests: ReceivedRequest[]) => boolean, ms = 10_000): Promise<ReceivedRequest[]> {
+  async waitFor(satisfied: (requests: ReceivedRequest[]) => boolean, ms = 60_000): Promise<ReceivedRequest[]> {
     const deadline = Date.now() + ms;
     while (!satisfied(this.requests)) {
       const left = deadline - Date.now();

@@ -292,7 +292,7 @@ describe('D33: claims', () => {
     const beside = performance.now() - started;
     expect(lease?.accountId).toBe(other.accountId);
     reportMeasurement(`a claim beside 100,000 that no engine can take now: ${beside.toFixed(1)} ms`);
-    expect(beside).toBeLessThan(1000);
+    expect(beside).toBeLessThan(3000);
     reportMeasurement(`a claim: ${short.toFixed(1)} ms with 100 waiting, ${long.toFixed(1)} ms with 100,000`);
     expect(long).toBeLessThan(20 + 3 * short);
     await toRepeat(other, 100_000, 'requested');

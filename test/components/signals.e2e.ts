@@ -106,7 +106,7 @@ describe('signals', () => {
     await redis.kill();
     const startedAt = performance.now();
     expect(await from.publish('a', 'lost')).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(performance.now() - startedAt).toBeLessThan(3000);
     // Subscribed without a connection.
     const late: (string | null)[] = [];
     to.subscribe('b', (message) => late.push(message));

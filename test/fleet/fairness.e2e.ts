@@ -56,7 +56,7 @@ describe('D33: two workers', () => {
     await eventually(() => languages.some((l) => chunksOf(l).reduce((sum, { seconds }) => sum + seconds, 0) > 300));
     const seconds = languages.map((l) => Math.round(chunksOf(l).reduce((sum, chunk) => sum + chunk.seconds, 0)));
     reportMeasurement(`D33: three accounts were given ${seconds.join(', ')} s; a fourth waited ${waits.join(', ')} ms`);
-    expect(Math.max(...waits)).toBeLessThan(5000);
+    expect(Math.max(...waits)).toBeLessThan(15_000);
     expect(Math.min(...seconds) / Math.max(...seconds)).toBeGreaterThan(0.8);
     await Promise.all(workers.map((worker) => worker.close()));
     await api.database.query('DELETE FROM recordings');

@@ -102,7 +102,7 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     }
 
     await expectOneEventEach(first, ids);
-    const arrived = await receiver.waitFor((seen) => ids.every((id) => seen.some((s) => s.body.includes(id))), 20_000);
+    const arrived = await receiver.waitFor((seen) => ids.every((id) => seen.some((s) => s.body.includes(id))));
     const eventIds = (id: string): Set<unknown> =>
       new Set(arrived.filter((seen) => seen.body.includes(id)).map((seen) => seen.headers['x-service-event-id']));
     for (const id of ids) expect(eventIds(id).size).toBe(1);

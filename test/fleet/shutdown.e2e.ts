@@ -161,7 +161,7 @@ describe('SIGTERM', () => {
     const owner = await service.account();
     await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
     await failRecordings(service, owner.accountId, 1);
-    await receiver.waitFor(({ length }) => length === 1, 30_000);
+    await receiver.waitFor(({ length }) => length === 1);
     const { code, ms } = await worker.end('SIGTERM');
     expect(code).toBe(0);
     expect(ms).toBeLessThan(STOP_MS);
@@ -179,7 +179,7 @@ describe('SIGTERM', () => {
     const owner = await service.account();
     await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
     await failRecordings(service, owner.accountId, 1);
-    await receiver.waitFor(({ length }) => length === 1, 30_000);
+    await receiver.waitFor(({ length }) => length === 1);
     const { code, ms } = await worker.end('SIGTERM');
     reportMeasurement(`a worker with a hanging delivery ended after ${ms} ms`);
     expect(code).toBe(0);
@@ -231,7 +231,7 @@ describe('a second signal', () => {
     api.signal('SIGTERM');
     const { code } = await ended;
     expect(code).toBe(1);
-    expect(performance.now() - asked).toBeLessThan(1000);
+    expect(performance.now() - asked).toBeLessThan(4000);
     connection.destroy();
   });
 });

@@ -73,7 +73,7 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
     };
   }
 
-  /** A request that gets no connection to Postgres in 1.5 s is answered 503 before it changes anything. */
+  /** A request that gets no connection to Postgres in time is answered 503 before it changes anything. */
   const served = (ask: () => PromiseLike<Response>): Promise<Response> =>
     eventually(async () => {
       const answer = await ask();

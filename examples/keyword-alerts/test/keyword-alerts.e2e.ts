@@ -45,7 +45,7 @@ describe('keyword alerts', () => {
       const webhook = { url: receiver.url(), events: ['keyword.matched'], secret: SECRET };
       await client.post('/v1/webhooks', webhook).expect(201);
       const spoken = await transcribe();
-      const [request] = await receiver.waitFor((requests) => requests.length === 1, 30_000);
+      const [request] = await receiver.waitFor((requests) => requests.length === 1);
       expect(JSON.parse(String(request?.body))).toMatchObject({
         event: 'keyword.matched',
         recording: { id: spoken },

@@ -95,6 +95,12 @@ describe('addresses of the environment', () => {
     }
   });
 
+  it.each(['', '0', '-1', '1.5', '1000', '10s'])('DATABASE_URL refuses connect_timeout=%s', (seconds) => {
+    const url = `postgres://h/db?connect_timeout=${seconds}`;
+    const reason = 'must have a connect_timeout of 1 to 999 seconds';
+    expect(() => read({ DATABASE_URL: url })).toThrow(refusal('DATABASE_URL', reason));
+  });
+
   it.each([
     ['DATABASE_URL', {}],
     ['REDIS_URL', {}],

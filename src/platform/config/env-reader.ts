@@ -87,6 +87,14 @@ export class EnvReader {
     return valid ? text : this.refuse(name, `must be a URL that starts with ${protocols[0]}//`, text);
   }
 
+  /** Of its parameters `connect_timeout` is read here (data-source.ts), the others by pg. */
+  postgresUrl(name: string): string | null {
+    const url = this.url(name, ['postgres:', 'postgresql:']);
+    const seconds = url !== null && URL.canParse(url) ? new URL(url).searchParams.get('connect_timeout') : null;
+    const valid = seconds === null || /^[1-9]\d{0,2}$/.test(seconds);
+    return valid ? url : this.refuse(name, 'must have a connect_timeout of 1 to 999 seconds', url);
+  }
+
   list(name: string, valid: (item: string) => boolean, what: string): string[] {
     const items = (this.text(name) ?? '').split(',').flatMap((item) => item.trim() || []);
     return items.every(valid) ? items : this.refuse(name, `must be ${what}, separated by commas`, []);

@@ -225,7 +225,7 @@ function readTranscriptionSettings(read: EnvReader) {
 
 function readServers(read: EnvReader) {
   return {
-    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']) ?? read.missing('DATABASE_URL'),
+    databaseUrl: read.postgresUrl('DATABASE_URL') ?? read.missing('DATABASE_URL'),
     databasePooler: read.oneOf('DATABASE_POOLER', ['true', 'false'], 'false') === 'true',
     databasePreparedStatements: read.oneOf('DATABASE_PREPARED_STATEMENTS', ['true', 'false'], 'true') === 'true',
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']) ?? read.missing('REDIS_URL'),

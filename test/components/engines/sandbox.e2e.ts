@@ -119,7 +119,7 @@ describe('a child process of a worker', () => {
     expect(all).toEqual(expect.arrayContaining(Object.values(pids)));
     await built.stop();
     expect(built.exit()).toBe(0);
-    await eventually(() => !all.some((pid) => isRunning(pid)), 5_000);
+    await eventually(() => !all.some((pid) => isRunning(pid)), 20_000);
   });
 
   it('is gone when the service is killed: its engine', async () => {

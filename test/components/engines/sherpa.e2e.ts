@@ -303,7 +303,7 @@ describe('the engine sherpa', () => {
       expect(await engine.problem()).toMatch(/corrupt cannot be loaded \(ended by .*: .*vocab_size/);
       const before = Date.now();
       const refusals = await Promise.allSettled(Array.from({ length: 20 }, () => ask(engine, tonesPcm(SENTENCE))));
-      expect(Date.now() - before).toBeLessThan(2000);
+      expect(Date.now() - before).toBeLessThan(5000);
       for (const refusal of refusals) expect(refusal).toMatchObject({ reason: { name: 'EngineUnavailableError' } });
       expect(await engine.problem()).toMatch(/corrupt cannot be loaded/);
       expect(engineProcesses(process.pid, CHILD)).toEqual([]);

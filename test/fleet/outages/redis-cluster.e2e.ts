@@ -76,7 +76,7 @@ describe('Redis Cluster behind one address', () => {
 
     const { body } = await client.upload(silenceWav(0.1)).expect(201);
     expect(await client.finished(body.id)).toMatchObject({ status: 'transcribed' });
-    await receiver.waitFor(({ length }) => length === 2, 30_000);
+    await receiver.waitFor(({ length }) => length === 2);
     await stream.received('recording.transcribed', body.id);
     const { body: made } = await client.post('/v1/account/access-tokens', { identity: 'user-1' }).expect(201);
     const asEndUser = request(service.url).get('/v1/recordings').set('Authorization', `Bearer ${made.token}`);

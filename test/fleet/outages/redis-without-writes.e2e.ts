@@ -37,7 +37,7 @@ describe('a Redis that answers and takes no writes', () => {
     // No request that follows may find Redis unusable for the deliverer.
     const statusOf = `SELECT 1 FROM recordings WHERE id = $1 AND status = 'transcribed'`;
     await eventually(async () => (await service.database.query(statusOf, [body.id])).length === 1);
-    await receiver.waitFor(({ length }) => length === 1, 30_000);
+    await receiver.waitFor(({ length }) => length === 1);
     expect(await health()).toBe('degraded');
 
     await connection.config('SET', 'maxmemory', '0');

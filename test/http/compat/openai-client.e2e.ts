@@ -521,7 +521,7 @@ describe('a request that waits', () => {
     expect(ended.map(({ status, headers }) => [status, headers?.get('retry-after')])).toEqual(
       Array.from({ length: 3 }, () => [503, '1']),
     );
-    expect(Date.now() - startedAt).toBeLessThan(2000);
+    expect(Date.now() - startedAt).toBeLessThan(8000);
     await closed;
   });
 });

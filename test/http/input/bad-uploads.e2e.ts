@@ -190,7 +190,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       const body = form(textPart(name, '1'), textPart('a[x]', '2'), filePart(NOTE));
       const times: number[] = [];
       // The best of some, since other programs share the machine.
-      for (let run = 0; run < 5 && (times.length === 0 || Math.min(...times) >= 100); run++) {
+      for (let run = 0; run < 30 && (times.length === 0 || Math.min(...times) >= 100); run++) {
         const answer = await upload(body);
         if (type === 'ValidationError') expectInvalid(answer, Buffer.from(name).toString());
         else expectError(answer, type);

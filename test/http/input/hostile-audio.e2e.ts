@@ -451,7 +451,7 @@ describe('invalid audio that is accepted', () => {
       }
     }
     const rows = await allEnded(ids, TERMINAL_MS + all.length * 5000);
-    expect(await health.stop()).toBeLessThan(1000);
+    expect(await health.stop()).toBeLessThan(5000);
     expect(
       rows.filter(
         ({ attempt, faults, run }) => !isDeepStrictEqual({ attempt, faults, run }, { attempt: 1, faults: 0, run: 1 }),

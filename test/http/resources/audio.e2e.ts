@@ -383,7 +383,7 @@ describe('audio (D41)', () => {
       }
       await eventually(async () => (await openFiles()) === 20 && (await reads()) === 20);
       RawConnection.destroyAll();
-      await eventually(async () => (await openFiles()) === 0 && (await reads()) === 0, 2000);
+      await eventually(async () => (await openFiles()) === 0 && (await reads()) === 0, 8000);
     });
 
     it('is cut off when it stops reading, and holds no connection to Postgres until then', async () => {
@@ -455,7 +455,7 @@ describe('audio (D41)', () => {
       await connection.send(head('GET', pathOf(id), Object.entries(writer.headers)));
       await eventually(() => s3.sending === 1);
       connection.destroy();
-      await eventually(() => s3.sending === 0, 1000);
+      await eventually(() => s3.sending === 0, 5000);
     });
   });
 });

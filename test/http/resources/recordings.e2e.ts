@@ -199,7 +199,7 @@ describe('recordings', () => {
         }
       }
 
-      await eventually(async () => isDeepStrictEqual(await uploadState(service, environment), before), 5000);
+      await eventually(async () => isDeepStrictEqual(await uploadState(service, environment), before), 20_000);
       await client.upload(NOTE).expect(201);
     });
 

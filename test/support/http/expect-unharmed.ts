@@ -8,7 +8,7 @@ import type { TestService } from '../../../src/testing/test-service.js';
 import { type UploadState, uploadState } from '../state/upload-state.js';
 
 const LIVE_MS = 1000;
-const SETTLE_MS = 10_000;
+const SETTLE_MS = 30_000;
 const STACK = /\n\s+at |node_modules|[\\/](?:src|dist)[\\/]|\.[cm]?[jt]s:\d/;
 
 /** Whatever was sent: no defect of ours, and nothing of our inside, in what comes back. */

@@ -32,6 +32,16 @@ describe('dataSourceOptions', () => {
     });
   });
 
+  it.each([
+    ['', 1500],
+    ['?sslmode=require', 1500],
+    ['?sslmode=require&connect_timeout=1', 1000],
+    ['?connect_timeout=999', 999_000],
+  ])('wait for a connection as long as %j says', (parameters, ms) => {
+    const { extra } = dataSourceOptions(envOf({ DATABASE_URL: `${URL}${parameters}` }), []);
+    expect(extra).toMatchObject({ connectionTimeoutMillis: ms });
+  });
+
   it('set the same in each transaction behind a pooler, which refuses them at the start', async () => {
     const { extra } = dataSourceOptions(envOf({ DATABASE_POOLER: 'true', DATABASE_PREPARED_STATEMENTS: 'false' }), []);
     expect(extra).toEqual({

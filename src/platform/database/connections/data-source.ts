@@ -9,7 +9,7 @@ export type Migration = new () => MigrationInterface;
 /** Longer than any statement needs. A request on a lost connection waits no longer than this. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** A request without a connection by then is answered 503, within 2 s in all. */
-const CONNECTION_TIMEOUT_MS = 1500;
+const CONNECT_TIMEOUT_MS = 1500;
 const POOL_SIZE = 20;
 
 /** A column is named after its property, in snake_case. */
@@ -34,7 +34,7 @@ export function dataSourceOptions(env: Env, migrations: Migration[]): Extract<Da
     extra: {
       Client: WatchedClient,
       max: POOL_SIZE,
-      connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+      connectionTimeoutMillis: connectTimeoutMs(env.databaseUrl),
       query_timeout: STATEMENT_TIMEOUT_MS + 1000,
       keepAlive: true,
       preparedStatements: env.databasePreparedStatements,
@@ -50,6 +50,12 @@ const POOLED_SETTINGS = {
   transactionSettings: LIMITS,
   onConnect: (client: ClientBase) => client.query(`SET timezone = 'UTC'`),
 };
+
+/** How long to wait for a connection, a new one or one that others use. The parameter is that of libpq, in seconds. */
+function connectTimeoutMs(databaseUrl: string): number {
+  const seconds = new URL(databaseUrl).searchParams.get('connect_timeout');
+  return seconds === null ? CONNECT_TIMEOUT_MS : Number(seconds) * 1000;
+}
 
 /** A data source for commands that change the schema: no entities, and no time limit on statements. */
 export function migrationDataSource(

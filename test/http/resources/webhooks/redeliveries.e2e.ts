@@ -309,8 +309,8 @@ describe('D39: what is redelivered', () => {
     const began = Date.now();
     await other.waitFor(({ length }) => length === 1);
     reportMeasurement(`an event beside 1,200 redelivered ones reaches another webhook in ${Date.now() - began} ms`);
-    expect(Date.now() - began).toBeLessThan(2000);
-    await receiver.waitFor(({ length }) => length === 1201, 30_000);
+    expect(Date.now() - began).toBeLessThan(8000);
+    await receiver.waitFor(({ length }) => length === 1201);
     await eventually(async () => (await total(made, '&status=delivered')) === 1201);
     expect(receiver.requests).toHaveLength(1201);
     expect(new Set(receiver.requests.map(eventOf)).size).toBe(1201);
