@@ -80,11 +80,13 @@ async function runPending(
 export async function assertSchema(dataSource: DataSource): Promise<void> {
   const runner = dataSource.createQueryRunner();
   try {
-    const { unknown, pending } = await compareSchema(dataSource, runner);
+    const { known, unknown, pending } = await compareSchema(dataSource, runner);
     refuseNewer(unknown);
     if (pending.length > 0) {
       const command = '"node dist/commands/migrate.js" ("npm run migrate" in a checkout)';
-      throw new SchemaMismatch(`The database lacks the migrations ${pending.join(', ')}: run ${command} first.`);
+      // Before the names, of which there can be many.
+      const names = pending.length === known.length ? 'all of them' : pending.join(', ');
+      throw new SchemaMismatch(`The database lacks migrations: run ${command} first. Missing: ${names}.`);
     }
   } finally {
     await runner.release();
