@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { Registry } from 'prom-client';
 import { judge } from '../../../src/commands/accuracy/measuring/judge.js';
 import { readManifest } from '../../../src/commands/accuracy/measuring/manifest.js';
@@ -19,6 +21,7 @@ import { TranscriberService } from '../../../src/modules/transcriptions/worker/t
 import type { MetricsMiddleware } from '../../../src/platform/observability/metrics.middleware.js';
 import { readEnv } from '../../../src/platform/config/env.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
+import { ROOT } from '../../support/paths.js';
 import { SPEECH } from '../../../src/testing/speech.js';
 
 const MAX_AUDIO_SECONDS = 60;
@@ -81,6 +84,17 @@ describe('PocketSphinx', () => {
 
   it('can work on this machine', async () => {
     expect(await chain.problem()).toBeNull();
+  });
+
+  it('can work in a service that was started with a lower priority than its own', async () => {
+    const engine = new URL(`file://${ROOT}/dist/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js`);
+    const script = `
+      import { PocketSphinxEngine } from ${JSON.stringify(engine.href)};
+      const engine = new PocketSphinxEngine();
+      process.stdout.write(String(await engine.problem()), () => process.exit());`;
+    const node = [process.execPath, '--no-warnings', '--input-type=module', '--eval', script];
+    const { stdout } = await promisify(execFile)('nice', ['-n', '10', ...node], { cwd: ROOT });
+    expect(stdout.slice(stdout.lastIndexOf('\n') + 1)).toBe('null');
   });
 
   it('transcribes every format with few enough word errors', async () => {

@@ -22,7 +22,8 @@ export interface Recogniser {
  * @param create may throw an error that says what is missing
  */
 export async function serveChunks(create: () => Recogniser | Promise<Recogniser>): Promise<void> {
-  os.setPriority(NICENESS);
+  // A service that was started with a lower priority still has it, and may not raise it.
+  if (os.getPriority() < NICENESS) os.setPriority(NICENESS);
   // A terminal's Ctrl-C or a service manager's stop reaches the whole process group. The parent finishes its chunks and
   // then ends this process.
   process.on('SIGINT', () => undefined);
