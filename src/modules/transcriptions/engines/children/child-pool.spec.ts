@@ -236,6 +236,12 @@ describe('ChildPool', () => {
     await other.close();
   });
 
+  it('names the error of a child that was not ready, where nothing else explains it', async () => {
+    const other = new ChildPool(await moduleOf('throwing', `throw new TypeError('no model');`), 1);
+    expect(await other.problem()).toBe('The engine process was lost: ended by exit code 1: TypeError: no model');
+    await other.close();
+  });
+
   it('is closed at once while a child is still loading', async () => {
     const loading = new ChildPool(await moduleOf('loading', 'setInterval(() => {}, 1000);'), 1);
     const waiting = loading.transcribe(Buffer.from('a'), LIMIT_MS, new AbortController().signal);

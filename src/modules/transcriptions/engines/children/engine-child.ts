@@ -42,6 +42,7 @@ const OPEN_FILES = 64;
 const LOAD_LIMIT_MS = 60_000;
 /** What a process said before its end is read within this time, unless a process that it started holds the pipe open. */
 const LAST_OUTPUT_MS = 500;
+const MAX_ERROR_LENGTH = 300;
 const STREAMS = ['pipe', 'ignore', 'pipe', 'pipe'] as const;
 
 /**
@@ -196,7 +197,7 @@ export class EngineChild {
     const options = { cause: stderr || undefined };
     const message = `The engine process was lost: ${reason}`;
     if (this.state.ready || this.state.closing) return new EngineError(message, !this.state.closing, options);
-    return new EngineUnavailableError(this.module.explain?.(reason, stderr) ?? message, options);
+    return new EngineUnavailableError(this.module.explain?.(reason, stderr) ?? withError(message, stderr), options);
   }
 
   /** Whether the child and its pipes keep this process alive. */
@@ -207,4 +208,10 @@ export class EngineChild {
     for (const stream of [stdin, stderr, stdio?.[MESSAGE_DESCRIPTOR]] as (Socket | null | undefined)[])
       stream?.[call]();
   }
+}
+
+/** With the first error that a process wrote. It is shown to operators, so it must not have read any audio. */
+function withError(message: string, stderr: string): string {
+  const [line] = /^\S.*error(?: \[\w+\])?: .*$/im.exec(stderr) ?? [];
+  return line === undefined ? message : `${message}: ${line.slice(0, MAX_ERROR_LENGTH)}`;
 }
