@@ -31,7 +31,7 @@ async function problemOfTypes() {
     const { code, output } = await run(command, args, { cwd: SDK });
     if (code !== 0) return output;
     const isCurrent = readFileSync(join(folder, TYPES), 'utf8') === readFileSync(join(SDK, 'src/api', TYPES), 'utf8');
-    return isCurrent ? null : `sdk/src/api/${TYPES} is out of date. Run: npm run types -w sdk`;
+    return isCurrent ? null : `sdk/src/api/${TYPES} is out of date. Run: npm run build && npm run openapi`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-/** `npm run openapi`: writes the description of the API to standard output. Needs no database. */
+/** Writes the description of the API to standard output, for `npm run openapi`. Needs no database. */
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from '../app.module.js';
 import { describeApi } from '../app.openapi.js';
