@@ -120,7 +120,7 @@ describe('the schema', () => {
     await expect(assertSchema(dataSource)).rejects.toMatchObject({
       name: 'SchemaMismatch',
       message:
-        'The database lacks migrations: run "node dist/commands/migrate.js" ("npm run migrate" in a checkout) first. ' +
+        'The database lacks migrations: run "node dist/commands/migrate.js" ("npm run migrate" in a checkout or an extension) first. ' +
         `Missing: ${SECOND}.`,
     });
     done = [];

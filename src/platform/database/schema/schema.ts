@@ -83,7 +83,7 @@ export async function assertSchema(dataSource: DataSource): Promise<void> {
     const { known, unknown, pending } = await compareSchema(dataSource, runner);
     refuseNewer(unknown);
     if (pending.length > 0) {
-      const command = '"node dist/commands/migrate.js" ("npm run migrate" in a checkout)';
+      const command = '"node dist/commands/migrate.js" ("npm run migrate" in a checkout or an extension)';
       // Before the names, of which there can be many.
       const names = pending.length === known.length ? 'all of them' : pending.join(', ');
       throw new SchemaMismatch(`The database lacks migrations: run ${command} first. Missing: ${names}.`);
