@@ -160,3 +160,29 @@ export async function claimBackground(
   const [lease] = await runner.prepared<Lease>(CLAIM_BACKGROUND, [leaseToken, leaseSeconds, held]);
   return lease ?? null;
 }
+
+/** Counted of each account: a longer queue is as urgent, and counting it would take longer. */
+const COUNTED = 10_000;
+
+const QUEUE = `
+  WITH RECURSIVE ${accountsIn('waiting', WAITING)}
+  SELECT coalesce(sum(queue.length), 0)::int AS length,
+    coalesce(extract(epoch FROM now() - min(queue.oldest)), 0)::float8 AS "oldestSeconds"
+  FROM waiting a CROSS JOIN LATERAL (
+    SELECT count(*) AS length, min(queued_at) AS oldest
+    FROM (SELECT ${QUEUED_AT} AS queued_at FROM recordings
+          WHERE account_id = a.account_id AND ${WAITING} ORDER BY ${QUEUED_AT}, id LIMIT ${COUNTED}) head) queue
+  WHERE a.account_id IS NOT NULL AND ${queueMovesOn('a.account_id')}`;
+
+/** The recordings that no worker has claimed, but for those of suspended accounts and those in the background. */
+export interface RecordingQueue {
+  length: number;
+  /** How long the oldest has waited. */
+  oldestSeconds: number;
+}
+
+/** SQL, because the accounts are found by one probe of the index for each. */
+export async function readQueue(runner: SqlRunner): Promise<RecordingQueue> {
+  const [queue] = await runner.prepared<RecordingQueue>(QUEUE, []);
+  return queue as RecordingQueue;
+}

@@ -1,0 +1,20 @@
+import { Registry } from 'prom-client';
+import type { DatabaseService } from '../../../platform/database/database.service.js';
+import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
+import { RecordingQueueService } from './recording-queue.service.js';
+
+describe('RecordingQueueService', () => {
+  it('reads once for both metrics, and gives no figure without Postgres', async () => {
+    const registry = new Registry();
+    const prepared = jest.fn().mockResolvedValue([{ length: 7, oldestSeconds: 61.5 }]);
+    new RecordingQueueService({ prepared } as unknown as DatabaseService, { registry } as unknown as MetricsMiddleware);
+    const figures = async () => (await registry.metrics()).split('\n').filter((line) => /^[a-z]/.test(line));
+
+    expect(await figures()).toEqual(['recordings_waiting 7', 'recordings_waiting_seconds 61.5']);
+    expect(prepared).toHaveBeenCalledTimes(1);
+    prepared.mockRejectedValue(new Error('no connection'));
+    expect(await figures()).toEqual([]);
+    prepared.mockResolvedValue([{ length: 0, oldestSeconds: 0 }]);
+    expect(await figures()).toEqual(['recordings_waiting 0', 'recordings_waiting_seconds 0']);
+  });
+});
