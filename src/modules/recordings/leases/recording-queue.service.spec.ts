@@ -7,7 +7,8 @@ describe('RecordingQueueService', () => {
   it('reads once for both metrics, and gives no figure without Postgres', async () => {
     const registry = new Registry();
     const prepared = jest.fn().mockResolvedValue([{ length: 7, oldestSeconds: 61.5 }]);
-    new RecordingQueueService({ prepared } as unknown as DatabaseService, { registry } as unknown as MetricsMiddleware);
+    const metrics = { registry } as MetricsMiddleware;
+    new RecordingQueueService({ prepared } as unknown as DatabaseService, metrics).onModuleInit();
     const figures = async () => (await registry.metrics()).split('\n').filter((line) => /^[a-z]/.test(line));
 
     expect(await figures()).toEqual(['recordings_waiting 7', 'recordings_waiting_seconds 61.5']);

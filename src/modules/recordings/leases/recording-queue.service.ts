@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
@@ -9,9 +9,15 @@ type Read = () => Promise<RecordingQueue | null>;
 
 /** Metrics of the queue of recordings. It is in Postgres, so that every process answers the same. */
 @Injectable()
-export class RecordingQueueService {
-  constructor(database: DatabaseService, { registry }: MetricsMiddleware) {
-    const read: Read = sharedRun(() => readQueue(database).catch(() => null));
+export class RecordingQueueService implements OnModuleInit {
+  constructor(
+    private readonly database: DatabaseService,
+    private readonly metrics: MetricsMiddleware,
+  ) {}
+
+  onModuleInit(): void {
+    const { registry } = this.metrics;
+    const read: Read = sharedRun(() => readQueue(this.database).catch(() => null));
     const waiting = 'Recordings that wait for a worker, counted up to 10,000 for each account.';
     registry.registerMetric(gauge('recordings_waiting', waiting, read, 'length'));
     const oldest = 'How long the oldest recording has waited for a worker, in seconds.';
