@@ -9,7 +9,7 @@ import { NoQuery } from '../../platform/http/input/no-query.js';
 import { translate } from '../../platform/http/output/error.filter.js';
 import { requestIdOf } from '../../platform/http/server/request-id.js';
 import { TranscriptExportsService } from '../transcriptions/exports/transcript-exports.service.js';
-import { AudioTranscriptionsService, type HeardBy } from './audio-transcriptions.service.js';
+import { AudioTranscriptionsService, type EngineTranscript } from './audio-transcriptions.service.js';
 import { DescribeTranscription } from './compat.openapi.js';
 import { TranscriptionTimeoutError } from './openai-errors.js';
 import { TranscriptStream } from './answers/transcript-stream.js';
@@ -33,7 +33,7 @@ export class AudioTranscriptionsController {
    * Transcribe audio and wait for the text
    *
    * @remarks
-   * For clients of OpenAI. The note is stored as any other recording; the response waits for its transcription.
+   * For clients of OpenAI. The audio is stored as any other recording; the response waits for its transcription.
    */
   @Post()
   @HttpCode(200)
@@ -45,11 +45,11 @@ export class AudioTranscriptionsController {
     @Res() response: Response,
     @Query() _query: NoQuery,
   ): Promise<void> {
-    const freePlace = this.waiting.take(principal.accountId);
+    const release = this.waiting.take(principal.accountId);
     try {
       await this.answer(principal, request, response);
     } finally {
-      freePlace();
+      release();
     }
   }
 
@@ -62,14 +62,17 @@ export class AudioTranscriptionsController {
     const waiting = new AbortController();
     const stopWatching = this.watch(response, waiting);
     try {
-      const note = await this.transcriptions.hear(principal.accountId, recordingId, waiting.signal, (chunk) =>
-        stream?.add(chunk),
+      const transcript = await this.transcriptions.waitForTranscript(
+        principal.accountId,
+        recordingId,
+        waiting.signal,
+        (chunk) => stream?.add(chunk),
       );
       if (response.destroyed) return;
-      if (stream) stream.end(note);
-      else this.send(response, note, options);
+      if (stream) stream.end(transcript);
+      else this.send(response, transcript, options);
     } catch (error) {
-      // Nobody is there to be told.
+      // The client has disconnected.
       if (response.destroyed) return;
       if (!stream?.hasBegun) throw error;
       stream.fail(translate(error, requestIdOf(request)));
@@ -78,7 +81,7 @@ export class AudioTranscriptionsController {
     }
   }
 
-  /** Aborts the wait when the client has gone, the time is over, or the process stops. @returns what ends the watch. */
+  /** Aborts the wait when the client has gone, the time is over, or the process stops. @returns a function that ends the watch. */
   private watch(response: Response, waiting: AbortController): () => void {
     const { compatTimeoutSeconds: seconds } = this.env;
     const { stopping } = this.waiting;
@@ -96,31 +99,35 @@ export class AudioTranscriptionsController {
     };
   }
 
-  private send(response: Response, note: HeardBy, { format, granularities }: TranscriptionOptions): void {
-    nameEngine(response, note);
+  private send(
+    response: Response,
+    transcript: EngineTranscript,
+    { format, granularities }: TranscriptionOptions,
+  ): void {
+    nameEngine(response, transcript);
     switch (format) {
       case 'json':
-        response.json(jsonOf(note));
+        response.json(jsonOf(transcript));
         break;
       case 'verbose_json':
-        response.json(verboseJsonOf(note, this.exports.cues(note), granularities));
+        response.json(verboseJsonOf(transcript, this.exports.cues(transcript), granularities));
         break;
       case 'text':
-        response.type(TEXT).end(`${note.text}\n`);
+        response.type(TEXT).end(`${transcript.text}\n`);
         break;
       case 'srt':
-        response.type(TEXT).end(this.exports.subRip(note));
+        response.type(TEXT).end(this.exports.subRip(transcript));
         break;
       case 'vtt':
-        response.type(TEXT).end(this.exports.webVtt(note));
+        response.type(TEXT).end(this.exports.webVtt(transcript));
         break;
     }
   }
 }
 
-type Engine = Pick<HeardBy, 'provider' | 'model'>;
+type Engine = Pick<EngineTranscript, 'provider' | 'model'>;
 
-/** The engine that did it, whatever `model` the client asked for. */
+/** The engine that transcribed, whatever `model` the client asked for. */
 function nameEngine(response: Response, { provider, model }: Engine): void {
   // Operators choose the names, and headers are ASCII.
   response.setHeader('X-Transcription-Engine', `${provider}/${model}`.replaceAll(/[^\x21-\x7e]/g, '?'));

@@ -9,27 +9,27 @@ import { TranscriptionsService } from '../transcriptions/transcriptions.service.
 import { AudioNotTranscribedError } from './openai-errors.js';
 import { RecordingEndsService } from './waiting/recording-ends.service.js';
 import { TranscriptionFormFields, type TranscriptionOptions } from './transcription-form.js';
-import type { HeardNote } from './answers/transcription-response.js';
+import type { TimedTranscript } from './answers/transcription-response.js';
 
-/** For so long the same note is one recording. */
+/** The same audio within this time is one recording. */
 const REPEAT_SECONDS = 600;
-/** A failure is told to every request that comes within this time, and the audio is tried again after it. */
-const FAILURE_TOLD_MS = 60_000;
+/** Requests within this time after a failure get the same failure; a later one has the recording transcribed again. */
+const FAILURE_REPEATED_MS = 60_000;
 
-/** A note that was stored now, or before. */
-export interface AcceptedNote {
+/** Audio that was stored now, or by an earlier request. */
+export interface AcceptedAudio {
   recordingId: string;
   isRepeat: boolean;
   options: TranscriptionOptions;
 }
 
-/** What was heard, and by which engine. */
-export interface HeardBy extends HeardNote {
+/** A transcript and its engine. */
+export interface EngineTranscript extends TimedTranscript {
   provider: string;
   model: string;
 }
 
-/** Stores notes as every other recording, and tells what was heard. */
+/** Stores audio as any other recording, and waits for its transcript. */
 @Injectable()
 export class AudioTranscriptionsService {
   constructor(
@@ -40,7 +40,7 @@ export class AudioTranscriptionsService {
   ) {}
 
   /** @throws as an upload does. */
-  async accept(request: Request, principal: Principal): Promise<AcceptedNote> {
+  async accept(request: Request, principal: Principal): Promise<AcceptedAudio> {
     const fields = new TranscriptionFormFields();
     const { recording, replayed } = await this.uploads.accept(request, principal, {
       fields,
@@ -50,40 +50,40 @@ export class AudioTranscriptionsService {
       },
       repeats: () => ({ seconds: REPEAT_SECONDS, sameText: fields.read().prompt }),
     });
-    const failedBefore = Date.now() - FAILURE_TOLD_MS;
-    if (recording.status === 'failed' && (recording.processedAt?.getTime() ?? 0) < failedBefore) {
-      await this.tryAgain(principal, recording.id);
+    const repeatedFrom = Date.now() - FAILURE_REPEATED_MS;
+    if (recording.status === 'failed' && (recording.processedAt?.getTime() ?? 0) < repeatedFrom) {
+      await this.retry(principal, recording.id);
     }
     return { recordingId: recording.id, isRepeat: replayed, options: fields.read() };
   }
 
   /**
-   * @param onChunk called with pieces of the text while the note is being transcribed; any may be missing.
+   * @param onChunk called with the text of chunks during the transcription; any may be missing.
    * @throws AudioNotTranscribedError; NotFoundError when the recording was deleted; the signal's reason.
    */
-  async hear(
+  async waitForTranscript(
     accountId: string,
     recordingId: string,
     signal: AbortSignal,
     onChunk?: (chunk: ChunkSignal) => void,
-  ): Promise<HeardBy> {
+  ): Promise<EngineTranscript> {
     for (;;) {
       const { status, failureReason, durationMs } = await this.recordings.get(accountId, recordingId);
       if (status === 'failed') throw new AudioNotTranscribedError(failureReason ?? '');
       if (status === 'transcribed') {
         const { words, ...transcription } = await this.transcriptions.get(accountId, recordingId);
-        const list = JSON.parse(words) as HeardNote['words'];
+        const list = JSON.parse(words) as TimedTranscript['words'];
         return { ...transcription, words: list, durationSeconds: durationMs / 1000 };
       }
       await this.ends.waitForEnd(recordingId, signal, onChunk);
     }
   }
 
-  private async tryAgain({ accountId, quotas }: Principal, recordingId: string): Promise<void> {
+  private async retry({ accountId, quotas }: Principal, recordingId: string): Promise<void> {
     try {
       await this.recordings.retry(accountId, recordingId, quotas);
     } catch (error) {
-      // Another request was first.
+      // Another request has already retried it.
       if (!(error instanceof ConflictError)) throw error;
     }
   }

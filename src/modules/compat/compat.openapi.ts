@@ -118,7 +118,7 @@ const header = (description: string, required = true) => ({
 });
 
 const ANSWER = {
-  description: 'What was heard, in the `response_format`; with `stream` as server-sent events.',
+  description: 'The transcript in the `response_format`; with `stream` as server-sent events.',
   headers: {
     'X-Recording-Id': header('Identifier of the recording.'),
     'X-Transcription-Engine': header(

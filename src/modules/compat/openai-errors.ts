@@ -1,7 +1,7 @@
 import type { ErrorShape } from '../../platform/errors/error-body.js';
 import { ApiError, InvalidRequestError, PayloadTooLargeError, UnknownPathError } from '../../platform/errors/errors.js';
 
-/** Nothing was heard in time, which is no failure: the transcription goes on. */
+/** The transcript did not come in time. Not a failure: the transcription continues. */
 export class TranscriptionTimeoutError extends ApiError {
   readonly status = 408;
   readonly code = 2008;

@@ -2,9 +2,9 @@ import type { Response } from 'express';
 import type { ApiError } from '../../../platform/errors/errors.js';
 import type { ChunkSignal } from '../../transcriptions/transcript-signals.service.js';
 import { openAiErrorBody } from '../openai-errors.js';
-import { type HeardNote, usageOf } from './transcription-response.js';
+import { type TimedTranscript, usageOf } from './transcription-response.js';
 
-/** Keeps proxies from ending a stream on which nothing is said. */
+/** Keeps proxies from ending a stream without data. */
 const COMMENT_MS = 15_000;
 
 /**
@@ -13,11 +13,11 @@ const COMMENT_MS = 15_000;
  */
 export class TranscriptStream {
   private sent = '';
-  /** The attempt and engine of the first chunk: another one begins the text anew. */
+  /** The attempt and engine of the first chunk: another one starts the text again. */
   private source: string | null = null;
   private comments: NodeJS.Timeout | undefined;
 
-  /** @param setHeaders called before the first event, with what told the engine. */
+  /** @param setHeaders called before the first event, with the engine that transcribes. */
   constructor(
     private readonly response: Response,
     private readonly setHeaders: (engine: { provider: string; model: string }) => void,
@@ -38,12 +38,12 @@ export class TranscriptStream {
     this.sendDelta(chunk.text);
   }
 
-  end(note: HeardNote & { provider: string; model: string }): void {
-    this.begin(note);
-    // Another attempt may have heard other words than those that were sent. What is done is right.
-    const rest = note.text.startsWith(this.sent) ? note.text.slice(this.sent.length) : '';
+  end(transcript: TimedTranscript & { provider: string; model: string }): void {
+    this.begin(transcript);
+    // Another attempt may have another text than the one that was sent: `done` has the right one.
+    const rest = transcript.text.startsWith(this.sent) ? transcript.text.slice(this.sent.length) : '';
     if (rest !== '') this.sendDelta(rest);
-    this.send({ type: 'transcript.text.done', text: note.text, usage: usageOf(note) });
+    this.send({ type: 'transcript.text.done', text: transcript.text, usage: usageOf(transcript) });
     this.response.end('data: [DONE]\n\n');
   }
 

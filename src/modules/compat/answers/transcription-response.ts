@@ -1,17 +1,17 @@
 import { deflateSync } from 'node:zlib';
 import type { Granularity } from '../transcription-form.js';
 
-/** A transcription as this module reads it. */
-export interface HeardNote {
+/** A transcription with its words and the length of the recording. */
+export interface TimedTranscript {
   text: string;
   /** Lower-case English name. */
   language: string;
   durationSeconds: number;
   confidence: number;
-  words: readonly HeardWord[];
+  words: readonly TimedWord[];
 }
 
-interface HeardWord {
+interface TimedWord {
   word: string;
   start: number;
   end: number;
@@ -26,20 +26,20 @@ export interface Passage {
 }
 
 /** How OpenAI bills audio, which some clients read. */
-export const usageOf = ({ durationSeconds }: HeardNote): object => ({
+export const usageOf = ({ durationSeconds }: TimedTranscript): object => ({
   type: 'duration',
   seconds: Math.ceil(durationSeconds),
 });
 
-export const jsonOf = (note: HeardNote): object => ({ text: note.text, usage: usageOf(note) });
+export const jsonOf = (transcript: TimedTranscript): object => ({ text: transcript.text, usage: usageOf(transcript) });
 
-/** `verbose_json`: words and segments as asked for; segments when nothing is. Neither is ever null. */
+/** `verbose_json`: words and segments as requested; segments by default. Neither is ever null. */
 export function verboseJsonOf(
-  note: HeardNote,
+  transcript: TimedTranscript,
   passages: readonly Passage[],
   granularities: readonly Granularity[],
 ): object {
-  const { language, durationSeconds: duration, text } = note;
+  const { language, durationSeconds: duration, text } = transcript;
   const withWords = granularities.includes('word');
   const withSegments = !withWords || granularities.includes('segment');
   return {
@@ -47,14 +47,14 @@ export function verboseJsonOf(
     language,
     duration,
     text,
-    ...(withSegments ? { segments: passages.map((passage, id) => segmentOf(passage, id, note)) } : {}),
-    ...(withWords ? { words: note.words.map(({ word, start, end }) => ({ word, start, end })) } : {}),
-    usage: usageOf(note),
+    ...(withSegments ? { segments: passages.map((passage, id) => segmentOf(passage, id, transcript)) } : {}),
+    ...(withWords ? { words: transcript.words.map(({ word, start, end }) => ({ word, start, end })) } : {}),
+    usage: usageOf(transcript),
   };
 }
 
 /** With all keys that OpenAI has. Whisper's own figures, which no other engine knows, have the values of certainty. */
-function segmentOf({ startMs, endMs, text }: Passage, id: number, note: HeardNote): object {
+function segmentOf({ startMs, endMs, text }: Passage, id: number, transcript: TimedTranscript): object {
   const [start, end] = [startMs / 1000, endMs / 1000];
   return {
     id,
@@ -65,14 +65,14 @@ function segmentOf({ startMs, endMs, text }: Passage, id: number, note: HeardNot
     text: ` ${text}`,
     tokens: [],
     temperature: 0,
-    avg_logprob: logProbability(confidenceIn(note, start, end)),
+    avg_logprob: logProbability(confidenceIn(transcript, start, end)),
     compression_ratio: compressionRatio(text),
     no_speech_prob: 0,
   };
 }
 
-/** Of the words that are spoken in that time; of the whole note where the engine tells none. */
-function confidenceIn({ words, confidence }: HeardNote, start: number, end: number): number {
+/** Of the words that are spoken in that time; of the whole recording where the engine gives none. */
+function confidenceIn({ words, confidence }: TimedTranscript, start: number, end: number): number {
   const known = words
     .filter((word) => (word.start + word.end) / 2 >= start && (word.start + word.end) / 2 <= end)
     .flatMap((word) => word.confidence ?? []);

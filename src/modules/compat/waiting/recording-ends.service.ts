@@ -4,15 +4,15 @@ import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js
 import { type ChunkSignal, TranscriptSignalsService } from '../../transcriptions/transcript-signals.service.js';
 import { findProcessing } from './ended-recordings.queries.js';
 
-/** Between two looks at the recordings of waiting requests, one statement for all that are due. */
+/** Between two checks of the recordings of waiting requests, one statement for all that are due. */
 const TICK_MS = 1000;
-/** A request looks again by itself after 1, 2, 4, 5, 5 … seconds, because a signal may be lost. */
+/** A recording is checked again after 1, 2, 4, 5, 5 … seconds, also without a signal, which may be lost. */
 const MAX_GAP_MS = 5000;
 
 interface Waiter {
   recordingId: string;
   resolve: () => void;
-  lookAt: number;
+  checkAt: number;
   gapMs: number;
 }
 
@@ -22,7 +22,7 @@ export class RecordingEndsService {
   private readonly logger = new Logger(RecordingEndsService.name);
   private readonly waiters = new Set<Waiter>();
   private timer: NodeJS.Timeout | undefined;
-  private looking: Promise<void> | null = null;
+  private checking: Promise<void> | null = null;
 
   constructor(
     private readonly database: DatabaseService,
@@ -31,7 +31,7 @@ export class RecordingEndsService {
 
   /**
    * Resolves when the recording is no longer to be transcribed: its row says how it ended, or that it is gone.
-   * @param onChunk called with pieces of the text, in order; any may be missing.
+   * @param onChunk called with the text of chunks, in order; any may be missing.
    * @throws the signal's reason when it is aborted.
    */
   async waitForEnd(recordingId: string, signal: AbortSignal, onChunk?: (chunk: ChunkSignal) => void): Promise<void> {
@@ -47,7 +47,7 @@ export class RecordingEndsService {
         waiter = added;
         unsubscribe = this.signals.subscribe(recordingId, (message) => {
           if (message?.type === 'chunk') onChunk?.(message);
-          else this.lookSoon(added);
+          else this.checkSoon(added);
         });
       });
     } finally {
@@ -58,9 +58,9 @@ export class RecordingEndsService {
   }
 
   private add(recordingId: string, resolve: () => void): Waiter {
-    const waiter = { recordingId, resolve, lookAt: Date.now() + TICK_MS, gapMs: TICK_MS };
+    const waiter = { recordingId, resolve, checkAt: Date.now() + TICK_MS, gapMs: TICK_MS };
     this.waiters.add(waiter);
-    this.timer ??= setInterval(() => void this.look(), TICK_MS).unref();
+    this.timer ??= setInterval(() => void this.check(), TICK_MS).unref();
     return waiter;
   }
 
@@ -71,25 +71,25 @@ export class RecordingEndsService {
     this.timer = undefined;
   }
 
-  private lookSoon(waiter: Waiter): void {
-    waiter.lookAt = 0;
+  private checkSoon(waiter: Waiter): void {
+    waiter.checkAt = 0;
     // What comes in the same turn of the event loop shares a statement.
-    setImmediate(() => void this.look());
+    setImmediate(() => void this.check());
   }
 
   /** One statement at a time. */
-  private async look(): Promise<void> {
-    while (this.looking) await this.looking;
-    const due = [...this.waiters].filter(({ lookAt }) => lookAt <= Date.now());
+  private async check(): Promise<void> {
+    while (this.checking) await this.checking;
+    const due = [...this.waiters].filter(({ checkAt }) => checkAt <= Date.now());
     if (due.length === 0) return;
     for (const waiter of due) {
       waiter.gapMs = Math.min(waiter.gapMs * 2, MAX_GAP_MS);
-      waiter.lookAt = Date.now() + waiter.gapMs;
+      waiter.checkAt = Date.now() + waiter.gapMs;
     }
-    this.looking = this.resolveEnded(due).finally(() => {
-      this.looking = null;
+    this.checking = this.resolveEnded(due).finally(() => {
+      this.checking = null;
     });
-    await this.looking;
+    await this.checking;
   }
 
   private async resolveEnded(due: Waiter[]): Promise<void> {
@@ -97,7 +97,7 @@ export class RecordingEndsService {
       const processing = await findProcessing(this.database, [...new Set(due.map(({ recordingId }) => recordingId))]);
       for (const waiter of due) if (!processing.has(waiter.recordingId)) waiter.resolve();
     } catch (error) {
-      // Asked again at the next look.
+      // The next check asks again.
       if (!isDatabaseUnavailable(error)) this.logger.warn({ err: error }, 'ended recordings not looked up');
     }
   }

@@ -4,9 +4,6 @@ import { Env } from '../../../platform/config/env.js';
 import { RateLimitError, ServiceUnavailableError } from '../../../platform/errors/errors.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 
-/** Ends the place of a request. Calling it again does nothing. */
-export type FreePlace = () => void;
-
 const RETRY_SECONDS = 1;
 
 /** More requests of an account wait in this process than may. */
@@ -36,8 +33,12 @@ export class WaitingRequestsService implements OnModuleDestroy {
     return this.stop.signal;
   }
 
-  /** @throws RateLimitError when the account has too many, ServiceUnavailableError when the process has or stops. */
-  take(accountId: string): FreePlace {
+  /**
+   * Counts a request as waiting.
+   * @returns a function that ends it, once.
+   * @throws RateLimitError when the account has too many, ServiceUnavailableError when the process has or stops.
+   */
+  take(accountId: string): () => void {
     this.stopping.throwIfAborted();
     const { compatWaiting, compatWaitingPerAccount } = this.env;
     if (this.waiting >= compatWaiting) throw new ServiceUnavailableError(RETRY_SECONDS);
@@ -45,10 +46,10 @@ export class WaitingRequestsService implements OnModuleDestroy {
     if (own >= compatWaitingPerAccount) throw new WaitingRequestsError(compatWaitingPerAccount);
     this.perAccount.set(accountId, own + 1);
     this.waiting++;
-    let isFree = false;
+    let hasEnded = false;
     return () => {
-      if (isFree) return;
-      isFree = true;
+      if (hasEnded) return;
+      hasEnded = true;
       this.waiting--;
       const left = (this.perAccount.get(accountId) ?? 1) - 1;
       if (left > 0) this.perAccount.set(accountId, left);
