@@ -18,7 +18,7 @@ export const engines = [
         'if (waitedFor.length > 0 || !last) throw new NoEngineError',
         'if (!last) throw new NoEngineError',
       ],
-      ['a crash is handed on at once', 'if (await isOfThisRecording(runtime, original)) throw original;', ''],
+      ['a crash is handed on at once', 'if (await isRecordingSuspected(runtime, original)) throw original;', ''],
       ['a recording that was taken away goes on', 'if (audio.signal.aborted || ', 'if ('],
       ['shorter recordings are postponed too', 'dependsOnLength ? durationMs : 0', '0'],
       ['nothing is postponed', 'if (requested === null) this.postponements.add', 'if (false) this.postponements.add'],

@@ -22,7 +22,7 @@ import type { UploadOptions } from '../upload/upload-options.js';
 
 /** Which text of a recording. */
 export interface TranscriptionOptions extends RequestOptions {
-  /** `original` is what the engine heard, also if the text was corrected. */
+  /** `original` is the engine's text, also if the text was corrected. */
   version?: 'current' | 'original';
 }
 
@@ -119,7 +119,7 @@ export class RecordingsResource {
   }
 
   /**
-   * Puts a person's text, or words, in the place of what the engine heard, which is kept.
+   * Replaces the engine's text, which is kept, by a person's text or words.
    * @param options `etag` of what was read: a later correction of somebody else is not overwritten (PreconditionFailedError)
    */
   async correct(
@@ -140,7 +140,7 @@ export class RecordingsResource {
     }
   }
 
-  /** Goes back to what the engine heard. */
+  /** Goes back to the engine's text. */
   async removeCorrection(id: string, options?: RequestOptions): Promise<void> {
     await this.transport.json({ ...options, method: 'DELETE', path: `${pathOf(id)}/transcription` });
   }

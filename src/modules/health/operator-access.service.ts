@@ -7,7 +7,7 @@ import { Env } from '../../platform/config/env.js';
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
-/** Tells the operator's requests outside `/v1` from those of everybody else (D31). */
+/** Decides whether a request outside `/v1` is the operator's (D31). */
 @Injectable()
 export class OperatorAccessService {
   constructor(private readonly env: Env) {}

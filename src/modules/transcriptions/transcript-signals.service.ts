@@ -4,7 +4,7 @@ import { SignalsService, type Unsubscribe } from '../../platform/queue/signals.s
 /** Text of a transcription in progress, in the order of the recording. */
 export interface ChunkSignal {
   type: 'chunk';
-  /** Attempt of the transcription: another one begins anew, and may hear other words. So does another `provider`. */
+  /** Attempt of the transcription: another one starts again, and may have another text. So does another `provider`. */
   attempt: number;
   /** Length of the text before this one. */
   offset: number;
@@ -22,7 +22,7 @@ interface EndSignal {
 
 export type TranscriptSignal = ChunkSignal | EndSignal;
 
-/** Tells other processes how a transcription goes on. Any signal may be lost. */
+/** Tells other processes about the progress of transcriptions. Any signal may be lost. */
 @Injectable()
 export class TranscriptSignalsService {
   constructor(private readonly signals: SignalsService) {}

@@ -2,7 +2,7 @@ import type { EntityTags } from '../../platform/http/input/entity-tags.js';
 import { TRANSCRIPTION_FORMATS, type TranscriptionFormat } from './exports/transcription-format.js';
 import type { Transcription } from './transcription.entity.js';
 
-/** `current`: the correction if there is one; `original`: what the engine heard (D44). */
+/** `current`: the correction if there is one; `original`: the engine's text (D44). */
 export const TRANSCRIPTION_VERSIONS = ['current', 'original'] as const;
 export type TranscriptionVersion = (typeof TRANSCRIPTION_VERSIONS)[number];
 

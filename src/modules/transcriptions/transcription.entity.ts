@@ -42,7 +42,7 @@ export class Transcription {
   @Column('integer')
   revision: number;
 
-  /** The text and the words, in the form of `words`, that a person has put in the place of the engine's (D44). */
+  /** The text and the words, in the form of `words`, of a correction by a person (D44). */
   @Column('text', { nullable: true })
   correctedText: string | null;
 

@@ -11,7 +11,7 @@ export class GetTranscriptionQuery {
   @IsFilter(TRANSCRIPTION_FORMATS)
   format?: TranscriptionFormat;
 
-  /** `original` returns what the engine heard, also if the transcription was corrected. */
+  /** `original` returns the engine's text, also if the transcription was corrected. */
   @IsOmittable()
   @IsFilter(TRANSCRIPTION_VERSIONS)
   version?: TranscriptionVersion;

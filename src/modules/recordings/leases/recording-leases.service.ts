@@ -121,7 +121,7 @@ export class RecordingLeasesService {
   async finish(lease: Lease, outcome: Outcome): Promise<boolean> {
     const written = await this.database.transact((tx) => this.writeOutcome(tx, lease.id, lease.leaseToken, outcome));
     if (written && !isBackground(lease) && outcome.status === 'transcribed') {
-      // The engine has heard each channel.
+      // Each channel was transcribed.
       await this.correctShare(lease, outcome.durationMs * (outcome.features.channels ?? 1));
     }
     return written;

@@ -3,7 +3,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 /** Injection token: the names of the engines that a client can ask for. */
 export const ENGINE_NAMES = Symbol('EngineNames');
 
-/** Tells every module which engines there are, without the engines themselves. */
+/** Gives every module the names of the engines, without the engines. */
 @Module({})
 export class EngineNamesModule {
   static for(names: readonly string[]): DynamicModule {

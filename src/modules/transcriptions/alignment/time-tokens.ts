@@ -31,7 +31,7 @@ interface SpokenUnit extends Span {
 
 /** Where no time is known, a word takes this long for each character and for the space after it. */
 const SECONDS_PER_CHARACTER = 0.06;
-/** Engines are off by parts of a second at the end of a recording; what begins later than this was not heard in it. */
+/** Engines are off by parts of a second at the end of a recording; what begins later than this is not in it. */
 const TOLERANCE_SECONDS = 1;
 
 /**

@@ -1,6 +1,6 @@
 import type { TimedToken } from '../alignment/time-tokens.js';
 
-/** A word, and which channel it was heard on, if each was transcribed on its own. */
+/** A word, and its channel if each was transcribed on its own. */
 export interface ChannelWord {
   channel?: number;
 }

@@ -9,7 +9,7 @@ export interface TranscriptionWord {
   start: number;
   end: number;
   confidence: number | null;
-  /** On which it was heard, if each was transcribed on its own. */
+  /** Its channel, if each was transcribed on its own. */
   channel?: number;
 }
 

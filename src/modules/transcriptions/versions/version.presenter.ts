@@ -26,11 +26,11 @@ export class TranscriptionVersionView {
   @ApiProperty({ example: RECORDING_ID, format: 'uuid' })
   recording_id: string;
 
-  /** What the engine heard. */
+  /** The engine's text. */
   @ApiProperty({ example: 'go forward ten meters' })
   text: string;
 
-  /** The text that a person has put in its place, which is served then; null without a correction. */
+  /** The correction, which is served instead; null without one. */
   @ApiProperty({ type: String, nullable: true, example: null })
   corrected_text: string | null;
 

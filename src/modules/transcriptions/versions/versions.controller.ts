@@ -18,7 +18,7 @@ export class VersionsController {
    * List the versions of a transcription
    *
    * @remarks
-   * Returns what each run of an engine heard, the present version first. The last 5 are kept. Empty until the recording is
+   * Returns the result of each run of an engine, the present version first. The last 5 are kept. Empty until the recording is
    * transcribed.
    * @param recordingId Identifier of the recording.
    */

@@ -6,7 +6,7 @@ import { EarlierTranscription } from './earlier-transcription.entity.js';
 export interface TranscriptVersion extends EarlierTranscription {
   /** Whether it is the present one; the others are earlier. */
   isServed: boolean;
-  /** What a person has put in the place of its text. */
+  /** The correction of its text. */
   correctedText: string | null;
 }
 

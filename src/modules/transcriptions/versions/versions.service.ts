@@ -10,7 +10,7 @@ export interface FoundVersions {
   pending: { engine: string | null; requestedAt: Date } | null;
 }
 
-/** Tells the versions of a transcription (D49). */
+/** Lists the versions of a transcription (D49). */
 @Injectable()
 export class VersionsService {
   constructor(

@@ -60,7 +60,7 @@ describe('EngineChainService', () => {
         input.onText?.({ offset: 0, text: 'heard' });
         const failure = failures[engine.name];
         if (failure) throw new EngineFailureError(failure);
-        runtime.works();
+        runtime.succeeded();
         return RESULT;
       },
     } as unknown as TranscriberService;

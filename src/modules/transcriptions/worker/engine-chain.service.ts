@@ -12,8 +12,8 @@ import { Postponements } from '../engines/chain/postponed-recordings.js';
 import { AudioRejectedError, EngineError, EngineUnavailableError } from '../engines/transcription-engine.js';
 import { type AudioInput, TranscriberService, type TranscriptionResult } from './transcriber.service.js';
 
-/** Between two looks at an engine that says itself that it cannot work. */
-const LOOK_SECONDS = 5;
+/** Between two checks of an engine that reports a problem. */
+const CHECK_SECONDS = 5;
 /** Between two claims of recordings whose engines this process does not have. */
 const MISSING_SECONDS = 60;
 
@@ -25,8 +25,8 @@ export interface ChainResult extends TranscriptionResult {
 
 /** What is transcribed, but for what differs between engines. */
 export type ChainInput = Omit<AudioInput, 'maxSeconds' | 'onText'> & {
-  /** As in AudioInput. Another engine begins the text anew. */
-  onText: (piece: { offset: number; text: string }, engine: { name: string; model: string }) => void;
+  /** As in AudioInput. Another engine starts the text again. */
+  onText: (chunk: { offset: number; text: string }, engine: { name: string; model: string }) => void;
 };
 
 interface Candidate {
@@ -34,7 +34,7 @@ interface Candidate {
   runtime: EngineRuntime;
 }
 
-/** Engines that may have a recording now, the first of which can work. */
+/** The engines to try for a recording, in order; the first has no problem now. */
 interface Candidates {
   inOrder: readonly Candidate[];
   /** What is wrong with those before them. */
@@ -46,7 +46,7 @@ type EngineFields = Pick<Lease, 'accountId' | 'accountEngines' | 'language' | 'd
 /** Tries the engines of a recording in the order of its chain. */
 @Injectable()
 export class EngineChainService {
-  /** What cannot be transcribed by this process for a while. */
+  /** Recordings that this process does not claim for a while. */
   readonly postponements = new Postponements();
   private readonly logger = new Logger(EngineChainService.name);
   private readonly failures = new Counter({
@@ -133,7 +133,7 @@ export class EngineChainService {
   /** @returns the error of the engine where another engine may help. */
   private async transcribeWith({ choice, runtime }: Candidate, audio: ChainInput): Promise<ChainResult | Error> {
     const { engine } = runtime;
-    const onText: AudioInput['onText'] = (piece) => audio.onText(piece, engine);
+    const onText: AudioInput['onText'] = (text) => audio.onText(text, engine);
     const input = { ...audio, maxSeconds: choice.maxSeconds, onText };
     try {
       const result = await runtime.try(() => this.transcriber.transcribe(input, runtime));
@@ -141,15 +141,15 @@ export class EngineChainService {
     } catch (error) {
       if (audio.signal.aborted || !(error instanceof EngineFailureError)) throw error;
       const { original } = error;
-      if (await isOfThisRecording(runtime, original)) throw original;
+      if (await isRecordingSuspected(runtime, original)) throw original;
       this.failures.inc({ engine: engine.name });
       return original;
     }
   }
 }
 
-/** Whether the same engine has to repeat it. Sets the engine aside when it works for nobody. */
-async function isOfThisRecording(runtime: EngineRuntime, error: Error): Promise<boolean> {
+/** Whether the recording may be the cause: then the same engine repeats it. Sets an engine aside that fails for all. */
+async function isRecordingSuspected(runtime: EngineRuntime, error: Error): Promise<boolean> {
   if (error instanceof AudioRejectedError) return false;
   if (!(error instanceof EngineError) || error.audioSuspected) return true;
   const isOutage = error instanceof EngineUnavailableError || (await runtime.problem()) !== null;
@@ -165,5 +165,5 @@ async function problemOf({ choice, runtime }: Candidate): Promise<string | null>
 
 function shortestWait(candidates: readonly { runtime: EngineRuntime }[]): number {
   const waits = candidates.map(({ runtime }) => runtime.outage.waitSeconds).filter((seconds) => seconds > 0);
-  return waits.length > 0 ? Math.min(...waits) : LOOK_SECONDS;
+  return waits.length > 0 ? Math.min(...waits) : CHECK_SECONDS;
 }

@@ -4,7 +4,7 @@ import { calibrated } from '../calibration/calibrate-transcript.js';
 import { ChunkCutter } from '../chunks/chunk-cutter.js';
 import { transcribeChunks } from '../chunks/transcribe-chunks.js';
 import { type TranscribedChunk, TextJoiner } from '../chunks/transcript-joiner.js';
-import { channelsToHear } from '../channels/channels-to-hear.js';
+import { channelsToTranscribe } from '../channels/channels-to-transcribe.js';
 import { joinChannels } from '../channels/join-channels.js';
 import { type AudioSource, decode } from '../decoding/decoder.js';
 import { BYTES_PER_SECOND } from '../decoding/pcm.js';
@@ -40,8 +40,8 @@ export interface AudioInput extends AudioSource {
   vocabulary?: VocabularySources;
   /** Longer audio is for another engine; absent: any length. */
   maxSeconds?: number | undefined;
-  /** Called with each piece of the text, in order, and the length of the text before it. */
-  onText?: (piece: { offset: number; text: string }) => void;
+  /** Called with the text of each chunk, in order, and the length of the text before it. */
+  onText?: (chunk: { offset: number; text: string }) => void;
   signal: AbortSignal;
 }
 
@@ -59,7 +59,7 @@ export interface TranscriptionResult {
   /** Of all channels together. */
   speechSeconds: number | null;
   noSpeech: boolean;
-  /** Terms that the engine was given; absent where nobody named any (D48). */
+  /** Terms that the engine was given; absent without any in the upload and the account (D48). */
   vocabulary?: readonly string[];
   /** Capitals and full stops are not the engine's. */
   punctuationAdded?: true;
@@ -73,7 +73,7 @@ interface Pass {
   vocabulary: readonly string[];
 }
 
-interface HeardChannel {
+interface TranscribedChannel {
   chunks: TranscribedChunk[];
   durationSeconds: number;
   speechSeconds: number;
@@ -97,11 +97,13 @@ export class TranscriberService {
     const { engine } = runtime;
     if ((audio.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(audio);
     const vocabulary = vocabularyFor(engine, audio.vocabulary);
-    const heard: HeardChannel[] = [];
-    for (const channel of channelsToHear(audio)) heard.push(await this.hear({ audio, channel, runtime, vocabulary }));
-    const durationSeconds = Math.max(...heard.map((one) => one.durationSeconds));
-    const speechSeconds = heard.reduce((sum, one) => sum + one.speechSeconds, 0);
-    const chunks = heard.map((one) => one.chunks);
+    const channels: TranscribedChannel[] = [];
+    for (const channel of channelsToTranscribe(audio)) {
+      channels.push(await this.transcribeChannel({ audio, channel, runtime, vocabulary }));
+    }
+    const durationSeconds = Math.max(...channels.map((channel) => channel.durationSeconds));
+    const speechSeconds = channels.reduce((sum, channel) => sum + channel.speechSeconds, 0);
+    const chunks = channels.map((channel) => channel.chunks);
     const { text, words, confidence, language } = joinChannels(chunks, durationSeconds);
     const spoken = language ?? audio.language ?? engine.defaultLanguage;
     const filtered = await this.filter({ text, words, language: spoken });
@@ -111,7 +113,7 @@ export class TranscriberService {
       confidence,
       ...filtered,
       text: punctuated ?? filtered.text,
-      peaks: waveformOf(heard.map(({ peaks }) => peaks)),
+      peaks: waveformOf(channels.map(({ peaks }) => peaks)),
       speechSeconds: Math.round(speechSeconds * 100) / 100,
       noSpeech: text === '',
       ...(punctuated !== null && { punctuationAdded: true as const }),
@@ -119,12 +121,12 @@ export class TranscriberService {
     };
   }
 
-  /** Filters need the whole text, and nobody may see a piece of it before. Punctuation changes pieces. */
-  private get showsPieces(): boolean {
+  /** Filters need the whole text, and no part of it may be sent before. Punctuation changes the text of chunks. */
+  private get streamsText(): boolean {
     return this.filters.length === 0 && !this.env.addPunctuation;
   }
 
-  private async hear(pass: Pass): Promise<HeardChannel> {
+  private async transcribeChannel(pass: Pass): Promise<TranscribedChannel> {
     const { audio, channel, runtime, vocabulary } = pass;
     const { accountId, isBackground, language, signal } = audio;
     const cutter = new ChunkCutter(runtime.maxChunkSeconds, this.speech.open());
@@ -137,8 +139,8 @@ export class TranscriberService {
       accountId,
       isBackground,
       onResult: (chunk) => {
-        const piece = texts.add(chunk);
-        if (piece && channel === null && this.showsPieces) audio.onText?.(piece);
+        const text = texts.add(chunk);
+        if (text && channel === null && this.streamsText) audio.onText?.(text);
       },
       signal,
     });
@@ -153,7 +155,7 @@ export class TranscriberService {
   ): Promise<ChunkTranscript> {
     try {
       const transcript = await runtime.engine.transcribe(chunk, options);
-      runtime.works();
+      runtime.succeeded();
       const kept = dropInventedWords(runtime.engine.name, chunk, transcript);
       return storable(calibrated(kept, runtime.engine.calibration));
     } catch (error) {

@@ -11,7 +11,7 @@ import {
   type Outcome,
   RecordingLeasesService,
 } from '../../recordings/leases/recording-leases.service.js';
-import { channelFeature } from '../channels/channels-to-hear.js';
+import { channelFeature } from '../channels/channels-to-transcribe.js';
 import { NoEngineError } from '../engines/chain/engine-failures.js';
 import { sourcesOf } from '../engines/chain/engine-vocabulary.js';
 import { Outage } from '../engines/outage.js';
@@ -91,8 +91,8 @@ export class TranscriptionRunService {
           language,
           probedSeconds,
           ...(vocabulary && { vocabulary }),
-          onText: (piece, { name: provider, model }) => {
-            this.signals.publish(lease.id, { type: 'chunk', attempt: lease.attempt, ...piece, provider, model });
+          onText: (text, { name: provider, model }) => {
+            this.signals.publish(lease.id, { type: 'chunk', attempt: lease.attempt, ...text, provider, model });
           },
           signal,
         });

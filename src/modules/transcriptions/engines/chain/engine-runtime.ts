@@ -13,7 +13,7 @@ export class EngineRuntime {
   private readonly logger = new Logger(EngineRuntime.name);
   readonly maxChunkSeconds: number;
   readonly queue: FairQueue;
-  /** Whether a recording was to have it. */
+  /** Whether a recording was to be given to it. */
   isWanted = false;
   /** Recordings that try whether the engine works again. */
   private trials = 0;
@@ -33,20 +33,20 @@ export class EngineRuntime {
     return this.maxChunkSeconds * BYTES_PER_SECOND;
   }
 
-  /** It works for nobody now. */
+  /** Takes no recordings for now. */
   setAside(cause: string): void {
     if (this.outage.problem === null)
       this.logger.error({ engine: this.engine.name, cause }, 'transcription engine set aside');
     this.outage.fail(cause);
   }
 
-  /** It has transcribed. */
-  works(): void {
+  /** Called after each transcribed chunk: ends an outage. */
+  succeeded(): void {
     if (this.outage.problem !== null) this.logger.log({ engine: this.engine.name }, 'transcription engine works again');
     this.outage.end();
   }
 
-  /** Null when recordings may be given to it; otherwise what is wrong and how to fix it, for an operator. */
+  /** Null when recordings may be given to it; otherwise what is wrong and how to fix it, for the operator. */
   async problem(): Promise<string | null> {
     return this.outage.waitsFor ?? (await this.engine.problem());
   }
@@ -56,12 +56,12 @@ export class EngineRuntime {
     return this.outage.problem ?? (await this.engine.problem());
   }
 
-  /** Whether one recording tries it already after an outage: others need not find out as well. */
+  /** Whether a recording already tries it after an outage: one at a time is enough. */
   get isOnTrial(): boolean {
     return this.outage.problem !== null && this.trials > 0;
   }
 
-  /** Counts the recordings that are given to it while nobody knows whether it works again. */
+  /** Counts the recordings that try it during an outage. */
   async try<T>(task: () => Promise<T>): Promise<T> {
     const isTrial = this.outage.problem !== null;
     if (isTrial) this.trials++;

@@ -147,8 +147,8 @@ describe('EngineRuntimesService', () => {
     expect(await runtime.problem()).toBe('no key');
     jest.advanceTimersByTime(5000);
     expect([await runtime.problem(), await runtimes.problem()]).toEqual([null, 'no key']);
-    runtime.works();
-    runtime.works();
+    runtime.succeeded();
+    runtime.succeeded();
     expect(await runtimes.problem()).toBeNull();
     expect(logged).toEqual([
       ['error', { engine: 'a', cause: 'no quota' }, 'transcription engine set aside'],

@@ -1,6 +1,6 @@
-import { channelFeature, channelsToHear } from './channels-to-hear.js';
+import { channelFeature, channelsToTranscribe } from './channels-to-transcribe.js';
 
-describe('channelsToHear', () => {
+describe('channelsToTranscribe', () => {
   it.each([
     [{ channels: 2, separateChannels: true }, [0, 1], { channels: 2 }],
     [{ channels: 1, separateChannels: true }, [null], { channels: 1 }],
@@ -9,7 +9,7 @@ describe('channelsToHear', () => {
     [{ channels: 2, separateChannels: false }, [null], {}],
     [{ channels: 2 }, [null], {}],
   ])('of %j are %j, with the feature %j', (recording, channels, feature) => {
-    expect(channelsToHear(recording)).toEqual(channels);
+    expect(channelsToTranscribe(recording)).toEqual(channels);
     expect(channelFeature(recording)).toEqual(feature);
   });
 });
