@@ -79,7 +79,7 @@ describe('D32: stored_bytes', () => {
     const answer = await connection.answer(5000);
     const details = { quota: 'stored_bytes', limit: 1_000_000, used: 0, resets_at: null };
     expectError(answer, 'QuotaExceededError', details);
-    // It takes no place from the next one.
+    // It takes no slot from the next one.
     await client.upload(NOTE).expect(201);
   });
 });
@@ -154,7 +154,7 @@ describe('D32: an upload that was accepted before', () => {
 });
 
 describe('D32: concurrent_uploads', () => {
-  it('one too many in any process is 429, and an upload that is broken off frees its place at once', async () => {
+  it('one too many in any process is 429, and an upload that is broken off frees its slot at once', async () => {
     const other = await startService(service.environment, { ROLES: 'api' });
     const client = await account({ concurrentUploads: 2 });
     const [first] = await Promise.all([beginUpload(client, 50_000), beginUpload(client.at(other.url), 50_000)]);
@@ -172,15 +172,15 @@ describe('D32: concurrent_uploads', () => {
     await other.close();
   });
 
-  it('the places of a process that died are free again', async () => {
+  it('the slots of a process that died are free again', async () => {
     const client = await account({ concurrentUploads: 1 });
     const { client: redis } = service.app.get(RedisService);
-    await redis.zadd(`uploads:${client.accountId}`, Date.now() + 1000, 'a place of a dead process');
+    await redis.zadd(`uploads:${client.accountId}`, Date.now() + 1000, 'a slot of a dead process');
     expect((await client.upload(NOTE)).status).toBe(429);
     await eventually(async () => (await client.upload(NOTE)).status === 201);
   });
 
-  it('the places of a long upload last as long as it does', async () => {
+  it('the slots of a long upload last as long as it does', async () => {
     const client = await account({ concurrentUploads: 1 });
     const { client: redis } = service.app.get(RedisService);
     const key = `uploads:${client.accountId}`;

@@ -123,8 +123,8 @@ export const events = [
     tests: 'src/modules/webhooks/feed/streams/event-streams.service.spec.ts',
     faults: [
       [
-        'the place of a stream that was closed stays taken',
-        '      place();\n      this.remove(stream);',
+        'the slot of a stream that was closed stays taken',
+        '      releaseSlot();\n      this.remove(stream);',
         '      this.remove(stream);',
       ],
     ],

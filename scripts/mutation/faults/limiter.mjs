@@ -129,26 +129,22 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/platform/rate-limit/places.lua',
+    file: 'src/platform/rate-limit/shared-slots.lua',
     tests: 'test/http/quotas.e2e.ts',
-    name: 'the places of a process',
+    name: 'the slots of a process',
     faults: [
       [
-        'places of dead processes are taken as long as others are renewed',
+        'slots of dead processes are taken as long as others are renewed',
         "redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)\n",
         '',
       ],
     ],
   },
   {
-    file: 'src/platform/rate-limit/places.ts',
-    tests: 'src/platform/rate-limit/places.spec.ts',
+    file: 'src/platform/rate-limit/shared-slots.ts',
+    tests: 'src/platform/rate-limit/shared-slots.spec.ts',
     faults: [
-      [
-        'places are renewed after they have expired',
-        'const RENEW_MS = PLACE_MS / 3;',
-        'const RENEW_MS = PLACE_MS * 3;',
-      ],
+      ['slots are renewed after they have expired', 'const RENEW_MS = SLOT_MS / 3;', 'const RENEW_MS = SLOT_MS * 3;'],
     ],
   },
   {
@@ -186,9 +182,9 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/platform/rate-limit/places.ts',
-    tests: 'src/modules/recordings/quotas/upload-places.service.spec.ts',
-    faults: [['one place too many without Redis', 'own.size < limit ? 1', 'own.size <= limit ? 1']],
+    file: 'src/platform/rate-limit/shared-slots.ts',
+    tests: 'src/modules/recordings/quotas/upload-slots.service.spec.ts',
+    faults: [['one slot too many without Redis', 'own.size < limit ? 1', 'own.size <= limit ? 1']],
   },
   {
     file: 'src/guards/plan-throttler.guard.ts',
@@ -208,12 +204,10 @@ export const limiter = [
     faults: [['the burst of an end user is rounded up', 'Math.max(1, Math.floor(burst / 4))', 'Math.ceil(burst / 4)']],
   },
   {
-    file: 'src/platform/rate-limit/places.ts',
+    file: 'src/platform/rate-limit/shared-slots.ts',
     tests: 'test/http/quotas.e2e.ts',
     name: 'long upload',
-    faults: [
-      ['the places of a long upload are lost with their key', "\nredis.call('PEXPIRE', KEYS[1], ARGV[1])`", '`'],
-    ],
+    faults: [['the slots of a long upload are lost with their key', "\nredis.call('PEXPIRE', KEYS[1], ARGV[1])`", '`']],
   },
   {
     file: 'src/guards/plan-limits.ts',
@@ -234,12 +228,12 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/platform/rate-limit/places.ts',
-    tests: 'src/platform/rate-limit/places.spec.ts',
+    file: 'src/platform/rate-limit/shared-slots.ts',
+    tests: 'src/platform/rate-limit/shared-slots.spec.ts',
     faults: [
       [
-        'a place stays taken in Redis after its use',
-        '    void this.redis.tryCommand((client) => client.zrem(this.keyOf(accountId), place));\n',
+        'a slot stays taken in Redis after its use',
+        '    void this.redis.tryCommand((client) => client.zrem(this.keyOf(accountId), slot));\n',
         '',
       ],
     ],
@@ -250,10 +244,10 @@ export const limiter = [
     faults: [['a limit below one a minute is shown as none', 'Math.max(1, Math.floor(limit))', 'Math.floor(limit)']],
   },
   {
-    file: 'src/platform/rate-limit/places.lua',
+    file: 'src/platform/rate-limit/shared-slots.lua',
     tests: 'test/http/quotas.e2e.ts',
     name: 'one too many in any',
-    faults: [['an account has one place too many', 'if used >= tonumber(ARGV[1])', 'if used > tonumber(ARGV[1])']],
+    faults: [['an account has one slot too many', 'if used >= tonumber(ARGV[1])', 'if used > tonumber(ARGV[1])']],
   },
   {
     file: 'src/guards/plan-throttler.guard.ts',

@@ -1,8 +1,8 @@
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const platform = [
   {
-    file: 'src/platform/rate-limit/places.ts',
-    tests: 'src/platform/rate-limit/places.spec.ts',
+    file: 'src/platform/rate-limit/shared-slots.ts',
+    tests: 'src/platform/rate-limit/shared-slots.spec.ts',
     faults: [
       [
         'the number of uploads in progress is reported as 0 or 1',

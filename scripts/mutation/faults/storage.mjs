@@ -111,7 +111,7 @@ export const storage = [
     tests: 'test/http/quotas.e2e.ts',
     name: 'is compared with Content-Length',
     faults: [
-      ['an upload that a quota refuses keeps its place', '      free();\n      throw error;', '      throw error;'],
+      ['an upload that a quota refuses keeps its slot', '      release();\n      throw error;', '      throw error;'],
     ],
   },
   {

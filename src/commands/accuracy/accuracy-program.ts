@@ -35,7 +35,7 @@ function accuracyProgram(extensions: Extension[]): Command {
     .option('--fit', 'fit the mapping of confidences to a result of --raw')
     .option('--raw', 'take the confidences of the engine without the mapping of the service')
     .option('--limit <number>', 'only the first recordings of the manifest', wholeNumber)
-    .option('--jobs <number>', 'recordings at the same time (default: as many as the engine has places)', wholeNumber)
+    .option('--jobs <number>', 'recordings at the same time (default: as many as the engine has slots)', wholeNumber)
     .option('--out <folder>', 'where results are saved', '.data/accuracy')
     .option('--json', 'print one JSON value and nothing else')
     .showHelpAfterError()

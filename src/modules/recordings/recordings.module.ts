@@ -12,7 +12,7 @@ import { RecordingQueueService } from './leases/recording-queue.service.js';
 import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
 import { QuotasService } from './quotas/quotas.service.js';
 import { UploadAdmissionService } from './quotas/upload-admission.service.js';
-import { UploadPlacesService } from './quotas/upload-places.service.js';
+import { UploadSlotsService } from './quotas/upload-slots.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
 import { SearchBackfillService } from './search/backfill/search-backfill.service.js';
 import { SearchBackfill } from './search/backfill/search-backfill.entity.js';
@@ -40,7 +40,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     AudioUrlsService,
     UploadRequestsService,
     UploadAdmissionService,
-    UploadPlacesService,
+    UploadSlotsService,
     QuotasService,
     QuotaRefusalsService,
     RecordingLeasesService,

@@ -257,7 +257,7 @@ describe('the event stream (D40)', () => {
     expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
   });
 
-  it('is open 10 times for an account, in all processes together; a place is free when one is closed', async () => {
+  it('is open 10 times for an account, in all processes together; a slot is free when one is closed', async () => {
     const [client, second] = [await service.account(), await startService(environment, { ROLES: 'api' })];
     const urls = [service.url, second.url];
     const open = (i: number) => EventStreamClient.open(client.at(urls[i % 2] as string));

@@ -5,7 +5,7 @@ import { QuotaExceededError } from '../../../platform/errors/errors.js';
 import type { QuotaRefusalsService } from './quota-refusals.service.js';
 import type { QuotaUsage } from './quota-rules.js';
 import { QuotasService } from './quotas.service.js';
-import type { UploadPlacesService } from './upload-places.service.js';
+import type { UploadSlotsService } from './upload-slots.service.js';
 
 const MAX_FILE_BYTES = 26_214_400;
 const NOTHING = { bytes: 0, monthMs: 0, queuedMs: 0 };
@@ -39,7 +39,7 @@ describe('QuotasService (D32)', () => {
     service = new QuotasService(
       { prepared } as unknown as DatabaseService,
       { count: (quota: string) => void refused.push(quota) } as unknown as QuotaRefusalsService,
-      { count: async (id: string) => (id === 'a' ? 2 : 0) } as unknown as UploadPlacesService,
+      { count: async (id: string) => (id === 'a' ? 2 : 0) } as unknown as UploadSlotsService,
       { maxAudioSeconds: 3600 } as Env,
     );
   });

@@ -18,7 +18,7 @@ import {
   sumOf,
 } from './quota-rules.js';
 import { readQuotaUsage } from './quotas.queries.js';
-import { UploadPlacesService } from './upload-places.service.js';
+import { UploadSlotsService } from './upload-slots.service.js';
 
 export { monthEnd as quotaResetsAt } from './quota-rules.js';
 
@@ -43,7 +43,7 @@ export class QuotasService {
   constructor(
     database: DatabaseService,
     private readonly refusals: QuotaRefusalsService,
-    private readonly places: UploadPlacesService,
+    private readonly slots: UploadSlotsService,
     private readonly env: Env,
   ) {
     this.readShared = coalesce<string, QuotaUsage>((accountIds) => readDistinct(database, accountIds));
@@ -51,7 +51,7 @@ export class QuotasService {
 
   /** What the account has used of each quota. */
   async overview(accountId: string): Promise<QuotaOverview> {
-    const [usage, concurrentUploads] = await Promise.all([this.usage(accountId), this.places.count(accountId)]);
+    const [usage, concurrentUploads] = await Promise.all([this.usage(accountId), this.slots.count(accountId)]);
     return { ...usage, concurrentUploads };
   }
 

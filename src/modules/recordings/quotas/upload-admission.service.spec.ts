@@ -9,7 +9,7 @@ import type { DiskSpaceService } from '../../../platform/storage/disk-space.serv
 import type { QuotaRefusalsService } from './quota-refusals.service.js';
 import type { QuotasService } from './quotas.service.js';
 import { type AnnouncedUpload, UploadAdmissionService } from './upload-admission.service.js';
-import type { UploadPlacesService } from './upload-places.service.js';
+import type { UploadSlotsService } from './upload-slots.service.js';
 
 const FULL = new QuotaExceededError('stored_bytes', 1, 1, null);
 const QUOTAS = { concurrentUploads: 2 } as Quotas;
@@ -48,23 +48,23 @@ describe('UploadAdmissionService (D32)', () => {
           throw FULL;
         }),
       } as unknown as QuotasService,
-      { take: step('place', async () => free) } as unknown as UploadPlacesService,
+      { take: step('slot', async () => free) } as unknown as UploadSlotsService,
       { hasRoom: async () => hasRoom } as unknown as DiskSpaceService,
       { count: step('count', () => undefined) } as unknown as QuotaRefusalsService,
     );
   });
 
-  it('takes a place, asks the quotas, and gives the place to be freed by the caller', async () => {
+  it('takes a slot, asks the quotas, and gives the slot to be freed by the caller', async () => {
     const free = await service.admit(UPLOAD);
     expect(steps).toEqual([
-      ['place', 'a', 2],
+      ['slot', 'a', 2],
       ['quotas', 'a', QUOTAS, 100],
     ]);
     free();
     expect(steps.at(-1)).toEqual(['free']);
   });
 
-  it('refuses with a full disk, before a place is taken, to come again in 30 s', async () => {
+  it('refuses with a full disk, before a slot is taken, to come again in 30 s', async () => {
     hasRoom = false;
     const error: unknown = await service.admit(UPLOAD).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ServiceUnavailableError);
@@ -72,17 +72,17 @@ describe('UploadAdmissionService (D32)', () => {
     expect(steps).toEqual([['count', 'free_disk']]);
   });
 
-  it('frees the place of an upload that a quota refuses', async () => {
+  it('frees the slot of an upload that a quota refuses', async () => {
     refusal = FULL;
     await expect(service.admit(UPLOAD)).rejects.toBe(FULL);
-    expect(steps.map(([name]) => name)).toEqual(['place', 'quotas', 'refuse', 'free']);
+    expect(steps.map(([name]) => name)).toEqual(['slot', 'quotas', 'refuse', 'free']);
     expect(steps[2]).toEqual(['refuse', FULL]);
   });
 
-  it('passes on that all places are taken', async () => {
+  it('passes on that all slots are taken', async () => {
     const full = new ConcurrentUploadsError(2, 2);
-    const places = { take: () => Promise.reject(full) };
-    Object.assign(service, { places });
+    const slots = { take: () => Promise.reject(full) };
+    Object.assign(service, { slots });
     await expect(service.admit(UPLOAD)).rejects.toBe(full);
     expect(steps).toEqual([]);
   });
@@ -104,12 +104,12 @@ describe('UploadAdmissionService (D32)', () => {
 
   it('does not look for the key of an upload that fits', async () => {
     await service.admit({ ...UPLOAD, idempotencyKey: 'k' });
-    expect(steps.map(([name]) => name)).toEqual(['place', 'quotas']);
+    expect(steps.map(([name]) => name)).toEqual(['slot', 'quotas']);
   });
 
   it('leaves it to the end where only the body tells whether it is a repeat', async () => {
     refusal = FULL;
     await service.admit({ ...UPLOAD, repeats: {} });
-    expect(steps.map(([name]) => name)).toEqual(['place']);
+    expect(steps.map(([name]) => name)).toEqual(['slot']);
   });
 });

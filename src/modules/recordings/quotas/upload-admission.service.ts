@@ -6,8 +6,8 @@ import { DiskSpaceService } from '../../../platform/storage/disk-space.service.j
 import { findIdempotencyKey, KEPT_SECONDS } from '../upload/idempotency.queries.js';
 import { QuotaRefusalsService } from './quota-refusals.service.js';
 import { QuotasService } from './quotas.service.js';
-import type { FreePlace } from '../../../platform/rate-limit/places.js';
-import { UploadPlacesService } from './upload-places.service.js';
+import type { ReleaseSlot } from '../../../platform/rate-limit/shared-slots.js';
+import { UploadSlotsService } from './upload-slots.service.js';
 
 /** An upload whose body has not been read. */
 export interface AnnouncedUpload {
@@ -30,26 +30,26 @@ export class UploadAdmissionService {
   constructor(
     private readonly database: DatabaseService,
     private readonly quotas: QuotasService,
-    private readonly places: UploadPlacesService,
+    private readonly slots: UploadSlotsService,
     private readonly disk: DiskSpaceService,
     private readonly refusals: QuotaRefusalsService,
   ) {}
 
   /**
-   * Takes one of the places of the account. The caller frees it when the upload has ended, however it did.
+   * Takes one of the slots of the account. The caller frees it when the upload has ended, however it did.
    * @throws ServiceUnavailableError, ConcurrentUploadsError, QuotaExceededError
    */
-  async admit(upload: AnnouncedUpload): Promise<FreePlace> {
+  async admit(upload: AnnouncedUpload): Promise<ReleaseSlot> {
     if (!(await this.disk.hasRoom())) {
       this.refusals.count('free_disk');
       throw new ServiceUnavailableError(DISK_RETRY_SECONDS);
     }
-    const free = await this.places.take(upload.accountId, upload.quotas.concurrentUploads);
+    const release = await this.slots.take(upload.accountId, upload.quotas.concurrentUploads);
     try {
       await this.refuseFull(upload);
-      return free;
+      return release;
     } catch (error) {
-      free();
+      release();
       throw error;
     }
   }

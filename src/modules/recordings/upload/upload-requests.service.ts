@@ -38,7 +38,7 @@ export class UploadRequestsService {
     const { accountId } = principal;
     const context = { ...contextOf(request, principal, reading), acceptedFormats: this.env.acceptedFormats };
     const { repeats } = reading;
-    const freePlace = await this.admission.admit({
+    const releaseSlot = await this.admission.admit({
       accountId,
       ...context,
       repeats,
@@ -54,7 +54,7 @@ export class UploadRequestsService {
         await form.file.discard();
       }
     } finally {
-      freePlace();
+      releaseSlot();
     }
   }
 }

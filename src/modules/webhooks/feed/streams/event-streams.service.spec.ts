@@ -187,7 +187,7 @@ describe('EventStreamsService', () => {
     expect([first.writableEnded, other.writableEnded]).toEqual([true, false]);
   });
 
-  it('has as many streams of an account as it may, and a place again once one is closed', async () => {
+  it('has as many streams of an account as it may, and a slot again once one is closed', async () => {
     const [first] = [await open('a', 1), await open('a', 1), await open('a', 1)];
     await expect(open('a', 1)).rejects.toMatchObject({ status: 429, details: { limit: 3, used: 3 } });
     await open('b', 1);
@@ -199,7 +199,7 @@ describe('EventStreamsService', () => {
     expect(streams.open).toBe(4);
   });
 
-  it('keeps no stream, and no place, of a client that went before it began', async () => {
+  it('keeps no stream, and no slot, of a client that went before it began', async () => {
     const response = new FakeResponse();
     response.closed = true;
     for (let i = 0; i < 5; i++) await open('a', 1, { response });
@@ -222,7 +222,7 @@ describe('EventStreamsService', () => {
     first.emit('close');
     expect(signal).not.toBeNull();
     second.emit('close');
-    // That of the places is left.
+    // That of the slots is left.
     expect([signal, jest.getTimerCount()]).toEqual([null, 1]);
     await open('a', 1);
     await pass(POLL_MS);

@@ -8,7 +8,7 @@ import { ServiceUnavailableError, TooManyEventStreamsError } from '../../../../p
 import { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
 import { RedisService } from '../../../../platform/queue/redis.service.js';
 import type { Unsubscribe } from '../../../../platform/queue/signals.service.js';
-import { Places } from '../../../../platform/rate-limit/places.js';
+import { SharedSlots } from '../../../../platform/rate-limit/shared-slots.js';
 import { EventFeedService } from '../event-feed.service.js';
 import { EventSignalsService } from '../event-signals.service.js';
 import { EventStream, type StreamReader } from './event-stream.js';
@@ -26,7 +26,7 @@ export const STREAM_SCOPE = 'recordings:read';
 export class EventStreamsService implements BeforeApplicationShutdown {
   private readonly logger = new Logger(EventStreamsService.name);
   private readonly byAccount = new Map<string, Set<EventStream>>();
-  private readonly places: Places;
+  private readonly slots: SharedSlots;
   private readonly loop: StreamReadLoop;
   private timers: NodeJS.Timeout[] = [];
   private unsubscribe: Unsubscribe | undefined;
@@ -41,7 +41,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
     redis: RedisService,
     { registry }: MetricsMiddleware,
   ) {
-    this.places = new Places(redis, 'event-streams');
+    this.slots = new SharedSlots(redis, 'event-streams');
     this.loop = new StreamReadLoop((readers, limit) => feed.next(readers, limit));
     registry.registerMetric(gaugeOf(() => this.open));
   }
@@ -61,17 +61,17 @@ export class EventStreamsService implements BeforeApplicationShutdown {
     const { accountId } = reader;
     const limit = this.env.eventStreamsPerAccount;
     if (this.stopped) throw new ServiceUnavailableError(1);
-    const place = await this.places.take(accountId, limit);
-    if (typeof place === 'number') throw new TooManyEventStreamsError(limit, place);
+    const releaseSlot = await this.slots.take(accountId, limit);
+    if (typeof releaseSlot === 'number') throw new TooManyEventStreamsError(limit, releaseSlot);
     // The client, or the process, may have ended meanwhile.
     if (response.closed || this.stopped) {
-      place();
+      releaseSlot();
       if (!response.closed) throw new ServiceUnavailableError(1);
       return;
     }
     const stream = new EventStream(reader, position, response);
     response.on('close', () => {
-      place();
+      releaseSlot();
       this.remove(stream);
     });
     response.on('drain', () => this.loop.read([stream]));
@@ -84,7 +84,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
   beforeApplicationShutdown(): void {
     this.stopped = true;
     this.pause();
-    this.places.stop();
+    this.slots.stop();
     for (const streams of this.byAccount.values()) for (const stream of streams) stream.end();
   }
 

@@ -1,6 +1,6 @@
--- Places of one account that are taken: a sorted set, scored by the time at which each expires.
--- KEYS[1] places   ARGV[1] most places, or 0 to look   ARGV[2] milliseconds until a place expires   ARGV[3] the new place
--- Returns { taken 0|1, places in use }, on this server's clock.
+-- Slots of one account that are taken: a sorted set, scored by the time at which each expires.
+-- KEYS[1] slots   ARGV[1] most slots, or 0 to count   ARGV[2] milliseconds until a slot expires   ARGV[3] the new slot
+-- Returns { taken 0|1, slots in use }, on this server's clock.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
