@@ -68,7 +68,7 @@ describe('D33: claims', () => {
     const ids = await waiting(await api.account(), 12);
     const [first, second] = await claimAll(2);
     expect([first?.id, second?.id]).toEqual(ids.slice(0, 2));
-    await leases.release(second as NonNullable<typeof second>, 0, 0, 0);
+    await leases.release(second as NonNullable<typeof second>);
     expect((await leases.claimNext())?.id).toBe(ids[1]);
     await api.database.query(`UPDATE recordings SET lease_until = now() - interval '1 s' WHERE id = $1`, [ids[0]]);
     expect((await leases.claimNext())?.id).toBe(ids[0]);

@@ -149,7 +149,7 @@ describe('a claim', () => {
     expect(second).toMatchObject({ attempt: 2 });
     expect(second.leaseToken).not.toBe(first.leaseToken);
     expect(await processing.renew(first)).toBe(false);
-    await processing.release(first, 0, 0, 1);
+    await processing.release(first, { faults: 1 });
     expect(await rowOf(id)).toMatchObject({ attempt: 2, faults: 0, leaseToken: second.leaseToken });
     expect(await processing.finish(first, FAILED)).toBe(false);
     expect([await countOutcomes(id), await count('transcriptions', id)]).toEqual([0, 0]);
@@ -170,7 +170,7 @@ describe('a claim', () => {
 
   it('is not given before the delay of a released recording is over', async () => {
     const id = await uploaded();
-    await processing.release(await claimed(id), 60, 1, 1);
+    await processing.release(await claimed(id), { delaySeconds: 60, attempts: 1, faults: 1 });
     expect(await rowOf(id)).toMatchObject({ attempt: 1, faults: 1, leaseToken: null });
     expect(await processing.claimNext()).toBeNull();
     await expire(id);

@@ -13,12 +13,12 @@ export const leases = [
     faults: [
       [
         'a lease is renewed by anybody',
-        'AND ${IS_OWED} AND lease_token = $2 RETURNING id',
+        'AND ${IS_UNFINISHED} AND lease_token = $2 RETURNING id',
         "AND status = 'processing' AND $2::uuid IS NOT NULL RETURNING id",
       ],
       [
         'a lease is released by anybody',
-        'AND ${IS_OWED} AND lease_token = $2`,\n    [id, leaseToken, delaySeconds',
+        'AND ${IS_UNFINISHED} AND lease_token = $2`,\n    [id, leaseToken, delaySeconds',
         "AND status = 'processing' AND $2::uuid IS NOT NULL`,\n    [id, leaseToken, delaySeconds",
       ],
       ['a recording is finished by anybody', 'ELSE lease_token = $2 END FOR UPDATE', 'ELSE true END FOR UPDATE'],
@@ -279,7 +279,7 @@ export const leases = [
     faults: [
       [
         'a recording that is transcribed again is never finished',
-        'WHERE id = $1 AND ${IS_OWED}\n       AND CASE',
+        'WHERE id = $1 AND ${IS_UNFINISHED}\n       AND CASE',
         "WHERE id = $1 AND status = 'processing'\n       AND CASE",
       ],
     ],

@@ -13,13 +13,13 @@ export const processing = [
       ['the first delay is one second', 'FIRST_DELAY_SECONDS = 2', 'FIRST_DELAY_SECONDS = 1'],
       [
         'a stop of the worker counts as an attempt',
-        'await this.leases.release(lease, 0, 0, 0);',
-        'await this.leases.release(lease, 0, 1, 0);',
+        'await this.leases.release(lease);',
+        'await this.leases.release(lease, { attempts: 1 });',
       ],
       [
         'an outage of the storage counts',
-        'return await this.leases.release(lease, wait, 0, 0);',
-        'return await this.leases.release(lease, wait, 1, 0);',
+        'return await this.leases.release(lease, { delaySeconds: wait });',
+        'return await this.leases.release(lease, { delaySeconds: wait, attempts: 1 });',
       ],
       ['an engine that clears the audio blames it', 'audioCleared ? 0 : 1', 'audioCleared ? 1 : 1'],
     ],

@@ -70,7 +70,7 @@ export async function insertAccepted(tx: Tx, recording: Recording, writes: reado
 }
 
 /** What a client asks for in a run. Null or absent: as before, and the engine as configured. */
-export interface RunWishes {
+export interface RunOptions {
   engine?: string | null;
   language?: string | null;
   /** An empty list: none. */
@@ -81,7 +81,7 @@ export interface RunWishes {
 export async function reopenFailed(
   tx: Tx,
   { accountId, id }: RecordingKey,
-  { engine, language, vocabulary }: RunWishes,
+  { engine, language, vocabulary }: RunOptions,
 ): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET status = 'processing', run = run + 1, attempt = 0, faults = 0, lease_until = NULL,
@@ -100,7 +100,7 @@ export async function reopenFailed(
 export async function requestRerun(
   tx: Tx,
   { accountId, id }: RecordingKey,
-  { engine, language, vocabulary }: RunWishes,
+  { engine, language, vocabulary }: RunOptions,
 ): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET rerun = 'requested', rerun_at = now(), attempt = 0, faults = 0, lease_until = NULL,

@@ -13,7 +13,7 @@ import type { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';
 import type { Quotas } from '../../access/quotas.js';
 import { QuotasService } from './quotas/quotas.service.js';
-import { deleteRecording, lockRecording, reopenFailed, requestRerun, type RunWishes } from './recordings.queries.js';
+import { deleteRecording, lockRecording, reopenFailed, requestRerun, type RunOptions } from './recordings.queries.js';
 import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
 /** Of a recording that is to be transcribed already. */
@@ -67,11 +67,12 @@ export class RecordingsService {
    * another (D49).
    * @throws NotFoundError, ConflictError while it is to be transcribed, QuotaExceededError as `retry`
    */
-  async transcribeAgain(accountId: string, id: string, wishes: RunWishes, quotas: Quotas): Promise<Recording> {
+  async transcribeAgain(accountId: string, id: string, options: RunOptions, quotas: Quotas): Promise<Recording> {
     await this.get(accountId, id);
     return await this.database.transact(async (tx) => {
       const recording =
-        (await this.rerun(tx, accountId, id, wishes, quotas)) ?? (await this.reopen(tx, accountId, id, wishes, quotas));
+        (await this.rerun(tx, accountId, id, options, quotas)) ??
+        (await this.reopen(tx, accountId, id, options, quotas));
       if (!recording) throw PENDING;
       return recording;
     });
@@ -81,10 +82,10 @@ export class RecordingsService {
     tx: Tx,
     accountId: string,
     id: string,
-    wishes: RunWishes,
+    options: RunOptions,
     quotas: Quotas,
   ): Promise<Recording | null> {
-    const recording = await reopenFailed(tx, { accountId, id }, wishes);
+    const recording = await reopenFailed(tx, { accountId, id }, options);
     if (!recording) return null;
     await this.enforceQueue(tx, recording, quotas);
     await countStatusChange(tx, recording, 'failed', 'processing', 0);
@@ -96,10 +97,10 @@ export class RecordingsService {
     tx: Tx,
     accountId: string,
     id: string,
-    wishes: RunWishes,
+    options: RunOptions,
     quotas: Quotas,
   ): Promise<Recording | null> {
-    const recording = await requestRerun(tx, { accountId, id }, wishes);
+    const recording = await requestRerun(tx, { accountId, id }, options);
     if (!recording) return null;
     await this.enforceQueue(tx, recording, quotas);
     await countRerun(tx, recording);

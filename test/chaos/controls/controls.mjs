@@ -64,8 +64,8 @@ export const CONTROLS = [
       },
       {
         file: `${LEASES}/recording-leases.queries.ts`,
-        from: 'WHERE id = $1 AND ${IS_OWED}\n       AND CASE WHEN $2::uuid IS NULL THEN lease_until < now() ELSE lease_token = $2 END FOR UPDATE',
-        to: 'WHERE id = $1 AND ($2::uuid IS NOT NULL OR ${IS_OWED} AND lease_until < now()) FOR UPDATE',
+        from: 'WHERE id = $1 AND ${IS_UNFINISHED}\n       AND CASE WHEN $2::uuid IS NULL THEN lease_until < now() ELSE lease_token = $2 END FOR UPDATE',
+        to: 'WHERE id = $1 AND ($2::uuid IS NOT NULL OR ${IS_UNFINISHED} AND lease_until < now()) FOR UPDATE',
       },
       {
         file: `${LEASES}/recording-leases.queries.ts`,

@@ -169,13 +169,13 @@ describe('the rows of recordings', () => {
       const again = await requestRerun(tx, { accountId, id: transcribed }, {});
       expect(again).toMatchObject({ ...fresh, vocabulary: ['Zoë'], status: 'transcribed', run: 1, rerun: 'requested' });
       expect(Date.now() - (again?.rerunAt?.getTime() ?? 0)).toBeLessThan(600_000);
-      const wishes = { engine: 'openai', language: 'english', vocabulary: [] };
-      expect(await reopenFailed(tx, { accountId, id: wishing }, wishes)).toMatchObject({
+      const options = { engine: 'openai', language: 'english', vocabulary: [] };
+      expect(await reopenFailed(tx, { accountId, id: wishing }, options)).toMatchObject({
         requestedEngine: 'openai',
         language: 'english',
         vocabulary: null,
       });
-      expect(await reopenFailed(tx, { accountId, id: wishing }, wishes)).toBeNull();
+      expect(await reopenFailed(tx, { accountId, id: wishing }, options)).toBeNull();
       expect(await requestRerun(tx, { accountId, id: transcribed }, {})).toBeNull();
     });
   });

@@ -84,7 +84,7 @@ describe('transcribing again (D49)', () => {
     expect(await found('meters')).toContain(id);
     expect((await client.get(of(id)).expect(200)).body.status).toBe('transcribed');
     expect((await client.get('/v1/recordings?status=transcribed').expect(200)).body.total).toBe(listed.total);
-    await service.app.get(RecordingLeasesService).release(lease as NonNullable<typeof lease>, 0, 0, 0);
+    await service.app.get(RecordingLeasesService).release(lease as NonNullable<typeof lease>);
 
     await transcribe(service, id, SECOND);
     const after = await client.get(`${of(id)}/transcription`).expect(200);

@@ -36,7 +36,7 @@ const BATCH = 100;
 const COLUMNS = selectList(Recording, 'r');
 
 /** To be transcribed, for the first time or again. */
-const IS_OWED = `(status = 'processing' OR rerun IS NOT NULL)`;
+const IS_UNFINISHED = `(status = 'processing' OR rerun IS NOT NULL)`;
 
 /** SQL, because of the clock of the database. @returns whether the lease is still held. */
 export async function renewRecording(
@@ -46,10 +46,19 @@ export async function renewRecording(
 ): Promise<boolean> {
   const rows = await runner.query(
     `UPDATE recordings SET lease_until = clock_timestamp() + make_interval(secs => $3)
-     WHERE id = $1 AND ${IS_OWED} AND lease_token = $2 RETURNING id`,
+     WHERE id = $1 AND ${IS_UNFINISHED} AND lease_token = $2 RETURNING id`,
     [id, leaseToken, leaseSeconds],
   );
   return rows.length > 0;
+}
+
+export interface Release {
+  /** Time before the next claim. */
+  delaySeconds: number;
+  /** 0 when this attempt does not count, as when the worker is asked to stop. */
+  attempts: 0 | 1;
+  /** 1 when the audio may be the cause. */
+  faults: 0 | 1;
 }
 
 /**
@@ -59,13 +68,13 @@ export async function renewRecording(
 export async function releaseRecording(
   runner: SqlRunner,
   { id, leaseToken }: Pick<Lease, 'id' | 'leaseToken'>,
-  { delaySeconds, attempts, faults }: { delaySeconds: number; attempts: 0 | 1; faults: 0 | 1 },
+  { delaySeconds, attempts, faults }: Release,
 ): Promise<void> {
   await runner.query(
     `UPDATE recordings SET lease_token = NULL,
        lease_until = CASE WHEN $3 > 0 THEN now() + make_interval(secs => $3) END,
        attempt = attempt - 1 + $4::int, faults = faults + $5::int
-     WHERE id = $1 AND ${IS_OWED} AND lease_token = $2`,
+     WHERE id = $1 AND ${IS_UNFINISHED} AND lease_token = $2`,
     [id, leaseToken, delaySeconds, attempts, faults],
   );
 }
@@ -73,30 +82,34 @@ export async function releaseRecording(
 /** SQL, because of the clock of the database. */
 export async function selectExhausted(runner: SqlRunner): Promise<Pick<Recording, 'id'>[]> {
   return await runner.query(
-    `SELECT id FROM recordings r WHERE ${IS_OWED} AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()
+    `SELECT id FROM recordings r WHERE ${IS_UNFINISHED} AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()
        AND ${queueMovesOn('r.account_id')}
      LIMIT ${BATCH}`,
   );
 }
 
-export type OwedRecording = Pick<Recording, 'durationMs' | 'rerun'>;
+export type UnfinishedRecording = Pick<Recording, 'durationMs' | 'rerun'>;
 
 /**
  * Locks the recording for its terminal state. SQL, because of the clock of the database.
  * @param leaseToken null for a recording whose lease has expired.
  * @returns null when the lease is lost, or the recording deleted or finished.
  */
-export async function lockOwed(tx: Tx, id: string, leaseToken: string | null): Promise<OwedRecording | null> {
-  const [row] = await tx.query<OwedRecording>(
+export async function lockUnfinished(
+  tx: Tx,
+  id: string,
+  leaseToken: string | null,
+): Promise<UnfinishedRecording | null> {
+  const [row] = await tx.query<UnfinishedRecording>(
     `SELECT duration_ms AS "durationMs", rerun FROM recordings
-     WHERE id = $1 AND ${IS_OWED}
+     WHERE id = $1 AND ${IS_UNFINISHED}
        AND CASE WHEN $2::uuid IS NULL THEN lease_until < now() ELSE lease_token = $2 END FOR UPDATE`,
     [id, leaseToken],
   );
   return row ?? null;
 }
 
-/** Of a recording that `lockOwed` has locked. SQL, because it returns the row as Postgres wrote it. */
+/** Of a recording that `lockUnfinished` has locked. SQL, because it returns the row as Postgres wrote it. */
 export async function updateToTerminal(
   tx: Tx,
   id: string,

@@ -19,9 +19,10 @@ import {
 import {
   endFailedRerun,
   type Lease,
-  lockOwed,
+  lockUnfinished,
   MAX_ATTEMPTS,
-  type OwedRecording,
+  type UnfinishedRecording,
+  type Release,
   releaseRecording,
   renewRecording,
   selectExhausted,
@@ -96,19 +97,14 @@ export class RecordingLeasesService {
     return await renewRecording(this.database, lease, this.env.leaseSeconds);
   }
 
-  /**
-   * Ends the lease without a result.
-   * @param delaySeconds time before the next claim.
-   * @param attempts 0 when this attempt does not count, as when the worker is asked to stop.
-   * @param faults 1 when the audio may be the cause.
-   */
-  async release(lease: Lease, delaySeconds: number, attempts: 0 | 1, faults: 0 | 1): Promise<void> {
+  /** Ends the lease without a result. By default the attempt does not count, and the recording can be claimed at once. */
+  async release(lease: Lease, { delaySeconds = 0, attempts = 0, faults = 0 }: Partial<Release> = {}): Promise<void> {
     await releaseRecording(this.database, lease, { delaySeconds, attempts, faults });
   }
 
   /** Undoes a claim: the recording has its old place, and its account is not charged. */
   async putBack(lease: Lease): Promise<void> {
-    await releaseRecording(this.database, lease, { delaySeconds: 0, attempts: 0, faults: 0 });
+    await this.release(lease);
     const cost = Math.max(lease.durationMs, MIN_COST_MS);
     // An error is of no consequence: it affects one turn of the account.
     await this.shares.decrement({ accountId: lease.accountId }, 'virtualEnd', cost).catch(() => undefined);
@@ -139,7 +135,7 @@ export class RecordingLeasesService {
     return { leaseToken: randomUUID(), leaseSeconds: this.env.leaseSeconds, held };
   }
 
-  /** Its header may have told another length. An error is of no consequence: it affects one turn of the account. */
+  /** The length in its header may have been wrong. An error is of no consequence: it affects one turn of the account. */
   private async correctShare({ accountId, durationMs }: Lease, decodedMs: number): Promise<void> {
     const difference = decodedMs - durationMs;
     if (Math.abs(difference) < MIN_CORRECTION_MS) return;
@@ -148,7 +144,7 @@ export class RecordingLeasesService {
 
   /** @param leaseToken null for a recording whose lease has expired. */
   private async writeOutcome(tx: Tx, id: string, leaseToken: string | null, outcome: Outcome): Promise<boolean> {
-    const before = await lockOwed(tx, id, leaseToken);
+    const before = await lockUnfinished(tx, id, leaseToken);
     if (!before) return false;
     if (outcome.status === 'transcribed') await this.writeTranscript(tx, id, before, outcome);
     else if (before.rerun === null) await this.writeFailure(tx, id, before, outcome.reason);
@@ -159,7 +155,7 @@ export class RecordingLeasesService {
   private async writeTranscript(
     tx: Tx,
     id: string,
-    before: OwedRecording,
+    before: UnfinishedRecording,
     { transcript, features, durationMs, peaks }: Outcome & { status: 'transcribed' },
   ): Promise<void> {
     const ended = { status: 'transcribed', features, failureReason: null, durationMs } as const;
@@ -170,7 +166,7 @@ export class RecordingLeasesService {
     await this.bus.emit(new RecordingTranscribed(recording, transcript, before.rerun), tx);
   }
 
-  private async writeFailure(tx: Tx, id: string, before: OwedRecording, reason: string): Promise<void> {
+  private async writeFailure(tx: Tx, id: string, before: UnfinishedRecording, reason: string): Promise<void> {
     const ended = { status: 'failed', features: null, failureReason: reason, durationMs: before.durationMs } as const;
     const recording = await updateToTerminal(tx, id, ended);
     await countEnd(tx, recording, before);
@@ -178,15 +174,15 @@ export class RecordingLeasesService {
   }
 
   /** The recording keeps its text and its status (D49). */
-  private async endRerun(tx: Tx, id: string, before: OwedRecording, reason: string): Promise<void> {
+  private async endRerun(tx: Tx, id: string, before: UnfinishedRecording, reason: string): Promise<void> {
     const recording = await endFailedRerun(tx, id);
     await countEnd(tx, recording, before);
-    const told = `Transcribing again failed, and the present text stays: ${reason}`;
-    await this.bus.emit(new RecordingFailed({ ...recording, processedAt: new Date() }, told, before.rerun), tx);
+    const message = `Transcribing again failed, and the present text stays: ${reason}`;
+    await this.bus.emit(new RecordingFailed({ ...recording, processedAt: new Date() }, message, before.rerun), tx);
   }
 }
 
-async function countEnd(tx: Tx, recording: Recording, { rerun, durationMs }: OwedRecording): Promise<void> {
+async function countEnd(tx: Tx, recording: Recording, { rerun, durationMs }: UnfinishedRecording): Promise<void> {
   const change = recording.durationMs - durationMs;
   if (rerun === null) await countStatusChange(tx, recording, 'processing', recording.status, change);
   else await countRerunEnd(tx, recording, rerun, change);

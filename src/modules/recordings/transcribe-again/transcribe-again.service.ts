@@ -4,7 +4,7 @@ import { DatabaseService } from '../../../platform/database/database.service.js'
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import { checkVocabulary } from '../../../platform/languages/vocabulary.js';
 import type { Recording } from '../recording.entity.js';
-import type { RunWishes } from '../recordings.queries.js';
+import type { RunOptions } from '../recordings.queries.js';
 import { RecordingsService } from '../recordings.service.js';
 import { readLanguage } from '../upload/upload-fields.js';
 import { selectEnginesOf } from './account-engines.queries.js';
@@ -28,12 +28,12 @@ export class TranscribeAgainService {
     quotas: Quotas,
   ): Promise<Recording> {
     if (engine !== undefined) await this.checkEngine(accountId, engine);
-    const wishes: RunWishes = { engine, language: readLanguage(language) };
+    const options: RunOptions = { engine, language: readLanguage(language) };
     if (vocabulary) {
       const checked = checkVocabulary(vocabulary);
-      wishes.vocabulary = checked.ok ? checked.terms : [];
+      options.vocabulary = checked.ok ? checked.terms : [];
     }
-    return await this.recordings.transcribeAgain(accountId, id, wishes, quotas);
+    return await this.recordings.transcribeAgain(accountId, id, options, quotas);
   }
 
   /** An account that the operator has given engines of its own has no others. */

@@ -87,7 +87,8 @@ describe('the end of an attempt of TranscriptionRunService', () => {
         outcome = ending;
         written.push(ending.status === 'failed' ? `failed: ${ending.reason}` : ending.status);
       },
-      release: async (_: Lease, ...figures: number[]) => void written.push(`released ${figures.join(' ')}`),
+      release: async (_: Lease, { delaySeconds = 0, attempts = 0, faults = 0 } = {}) =>
+        void written.push(`released ${delaySeconds} ${attempts} ${faults}`),
     };
     const store = {
       withFile: (_key: string, use: (file: string) => Promise<unknown>, signal: AbortSignal) =>

@@ -64,7 +64,8 @@ describe('TranscriptionRunService', () => {
       finish: async (_: Lease, { status, ...rest }: Outcome) =>
         void written.push(`${status}${'reason' in rest ? `: ${rest.reason}` : ''}`),
       putBack: async () => void written.push('put back'),
-      release: async (_: Lease, ...figures: number[]) => void written.push(`released ${figures.join(' ')}`),
+      release: async (_: Lease, { delaySeconds = 0, attempts = 0, faults = 0 } = {}) =>
+        void written.push(`released ${delaySeconds} ${attempts} ${faults}`),
     };
     const store = {
       withFile: (_key: string, use: (file: string) => Promise<unknown>, signal: AbortSignal) =>

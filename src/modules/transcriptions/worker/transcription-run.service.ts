@@ -126,7 +126,7 @@ export class TranscriptionRunService {
     if (error instanceof AudioRejectedError) return this.fail(lease, error.message);
     if (error instanceof ObjectNotFoundError) return this.fail(lease, 'The audio is no longer in storage.');
     if (error instanceof WorkerStoppingError) {
-      await this.leases.release(lease, 0, 0, 0);
+      await this.leases.release(lease);
       await this.jobs.enqueue({ recordingId: lease.id }, { deduplicationKey: `released-${Date.now()}` });
       return;
     }
@@ -134,14 +134,14 @@ export class TranscriptionRunService {
     if (error instanceof NoEngineError && !error.wasTried) {
       // A claim of the background does not know what this process postpones.
       return isBackground(lease)
-        ? await this.leases.release(lease, error.waitSeconds, 0, 0)
+        ? await this.leases.release(lease, { delaySeconds: error.waitSeconds })
         : await this.leases.putBack(lease);
     }
     const context = { err: error, recording_id: lease.id, attempt: lease.attempt };
     this.logger.warn(context, 'transcription attempt failed');
     const wait = await this.outageAfter(error);
     // The attempt does not count, so that no outage, however long, fails a recording.
-    if (wait !== null) return await this.leases.release(lease, wait, 0, 0);
+    if (wait !== null) return await this.leases.release(lease, { delaySeconds: wait });
     const audioCleared = error instanceof EngineError && !error.audioSuspected;
     if (!audioCleared && lease.faults + 1 >= MAX_CRASHES) {
       return this.fail(lease, `The engine crashed ${MAX_CRASHES} times on this recording.`);
@@ -162,8 +162,8 @@ export class TranscriptionRunService {
   }
 
   private async retryLater(lease: Lease, faults: 0 | 1): Promise<void> {
-    const seconds = Math.min(FIRST_DELAY_SECONDS * 2 ** (lease.attempt - 1), MAX_DELAY_SECONDS);
-    await this.leases.release(lease, seconds, 1, faults);
+    const delaySeconds = Math.min(FIRST_DELAY_SECONDS * 2 ** (lease.attempt - 1), MAX_DELAY_SECONDS);
+    await this.leases.release(lease, { delaySeconds, attempts: 1, faults });
   }
 
   /**
