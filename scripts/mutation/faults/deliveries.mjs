@@ -158,8 +158,8 @@ export const deliveries = [
     faults: [
       [
         'the last day of a filter of deliveries is left out',
-        "::date + 1)::timestamp AT TIME ZONE 'UTC'`);",
-        "::date)::timestamp AT TIME ZONE 'UTC'`);",
+        "conditions.push(untilDay('d.created_at', place(to)))",
+        "conditions.push(`d.created_at < ${place(to)}::date::timestamp AT TIME ZONE 'UTC'`)",
       ],
     ],
   },

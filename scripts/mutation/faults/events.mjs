@@ -91,8 +91,8 @@ export const events = [
     faults: [
       [
         'the last day is left out of a search among frequent words',
-        '`r.created_at < (${conditions.place(to)}::date + 1)::timestamp',
-        '`r.created_at < (${conditions.place(to)}::date)::timestamp',
+        "untilDay('r.created_at', conditions.place(to))",
+        "`r.created_at < ${conditions.place(to)}::date::timestamp AT TIME ZONE 'UTC'`",
       ],
     ],
   },

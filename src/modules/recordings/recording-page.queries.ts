@@ -1,5 +1,6 @@
 import type { SqlRunner } from '../../platform/database/database.service.js';
 import { selectList } from '../../platform/database/entity-columns.js';
+import { fromDay, toPage, untilDay } from '../../platform/database/page-statements.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { Recording } from './recording.entity.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
@@ -78,8 +79,8 @@ const laterPage = (ofCounters: string, ofRecordings: string): string => `
 
 /** Parameters of the filters follow those of the page. */
 const daysOf = (n: number): string => `day >= $${n}::date AND day <= $${n + 1}::date`;
-const fromDay = (n: number): string => `r.created_at >= $${n}::date::timestamp AT TIME ZONE 'UTC'`;
-const untilDay = (n: number): string => `r.created_at < ($${n}::date + 1)::timestamp AT TIME ZONE 'UTC'`;
+const from = (n: number): string => fromDay('r.created_at', `$${n}`);
+const until = (n: number): string => untilDay('r.created_at', `$${n}`);
 
 /**
  * Four statements of each, because a filter that is not given must not stand in the statement: with day limits of
@@ -88,14 +89,14 @@ const untilDay = (n: number): string => `r.created_at < ($${n}::date + 1)::times
 const FIRST_PAGE = {
   all: firstPage('true', 'true'),
   ofStatus: firstPage('status = $3', 'r.status = $3'),
-  ofDays: firstPage(daysOf(3), `${fromDay(3)} AND ${untilDay(4)}`),
-  ofDaysAndStatus: firstPage(`${daysOf(3)} AND status = $5`, `${fromDay(3)} AND ${untilDay(4)} AND r.status = $5`),
+  ofDays: firstPage(daysOf(3), `${from(3)} AND ${until(4)}`),
+  ofDaysAndStatus: firstPage(`${daysOf(3)} AND status = $5`, `${from(3)} AND ${until(4)} AND r.status = $5`),
 };
 const LATER_PAGE = {
   all: laterPage('true', 'true'),
   ofStatus: laterPage('status = $4', 'r.status = $4'),
-  ofDays: laterPage(daysOf(4), fromDay(4)),
-  ofDaysAndStatus: laterPage(`${daysOf(4)} AND status = $6`, `${fromDay(4)} AND r.status = $6`),
+  ofDays: laterPage(daysOf(4), from(4)),
+  ofDaysAndStatus: laterPage(`${daysOf(4)} AND status = $6`, `${from(4)} AND r.status = $6`),
 };
 
 /** The statement of a page and its parameters: for `selectRecordingPage`, and for an EXPLAIN. */
@@ -123,6 +124,5 @@ export async function selectRecordingPage(
 ): Promise<PageResult<ListedRecording>> {
   const { sql, parameters } = pageStatement(accountId, query);
   const rows = await runner.prepared<ListedRecording & { total: number }>(sql, parameters);
-  // An empty page still has a row, with the total.
-  return { items: rows.filter((row) => row.id !== null), total: rows[0]?.total ?? 0 };
+  return toPage(rows);
 }

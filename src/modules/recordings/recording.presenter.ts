@@ -4,7 +4,7 @@ import { type PageResult, PageFields, pageFields, type PageQuery } from '../../p
 import { resourceTime } from '../../platform/http/timestamps.js';
 import type { Inclusion } from './inclusions/recording-inclusions.service.js';
 import type { ListedRecording } from './recording-page.queries.js';
-import type { FoundPage } from './search/recording-search.service.js';
+import type { SearchPage } from './search/recording-search.service.js';
 import { orderedTags } from './upload/custom-tags.js';
 import {
   type Recording,
@@ -228,8 +228,8 @@ export function presentCreatedRecording(recording: Recording): CreatedRecordingV
   return Object.assign(presentSingleRecording(recording), { code: 'RECORDING_CREATED' as const });
 }
 
-/** A page of `found`. Its additional keys are there only in a search (D43). */
-export function presentFoundPage(query: PageQuery, found: FoundPage): RecordingPage {
+/** A page with the additional keys of a search (D43). */
+export function presentSearchPage(query: PageQuery, found: SearchPage): RecordingPage {
   const recordings = found.items.map(({ snippet, ...recording }) =>
     snippet === undefined ? presentRecording(recording) : { ...presentRecording(recording), snippet },
   );

@@ -34,7 +34,7 @@ import { UploadRequestsService } from './upload/upload-requests.service.js';
 import {
   CreatedRecordingView,
   presentCreatedRecording,
-  presentFoundPage,
+  presentSearchPage,
   presentRecordingDetails,
   presentRecordingPage,
   presentSingleRecording,
@@ -185,7 +185,7 @@ export class RecordingsController {
     checkDays(query);
     checkOrder(query);
     return isSearch(query)
-      ? presentFoundPage(query, await this.search.search(accountId, query))
+      ? presentSearchPage(query, await this.search.search(accountId, query))
       : presentRecordingPage(query, await this.recordings.list(accountId, query));
   }
 

@@ -1,4 +1,5 @@
 import type { SqlRunner } from '../../platform/database/database.service.js';
+import { fromDay, toPage, untilDay } from '../../platform/database/page-statements.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { LISTED_COLUMNS, type ListedRecording } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
@@ -15,7 +16,7 @@ export async function selectPageOfUser(
 ): Promise<PageResult<ListedRecording>> {
   const { sql, parameters } = userPageStatement(accountId, userId, query);
   const rows = await runner.query<ListedRecording & { total: number }>(sql, parameters);
-  return { items: rows.filter((row) => row.id !== null), total: rows[0]?.total ?? 0 };
+  return toPage(rows);
 }
 
 function userPageStatement(
@@ -28,8 +29,8 @@ function userPageStatement(
   const conditions = [
     'k.account_id = $1 AND k.user_id = $2',
     ...(status === undefined ? [] : [`k.status = ${place(status)}`]),
-    ...(from === undefined ? [] : [`k.created_at >= ${place(from)}::date::timestamp AT TIME ZONE 'UTC'`]),
-    ...(to === undefined ? [] : [`k.created_at < (${place(to)}::date + 1)::timestamp AT TIME ZONE 'UTC'`]),
+    ...(from === undefined ? [] : [fromDay('k.created_at', place(from))]),
+    ...(to === undefined ? [] : [untilDay('k.created_at', place(to))]),
   ].join(' AND ');
   const sql = `
     WITH page AS MATERIALIZED (

@@ -1,13 +1,15 @@
 import type { Tx } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/entity-columns.js';
+import { fromDay, toPage, untilDay } from '../../../platform/database/page-statements.js';
+import type { PageResult } from '../../../platform/http/page.js';
 import { Recording, type RecordingStatus } from '../recording.entity.js';
 
-/** Documents are looked for by their terms. The other conditions are compared on what the terms find. */
+/** Documents are found by their terms; the other conditions are checked on those. */
 export interface DocumentFilter {
   accountId: string;
   /** Text of a `tsquery`. */
   terms: string;
-  /** Of the folded text: alternatives of patterns that must all be in it, or not. Null when the terms tell all. */
+  /** Of the folded text: alternatives of patterns that must all be in it, or not. Null when the terms are enough. */
   phrases: { pattern: string; isNegative: boolean }[][] | null;
   status?: RecordingStatus;
   date_from?: string;
@@ -21,10 +23,10 @@ export interface Slice {
 
 /** Matches that are counted, and that can be ordered by rank. */
 export const MAX_COUNTED = 10_000;
-/** Recordings that are looked at in the order of the list before all matches are. */
-const NEWEST_LOOKED_AT = 5000;
+/** Newest recordings that are searched in the order of the list, before all matches are sorted. */
+const MAX_NEWEST = 5000;
 
-export type FoundRecording = Recording & { text: string | null };
+export type MatchedRecording = Recording & { text: string | null };
 
 const COLUMNS = selectList(Recording, 'r');
 const NEWEST_FIRST = (alias: string, id: string): string => `${alias}.created_at DESC, ${alias}.${id} DESC`;
@@ -47,13 +49,13 @@ class Conditions {
   readonly parameters: unknown[] = [];
   private readonly parts: string[] = [];
 
-  /** @param byIndex false where the index must not be used, because documents are looked at one by one. */
+  /** @param byIndex false where the index must not be used, because documents are read one by one. */
   constructor({ accountId, terms, phrases, status, date_from: from, date_to: to }: DocumentFilter, byIndex = true) {
     this.parts.push(`s.account_id = ${this.place(accountId)}::uuid`);
     const matches = `s.terms @@ ${this.place(terms)}::tsquery`;
     this.parts.push(byIndex ? matches : `(${matches}) IS TRUE`);
-    if (from !== undefined) this.parts.push(`s.created_at >= ${this.place(from)}::date::timestamp AT TIME ZONE 'UTC'`);
-    if (to !== undefined) this.parts.push(`s.created_at < (${this.place(to)}::date + 1)::timestamp AT TIME ZONE 'UTC'`);
+    if (from !== undefined) this.parts.push(fromDay('s.created_at', this.place(from)));
+    if (to !== undefined) this.parts.push(untilDay('s.created_at', this.place(to)));
     if (status !== undefined) {
       this.parts.push(`(SELECT r.status FROM recordings r WHERE r.id = s.recording_id) = ${this.place(status)}`);
     }
@@ -74,7 +76,7 @@ class Conditions {
         return `strpos(s.folded, ${this.place(pattern)}) ${isNegative ? '=' : '>'} 0`;
       }),
     );
-    // Also the absence of a word is a statement about a text.
+    // Without a text nothing matches, not even the absence of a word.
     return `s.folded IS NOT NULL AND (${conditions.map((all) => `(${all.join(' AND ')})`).join(' OR ')})`;
   }
 }
@@ -85,7 +87,7 @@ export interface Statement {
   parameters: unknown[];
 }
 
-/** The slice of the matches with the newest first, and how many there are. @param counted the most that are looked at. */
+/** The slice of the matches with the newest first, and how many there are. @param counted the most that are read. */
 export function matchesStatement(filter: DocumentFilter, { limit, offset }: Slice, counted: number | null): Statement {
   const conditions = new Conditions(filter);
   const sql = `
@@ -110,14 +112,14 @@ export function newestStatement(filter: DocumentFilter, { limit, offset }: Slice
   const recordings = [
     'r.account_id = $1',
     ...(status === undefined ? [] : [`r.status = ${conditions.place(status)}`]),
-    ...(from === undefined ? [] : [`r.created_at >= ${conditions.place(from)}::date::timestamp AT TIME ZONE 'UTC'`]),
-    ...(to === undefined ? [] : [`r.created_at < (${conditions.place(to)}::date + 1)::timestamp AT TIME ZONE 'UTC'`]),
+    ...(from === undefined ? [] : [fromDay('r.created_at', conditions.place(from))]),
+    ...(to === undefined ? [] : [untilDay('r.created_at', conditions.place(to))]),
   ];
   const sql = `
     SELECT ${COLUMNS}, s.text
     FROM (
       SELECT r.* FROM recordings r WHERE ${recordings.join(' AND ')}
-      ORDER BY ${NEWEST_FIRST('r', 'id')} LIMIT ${NEWEST_LOOKED_AT}
+      ORDER BY ${NEWEST_FIRST('r', 'id')} LIMIT ${MAX_NEWEST}
     ) r
     JOIN search_documents s ON s.recording_id = r.id AND ${conditions.sql}
     ORDER BY ${NEWEST_FIRST('r', 'id')}
@@ -152,11 +154,6 @@ export function bestStatement(filter: DocumentFilter, rank: string, { limit, off
 }
 
 /** SQL, because TypeORM has no text search. */
-export async function selectFound(
-  tx: Tx,
-  { sql, parameters }: Statement,
-): Promise<{ found: FoundRecording[]; total: number }> {
-  const rows = await tx.query<FoundRecording & { total: number }>(sql, parameters);
-  // No match still gives a row, with the total.
-  return { found: rows.filter(({ id }) => id !== null), total: rows[0]?.total ?? 0 };
+export async function selectMatches(tx: Tx, { sql, parameters }: Statement): Promise<PageResult<MatchedRecording>> {
+  return toPage(await tx.query<MatchedRecording & { total: number }>(sql, parameters));
 }

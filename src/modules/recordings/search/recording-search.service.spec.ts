@@ -98,7 +98,7 @@ describe('RecordingSearchService', () => {
       running += 1;
       await new Promise<void>((resolve) => finish.push(resolve));
       running -= 1;
-      return { found: [], total: 0, hasMore: false };
+      return { items: [], total: 0, hasMore: false };
     });
     const ask = (account: string) => search.search(account, queryOf({ q: 'a' }));
     const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -2,17 +2,18 @@ import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
+import type { PageResult } from '../../../platform/http/page.js';
 import type { Recording } from '../recording.entity.js';
 import { type ListRecordingsQuery, tagFiltersOf } from '../recordings.dto.js';
 import {
   bestStatement,
   type DocumentFilter,
-  type FoundRecording,
+  type MatchedRecording,
   limitSearch,
   matchesStatement,
   MAX_COUNTED,
   newestStatement,
-  selectFound,
+  selectMatches,
   type Slice,
 } from './recording-search.queries.js';
 import { SearchBackfillService } from './backfill/search-backfill.service.js';
@@ -23,7 +24,7 @@ import { AccountTerms, quoted, type TaggedRecording, textTerms } from './search-
 import { snippetOf } from './snippet.js';
 
 /** A page of a search. */
-export interface FoundPage {
+export interface SearchPage {
   items: (Recording & { snippet?: string })[];
   /** At most 10,000. */
   total: number;
@@ -33,15 +34,11 @@ export interface FoundPage {
   hasMore: boolean;
 }
 
-interface Found {
-  found: FoundRecording[];
-  total: number;
-  hasMore: boolean;
-}
+type Matches = Required<PageResult<MatchedRecording>>;
 
 const STATEMENT_TIMEOUT_MS = 5000;
 const CANCELED = '57014';
-/** Place in the list up to which the matches of a frequent word are looked for in its order. */
+/** Offset up to which the matches of a frequent word are found by walking the list. */
 const MAX_WALKED = 1000;
 /** Characters of transcripts that are searched for a snippet at a time. */
 const SNIPPET_TURN = 100_000;
@@ -72,26 +69,26 @@ export class RecordingSearchService {
 
   /**
    * @param query with `q` or tags.
-   * @throws InvalidRequestError when `q` breaks a rule, or there is too much to look at; RateLimitError when too many
+   * @throws InvalidRequestError when `q` breaks a rule, or there are too many matches; RateLimitError when too many
    *   searches of the account wait.
    */
-  async search(accountId: string, query: ListRecordingsQuery): Promise<FoundPage> {
+  async search(accountId: string, query: ListRecordingsQuery): Promise<SearchPage> {
     const words = query.q === undefined ? null : parseQuery(query.q);
     const isComplete = await this.backfill.isComplete();
     // Only what is transcribed has a text.
     const isEmpty = words && query.status !== undefined && query.status !== 'transcribed';
-    const { found, total, hasMore } = isEmpty
-      ? { found: [], total: 0, hasMore: false }
+    const { items, total, hasMore } = isEmpty
+      ? { items: [], total: 0, hasMore: false }
       : await this.slots.run(accountId, () => this.find(accountId, query, words));
     return {
-      items: await withSnippets(found, words),
+      items: await withSnippets(items, words),
       total: Math.min(total, MAX_COUNTED),
       totalIsExact: total <= MAX_COUNTED && isComplete,
       hasMore,
     };
   }
 
-  private async find(accountId: string, query: ListRecordingsQuery, words: SearchQuery | null): Promise<Found> {
+  private async find(accountId: string, query: ListRecordingsQuery, words: SearchQuery | null): Promise<Matches> {
     const { limit, page, order } = query;
     const filter = filterOf(accountId, query, words);
     const slice = { limit, offset: page * limit };
@@ -126,36 +123,36 @@ function filterOf(accountId: string, query: ListRecordingsQuery, words: SearchQu
 }
 
 /**
- * Up to 10,000 matches are all read, so that the total is exact. Of more, the newest are looked for in the order of the
- * list, where frequent words are soon found; only when that fails are all matches sorted.
+ * Up to 10,000 matches are all read, so that the total is exact. Of more, the newest are searched in the order of the
+ * list, where frequent words soon match; only when that fails are all matches sorted.
  */
-async function findNewest(tx: Tx, filter: DocumentFilter, slice: Slice): Promise<Found> {
+async function findNewest(tx: Tx, filter: DocumentFilter, slice: Slice): Promise<Matches> {
   const { limit, offset } = slice;
-  const few = await selectFound(tx, matchesStatement(filter, slice, MAX_COUNTED + 1));
+  const few = await selectMatches(tx, matchesStatement(filter, slice, MAX_COUNTED + 1));
   if (few.total <= MAX_COUNTED) return { ...few, hasMore: few.total > offset + limit };
   const oneMore = { limit: limit + 1, offset };
   if (offset + limit <= MAX_WALKED) {
-    const { found } = await selectFound(tx, newestStatement(filter, oneMore));
-    if (found.length > limit) return { found: found.slice(0, limit), total: few.total, hasMore: true };
+    const { items } = await selectMatches(tx, newestStatement(filter, oneMore));
+    if (items.length > limit) return { items: items.slice(0, limit), total: few.total, hasMore: true };
   }
-  const { found, total } = await selectFound(tx, matchesStatement(filter, slice, null));
-  return { found, total, hasMore: total > offset + limit };
+  const { items, total } = await selectMatches(tx, matchesStatement(filter, slice, null));
+  return { items, total, hasMore: total > offset + limit };
 }
 
-async function findBest(tx: Tx, filter: DocumentFilter, rank: string, slice: Slice): Promise<Found> {
-  const { found, total } = await selectFound(tx, bestStatement(filter, rank, slice));
-  return { found, total, hasMore: Math.min(total, MAX_COUNTED) > slice.offset + slice.limit };
+async function findBest(tx: Tx, filter: DocumentFilter, rank: string, slice: Slice): Promise<Matches> {
+  const { items, total } = await selectMatches(tx, bestStatement(filter, rank, slice));
+  return { items, total, hasMore: Math.min(total, MAX_COUNTED) > slice.offset + slice.limit };
 }
 
 /** Between long transcripts other requests get their turn. */
-async function withSnippets(found: FoundRecording[], words: SearchQuery | null): Promise<FoundPage['items']> {
-  const items: FoundPage['items'] = [];
-  let looked = 0;
-  for (const { text, ...recording } of found) {
+async function withSnippets(matches: MatchedRecording[], words: SearchQuery | null): Promise<SearchPage['items']> {
+  const items: SearchPage['items'] = [];
+  let searched = 0;
+  for (const { text, ...recording } of matches) {
     items.push(words ? { ...recording, snippet: snippetOf(text ?? '', words) } : recording);
-    looked += text?.length ?? 0;
-    if (looked > SNIPPET_TURN) {
-      looked = 0;
+    searched += text?.length ?? 0;
+    if (searched > SNIPPET_TURN) {
+      searched = 0;
       await setImmediate();
     }
   }

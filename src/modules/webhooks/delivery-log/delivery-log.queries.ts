@@ -1,5 +1,6 @@
 import type { DatabaseService, SqlRunner } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/entity-columns.js';
+import { fromDay, toPage, untilDay } from '../../../platform/database/page-statements.js';
 import type { PageResult } from '../../../platform/http/page.js';
 import { Delivery } from '../deliveries/delivery.entity.js';
 import type { ListDeliveriesQuery } from './deliveries.dto.js';
@@ -32,8 +33,8 @@ function pageStatement(
   const place = (value: unknown): string => `$${parameters.push(value)}`;
   const conditions = ['d.webhook_id = $1'];
   if (status) conditions.push(`d.status = ${place(status)}`);
-  if (from) conditions.push(`d.created_at >= ${place(from)}::date::timestamp AT TIME ZONE 'UTC'`);
-  if (to) conditions.push(`d.created_at < (${place(to)}::date + 1)::timestamp AT TIME ZONE 'UTC'`);
+  if (from) conditions.push(fromDay('d.created_at', place(from)));
+  if (to) conditions.push(untilDay('d.created_at', place(to)));
   const chosen = conditions.join(' AND ');
   const sql = `
     SELECT total.total, page.* FROM (SELECT count(*)::float8 AS total FROM deliveries d WHERE ${chosen}) total
@@ -55,8 +56,7 @@ export async function selectDeliveryPage(
 ): Promise<PageResult<DeliveryWithEvent>> {
   const { sql, parameters } = pageStatement(webhookId, query);
   const rows = await runner.query<DeliveryWithEvent & { total: number }>(sql, parameters);
-  // An empty page still has a row, with the total.
-  return { items: rows.filter((row) => row.id !== null), total: rows[0]?.total ?? 0 };
+  return toPage(rows);
 }
 
 /** All of an attempt is null where the log has none. */
