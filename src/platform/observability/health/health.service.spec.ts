@@ -2,7 +2,6 @@ import type { DatabaseService } from '../../database/database.service.js';
 import type { RedisService } from '../../queue/redis.service.js';
 import type { ObjectStore } from '../../storage/object-store.js';
 import { HealthService } from './health.service.js';
-import { sharedRun } from '../shared-run.js';
 
 const REDIS_LOST = 'Redis is unavailable; limiting per process. Jobs start with a delay.';
 
@@ -80,18 +79,5 @@ describe('HealthService (D31)', () => {
     expect(asked).toBe(2);
     await health.report();
     expect(asked).toBe(3);
-  });
-});
-
-describe('sharedRun', () => {
-  it('runs again after an error, and only then or after its time', async () => {
-    let runs = 0;
-    const run = sharedRun(async () => {
-      if (++runs === 1) throw new Error('failed');
-      return runs;
-    });
-    const both = [run(), run()];
-    for (const one of both) await expect(one).rejects.toThrow('failed');
-    expect([await run(), await run()]).toEqual([2, 3]);
   });
 });

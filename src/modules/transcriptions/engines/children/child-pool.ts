@@ -1,6 +1,6 @@
 import type { SandboxMode } from '../../../../platform/config/env.js';
+import { sharedRun } from '../../../../platform/observability/shared-run.js';
 import { FairQueue } from '../../chunks/fair-queue.js';
-import { ProblemCache } from '../problem-cache.js';
 import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
 import type { ChunkOptions } from './child-messages.js';
 import { type ChildModule, EngineChild } from './engine-child.js';
@@ -16,7 +16,7 @@ const MAX_RETRY_MS = 300_000;
 export class ChildPool {
   private children: EngineChild[] = [];
   private readonly queue;
-  private readonly startProblem = new ProblemCache(() => this.tryStart(), RETRY_MS);
+  private readonly startProblem = sharedRun(() => this.tryStart(), RETRY_MS);
   private readonly failedStarts = { count: 0, retryAt: 0, problem: '' };
   private closed = false;
 
@@ -49,7 +49,7 @@ export class ChildPool {
 
   /** Null when a child is ready or can be started; otherwise the reason why not. */
   async problem(): Promise<string | null> {
-    return this.children.some((child) => child.isReady) ? null : await this.startProblem.get();
+    return this.children.some((child) => child.isReady) ? null : await this.startProblem();
   }
 
   async close(): Promise<void> {

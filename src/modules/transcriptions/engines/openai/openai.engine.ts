@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from '../../../../platform/config/env.js';
 import { languageCode } from '../../../../platform/languages/languages.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
-import { ProblemCache } from '../problem-cache.js';
+import { sharedRun } from '../../../../platform/observability/shared-run.js';
 import {
   type AudioChunk,
   type ChunkTranscript,
@@ -85,7 +85,7 @@ export class OpenAiEngine implements TranscriptionEngine {
   private readonly apiKey: string | null;
   private readonly hosted: boolean;
   private readonly client: OpenAiClient;
-  private readonly lastProblem: ProblemCache;
+  private readonly lastProblem: () => Promise<string | null>;
   /** Index in DETAILS of the most that the server has accepted. */
   private detail = 0;
   /** Until the server refuses a prompt. */
@@ -106,7 +106,7 @@ export class OpenAiEngine implements TranscriptionEngine {
     this.concurrency = settings.transcriptionConcurrency ?? DEFAULT_CONCURRENCY;
     // One connection more, so that the health check never waits behind audio.
     this.client = new OpenAiClient(settings.openaiBaseUrl ?? HOSTED_URL, this.apiKey, this.concurrency + 1);
-    this.lastProblem = new ProblemCache(() => this.findProblem(), times.problemKept);
+    this.lastProblem = sharedRun(() => this.findProblem(), times.problemKept);
   }
 
   async transcribe({ pcm }: AudioChunk, { language, vocabulary, signal }: TranscribeOptions): Promise<ChunkTranscript> {
@@ -134,7 +134,7 @@ export class OpenAiEngine implements TranscriptionEngine {
   }
 
   async problem(): Promise<string | null> {
-    return await this.lastProblem.get();
+    return await this.lastProblem();
   }
 
   async close(): Promise<void> {

@@ -8,7 +8,7 @@ import { selectedModel } from '../../models/selected-model.js';
 import { CHILD_READS, childFile } from '../children/package-folders.js';
 import { ChildPool } from '../children/child-pool.js';
 import type { ChildModule } from '../children/engine-child.js';
-import { ProblemCache } from '../problem-cache.js';
+import { sharedRun } from '../../../../platform/observability/shared-run.js';
 import {
   type AudioChunk,
   type ChunkTranscript,
@@ -47,7 +47,7 @@ export class SherpaEngine implements TranscriptionEngine {
   readonly maxChunkSeconds = MAX_CHUNK_SECONDS;
   readonly concurrency: number;
   private readonly folder: string | null;
-  private readonly folderProblem = new ProblemCache(() => Promise.resolve(this.load()), RECHECK_MS);
+  private readonly folderProblem = sharedRun(async () => this.load(), RECHECK_MS);
   private loaded: ModelFolder | null = null;
   private pool: ChildPool | null = null;
   private tokens: TemporaryFile | null = null;
@@ -93,7 +93,7 @@ export class SherpaEngine implements TranscriptionEngine {
   }
 
   private async modelProblem(): Promise<string | null> {
-    return this.loaded === null ? await this.folderProblem.get() : null;
+    return this.loaded === null ? await this.folderProblem() : null;
   }
 
   /** Null when the folder holds a complete model. */
