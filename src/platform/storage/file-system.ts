@@ -1,4 +1,4 @@
-import { mkdir, open } from 'node:fs/promises';
+import { mkdir, open, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { coalesce } from '../queue/coalesce.js';
 import { StorageUnavailableError } from './storage-errors.js';
@@ -37,6 +37,23 @@ async function syncOnce(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** Free bytes of the file system of a folder, for users other than root. */
+export async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
+
+/** Null when there is no such file. */
+export async function sizeOf(file: string): Promise<number | null> {
+  return (await stat(file).catch(ignoreAbsent))?.size ?? null;
+}
+
+/** For `catch`: null for a file or folder that does not exist. */
+export function ignoreAbsent(error: unknown): null {
+  if (errorCode(error) === 'ENOENT') return null;
+  throw error;
 }
 
 /** The code of an error of the operating system, such as `ENOENT`. */

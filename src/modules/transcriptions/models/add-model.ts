@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { freeBytesOf } from './disk-space.js';
+import { freeBytesOf } from '../../../platform/storage/file-system.js';
 import { sha256Of } from './download/content-digest.js';
 import { withFileLock } from './download/file-lock.js';
 import { MODEL_RECORD, readModelFolder } from './model-kind.js';

@@ -1,8 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode } from '../../../platform/storage/file-system.js';
+import { errorCode, sizeOf } from '../../../platform/storage/file-system.js';
 import type { Licence } from './catalogue/catalogue-entry.js';
-import { sizeOf } from './disk-space.js';
 import { MODEL_RECORD } from './model-kind.js';
 
 /** Written into the model's folder as `model.json` when it was downloaded or added: what it is and what it must contain. */

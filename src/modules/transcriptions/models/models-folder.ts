@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode, syncFolder } from '../../../platform/storage/file-system.js';
+import { errorCode, ignoreAbsent, syncFolder } from '../../../platform/storage/file-system.js';
 import { MODEL_NAME, MODEL_NAME_RULE } from './catalogue/catalogue-entry.js';
 import { MODEL_RECORD } from './model-kind.js';
 import { type ModelRecord, readModelRecord } from './model-record.js';
@@ -99,9 +99,7 @@ export class ModelsFolder {
     const folder = this.folderOf(name);
     const before = `${work}.before`;
     await rm(before, { recursive: true, force: true });
-    await rename(folder, before).catch((error: unknown) => {
-      if (errorCode(error) !== 'ENOENT') throw error;
-    });
+    await rename(folder, before).catch(ignoreAbsent);
     await rename(work, folder);
     await syncFolder(this.path);
     await rm(before, { recursive: true, force: true });

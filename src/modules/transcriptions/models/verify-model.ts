@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { sizeOf } from './disk-space.js';
+import { sizeOf } from '../../../platform/storage/file-system.js';
 import { sha256Of } from './download/content-digest.js';
 import { MODEL_RECORD, readModelFolder } from './model-kind.js';
 import { type RecordedFile, writeModelRecord } from './model-record.js';

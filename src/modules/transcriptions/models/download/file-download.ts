@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode } from '../../../../platform/storage/file-system.js';
+import { ignoreAbsent } from '../../../../platform/storage/file-system.js';
 import { ContentDigest } from './content-digest.js';
 import type { DownloadPlan, PlannedFile } from './download-plan.js';
 import { type DownloadTiming, untilDone } from './retries.js';
@@ -174,9 +174,4 @@ class FileDownload {
   private get named(): string {
     return `${this.plan.repository}/${this.file.path}`;
   }
-}
-
-function ignoreAbsent(error: unknown): null {
-  if (errorCode(error) === 'ENOENT') return null;
-  throw error;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { errorCode } from '../../../../platform/storage/file-system.js';
+import { errorCode, ignoreAbsent } from '../../../../platform/storage/file-system.js';
 import { pause } from './retries.js';
 
 /** The holder shows that it lives by the file's time. */
@@ -117,9 +117,4 @@ function startOf(pid: number): string | null {
 
 async function readIfAny(file: string): Promise<string | null> {
   return await readFile(file, 'utf8').catch(ignoreAbsent);
-}
-
-function ignoreAbsent(error: unknown): null {
-  if (errorCode(error) === 'ENOENT') return null;
-  throw error;
 }

@@ -1,9 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode } from '../../../../platform/storage/file-system.js';
+import { errorCode, freeBytesOf, sizeOf } from '../../../../platform/storage/file-system.js';
 import { languagesOf } from '../catalogue/catalogue.js';
 import type { CatalogueEntry } from '../catalogue/catalogue-entry.js';
-import { freeBytesOf, sizeOf } from '../disk-space.js';
 import { readModelFolder } from '../model-kind.js';
 import { isComplete, type ModelRecord, type RecordedFile } from '../model-record.js';
 import type { ModelsFolder } from '../models-folder.js';
