@@ -1,7 +1,8 @@
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { EventBus } from '../events/event-bus.js';
+import { valueGauge } from './value-gauge.js';
 
 /** Prometheus metrics of this process. Labels never hold values chosen by clients. */
 @Injectable()
@@ -17,7 +18,8 @@ export class MetricsMiddleware implements NestMiddleware {
 
   constructor(bus: EventBus) {
     collectDefaultMetrics({ register: this.registry });
-    this.registry.registerMetric(listenerFailures(bus));
+    const help = 'Extension listeners that failed and were rolled back since the process started.';
+    this.registry.registerMetric(valueGauge('extension_listener_failures', help, () => bus.listenerFailures));
   }
 
   use(request: Request, response: Response, next: NextFunction): void {
@@ -33,17 +35,6 @@ export class MetricsMiddleware implements NestMiddleware {
     });
     next();
   }
-}
-
-function listenerFailures(bus: EventBus): Gauge {
-  return new Gauge({
-    name: 'extension_listener_failures',
-    help: 'Extension listeners that failed and were rolled back since the process started.',
-    registers: [],
-    collect() {
-      this.set(bus.listenerFailures);
-    },
-  });
 }
 
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -55,7 +55,7 @@ describe('DiskSpaceService', () => {
     const space = serviceOf(500);
     await Promise.all([space.hasRoom(), space.hasRoom()]);
     free = 100;
-    jest.advanceTimersByTime(1000);
+    jest.advanceTimersByTime(999);
     expect(await space.hasRoom()).toBe(true);
     expect(looks).toHaveLength(1);
     jest.advanceTimersByTime(1);

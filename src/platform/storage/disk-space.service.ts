@@ -1,28 +1,28 @@
-import { statfs } from 'node:fs/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import { Gauge } from 'prom-client';
 import { Env } from '../config/env.js';
 import { MetricsMiddleware } from '../observability/metrics.middleware.js';
+import { sharedRun } from '../observability/shared-run.js';
+import { valueGauge } from '../observability/value-gauge.js';
+import { freeBytesOf } from './file-system.js';
 
-/** How long one look at the disk serves. */
-const LOOK_MS = 1000;
+const KEPT_MS = 1000;
 
 /** The free space of the disk at STORAGE_DIR: of the spool, and of the objects that the disk store keeps. */
 @Injectable()
 export class DiskSpaceService {
   private readonly logger = new Logger(DiskSpaceService.name);
-  private look: Promise<number | null> | null = null;
-  private lookedAt = 0;
+  /** Null for a disk that does not answer. */
+  private readonly freeBytes = sharedRun(() => freeBytesOf(this.env.storageDir).catch(() => null), KEPT_MS);
   private hadRoom = true;
 
   constructor(
     private readonly env: Env,
     { registry }: MetricsMiddleware,
   ) {
-    registry.registerMetric(freeBytesGauge(() => this.freeBytes()));
+    registry.registerMetric(valueGauge('storage_free_bytes', 'Free bytes of the disk at STORAGE_DIR.', this.freeBytes));
   }
 
-  /** Whether at least STORAGE_MIN_FREE_BYTES are free. A disk that cannot be asked is left to fail by itself. */
+  /** Whether at least STORAGE_MIN_FREE_BYTES are free. A disk that does not answer counts as one with room: the upload itself fails then. */
   async hasRoom(): Promise<boolean> {
     const { storageMinFreeBytes: least } = this.env;
     if (least === 0) return true;
@@ -35,27 +35,4 @@ export class DiskSpaceService {
     }
     return hasRoom;
   }
-
-  private freeBytes(): Promise<number | null> {
-    if (this.look === null || Date.now() - this.lookedAt > LOOK_MS) {
-      this.lookedAt = Date.now();
-      this.look = statfs(this.env.storageDir).then(
-        ({ bavail, bsize }) => bavail * bsize,
-        () => null,
-      );
-    }
-    return this.look;
-  }
-}
-
-function freeBytesGauge(read: () => Promise<number | null>): Gauge {
-  return new Gauge({
-    name: 'storage_free_bytes',
-    help: 'Free bytes of the disk at STORAGE_DIR.',
-    registers: [],
-    async collect() {
-      const free = await read();
-      if (free !== null) this.set(free);
-    },
-  });
 }

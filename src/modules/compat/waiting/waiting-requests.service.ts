@@ -1,8 +1,8 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { Gauge } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { RateLimitError, ServiceUnavailableError } from '../../../platform/errors/errors.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
+import { valueGauge } from '../../../platform/observability/value-gauge.js';
 
 const RETRY_SECONDS = 1;
 
@@ -25,7 +25,8 @@ export class WaitingRequestsService implements OnModuleDestroy {
     private readonly env: Env,
     { registry }: MetricsMiddleware,
   ) {
-    registry.registerMetric(gaugeOf(() => this.waiting));
+    const help = 'Requests to /v1/audio/transcriptions under way in this process.';
+    registry.registerMetric(valueGauge('compat_waiting_requests', help, () => this.waiting));
   }
 
   /** Aborted with the error for clients when the process stops. */
@@ -61,15 +62,4 @@ export class WaitingRequestsService implements OnModuleDestroy {
   onModuleDestroy(): void {
     this.stop.abort(new ServiceUnavailableError(RETRY_SECONDS));
   }
-}
-
-function gaugeOf(count: () => number): Gauge {
-  return new Gauge({
-    name: 'compat_waiting_requests',
-    help: 'Requests to /v1/audio/transcriptions under way in this process.',
-    registers: [],
-    collect() {
-      this.set(count());
-    },
-  });
 }

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Gauge } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
+import { valueGauge } from '../../../platform/observability/value-gauge.js';
 import { isBackground, type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
 import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import { EngineChainService } from './engine-chain.service.js';
@@ -49,7 +49,8 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     private readonly env: Env,
     { registry }: MetricsMiddleware,
   ) {
-    registry.registerMetric(gaugeOf(this.running));
+    const help = 'Recordings that this process transcribes.';
+    registry.registerMetric(valueGauge('transcription_recordings', help, () => this.running.size));
     const shared = env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
     const maximum = Math.min(Math.max(shared, MAX_RECORDINGS), runtimes.maxRecordings);
     const background = Math.ceil((shared * BACKGROUND_PER_CORE) / RECORDINGS_PER_CORE);
@@ -169,15 +170,4 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
       });
     this.running.set(run, lease);
   }
-}
-
-function gaugeOf(running: ReadonlyMap<unknown, unknown>): Gauge {
-  return new Gauge({
-    name: 'transcription_recordings',
-    help: 'Recordings that this process transcribes.',
-    registers: [],
-    collect() {
-      this.set(running.size);
-    },
-  });
 }

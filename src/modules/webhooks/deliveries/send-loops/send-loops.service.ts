@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { Counter, Gauge } from 'prom-client';
+import { Counter, type Gauge } from 'prom-client';
 import { retryWhileUnavailable } from '../../../../platform/database/unavailable.js';
 import { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
+import { valueGauge } from '../../../../platform/observability/value-gauge.js';
 import { ConcurrencyLimit } from '../../../../platform/queue/concurrency-limit.js';
 import { SignedSenderService } from '../../sending/signed-sender.service.js';
 import { type DeliveryOutcome, isSuccess } from '../../sending/webhook-sender.service.js';
@@ -101,22 +102,9 @@ const nameOf = ({ status, errorKind }: DeliveryOutcome): string =>
   status === null ? `${errorKind}` : `${Math.floor(status / 100)}xx`;
 
 function gaugesOf(slots: DeliverySlots): Gauge[] {
+  const waiting = 'Webhooks with due deliveries that wait for a free connection (D34).';
   return [
-    new Gauge({
-      name: 'webhook_connections',
-      help: 'Deliveries that this process is sending.',
-      registers: [],
-      collect() {
-        this.set(slots.used);
-      },
-    }),
-    new Gauge({
-      name: 'webhooks_waiting',
-      help: 'Webhooks with due deliveries that wait for a free connection (D34).',
-      registers: [],
-      collect() {
-        this.set(slots.waiting);
-      },
-    }),
+    valueGauge('webhook_connections', 'Deliveries that this process is sending.', () => slots.used),
+    valueGauge('webhooks_waiting', waiting, () => slots.waiting),
   ];
 }

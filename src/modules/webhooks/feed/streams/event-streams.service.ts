@@ -1,11 +1,11 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import type { Response } from 'express';
-import { Gauge } from 'prom-client';
 import { selectLiveKeys } from '../../../../access/live-keys.queries.js';
 import { Env } from '../../../../platform/config/env.js';
 import { DatabaseService } from '../../../../platform/database/database.service.js';
 import { ServiceUnavailableError, TooManyEventStreamsError } from '../../../../platform/errors/errors.js';
 import { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
+import { valueGauge } from '../../../../platform/observability/value-gauge.js';
 import { RedisService } from '../../../../platform/queue/redis.service.js';
 import type { Unsubscribe } from '../../../../platform/queue/signals.service.js';
 import { SharedSlots } from '../../../../platform/rate-limit/shared-slots.js';
@@ -43,7 +43,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
   ) {
     this.slots = new SharedSlots(redis, 'event-streams');
     this.loop = new StreamReadLoop((readers, limit) => feed.next(readers, limit));
-    registry.registerMetric(gaugeOf(() => this.open));
+    registry.registerMetric(valueGauge('event_streams', 'Open event streams.', () => this.open));
   }
 
   /** Of this process. */
@@ -155,15 +155,4 @@ export class EventStreamsService implements BeforeApplicationShutdown {
     const live = new Set(await selectLiveKeys(this.database, keyIds, STREAM_SCOPE));
     for (const stream of streams) if (!live.has(stream.keyId)) stream.end();
   }
-}
-
-function gaugeOf(open: () => number): Gauge {
-  return new Gauge({
-    name: 'event_streams',
-    help: 'Open event streams.',
-    registers: [],
-    collect() {
-      this.set(open());
-    },
-  });
 }

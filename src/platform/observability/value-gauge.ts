@@ -1,0 +1,14 @@
+import { Gauge } from 'prom-client';
+
+/** A gauge of a value that is read for each scrape. Null keeps the last one. */
+export function valueGauge(name: string, help: string, read: () => number | null | Promise<number | null>): Gauge {
+  return new Gauge({
+    name,
+    help,
+    registers: [],
+    async collect() {
+      const value = await read();
+      if (value !== null) this.set(value);
+    },
+  });
+}
