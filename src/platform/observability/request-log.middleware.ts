@@ -3,6 +3,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { DestinationStream } from 'pino';
 import { callerOf } from './request-caller.js';
 import { assignRequestId, requestIdOf } from '../http/server/request-id.js';
+import { redactSecrets } from '../secrets/redact-secrets.js';
 
 /** Where lines are written, and which statuses are logged. */
 export interface RequestLogMiddlewareOptions {
@@ -45,7 +46,7 @@ export class RequestLogMiddleware implements NestMiddleware {
       request_id: requestIdOf(request),
       ...callerOf(request),
       method,
-      path: path.replace(MISPLACED_SECRET, '$1…').replace(END_USER, '$1…'),
+      path: redactSecrets(path).replace(END_USER, '$1…'),
       address: ip,
       status,
       duration_ms: Math.round(performance.now() - startedAt),
@@ -72,6 +73,3 @@ interface RequestStart {
 
 /** Who is erased must not be found in the logs (D46). */
 const END_USER = /^(\/v1\/users\/).+$/;
-
-/** Secrets and access tokens that clients put into a path by mistake, with all that follows: base64 has slashes. */
-const MISPLACED_SECRET = /(vns_|whsec_|eyJ).*$/;

@@ -1,3 +1,4 @@
+import { redactSecrets } from '../../../platform/secrets/redact-secrets.js';
 import { MAX_REQUEST_IDS } from './request-errors.queries.js';
 import type { RequestError } from './request-error.entity.js';
 
@@ -75,11 +76,8 @@ function sumOf(a: RequestError, b: RequestError): RequestError {
   };
 }
 
-/** Secrets and tokens that clients put into a field's name by mistake, with all that follows. */
-const MISPLACED_SECRET = /(vns_|whsec_|eyJ).*$/s;
-
 /** Postgres takes no NUL, and half of a character is none. */
 function cleaned(text: string, maxLength: number): string {
-  const printable = text.replace(/\p{Cc}/gu, '�').replace(MISPLACED_SECRET, '$1…');
+  const printable = redactSecrets(text.replace(/\p{Cc}/gu, '�'));
   return printable.slice(0, maxLength).toWellFormed();
 }
