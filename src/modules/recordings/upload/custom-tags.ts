@@ -1,3 +1,5 @@
+import { jsonKeys } from '../../../platform/http/input/json/json-keys.js';
+
 export const MAX_TAGS = 10;
 const MAX_KEY_LENGTH = 32;
 const MAX_VALUE_LENGTH = 128;
@@ -78,17 +80,10 @@ function brokenRule(key: string, value: unknown): string | null {
   return null;
 }
 
-/**
- * The keys of the outermost object in the order of the text; a repeated key keeps its first place, as in `JSON.parse`.
- * The text must be valid JSON: then a bracket outside a string is structure, and a string before a colon is a key.
- */
+/** The keys of the outermost object in the order of the text; a repeated key keeps its first place, as in `JSON.parse`. */
 function topLevelKeys(json: string): string[] {
   const keys = new Set<string>();
-  let depth = 0;
-  for (const [token, string, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")\s*(:)?|[{}[\]]/g)) {
-    if (string === undefined) depth += token === '{' || token === '[' ? 1 : -1;
-    else if (depth === 1 && colon) keys.add(JSON.parse(string) as string);
-  }
+  for (const { key, object } of jsonKeys(json)) if (object === 1) keys.add(key);
   return [...keys];
 }
 
