@@ -4,7 +4,7 @@ import { ProgressLines } from '../../modules/transcriptions/models/download/prog
 import { pullModel } from '../../modules/transcriptions/models/download/pull-model.js';
 import { DOWNLOAD_TIMING } from '../../modules/transcriptions/models/download/retries.js';
 import { SourceClient } from '../../modules/transcriptions/models/download/source-client.js';
-import { PassingSourceError } from '../../modules/transcriptions/models/download/source-error.js';
+import { TransientSourceError } from '../../modules/transcriptions/models/download/source-error.js';
 import { proxyText } from '../../platform/config/model-settings.js';
 import { onInterruption } from './interruption.js';
 import { presentModel } from './list-command.js';
@@ -50,7 +50,8 @@ export async function pull(options: PullOptions): Promise<CommandResult> {
       ].join('\n'),
     };
   } catch (error) {
-    if (error instanceof PassingSourceError) throw new Error(helpWith(error, entry, client.address), { cause: error });
+    if (error instanceof TransientSourceError)
+      throw new Error(helpWith(error, entry, client.address), { cause: error });
     throw error;
   } finally {
     lines.end();
@@ -60,7 +61,7 @@ export async function pull(options: PullOptions): Promise<CommandResult> {
 
 const pageOf = ({ repository }: CatalogueEntry): string => `https://huggingface.co/${repository}`;
 
-function helpWith(error: PassingSourceError, entry: CatalogueEntry, address: string): string {
+function helpWith(error: TransientSourceError, entry: CatalogueEntry, address: string): string {
   if (!error.isUnreachable) return `${error.message}. Try again later: the download continues with what was received.`;
   return [
     `${error.message}.`,

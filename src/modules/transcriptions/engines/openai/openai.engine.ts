@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from '../../../../platform/config/env.js';
 import { languageCode } from '../../../../platform/languages/languages.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
 import { sharedRun } from '../../../../platform/observability/shared-run.js';
+import { pause } from '../../../../platform/queue/timeout/pause.js';
+import { whisperCode } from '../whisper-code.js';
 import {
   type AudioChunk,
   type ChunkTranscript,
@@ -69,9 +70,6 @@ const DETAILS: readonly FormFields[] = [
   ],
   [['response_format', 'json']],
 ];
-
-/** Whisper's language codes that differ from ISO 639-1. */
-const WHISPER_CODES: Readonly<Record<string, string>> = { jv: 'jw' };
 
 /** Any server with `POST /audio/transcriptions`: whisper.cpp, speaches, vLLM, OpenAI and other hosted services. */
 export class OpenAiEngine implements TranscriptionEngine {
@@ -144,7 +142,7 @@ export class OpenAiEngine implements TranscriptionEngine {
   private fieldsFor(language: string | null): FormFields {
     const code = language === null ? null : languageCode(language);
     const model = ['model', this.model] as const;
-    return code === null ? [model] : [model, ['language', WHISPER_CODES[code] ?? code]];
+    return code === null ? [model] : [model, ['language', whisperCode(code)]];
   }
 
   /** Retries what may soon succeed. @throws EngineError when no response came. */
@@ -163,7 +161,7 @@ export class OpenAiEngine implements TranscriptionEngine {
         return outcome;
       }
       delayLeft -= wait;
-      await waitFor(wait, options.signal);
+      await pause(wait, options.signal);
     }
   }
 
@@ -225,13 +223,3 @@ export const openAiEngine: EngineDefinition = {
   variables: 'OPENAI_BASE_URL or OPENAI_API_KEY',
   modelVariable: 'OPENAI_MODEL',
 };
-
-/** @throws the signal's reason when it is aborted. */
-async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  }
-}

@@ -11,6 +11,7 @@ import type { SherpaSettings } from './sherpa-settings.js';
 import { wordsOf } from './results/sherpa-words.js';
 import { speechBounds } from './results/speech-bounds.js';
 import { WhisperTokens } from './results/whisper-tokens.js';
+import { whisperCode } from '../whisper-code.js';
 
 const SAMPLE_RATE = 16_000;
 /** Too short for a word. */
@@ -18,9 +19,6 @@ const MIN_SECONDS = 0.1;
 /** Models fail on audio that is shorter than the first layers need; silence is added up to this. */
 const PADDED_SECONDS = 1;
 const FULL_SCALE = 32_768;
-
-/** Whisper's language codes that differ from ISO 639-1. */
-const WHISPER_CODES: Readonly<Record<string, string>> = { jv: 'jw' };
 
 /** One recogniser of sherpa-onnx. A fault in the model or the library ends the process, so it must be one of its own. */
 export class SherpaRecogniser implements Recogniser {
@@ -67,7 +65,7 @@ export class SherpaRecogniser implements Recogniser {
     if (kind === 'whisper') {
       // Empty: the model detects it.
       const code = language === null ? '' : this.codeOf(language);
-      this.recogniser.setConfig(withSettings(config, 'whisper', { language: WHISPER_CODES[code] ?? code }));
+      this.recogniser.setConfig(withSettings(config, 'whisper', { language: whisperCode(code) }));
     }
     if (kind === 'canary') {
       const code = this.codeOf(language);

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { ignoreAbsent } from '../../../../platform/storage/file-system.js';
 import { ContentDigest } from './content-digest.js';
 import type { DownloadPlan, PlannedFile } from './download-plan.js';
-import { type DownloadTiming, untilDone } from './retries.js';
+import { type DownloadTiming, retryTransient } from './retries.js';
 import { first, type SourceClient, type SourceResponse } from './source-client.js';
-import { PassingSourceError, SourceError } from './source-error.js';
+import { TransientSourceError, SourceError } from './source-error.js';
 
 export interface DownloadContext {
   client: SourceClient;
@@ -14,7 +14,7 @@ export interface DownloadContext {
   signal: AbortSignal;
   /** Bytes that are on the disk now, of this file: more, or fewer when it starts anew. */
   onProgress: (bytes: number) => void;
-  onRetry: (error: PassingSourceError, pauseMs: number) => void;
+  onRetry: (error: TransientSourceError, pauseMs: number) => void;
 }
 
 /** The content that arrived is not the one that the source announced. */
@@ -65,7 +65,7 @@ class FileDownload {
       await this.readPart(handle);
       const { timing, signal, onRetry } = this.context;
       const work = () => this.receive(handle);
-      if (this.received < this.file.bytes) await untilDone(work, () => this.received, { timing, signal, onRetry });
+      if (this.received < this.file.bytes) await retryTransient(work, () => this.received, { timing, signal, onRetry });
       await handle.sync();
     } finally {
       await handle.close();
@@ -97,7 +97,7 @@ class FileDownload {
       this.count(chunk);
     }
     if (this.received === this.file.bytes) return true;
-    throw new PassingSourceError(`The connection ended after ${this.received} of ${this.file.bytes} bytes`);
+    throw new TransientSourceError(`The connection ended after ${this.received} of ${this.file.bytes} bytes`);
   }
 
   /** Errors of the connection alone, not those of the disk, may pass. */
@@ -131,7 +131,9 @@ class FileDownload {
     if (status === 200) return true;
     await body.dump({ limit: 64 * 1024 }).catch(() => undefined);
     if (status === 416) return false;
-    throw new PassingSourceError(`${this.context.client.address} answers ${status} with another part of ${this.named}`);
+    throw new TransientSourceError(
+      `${this.context.client.address} answers ${status} with another part of ${this.named}`,
+    );
   }
 
   private count(chunk: Buffer): void {

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { pause } from '../../../../platform/queue/timeout/pause.js';
 import { errorCode, ignoreAbsent } from '../../../../platform/storage/file-system.js';
-import { pause } from './retries.js';
 
 /** The holder shows that it lives by the file's time. */
 const RENEW_MS = 5000;

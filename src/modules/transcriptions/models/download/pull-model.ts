@@ -9,7 +9,7 @@ import type { ModelsFolder } from '../models-folder.js';
 import { type DownloadPlan, planDownload } from './download-plan.js';
 import { type DownloadContext, downloadFile } from './file-download.js';
 import { withFileLock } from './file-lock.js';
-import { untilDone } from './retries.js';
+import { retryTransient } from './retries.js';
 import { SourceError } from './source-error.js';
 
 export interface PullContext extends Omit<DownloadContext, 'onProgress'> {
@@ -72,7 +72,7 @@ async function planWithRetries(entry: CatalogueEntry, context: PullContext): Pro
     plan = await planDownload(context.client, entry, context.signal);
     return true;
   };
-  await untilDone(read, () => 0, context);
+  await retryTransient(read, () => 0, context);
   if (!plan) throw new SourceError(`${context.client.address} gave no answer.`);
   return plan;
 }

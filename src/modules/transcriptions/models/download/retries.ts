@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { PassingSourceError } from './source-error.js';
+import { pause } from '../../../../platform/queue/timeout/pause.js';
+import { TransientSourceError } from './source-error.js';
 
 /** Times in milliseconds. Tests shorten them. */
 export interface DownloadTiming {
@@ -30,15 +30,15 @@ const UNREACHABLE_TRIES = 3;
 interface RetryOptions {
   timing: DownloadTiming;
   signal: AbortSignal;
-  onRetry: (error: PassingSourceError, pauseMs: number) => void;
+  onRetry: (error: TransientSourceError, pauseMs: number) => void;
 }
 
 /**
- * Repeats `work` after failures that may pass. `work` returns true once it is done, and false after progress: then the
- * count of failures starts anew.
+ * Repeats `work` after transient failures. `work` returns true once it is done, and false after progress: then the count
+ * of failures starts again.
  * @throws the last error, or the signal's reason when it is aborted
  */
-export async function untilDone(
+export async function retryTransient(
   work: () => Promise<boolean>,
   progress: () => number,
   { timing, signal, onRetry }: RetryOptions,
@@ -50,7 +50,7 @@ export async function untilDone(
       if (await work()) return;
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof PassingSourceError)) throw error;
+      if (!(error instanceof TransientSourceError)) throw error;
       const now = progress();
       failures = now > before ? 1 : failures + 1;
       before = now;
@@ -61,12 +61,6 @@ export async function untilDone(
       await pause(pauseMs, signal);
     }
   }
-}
-
-/** @throws the signal's reason when it is aborted: the timer itself would throw an error of its own */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
-  signal.throwIfAborted();
 }
 
 function pauseAfter(failures: number, retryAfterMs: number | null, timing: DownloadTiming): number {

@@ -1,13 +1,13 @@
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { parseRetryAfter } from '../../../../platform/http/retry-after.js';
 import type { DownloadTiming } from './retries.js';
-import { PassingSourceError, SourceError } from './source-error.js';
+import { TransientSourceError, SourceError } from './source-error.js';
 
 const MAX_REDIRECTS = 5;
 /** A folder of 1,000 files takes 250 kB. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-const PASSING_STATUS = new Set([408, 425, 429]);
+const TRANSIENT_STATUS = new Set([408, 425, 429]);
 
 export interface SourceSettings {
   modelsUrl: string;
@@ -80,10 +80,10 @@ export class SourceClient {
   }
 
   /** For an error of the connection. @param what happened; also a body may break off */
-  broken(error: unknown, what = `No answer from ${this.address}`): PassingSourceError {
+  broken(error: unknown, what = `No answer from ${this.address}`): TransientSourceError {
     const { code = null, message = '' } = (error ?? {}) as { code?: string; message?: string };
     const reason = code === null || code === 'UND_ERR_ABORTED' ? message || String(error) : code;
-    return new PassingSourceError(`${what} (${reason})`, null, true, { cause: error });
+    return new TransientSourceError(`${what} (${reason})`, null, true, { cause: error });
   }
 
   async close(): Promise<void> {
@@ -123,8 +123,8 @@ export class SourceClient {
   private refusal(url: URL, { statusCode: status, headers }: Dispatcher.ResponseData): SourceError {
     // The path may be signed after a redirect: only that of the source is named.
     const what = url.origin === this.base.origin ? `${url.origin}${url.pathname}` : url.origin;
-    if (status >= 500 || PASSING_STATUS.has(status)) {
-      return new PassingSourceError(`${what} answers ${status}`, parseRetryAfter(first(headers['retry-after'])));
+    if (status >= 500 || TRANSIENT_STATUS.has(status)) {
+      return new TransientSourceError(`${what} answers ${status}`, parseRetryAfter(first(headers['retry-after'])));
     }
     if (status === 401 || status === 403) {
       const hint = this.authorization.authorization

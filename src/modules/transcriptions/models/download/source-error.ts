@@ -4,8 +4,8 @@ export class SourceError extends Error {
 }
 
 /** The same request may succeed later: a broken connection, 408, 429 or 5xx. */
-export class PassingSourceError extends SourceError {
-  override readonly name = 'PassingSourceError';
+export class TransientSourceError extends SourceError {
+  override readonly name = 'TransientSourceError';
 
   constructor(
     message: string,
