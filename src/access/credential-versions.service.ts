@@ -8,7 +8,7 @@ import { RedisService } from '../platform/queue/redis.service.js';
 const COPY_MS = 2000;
 
 /** A version that was read longer ago is not stored. With the time of a shared read, well below the copy's lifetime. */
-const MAX_CLAIM_MS = 1000;
+const MAX_READ_AGE_MS = 1000;
 /** After this time no process takes an older version for current, even if nobody has told Redis of the new one. */
 const FORGOTTEN_MS = 2 * COPY_MS;
 
@@ -105,7 +105,7 @@ export class CredentialVersionsService {
         version,
         COPY_MS,
         asOf,
-        MAX_CLAIM_MS,
+        MAX_READ_AGE_MS,
       ),
     );
   }

@@ -31,8 +31,8 @@ export const access = [
     faults: [
       [
         'a key without an expiry outlives the key that creates it',
-        '(expiresAt === null || expiresAt > maker.expiresAt)',
-        '(expiresAt !== null && expiresAt > maker.expiresAt)',
+        '(expiresAt === null || expiresAt > creator.expiresAt)',
+        '(expiresAt !== null && expiresAt > creator.expiresAt)',
       ],
     ],
   },

@@ -151,7 +151,9 @@ export const guards = [
     file: 'src/modules/api-keys/api-keys.service.ts',
     tests: 'test/http/resources/api-keys.e2e.ts',
     name: 'keeps an earlier one',
-    faults: [['a key outlives the one that made it', 'expiresAt > maker.expiresAt)', 'expiresAt < maker.expiresAt)']],
+    faults: [
+      ['a key outlives the one that made it', 'expiresAt > creator.expiresAt)', 'expiresAt < creator.expiresAt)'],
+    ],
   },
   {
     file: 'src/modules/api-keys/api-keys.queries.ts',

@@ -1,5 +1,5 @@
 import { SCOPES } from '../../access/scopes.js';
-import type { KeyMaker } from '../../modules/api-keys/api-keys.service.js';
+import type { KeyCreator } from '../../modules/api-keys/api-keys.service.js';
 
-/** Keys of the operator's making have no maker among the keys, and any scope. */
-export const OPERATOR: KeyMaker = { keyId: null, scopes: SCOPES };
+/** Keys that the operator creates have no key as their creator, and may have any scope. */
+export const OPERATOR: KeyCreator = { keyId: null, scopes: SCOPES };

@@ -13,7 +13,7 @@ import { AccountView } from './account.presenter.js';
 import { AccountService } from './account.service.js';
 import { presentAccount } from './present-account.js';
 import { presentQuotas, QuotasView } from './quotas.presenter.js';
-import { questionOf, UsageQuery } from './usage/usage.dto.js';
+import { reportOptionsOf, UsageQuery } from './usage/usage.dto.js';
 import { VocabularyDto, VocabularyView } from './vocabulary.dto.js';
 import { presentUsageReport, USAGE_EXAMPLE, UsageReportView } from './usage/usage.presenter.js';
 
@@ -62,8 +62,8 @@ export class AccountController {
   @ApiErrors(new InvalidRequestError({ field: 'by', reason: 'must be day, key or user' }))
   @RequireScope('account:read')
   async usage(@CurrentPrincipal() { accountId }: Principal, @Query() query: UsageQuery): Promise<UsageReportView> {
-    const question = questionOf(query);
-    return presentUsageReport(query, question, await this.usages.report(accountId, question, new Date()));
+    const options = reportOptionsOf(query);
+    return presentUsageReport(query, options, await this.usages.report(accountId, options, new Date()));
   }
 
   /**

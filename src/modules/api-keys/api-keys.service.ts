@@ -29,8 +29,8 @@ const UNKNOWN_KEYS_PAUSE_MS = 10;
 
 export type { ApiKeyCredential };
 
-/** Who makes a key. The new key never gets more than its maker has (D11, D36). */
-export interface KeyMaker {
+/** Who creates a key. The new key never gets more rights than its creator has (D11, D36). */
+export interface KeyCreator {
   /** Null for the operator. */
   keyId: string | null;
   scopes: readonly Scope[];
@@ -87,9 +87,9 @@ export class ApiKeysService {
    * @returns the key and its secret, which is not stored.
    * @throws PermissionError, LimitExceededError
    */
-  async create(accountId: string, maker: KeyMaker, dto: CreateApiKeyDto) {
-    const scopes = dto.scopes ?? [...maker.scopes];
-    const exceeding = scopes.find((scope) => !maker.scopes.includes(scope));
+  async create(accountId: string, creator: KeyCreator, dto: CreateApiKeyDto) {
+    const scopes = dto.scopes ?? [...creator.scopes];
+    const exceeding = scopes.find((scope) => !creator.scopes.includes(scope));
     if (exceeding)
       throw new PermissionError(exceeding, `A key without the scope ${exceeding} cannot give it to another key.`);
     const { key, secret } = makeKeyPair();
@@ -106,7 +106,7 @@ export class ApiKeysService {
       lastUsedAt: null,
       expiresAt: dto.expires_at ? new Date(dto.expires_at) : null,
       revokedAt: null,
-      createdBy: maker.keyId,
+      createdBy: creator.keyId,
       createdAt: now,
       updatedAt: now,
     });
@@ -177,14 +177,14 @@ export class ApiKeysService {
 
   /**
    * The key expires no later than the one that makes it (D36).
-   * @throws AuthenticationError when the maker was revoked since it was authenticated.
+   * @throws AuthenticationError when the creator was revoked since it was authenticated.
    */
   private async capExpiry(tx: Tx, created: ApiKey): Promise<void> {
     const { createdBy: id, accountId, expiresAt } = created;
     if (id === null) return;
-    const maker = await tx.manager.findOneBy(ApiKey, { id, accountId, revokedAt: IsNull() });
-    if (!maker) throw new AuthenticationError();
-    if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt))
-      created.expiresAt = maker.expiresAt;
+    const creator = await tx.manager.findOneBy(ApiKey, { id, accountId, revokedAt: IsNull() });
+    if (!creator) throw new AuthenticationError();
+    if (creator.expiresAt !== null && (expiresAt === null || expiresAt > creator.expiresAt))
+      created.expiresAt = creator.expiresAt;
   }
 }

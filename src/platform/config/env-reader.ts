@@ -70,7 +70,7 @@ export class EnvReader {
     return valid ? value : this.refuse(name, `must be an integer from ${min} to ${max}`, fallback);
   }
 
-  integerIfAny(name: string, min: number, max: number): number | null {
+  optionalInteger(name: string, min: number, max: number): number | null {
     return this.text(name) === null ? null : this.integer(name, min, min, max);
   }
 
@@ -167,9 +167,9 @@ export class EnvReader {
     if (this.problems.size > 0) throw new InvalidEnvironmentError([...this.problems]);
   }
 
-  private refuse<T>(name: string, rule: string, stand: T): T {
+  private refuse<T>(name: string, rule: string, fallback: T): T {
     this.problems.add(`${name} ${rule}`);
-    return stand;
+    return fallback;
   }
 
   /** Without the newline that editors and `echo` append. */

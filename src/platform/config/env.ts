@@ -209,12 +209,12 @@ function readWebhookSettings(read: EnvReader) {
 function readTranscriptionSettings(read: EnvReader) {
   return {
     transcriptionEngine: read.text('TRANSCRIPTION_ENGINE') ?? 'auto',
-    transcriptionConcurrency: read.integerIfAny('TRANSCRIPTION_CONCURRENCY', 1, 256),
+    transcriptionConcurrency: read.optionalInteger('TRANSCRIPTION_CONCURRENCY', 1, 256),
     sandbox: read.oneOf('SANDBOX', ['required', 'auto', 'off'], 'auto'),
     speechDetector: read.oneOf('SPEECH_DETECTOR', ['auto', 'energy'], 'auto'),
     ...readModelSettings(read),
     sherpaModel: read.text('SHERPA_MODEL'),
-    sherpaMemoryMb: read.integerIfAny('SHERPA_MEMORY_MB', 16, 1_048_576),
+    sherpaMemoryMb: read.optionalInteger('SHERPA_MEMORY_MB', 16, 1_048_576),
     transcriptionMemoryMb: read.integer('TRANSCRIPTION_MEMORY_MB', 512, 64, 65_536),
     addPunctuation: read.oneOf('ADD_PUNCTUATION', ['true', 'false'], 'false') === 'true',
     openaiBaseUrl: read.url('OPENAI_BASE_URL', ['http:', 'https:']),

@@ -14,7 +14,7 @@ export function selectList<Entity>(
   without: readonly (keyof Entity & string)[] = [],
 ): string {
   return propertiesOf(entity)
-    .filter((property) => !without.some((left) => left === property))
+    .filter((property) => !without.some((omitted) => omitted === property))
     .map((property) => `${alias}.${snakeCase(property)} AS "${property}"`)
     .join(', ');
 }

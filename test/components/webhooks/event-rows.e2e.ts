@@ -2,7 +2,7 @@ import {
   accountsWithUnnumberedEvents,
   type FeedEvent,
   numberEvents,
-  selectAccountsWithNews,
+  selectAccountsWithNewEvents,
   selectFeedPage,
   selectNextEvents,
 } from '../../../src/modules/webhooks/feed/event-feed.queries.js';
@@ -122,7 +122,7 @@ describe('a page of the feed', () => {
     await numberEvents(api.database, [client.accountId], 100);
     const [mine, theirs] = [client.accountId, other.accountId];
     const newsAfter = (after: number) =>
-      selectAccountsWithNews(api.database, [
+      selectAccountsWithNewEvents(api.database, [
         { accountId: mine, after },
         { accountId: theirs, after: 0 },
       ]);

@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import { IsFilter, IsIntegerParameter, IsOmittable, IsText } from '../../../platform/http/input/rules.js';
-import type { UsageQuestion } from '../../recordings/usage-counters/usage.service.js';
+import type { UsageReportOptions } from '../../recordings/usage-counters/usage.service.js';
 
 export const USAGE_GROUPS = ['day', 'key', 'user'] as const;
 
@@ -27,7 +27,7 @@ export class UsageQuery {
 }
 
 /** @throws InvalidRequestError for pages of days: there is one item for each. */
-export function questionOf({ days, by, limit, after }: UsageQuery): UsageQuestion {
+export function reportOptionsOf({ days, by, limit, after }: UsageQuery): UsageReportOptions {
   for (const [field, value] of Object.entries({ limit, after })) {
     if (by === 'day' && value !== undefined)
       throw new InvalidRequestError({ field, reason: 'is only for by=key and by=user' });

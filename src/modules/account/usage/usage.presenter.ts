@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { UsageItem, UsageQuestion, UsageReport } from '../../recordings/usage-counters/usage.service.js';
+import type { UsageItem, UsageReportOptions, UsageReport } from '../../recordings/usage-counters/usage.service.js';
 import { USAGE_GROUPS, type UsageQuery } from './usage.dto.js';
 
 export class UsageItemView {
@@ -77,20 +77,24 @@ export const USAGE_EXAMPLE = {
   ],
 };
 
-export function presentUsageReport(query: UsageQuery, question: UsageQuestion, report: UsageReport): UsageReportView {
-  const { days, by } = question;
+export function presentUsageReport(
+  query: UsageQuery,
+  options: UsageReportOptions,
+  report: UsageReport,
+): UsageReportView {
+  const { days, by } = options;
   return {
     days,
     by,
     from: report.from,
     to: report.to,
     items: report.items.map((item) => presentItem(by, item)),
-    uri: uriOf(question, query.after),
-    next_uri: report.next === null ? null : uriOf(question, report.next),
+    uri: uriOf(options, query.after),
+    next_uri: report.next === null ? null : uriOf(options, report.next),
   };
 }
 
-function presentItem(by: UsageQuestion['by'], item: UsageItem): UsageItemView {
+function presentItem(by: UsageReportOptions['by'], item: UsageItem): UsageItemView {
   return {
     ...(by === 'day' ? { day: item.value } : { [`${by}_id`]: item.value || null }),
     recordings_count: item.recordings,
@@ -101,7 +105,7 @@ function presentItem(by: UsageQuestion['by'], item: UsageItem): UsageItemView {
   };
 }
 
-function uriOf({ days, by, limit }: UsageQuestion, after: string | undefined): string {
+function uriOf({ days, by, limit }: UsageReportOptions, after: string | undefined): string {
   const parameters = new URLSearchParams({ days: `${days}`, by });
   if (by !== 'day') parameters.set('limit', `${limit}`);
   if (after !== undefined) parameters.set('after', after);

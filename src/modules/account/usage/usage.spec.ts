@@ -1,26 +1,26 @@
 import type { UsageReport } from '../../recordings/usage-counters/usage.service.js';
 import { presentQuotas } from '../quotas.presenter.js';
-import { type UsageQuery, questionOf } from './usage.dto.js';
+import { type UsageQuery, reportOptionsOf } from './usage.dto.js';
 import { presentUsageReport } from './usage.presenter.js';
 
 const ITEM = { value: '2026-11-21', recordings: 3, transcribed: 2, failed: 1, durationMs: 1500, bytes: 7 };
 const REPORT: UsageReport = { from: '2026-11-20', to: '2026-11-21', items: [ITEM], next: null };
 const query = (changes: Partial<UsageQuery> = {}): UsageQuery => ({ days: 2, by: 'day', ...changes });
 const present = (asked: UsageQuery, report: Partial<UsageReport> = {}) =>
-  presentUsageReport(asked, questionOf(asked), { ...REPORT, ...report });
+  presentUsageReport(asked, reportOptionsOf(asked), { ...REPORT, ...report });
 
 describe('a usage report', () => {
   it('has 50 keys or end users on a page, from the first on, unless it is asked for others', () => {
-    expect(questionOf(query({ by: 'key' }))).toEqual({ days: 2, by: 'key', limit: 50, after: null });
+    expect(reportOptionsOf(query({ by: 'key' }))).toEqual({ days: 2, by: 'key', limit: 50, after: null });
     const asked = query({ by: 'user', limit: 5, after: '' });
-    expect(questionOf(asked)).toEqual({ days: 2, by: 'user', limit: 5, after: '' });
+    expect(reportOptionsOf(asked)).toEqual({ days: 2, by: 'user', limit: 5, after: '' });
   });
 
   it.each([
     ['limit', { limit: 5 }],
     ['after', { after: '' }],
   ])('of days has no pages: %s is refused', (field, changes) => {
-    expect(() => questionOf(query(changes))).toThrow(`${field} is only for by=key and by=user`);
+    expect(() => reportOptionsOf(query(changes))).toThrow(`${field} is only for by=key and by=user`);
   });
 
   it('shows each figure under its name', () => {

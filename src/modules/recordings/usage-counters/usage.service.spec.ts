@@ -1,5 +1,5 @@
 import type { DatabaseService } from '../../../platform/database/database.service.js';
-import { type UsageQuestion, UsageService } from './usage.service.js';
+import { type UsageReportOptions, UsageService } from './usage.service.js';
 
 const NOW = new Date('2026-03-01T00:00:00Z');
 const figures = (value: string, recordings = 1, bytes = 1) => ({ value, recordings, bytes });
@@ -18,7 +18,7 @@ describe('UsageService', () => {
     service = new UsageService({ query: send, prepared: send } as unknown as DatabaseService);
   });
 
-  const report = (question: Partial<UsageQuestion>) =>
+  const report = (question: Partial<UsageReportOptions>) =>
     service.report('a', { days: 1, by: 'user', limit: 2, after: null, ...question }, NOW);
 
   it('of months is that of the present one and the one before, in the order of the accounts, 0 where there is none', async () => {

@@ -8,8 +8,8 @@ export type { UsageItem, UsagePeriod };
 
 const DAY_MS = 86_400_000;
 
-/** What is asked for. The last day is the present one (UTC). */
-export interface UsageQuestion {
+/** The last day is the present one (UTC). */
+export interface UsageReportOptions {
   days: number;
   by: 'day' | UsageDimension;
   /** Of keys and end users. */
@@ -47,7 +47,7 @@ export class UsageService {
   }
 
   /** Usage of the recordings that were created on the last days, by day, key or end user. */
-  async report(accountId: string, { days, by, limit, after }: UsageQuestion, now: Date): Promise<UsageReport> {
+  async report(accountId: string, { days, by, limit, after }: UsageReportOptions, now: Date): Promise<UsageReport> {
     const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
     const range = { from: dayOf(now.getTime() - (days - 1) * DAY_MS), to: dayOf(now.getTime()) };
     if (by === 'day') {

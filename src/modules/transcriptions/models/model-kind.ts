@@ -116,14 +116,14 @@ function readsOf(folder: string, files: ModelFiles): [string, ...string[]] {
   return [folder, ...targets.filter((file) => path.dirname(file) !== path.resolve(folder))];
 }
 
-interface Found {
+interface DetectedKind {
   kind: ModelKind;
   roles: readonly FileRole[];
   /** The file whose properties say what the model is. */
   main: { role: FileRole; onnx: OnnxFile };
 }
 
-function kindOf(folder: string, files: ModelFiles): Found {
+function kindOf(folder: string, files: ModelFiles): DetectedKind {
   if (files.moonshineEncoder ?? files.uncachedDecoder ?? files.cachedDecoder ?? files.preprocessor) {
     return complete(folder, files, 'moonshine', [
       'preprocessor',
@@ -144,7 +144,7 @@ function kindOf(folder: string, files: ModelFiles): Found {
   return { kind, roles: ['model', 'tokens'], main: { role: 'model', onnx: offline(files.model, onnx) } };
 }
 
-function encoderDecoder(folder: string, files: ModelFiles): Found {
+function encoderDecoder(folder: string, files: ModelFiles): DetectedKind {
   const what = files.joiner ? 'a transducer' : 'a model with encoder and decoder';
   requireFiles(folder, what, files, ['encoder', 'decoder']);
   const encoder = files.encoder ?? '';
@@ -158,7 +158,7 @@ function encoderDecoder(folder: string, files: ModelFiles): Found {
   return { kind, roles, main: { role: 'encoder', onnx } };
 }
 
-function complete(folder: string, files: ModelFiles, kind: ModelKind, roles: readonly FileRole[]): Found {
+function complete(folder: string, files: ModelFiles, kind: ModelKind, roles: readonly FileRole[]): DetectedKind {
   requireFiles(folder, `a model of the kind ${kind}`, files, roles);
   const role = roles[0] ?? 'encoder';
   return { kind, roles, main: { role, onnx: readOnnxFile(files[role] ?? '') } };

@@ -10,7 +10,7 @@ export class SandboxUnavailableError extends Error {
   override readonly name = 'SandboxUnavailableError';
 }
 
-interface Found {
+interface CachedLevel {
   level: IsolationLevel;
   /** Milliseconds since 1970. */
   validUntil: number;
@@ -30,7 +30,7 @@ const RECHECK_MS = 60_000;
 const SLOW_RECHECK_MS = 5_000;
 
 const logger = new Logger('Sandbox');
-const found = new Map<string, Promise<Found>>();
+const cachedLevels = new Map<string, Promise<CachedLevel>>();
 const levels = new Map<string, IsolationLevel>();
 
 /**
@@ -41,16 +41,16 @@ const levels = new Map<string, IsolationLevel>();
 export async function isolationFor(command: Command, sandbox: Sandbox): Promise<IsolationLevel> {
   if (sandbox.mode === 'off') return report(command, 'none', 'SANDBOX=off');
   const key = `${sandbox.mode} ${command.program} ${ownerOf(sandbox.reads[0])}`;
-  const known = await found.get(key)?.catch(() => null);
+  const known = await cachedLevels.get(key)?.catch(() => null);
   if (known && Date.now() < known.validUntil) return known.level;
   const search = find(command, sandbox);
-  found.set(key, search);
+  cachedLevels.set(key, search);
   return (await search).level;
 }
 
 /** After a start that failed, the next one probes again. */
 export function forgetIsolation(): void {
-  found.clear();
+  cachedLevels.clear();
 }
 
 /** The level of each program that was started, by its name. */
@@ -58,11 +58,11 @@ export function isolationLevels(): ReadonlyMap<string, IsolationLevel> {
   return levels;
 }
 
-async function find(command: Command, sandbox: Sandbox): Promise<Found> {
+async function find(command: Command, sandbox: Sandbox): Promise<CachedLevel> {
   const reasons: string[] = [];
   let slow = false;
   for (const level of sandbox.mode === 'required' ? (['bubblewrap'] as const) : LEVELS) {
-    const result = await probePatiently(command, sandbox, level);
+    const result = await probeWithRetries(command, sandbox, level);
     if (result.works) {
       report(command, level, reasons[0]);
       return {
@@ -78,7 +78,7 @@ async function find(command: Command, sandbox: Sandbox): Promise<Found> {
   return { level: 'none', validUntil: Date.now() + (slow ? SLOW_RECHECK_MS : RECHECK_MS) };
 }
 
-async function probePatiently(command: Command, sandbox: Sandbox, level: IsolationLevel): Promise<ProbeResult> {
+async function probeWithRetries(command: Command, sandbox: Sandbox, level: IsolationLevel): Promise<ProbeResult> {
   let result: ProbeResult = { works: false, reason: '' };
   for (const limitMs of PROBE_LIMITS_MS) {
     result = await probe(command, sandbox, level, limitMs);

@@ -15,22 +15,22 @@ export class FallbackDetector implements SpeechDetector {
   }
 
   async detect(pcm: Buffer): Promise<boolean[]> {
-    const owed = this.frames - this.answered;
+    const unanswered = this.frames - this.answered;
     this.frames += pcm.length / FRAME_BYTES;
     return this.count(
       await this.attempt(
         () => this.detector.detect(pcm),
-        () => [...missed(owed), ...this.energy.detect(pcm)],
+        () => [...missed(unanswered), ...this.energy.detect(pcm)],
       ),
     );
   }
 
   async end(): Promise<boolean[]> {
-    const owed = this.frames - this.answered;
+    const unanswered = this.frames - this.answered;
     return this.count(
       await this.attempt(
         () => this.detector.end(),
-        () => missed(owed),
+        () => missed(unanswered),
       ),
     );
   }

@@ -61,7 +61,10 @@ export async function selectNextEvents(
 }
 
 /** The accounts that have events for these readers, with a number or without. SQL for one statement. */
-export async function selectAccountsWithNews(runner: SqlRunner, readers: readonly ReaderPosition[]): Promise<string[]> {
+export async function selectAccountsWithNewEvents(
+  runner: SqlRunner,
+  readers: readonly ReaderPosition[],
+): Promise<string[]> {
   const rows = await runner.prepared<{ id: string }>(
     `SELECT reader.account_id AS id FROM unnest($1::uuid[], $2::bigint[]) AS reader (account_id, after)
      WHERE EXISTS (SELECT FROM events e WHERE e.account_id = reader.account_id AND e.sequence > reader.after)

@@ -10,7 +10,7 @@ import {
   type FeedEvent,
   numberEvents,
   type ReaderPosition,
-  selectAccountsWithNews,
+  selectAccountsWithNewEvents,
   selectFeedPage,
   selectNextEvents,
 } from './event-feed.queries.js';
@@ -60,8 +60,8 @@ export class EventFeedService implements OnModuleInit {
   }
 
   /** Those of the accounts that have events after the position of their reader. */
-  async accountsWithNews(readers: readonly ReaderPosition[]): Promise<string[]> {
-    return await selectAccountsWithNews(this.database, readers);
+  async accountsWithNewEvents(readers: readonly ReaderPosition[]): Promise<string[]> {
+    return await selectAccountsWithNewEvents(this.database, readers);
   }
 
   /** Without readers nobody else gives numbers. */

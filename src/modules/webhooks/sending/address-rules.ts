@@ -90,10 +90,10 @@ function brokenTarget(url: URL, allowed: AllowedNetworks, httpsOnly: boolean): s
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0) {
     if (allowed.includes(host)) return null;
-    return isForbiddenAddress(host) ? 'must not point to a private or special address' : brokenWay(url, httpsOnly);
+    return isForbiddenAddress(host) ? 'must not point to a private or special address' : brokenScheme(url, httpsOnly);
   }
   const loopback = loopbackAddresses(host, allowed);
-  return loopback !== null && loopback.length > 0 ? null : (brokenName(host) ?? brokenWay(url, httpsOnly));
+  return loopback !== null && loopback.length > 0 ? null : (brokenName(host) ?? brokenScheme(url, httpsOnly));
 }
 
 function brokenName(name: string): string | null {
@@ -107,7 +107,7 @@ function brokenName(name: string): string | null {
 }
 
 /** @param httpsOnly `WEBHOOK_HTTPS_ONLY` (D37). */
-function brokenWay(url: URL, httpsOnly: boolean): string | null {
+function brokenScheme(url: URL, httpsOnly: boolean): string | null {
   if (httpsOnly && url.protocol === 'http:') return 'must be an https URL: this service sends nothing over http';
   return brokenPort(url);
 }

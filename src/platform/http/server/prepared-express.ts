@@ -9,13 +9,16 @@ import type { Express } from 'express';
  */
 export function preparedClasses(app: Express): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
   return {
-    IncomingMessage: bornAs(IncomingMessage, app.request),
-    ServerResponse: bornAs(ServerResponse, app.response),
+    IncomingMessage: withPrototype(IncomingMessage, app.request),
+    ServerResponse: withPrototype(ServerResponse, app.response),
   };
 }
 
 /** Node's two classes are plain functions, which can be called on an object with another prototype. */
-function bornAs<Class extends typeof IncomingMessage | typeof ServerResponse>(base: Class, prototype: object): Class {
+function withPrototype<Class extends typeof IncomingMessage | typeof ServerResponse>(
+  base: Class,
+  prototype: object,
+): Class {
   const construct = base as unknown as (this: object, ...args: unknown[]) => void;
   function Prepared(this: object, ...args: unknown[]): void {
     construct.apply(this, args);

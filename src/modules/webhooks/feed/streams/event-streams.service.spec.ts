@@ -60,7 +60,7 @@ describe('EventStreamsService', () => {
         read.push(...readers.map(({ after }) => after));
         return readers.map(() => []);
       },
-      accountsWithNews: async (readers: ReaderPosition[]) => {
+      accountsWithNewEvents: async (readers: ReaderPosition[]) => {
         asked.push(readers);
         await look();
         return news;

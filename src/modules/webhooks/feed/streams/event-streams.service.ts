@@ -132,7 +132,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
     this.isPolling = true;
     try {
       await this.endWithoutKey();
-      this.wake(await this.feed.accountsWithNews(this.positions()));
+      this.wake(await this.feed.accountsWithNewEvents(this.positions()));
     } catch (error) {
       this.logger.warn({ err: error }, 'event streams could not look for events');
     } finally {
