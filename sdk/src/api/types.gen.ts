@@ -338,11 +338,11 @@ export type CreatedRecordingView = {
      */
     features: {
         /**
-         * Seconds of speech, if the engine tells.
+         * Seconds of speech; null when unknown.
          */
         speech_seconds: number | null;
         /**
-         * Whether nobody speaks.
+         * True when nobody speaks.
          */
         no_speech: boolean;
         /**
@@ -354,7 +354,7 @@ export type CreatedRecordingView = {
          */
         punctuation?: 'added';
         /**
-         * How many channels were transcribed each on its own. Only after an upload with `channels=separate`.
+         * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
          */
         channels?: number;
     } | null;
@@ -410,11 +410,11 @@ export type RecordingView = {
      */
     features: {
         /**
-         * Seconds of speech, if the engine tells.
+         * Seconds of speech; null when unknown.
          */
         speech_seconds: number | null;
         /**
-         * Whether nobody speaks.
+         * True when nobody speaks.
          */
         no_speech: boolean;
         /**
@@ -426,7 +426,7 @@ export type RecordingView = {
          */
         punctuation?: 'added';
         /**
-         * How many channels were transcribed each on its own. Only after an upload with `channels=separate`.
+         * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
          */
         channels?: number;
     } | null;
@@ -520,11 +520,11 @@ export type RecordingDetailsView = {
      */
     features: {
         /**
-         * Seconds of speech, if the engine tells.
+         * Seconds of speech; null when unknown.
          */
         speech_seconds: number | null;
         /**
-         * Whether nobody speaks.
+         * True when nobody speaks.
          */
         no_speech: boolean;
         /**
@@ -536,7 +536,7 @@ export type RecordingDetailsView = {
          */
         punctuation?: 'added';
         /**
-         * How many channels were transcribed each on its own. Only after an upload with `channels=separate`.
+         * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
          */
         channels?: number;
     } | null;
@@ -603,11 +603,11 @@ export type SingleRecordingView = {
      */
     features: {
         /**
-         * Seconds of speech, if the engine tells.
+         * Seconds of speech; null when unknown.
          */
         speech_seconds: number | null;
         /**
-         * Whether nobody speaks.
+         * True when nobody speaks.
          */
         no_speech: boolean;
         /**
@@ -619,7 +619,7 @@ export type SingleRecordingView = {
          */
         punctuation?: 'added';
         /**
-         * How many channels were transcribed each on its own. Only after an upload with `channels=separate`.
+         * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
          */
         channels?: number;
     } | null;
@@ -768,11 +768,11 @@ export type TranscriptionVersionView = {
     id: string;
     recording_id: string;
     /**
-     * What the engine heard.
+     * The engine's text.
      */
     text: string;
     /**
-     * The text that a person has put in its place, which is served then; null without a correction.
+     * The correction, which is served instead; null without one.
      */
     corrected_text: string | null;
     confidence: number;
@@ -2557,7 +2557,7 @@ export type CorrectionsRemoveData = {
     body?: never;
     headers?: {
         /**
-         * The ETag of the version that you have read, in any form. A later one is not overwritten: 412.
+         * The ETag of the version that you have read, in any form. If there is a later version: 412, and no change.
          */
         'If-Match'?: string;
     };
@@ -2638,7 +2638,7 @@ export type TranscriptionsGetData = {
          */
         format?: 'json' | 'text' | 'srt' | 'vtt' | 'paragraphs';
         /**
-         * `original` returns what the engine heard, also if the transcription was corrected.
+         * `original` returns the engine's text, also if the transcription was corrected.
          */
         version?: 'current' | 'original';
     };
@@ -2691,7 +2691,7 @@ export type CorrectionsCorrectData = {
     body: CorrectTranscriptionDto;
     headers?: {
         /**
-         * The ETag of the version that you have read, in any form. A later one is not overwritten: 412.
+         * The ETag of the version that you have read, in any form. If there is a later version: 412, and no change.
          */
         'If-Match'?: string;
     };
@@ -3619,7 +3619,7 @@ export type AudioTranscriptionsCreateError = AudioTranscriptionsCreateErrors[key
 
 export type AudioTranscriptionsCreateResponses = {
     /**
-     * What was heard, in the `response_format`; with `stream` as server-sent events.
+     * The transcript in the `response_format`; with `stream` as server-sent events.
      */
     200: {
         /**

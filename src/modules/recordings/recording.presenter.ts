@@ -25,8 +25,8 @@ const FEATURES: ApiPropertyOptions = {
   selfRequired: true,
   required: ['speech_seconds', 'no_speech'],
   properties: {
-    speech_seconds: { type: 'number', nullable: true, description: 'Seconds of speech, if the engine tells.' },
-    no_speech: { type: 'boolean', description: 'Whether nobody speaks.' },
+    speech_seconds: { type: 'number', nullable: true, description: 'Seconds of speech; null when unknown.' },
+    no_speech: { type: 'boolean', description: 'True when nobody speaks.' },
     vocabulary: {
       type: 'array',
       items: { type: 'string' },
@@ -39,7 +39,8 @@ const FEATURES: ApiPropertyOptions = {
     },
     channels: {
       type: 'integer',
-      description: 'How many channels were transcribed each on its own. Only after an upload with `channels=separate`.',
+      description:
+        'Number of channels that were transcribed separately. Only after an upload with `channels=separate`.',
     },
   },
   example: { speech_seconds: 9.7, no_speech: false },

@@ -100,7 +100,7 @@ export class AudioDownloadController {
    *
    * @remarks
    * Creates a URL with which a player, such as an `<audio>` element, reads the audio of this recording without
-   * credentials for 5 minutes. Until then it ends with the recording, and with the API key that creates it.
+   * credentials for 5 minutes. It stops working earlier when the recording is deleted, or the API key is revoked.
    * @param id Identifier of the recording.
    */
   @Post('audio-url')
@@ -121,7 +121,7 @@ export class AudioDownloadController {
    *
    * @remarks
    * Returns the audio to anyone with a URL that `POST /v1/recordings/{recording_id}/audio-url` created. Takes no
-   * credentials; requests count for the address of the client.
+   * credentials; the rate limit is that of the client's address.
    * @param id Identifier of the recording.
    */
   @Get('signed-audio')

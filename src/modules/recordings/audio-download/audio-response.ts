@@ -10,7 +10,7 @@ export interface SentFile {
   size: number;
   contentType: string;
   open: (range: ByteRange, signal: AbortSignal) => Promise<Readable>;
-  /** Is told of what was read. */
+  /** Called with the number of bytes of each part that was read. */
   onBytes: (count: number) => void;
 }
 

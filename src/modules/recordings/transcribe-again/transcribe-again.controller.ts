@@ -20,9 +20,9 @@ export class TranscribeAgainController {
    * Transcribe a recording again
    *
    * @remarks
-   * Of a transcribed recording the present text is returned, searched and exported until the new one is there; a
-   * correction stays in front of it. A failed recording gets the status `processing`, as with a retry. The outcome is a
-   * new event.
+   * The present text of a transcribed recording is returned, searched and exported until the new one is there. A
+   * correction is returned also after that. A failed recording gets the status `processing`, as with a retry. The
+   * outcome is a new event.
    * @param id Identifier of the recording.
    */
   @Post()

@@ -30,7 +30,8 @@ const MAX_BODY_BYTES = 2 * 1024 * 1024;
 const IF_MATCH: ApiHeaderOptions = {
   name: 'If-Match',
   required: false,
-  description: 'The ETag of the version that you have read, in any form. A later one is not overwritten: 412.',
+  description:
+    'The ETag of the version that you have read, in any form. If there is a later version: 412, and no change.',
   schema: { type: 'string', pattern: ENTITY_TAGS, example: '"019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f.1"' },
 };
 const CHANGED = new PreconditionFailedError('The transcription', '"019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f.2"');

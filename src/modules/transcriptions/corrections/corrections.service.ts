@@ -66,7 +66,7 @@ export class CorrectionsService {
     });
   }
 
-  /** The recording first, as those do who delete it, so that nobody waits for the other in a circle. */
+  /** Locks the recording first, as a deletion does: in another order the two could deadlock. */
   private async lock(tx: Tx, accountId: string, recordingId: string, ifMatch: EntityTags | null): Promise<Locked> {
     const recording = await this.recordings.lock(tx, accountId, recordingId);
     const present = await tx.manager.findOne(Transcription, {

@@ -7,10 +7,10 @@ const MAX_LINES = 2;
 
 /** Cues never reach across a pause of this length. */
 const LONG_PAUSE_MS = 1000;
-/** A pause at which people hear a break. */
+/** A pause that counts as a break. */
 const PAUSE_MS = 400;
 
-/** What speaks against a cut, in points. Each cue costs some, so that there are no more than needed. */
+/** The layout with the lowest total cost is chosen. Each cue has a cost, so that there are no more than needed. */
 const COST = {
   cue: 20,
   cutAtClause: 15,

@@ -1,4 +1,4 @@
-/** Forms in which a transcription is sent, those that a client likes equally well in the order of preference (D42). */
+/** Forms in which a transcription is sent (D42). */
 export const TRANSCRIPTION_FORMATS = ['json', 'text', 'srt', 'vtt', 'paragraphs'] as const;
 export type TranscriptionFormat = (typeof TRANSCRIPTION_FORMATS)[number];
 
@@ -31,8 +31,8 @@ const LIST_ITEM = /(?:[^,"]|"(?:[^"\\]|\\.)*")+/g;
 const QUALITY = /;[ \t]*q=([01](?:\.\d{0,3})?)[ \t]*(?:;|$)/i;
 
 /**
- * The form that an `Accept` header likes best. JSON if it likes it as well as others, as that of a browser does, and if
- * it names none that there is: clients that never sent a fitting `Accept` were always answered with JSON.
+ * The form with the highest quality in an `Accept` header. JSON in a tie, as with a browser's header, and when no form
+ * is accepted: clients that send another `Accept` were always answered with JSON.
  */
 export function acceptedFormat(header: string | undefined): TranscriptionFormat {
   if (header === undefined) return 'json';

@@ -15,10 +15,10 @@ import { discardRemainingBody } from '../server/drop-body.js';
 import { JSON_BODY_BYTES } from '../input/json/json-body.js';
 import { requestIdOf } from '../server/request-id.js';
 
-/** Told of each error that a request is answered with. */
+/** Called with each error that a request is answered with. */
 type ErrorObserver = (request: Request, error: ApiError) => void;
 
-/** Renders every error there is, ours and those of Nest, Express and its parsers, in the envelope of its path. */
+/** Renders every error, ours and those of Nest, Express and its parsers, in the envelope of its path. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(ErrorFilter.name);

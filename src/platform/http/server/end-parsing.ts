@@ -8,8 +8,8 @@ type Received = { socket?: IncomingMessage['socket']; [upgrade]?: boolean | null
 
 /**
  * Node parses all requests of a chunk of 64 KB, up to 3000 of them, also when the first ones have the connection
- * closed; everybody else waits meanwhile. It stops after a request that upgrades to another protocol, so those behind
- * a closed connection say that they do. Measured: 126 instead of 10,080 requests parsed, 45 instead of 280 ms.
+ * closed; all other connections wait meanwhile. It stops after a request that upgrades to another protocol, so
+ * `upgrade` is true behind a closed connection. Measured: 126 instead of 10,080 requests parsed, 45 instead of 280 ms.
  * @param prototype of all requests of a server
  */
 export function endParsingWithConnection(prototype: IncomingMessage): void {

@@ -6,7 +6,7 @@ import { ObjectStore } from '../../storage/object-store.js';
 import { pingDatabase } from './health.queries.js';
 import { sharedRun } from '../shared-run.js';
 
-/** `degraded`: the process does its work without Redis, or without something else that it can do without. `checks` holds `ok`, or the problem and its remedy. */
+/** `degraded`: it works without something, such as Redis. `checks` holds `ok`, or the problem and its remedy. */
 export interface HealthReport {
   status: 'ok' | 'degraded' | 'unavailable';
   checks?: Record<string, string>;

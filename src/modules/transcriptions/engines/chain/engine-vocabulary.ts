@@ -33,14 +33,14 @@ export function vocabularyFor(
   return terms;
 }
 
-/** In tokens, and with the separator, rather too many: names have two ASCII letters a token, other letters one a byte. */
+/** Upper estimate in tokens, with the separator: a token is two ASCII letters, or one byte of another letter. */
 function costOf(term: string): number {
   const bytes = Buffer.byteLength(term);
   const ascii = term.replaceAll(/[^\x20-\x7e]/g, '').length;
   return Math.ceil(ascii / 2) + (bytes - ascii) + 1;
 }
 
-/** Null where nobody named a term. */
+/** Null without any terms. */
 export function sourcesOf(upload: readonly string[] | null, account: readonly string[]): VocabularySources | null {
   return (upload?.length ?? 0) + account.length > 0 ? { upload: upload ?? [], account } : null;
 }

@@ -30,7 +30,7 @@ const FAILING_SHARE = 1 / 4;
  */
 const ACCOUNT_SHARE = 1 / 16;
 const ACCOUNT_SHARE_OF_HOST = 1 / 8;
-/** Grants of a time are bundled when many wait, because each pass looks at all of them. */
+/** With this many waiters, slots are granted in passes PASS_MS apart, because a pass goes through all of them. */
 const MANY_WAITERS = 200;
 const PASS_MS = 20;
 

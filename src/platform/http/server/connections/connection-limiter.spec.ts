@@ -115,7 +115,7 @@ describe('ConnectionLimiter (D50)', () => {
       expect(limiter.open).toBe(10);
     });
 
-    it('that are refused are told why 64 at a time, and closed without a word above', () => {
+    it('that are refused are answered with the reason 64 at a time, and closed without an answer above', () => {
       for (let i = 0; i < 2; i++) connect();
       const refused = Array.from({ length: 66 }, () => connect());
       expect(refused.map(({ answer }) => answer !== '').lastIndexOf(true)).toBe(63);

@@ -7,7 +7,7 @@ import { endWithError } from '../raw-answer.js';
 import { type Exchange, TransferWatch } from './transfer-watch.js';
 
 const SWEEP_MS = 1000;
-/** Refused connections that are told why at the same time. More are closed without a word. */
+/** Refused connections that are answered with the reason at the same time. More are closed without an answer. */
 const MAX_REFUSALS = 64;
 
 export const CONNECTION_LIMITS = [
@@ -25,7 +25,7 @@ interface Connection {
   current: Exchange | null;
   readonly waiting: Exchange[];
   watch: TransferWatch | null;
-  /** Was told that it is too slow. */
+  /** Was answered that it is too slow. */
   isEnding: boolean;
 }
 
