@@ -51,8 +51,7 @@ export async function forgetIdempotencyKey(
   { accountId, identity, key, recordingId }: KeyOfCaller & Pick<IdempotencyKey, 'recordingId'>,
 ): Promise<void> {
   await runner.query(
-    `DELETE FROM idempotency_keys WHERE account_id = $1 AND identity = $2 AND key = $3 AND recording_id = $4
-     RETURNING key`,
+    `DELETE FROM idempotency_keys WHERE account_id = $1 AND identity = $2 AND key = $3 AND recording_id = $4`,
     [accountId, identity, key, recordingId],
   );
 }

@@ -39,7 +39,7 @@ const ORT_IDENTIFIER = 'ORTM';
  * @throws ModelError when it cannot be read, is cut short, or is something else
  */
 export function readOnnxFile(file: string): OnnxFile {
-  const bytes = new FileWindow(file);
+  const bytes = new BufferedFile(file);
   try {
     if (bytes.size === 0) throw new ModelError(`${file} is empty`);
     const start = bytes.text(0, Math.min(bytes.size, 64), 'latin1');
@@ -55,7 +55,7 @@ export function readOnnxFile(file: string): OnnxFile {
   }
 }
 
-function readModel(bytes: FileWindow, file: string): OnnxFile {
+function readModel(bytes: BufferedFile, file: string): OnnxFile {
   const scan = new FieldScan(bytes);
   const metadata = new Map<string, string>();
   const externalFiles = new Set<string>();
@@ -102,7 +102,7 @@ interface Field extends Section {
 class FieldScan {
   private count = 0;
 
-  constructor(private readonly bytes: FileWindow) {}
+  constructor(private readonly bytes: BufferedFile) {}
 
   *fields({ start, end }: Section): Generator<Field> {
     for (let position = start; position < end;) {
@@ -148,7 +148,7 @@ class FieldScan {
 }
 
 /** Random access to a file through one buffer. */
-class FileWindow {
+class BufferedFile {
   readonly size: number;
   private readonly descriptor: number;
   private readonly buffer = Buffer.alloc(WINDOW_BYTES);

@@ -11,10 +11,11 @@ export interface AdtsFrame {
   length: number;
 }
 
-const SAMPLE_RATES = [
+/** Of AAC (ISO/IEC 14496-3 §1.6.3), by index. */
+export const AAC_SAMPLE_RATES = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
 ];
-const CHANNELS = [null, 1, 2, 3, 4, 5, 6, 8];
+export const AAC_CHANNELS = [null, 1, 2, 3, 4, 5, 6, 8];
 const SAMPLES_PER_BLOCK = 1024;
 
 export const ADTS_HEADER_BYTES = 7;
@@ -28,12 +29,12 @@ export function readAdtsFrame(window: FileWindow, position: number): AdtsFrame |
   const hasChecksum = (second & 1) === 0;
   const third = window.u8(position + 2);
   const fourth = window.u8(position + 3);
-  const sampleRate = SAMPLE_RATES[(third >> 2) & 15];
+  const sampleRate = AAC_SAMPLE_RATES[(third >> 2) & 15];
   const length = ((fourth & 3) << 11) | (window.u8(position + 4) << 3) | (window.u8(position + 5) >> 5);
   if (!sampleRate || length <= ADTS_HEADER_BYTES + (hasChecksum ? CHECKSUM_BYTES : 0)) return null;
   return {
     sampleRate,
-    channels: CHANNELS[((third & 1) << 2) | (fourth >> 6)] ?? null,
+    channels: AAC_CHANNELS[((third & 1) << 2) | (fourth >> 6)] ?? null,
     samples: SAMPLES_PER_BLOCK * ((window.u8(position + 6) & 3) + 1),
     length,
   };

@@ -1,3 +1,4 @@
+import { AAC_CHANNELS, AAC_SAMPLE_RATES } from '../formats/adts-frame.js';
 import type { FileWindow } from '../formats/file-window.js';
 
 interface AudioConfig {
@@ -6,11 +7,6 @@ interface AudioConfig {
   sampleRate: number | null;
   channels: number | null;
 }
-
-const SAMPLE_RATES = [
-  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
-];
-const CHANNELS = [null, 1, 2, 3, 4, 5, 6, 8];
 
 // Tags of descriptors (ISO/IEC 14496-1 §7.2.2.1).
 const ELEMENTARY_STREAM = 0x03;
@@ -68,11 +64,11 @@ function readAac(window: FileWindow, start: number): Pick<AudioConfig, 'sampleRa
   };
   const takeRate = (): number | null => {
     const index = take(4);
-    return index === 15 ? take(24) : (SAMPLE_RATES[index] ?? null);
+    return index === 15 ? take(24) : (AAC_SAMPLE_RATES[index] ?? null);
   };
   const type = takeType();
   const rate = takeRate();
-  const channels = CHANNELS[take(4)] ?? null;
+  const channels = AAC_CHANNELS[take(4)] ?? null;
   const isExtended = type === SPECTRAL_BAND_REPLICATION || type === PARAMETRIC_STEREO;
   return {
     sampleRate: isExtended ? takeRate() : rate,

@@ -55,8 +55,8 @@ function readWords(
   seconds: number,
 ): TranscriptWord[] {
   const own = asList(fields.words);
-  if (own.length === 0) return kept.flatMap(({ words }) => joinWords(words, seconds));
-  return outside(joinWords(own, seconds), dropped);
+  if (own.length === 0) return kept.flatMap(({ words }) => wordsFromTokens(words, seconds));
+  return outside(wordsFromTokens(own, seconds), dropped);
 }
 
 /** Scripts without spaces between words: here a token without a leading space is a word of its own. */
@@ -66,7 +66,7 @@ const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=K
  * whisper.cpp lists tokens instead of words (` That`, `'s`): if tokens have leading spaces, one without continues the word
  * before. Tokens that contain half of a character cannot be repaired; then there are no words.
  */
-function joinWords(items: readonly unknown[], seconds: number): TranscriptWord[] {
+function wordsFromTokens(items: readonly unknown[], seconds: number): TranscriptWord[] {
   const tokens = items.flatMap((item) => readToken(item, seconds) ?? []);
   if (tokens.some(({ word }) => word.includes('\uFFFD'))) return [];
   const spaced = tokens.slice(1).some(({ word }) => word.startsWith(' '));

@@ -1,6 +1,7 @@
 import sherpa, { type OfflineRecognizer, type OfflineRecognizerConfig, type OfflineStream } from 'sherpa-onnx-node';
 import addon from 'sherpa-onnx-node/addon.js';
 import { languageCode, languageName } from '../../../../platform/languages/languages.js';
+import { SAMPLES_PER_SECOND } from '../../decoding/pcm.js';
 import { readTokens } from '../../models/model-files.js';
 import type { ChunkOptions } from '../children/child-messages.js';
 import type { Recogniser } from '../children/child-side.js';
@@ -13,7 +14,6 @@ import { speechBounds } from './results/speech-bounds.js';
 import { WhisperTokens } from './results/whisper-tokens.js';
 import { whisperCode } from '../whisper-code.js';
 
-const SAMPLE_RATE = 16_000;
 /** Too short for a word. */
 const MIN_SECONDS = 0.1;
 /** Models fail on audio that is shorter than the first layers need; silence is added up to this. */
@@ -42,9 +42,9 @@ export class SherpaRecogniser implements Recogniser {
 
   async transcribe(bytes: Uint8Array, options: ChunkOptions): Promise<ChunkTranscript> {
     const samples = samplesOf(bytes);
-    if (samples.length < MIN_SECONDS * SAMPLE_RATE) return this.transcript(NOTHING, samples, options);
+    if (samples.length < MIN_SECONDS * SAMPLES_PER_SECOND) return this.transcript(NOTHING, samples, options);
     const stream = this.streamFor(options);
-    stream.acceptWaveform({ samples: padded(samples), sampleRate: SAMPLE_RATE });
+    stream.acceptWaveform({ samples: padded(samples), sampleRate: SAMPLES_PER_SECOND });
     const json = await addon.decodeOfflineStreamAsync(this.recogniser.handle, stream.handle);
     const result = readResult(json);
     return this.transcript(this.whisperTokens?.decode(result) ?? result, samples, options);
@@ -86,7 +86,7 @@ export class SherpaRecogniser implements Recogniser {
       text,
       confidence: known.length > 0 ? known.reduce((sum, value) => sum + value, 0) / known.length : null,
       language: detected ?? language ?? this.settings.defaultLanguage,
-      words: within(words, samples.length / SAMPLE_RATE),
+      words: within(words, samples.length / SAMPLES_PER_SECOND),
     };
   }
 
@@ -118,7 +118,7 @@ function samplesOf(bytes: Uint8Array): Float32Array {
 }
 
 function padded(samples: Float32Array): Float32Array {
-  const length = PADDED_SECONDS * SAMPLE_RATE;
+  const length = PADDED_SECONDS * SAMPLES_PER_SECOND;
   if (samples.length >= length) return samples;
   const longer = new Float32Array(length);
   longer.set(samples);
@@ -135,6 +135,6 @@ function within(words: ChunkTranscript['words'], seconds: number): ChunkTranscri
 }
 
 function noise(seconds: number): Uint8Array {
-  const pcm = Int16Array.from({ length: seconds * SAMPLE_RATE }, (_, index) => ((index * 7919) % 17) - 8);
+  const pcm = Int16Array.from({ length: seconds * SAMPLES_PER_SECOND }, (_, index) => ((index * 7919) % 17) - 8);
   return new Uint8Array(pcm.buffer);
 }

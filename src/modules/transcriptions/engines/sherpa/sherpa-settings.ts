@@ -1,4 +1,5 @@
 import type { OfflineRecognizerConfig } from 'sherpa-onnx-node';
+import { SAMPLES_PER_SECOND } from '../../decoding/pcm.js';
 import type { ModelFolder, ModelKind } from '../../models/model-kind.js';
 import { readTokens } from '../../models/model-files.js';
 
@@ -34,7 +35,7 @@ export function sherpaSettings(
   const unit = modelingUnit(model, symbols);
   return {
     config: {
-      featConfig: { sampleRate: 16_000, featureDim: 80 },
+      featConfig: { sampleRate: SAMPLES_PER_SECOND, featureDim: 80 },
       modelConfig: {
         tokens,
         // More threads in one process collapse when the cores are busy.

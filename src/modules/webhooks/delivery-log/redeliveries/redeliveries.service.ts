@@ -54,7 +54,7 @@ export class RedeliveriesService {
   async redeliver(accountId: string, webhookId: string, id: string): Promise<void> {
     if (!isResourceId(webhookId) || !isResourceId(id)) throw new NotFoundError('delivery');
     await this.database.transact(async (tx) => {
-      const webhook = await lockWebhook(tx, { id: webhookId, accountId });
+      const webhook = await lockAgainstDeletion(tx, { id: webhookId, accountId });
       if (!webhook || !(await tx.manager.existsBy(Delivery, { id, webhookId }))) throw new NotFoundError('delivery');
       if (webhook.status !== 'active') throw DISABLED;
       if (!(await redeliverOne(tx, webhookId, id))) throw PENDING;
@@ -70,7 +70,7 @@ export class RedeliveriesService {
   async redeliverMany(accountId: string, webhookId: string, dto: RedeliverDto): Promise<number> {
     if (!isResourceId(webhookId)) throw new NotFoundError('webhook');
     const count = await this.database.transact(async (tx) => {
-      const webhook = await lockWebhook(tx, { id: webhookId, accountId });
+      const webhook = await lockAgainstDeletion(tx, { id: webhookId, accountId });
       if (!webhook) throw new NotFoundError('webhook');
       if (webhook.status !== 'active') throw DISABLED;
       if (!(await insertRedelivery(tx, { ...dto, accountId, webhookId }))) throw IN_PROGRESS;
@@ -113,7 +113,7 @@ export class RedeliveriesService {
 
   private async runBatch(tx: Tx, webhookId: string): Promise<boolean> {
     // Deleting a webhook locks it before its redelivery, too. The other order could deadlock.
-    const webhook = await lockWebhook(tx, { id: webhookId });
+    const webhook = await lockAgainstDeletion(tx, { id: webhookId });
     const job = webhook && (await lockRedelivery(tx, webhookId));
     if (!job) return false;
     const isOver = webhook.status !== 'active' || (await this.runPhase(tx, job));
@@ -152,7 +152,7 @@ export class RedeliveriesService {
   }
 }
 
-/** Blocks the deletion of the webhook until the commit, and nothing else. */
-async function lockWebhook(tx: Tx, where: { id: string; accountId?: string }): Promise<Webhook | null> {
+/** Null when the webhook does not exist. Blocks nothing but its deletion, until the commit. */
+async function lockAgainstDeletion(tx: Tx, where: { id: string; accountId?: string }): Promise<Webhook | null> {
   return await tx.manager.findOne(Webhook, { where, lock: { mode: 'for_key_share' } });
 }

@@ -1,6 +1,6 @@
+import { SAMPLES_PER_SECOND } from '../../../decoding/pcm.js';
 import type { SpeechSection } from '../../transcription-engine.js';
 
-const SAMPLES_PER_SECOND = 16_000;
 const FRAME_SAMPLES = 320;
 /** Of the loudest frame: 26 dB below it. */
 const RELATIVE = 0.05;
