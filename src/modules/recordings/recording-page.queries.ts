@@ -79,8 +79,8 @@ const laterPage = (ofCounters: string, ofRecordings: string): string => `
 
 /** Parameters of the filters follow those of the page. */
 const daysOf = (n: number): string => `day >= $${n}::date AND day <= $${n + 1}::date`;
-const from = (n: number): string => fromDay('r.created_at', `$${n}`);
-const until = (n: number): string => untilDay('r.created_at', `$${n}`);
+const createdFrom = (n: number): string => fromDay('r.created_at', `$${n}`);
+const createdUntil = (n: number): string => untilDay('r.created_at', `$${n}`);
 
 /**
  * Four statements of each, because a filter that is not given must not stand in the statement: with day limits of
@@ -89,14 +89,17 @@ const until = (n: number): string => untilDay('r.created_at', `$${n}`);
 const FIRST_PAGE = {
   all: firstPage('true', 'true'),
   ofStatus: firstPage('status = $3', 'r.status = $3'),
-  ofDays: firstPage(daysOf(3), `${from(3)} AND ${until(4)}`),
-  ofDaysAndStatus: firstPage(`${daysOf(3)} AND status = $5`, `${from(3)} AND ${until(4)} AND r.status = $5`),
+  ofDays: firstPage(daysOf(3), `${createdFrom(3)} AND ${createdUntil(4)}`),
+  ofDaysAndStatus: firstPage(
+    `${daysOf(3)} AND status = $5`,
+    `${createdFrom(3)} AND ${createdUntil(4)} AND r.status = $5`,
+  ),
 };
 const LATER_PAGE = {
   all: laterPage('true', 'true'),
   ofStatus: laterPage('status = $4', 'r.status = $4'),
-  ofDays: laterPage(daysOf(4), from(4)),
-  ofDaysAndStatus: laterPage(`${daysOf(4)} AND status = $6`, `${from(4)} AND r.status = $6`),
+  ofDays: laterPage(daysOf(4), createdFrom(4)),
+  ofDaysAndStatus: laterPage(`${daysOf(4)} AND status = $6`, `${createdFrom(4)} AND r.status = $6`),
 };
 
 /** The statement of a page and its parameters: for `selectRecordingPage`, and for an EXPLAIN. */

@@ -75,7 +75,7 @@ describe('the starts of engine processes', () => {
       (error: Error) => `${error.name}: ${error.message}`,
     );
   const last = (): FakeChild => started.at(-1)!;
-  const wait = (seconds: number): void => void jest.advanceTimersByTime(seconds * 1000);
+  const wait = (seconds: number): void => jest.advanceTimersByTime(seconds * 1000);
 
   async function failToStart(problem = 'no library'): Promise<void> {
     const before = started.length;
