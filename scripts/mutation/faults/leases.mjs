@@ -80,6 +80,14 @@ export const leases = [
   },
   {
     file: `${LEASES}/recording-claims.queries.ts`,
+    tests: 'test/components/queries/recording-queue.e2e.ts',
+    faults: [
+      ['the length of the queue has no bound for an account', 'LIMIT ${COUNTED}', ''],
+      ['the queue counts recordings of suspended accounts', "AND ${queueMovesOn('w.account_id')}", ''],
+    ],
+  },
+  {
+    file: `${LEASES}/recording-claims.queries.ts`,
     tests: PROCESSING,
     name: WITHOUT_ENGINE,
     faults: [

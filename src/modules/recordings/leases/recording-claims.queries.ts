@@ -168,11 +168,11 @@ const QUEUE = `
   WITH RECURSIVE ${accountsIn('waiting', WAITING)}
   SELECT coalesce(sum(queue.length), 0)::int AS length,
     coalesce(extract(epoch FROM now() - min(queue.oldest)), 0)::float8 AS "oldestSeconds"
-  FROM waiting a CROSS JOIN LATERAL (
+  FROM waiting w CROSS JOIN LATERAL (
     SELECT count(*) AS length, min(queued_at) AS oldest
     FROM (SELECT ${QUEUED_AT} AS queued_at FROM recordings
-          WHERE account_id = a.account_id AND ${WAITING} ORDER BY ${QUEUED_AT}, id LIMIT ${COUNTED}) head) queue
-  WHERE a.account_id IS NOT NULL AND ${queueMovesOn('a.account_id')}`;
+          WHERE account_id = w.account_id AND ${WAITING} ORDER BY ${QUEUED_AT}, id LIMIT ${COUNTED}) head) queue
+  WHERE w.account_id IS NOT NULL AND ${queueMovesOn('w.account_id')}`;
 
 /** The recordings that no worker has claimed, but for those of suspended accounts and those in the background. */
 export interface RecordingQueue {
