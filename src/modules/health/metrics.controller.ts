@@ -5,7 +5,7 @@ import { Public } from '../../access/access.decorators.js';
 import { Env } from '../../platform/config/env.js';
 import { AuthenticationError } from '../../platform/errors/errors.js';
 import { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
-import { sharedRun } from '../../platform/observability/shared-run.js';
+import { sharedRun } from '../../platform/observability/health/shared-run.js';
 import { OperatorAccessService } from './operator-access.service.js';
 
 @ApiExcludeController()

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
-import { sharedRun } from '../../../platform/observability/shared-run.js';
+import { sharedRun } from '../../../platform/observability/health/shared-run.js';
 import { valueGauge } from '../../../platform/observability/value-gauge.js';
 import { readQueue } from './recording-claims.queries.js';
 
