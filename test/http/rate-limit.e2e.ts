@@ -506,8 +506,8 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
 
 describe('the script in Redis and its twin in the process', () => {
   const SCRIPT = readFileSync(join(ROOT, 'src/platform/rate-limit/token-bucket.lua'), 'utf8');
-  const move = (key: string, { capacity, refill }: TokenBucket, cost: 0 | 1) =>
-    redis.eval(SCRIPT, 1, key, capacity, refill, cost);
+  const move = (key: string, { capacity, refill }: TokenBucket, tokens: number) =>
+    redis.eval(SCRIPT, 1, key, capacity, refill, tokens);
   const bucketOf = (rate: number, headroom: number) =>
     tokenBucket(rate + headroom, ((rate + headroom) * 60_000) / rate);
 
@@ -518,17 +518,19 @@ describe('the script in Redis and its twin in the process', () => {
     const small = fc
       .tuple(fc.integer({ min: 1, max: 4 }), fc.nat(4))
       .map(([rate, headroom]) => bucketOf(rate, headroom));
-    const step = fc.record({ name: fc.constantFrom('a', 'b'), cost: fc.constantFrom<0 | 1>(0, 1, 1, 1) });
+    const step = fc.record({ name: fc.constantFrom('a', 'b'), tokens: fc.constantFrom(0, 1, 1, 1, 3) });
     const scenario = fc.tuple(fc.oneof(large, small), fc.array(step, { minLength: 1, maxLength: 60 }), fc.uuid());
     await fc.assert(
       fc.asyncProperty(scenario, async ([bucket, steps, run]) => {
         let clock = 0;
         const twin = new LocalBuckets(() => clock);
-        for (const { name, cost } of steps) {
-          const answer = await move(`twin:${run}:${name}`, bucket, cost);
+        for (const { name, tokens } of steps) {
+          const answer = await move(`twin:${run}:${name}`, bucket, tokens);
           const [taken, backlog, time] = answer as [number, number, number];
           clock = time;
-          expect(twin.take(name, bucket, cost)).toEqual(bucketState(bucket, taken === 1, backlog, time));
+          const states = Array.from({ length: tokens }, () => twin.take(name, bucket, 1));
+          expect(taken).toBe(states.filter((state) => state.taken).length);
+          expect(twin.take(name, bucket, 0)).toEqual(bucketState(bucket, false, backlog, time));
         }
       }),
       { numRuns: 150 },

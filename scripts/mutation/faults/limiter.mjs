@@ -42,10 +42,12 @@ export const limiter = [
     tests: E2E,
     name: 'the script in Redis',
     faults: [
-      ['one request too many', 'backlogs[i] > refill * (capacity - 1)', 'backlogs[i] > refill * capacity'],
+      ['a request too many', 'math.floor(capacity - backlogs', 'math.ceil(capacity - backlogs'],
+      ['a request too few', 'math.floor(capacity - backlogs', 'math.ceil(capacity - 1 - backlogs'],
       ['Redis forgets a bucket before it is full', 'math.ceil(backlogs[i] / 1000) + 1000', '1000'],
       ['Redis never forgets a bucket', ", 'PX', math.ceil(backlogs[i] / 1000) + 1000)", ')'],
-      ['a look takes a token', 'tonumber(ARGV[3 * i]) == 0 or ', ''],
+      ['a look takes a token', 'tonumber(ARGV[#ARGV])', 'math.max(1, tonumber(ARGV[#ARGV]))'],
+      ['several tokens count as one', 'backlogs[i] + taken * ', 'backlogs[i] + '],
     ],
   },
   {
@@ -138,6 +140,46 @@ export const limiter = [
         "redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)\n",
         '',
       ],
+    ],
+  },
+  {
+    file: 'src/platform/rate-limit/shared-slots.ts',
+    tests: 'src/platform/rate-limit/shared-slots.spec.ts',
+    faults: [
+      ['slots are renewed after they have expired', 'const RENEW_MS = SLOT_MS / 3;', 'const RENEW_MS = SLOT_MS * 3;'],
+    ],
+  },
+  {
+    file: 'src/guards/plan-throttler.guard.ts',
+    tests: 'test/http/extensions/throttle-decorators.e2e.ts',
+    name: '@Throttle gives',
+    faults: [
+      [
+        'accounts share the bucket of a route with its own limit',
+        'generateKey(context, tracker, ',
+        "generateKey(context, 'all', ",
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/rate-limit/token-bucket.ts',
+    tests: 'src/platform/rate-limit/token-bucket.spec.ts',
+    faults: [
+      [
+        'the time of a token is rounded to the nearest',
+        'refill: Math.ceil((ttl * 1000)',
+        'refill: Math.round((ttl * 1000)',
+      ],
+    ],
+  },
+  {
+    file: 'src/platform/rate-limit/redis-buckets.ts',
+    tests: 'src/platform/rate-limit/redis-buckets.spec.ts',
+    faults: [
+      ['both buckets count as empty when one is', 'index < taken || hasToken(bucket, backlog)', 'index < taken'],
+      ['a request that shares a command sees what others took after it', '- takenLater * bucket.refill', ''],
+      ['requests of different sizes share a bucket', ' ${bucket.capacity} ${bucket.refill}`', '`'],
+      ['one token is taken for all that share a command', 'this.send(named, requests.length)', 'this.send(named, 1)'],
     ],
   },
   {

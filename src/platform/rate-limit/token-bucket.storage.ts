@@ -1,24 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { Injectable } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { RedisService } from '../queue/redis.service.js';
-import {
-  type BucketState,
-  bucketState,
-  hasToken,
-  LocalBuckets,
-  type NamedBucket,
-  tokenBucket,
-} from './token-bucket.js';
-
-const SCRIPT = readFileSync(fileURLToPath(new URL('./token-bucket.lua', import.meta.url)), 'utf8');
-
-interface TakesTokens {
-  takeTokens(numberOfKeys: number, ...keysAndArguments: (string | number)[]): Promise<Answer>;
-}
-
-type Answer = [taken: 0 | 1, backlog: number, now: number, secondBacklog?: number];
+import { RedisBuckets } from './redis-buckets.js';
+import { type BucketState, LocalBuckets, type NamedBucket, tokenBucket } from './token-bucket.js';
 
 /** A bucket as Nest's throttler describes it. */
 export interface ThrottlerBucket {
@@ -44,10 +28,11 @@ export interface TokenBucketRecord extends Awaited<ReturnType<ThrottlerStorage['
  */
 @Injectable()
 export class TokenBucketStorage implements ThrottlerStorage {
+  private readonly shared: RedisBuckets;
   private readonly local = new LocalBuckets();
 
-  constructor(private readonly redis: RedisService) {
-    redis.client.defineCommand('takeTokens', { lua: SCRIPT });
+  constructor(redis: RedisService) {
+    this.shared = new RedisBuckets(redis);
   }
 
   /** Takes a token. @param ttl milliseconds in which an empty bucket is full again. @param limit its capacity. */
@@ -75,21 +60,10 @@ export class TokenBucketStorage implements ThrottlerStorage {
 
   private async move(buckets: readonly ThrottlerBucket[], cost: 0 | 1): Promise<TokenBucketRecord[]> {
     const named = buckets.map(({ key, limit, ttl }) => ({ name: key, bucket: tokenBucket(limit, ttl) }));
-    const keys = named.map(({ name }) => `rate-limit:${name}`);
-    const sizes = named.flatMap(({ bucket: { capacity, refill } }) => [capacity, refill, cost]);
-    const answer = await this.redis.tryCommand((client) =>
-      (client as unknown as TakesTokens).takeTokens(keys.length, ...keys, ...sizes),
-    );
-    const states = answer ? statesOf(named, answer, cost) : this.local.takeFromAll(named, cost);
+    const answer = await (cost === 1 ? this.shared.takeFromAll(named) : this.shared.look(named));
+    const states = answer ?? this.local.takeFromAll(named, cost);
     return states.map((state, i) => toRecord((named[i] as NamedBucket).bucket.capacity, state));
   }
-}
-
-function statesOf(named: readonly NamedBucket[], [taken, backlog, now, second]: Answer, cost: 0 | 1): BucketState[] {
-  return named.map(({ bucket }, i) => {
-    const left = i === 0 ? backlog : (second as number);
-    return bucketState(bucket, taken === 1 || (cost === 1 && hasToken(bucket, left)), left, now);
-  });
 }
 
 function toRecord(limit: number, { taken, tokensLeft, fullAt, retryAfter }: BucketState): TokenBucketRecord {
