@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Injectable, Logger } from '@nestjs/common';
+import { weakEntityTag } from '../platform/http/input/entity-tags.js';
 import { NONCE_PLACEHOLDER } from './console-headers.js';
 
 const CONTENT_TYPES: Record<string, string> = {
@@ -71,8 +71,7 @@ function toFile(name: string, built: ReadonlyMap<string, Buffer>): ConsoleFile {
   }
   return {
     contentType: CONTENT_TYPES[extname(name)] ?? 'application/octet-stream',
-    // Weak, since it stands for all encodings.
-    etag: `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`,
+    etag: weakEntityTag(plain),
     plain,
     compressed,
   };

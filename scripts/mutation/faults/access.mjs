@@ -39,9 +39,7 @@ export const access = [
   {
     file: 'src/modules/api-keys/api-key-usage.service.ts',
     tests: 'src/modules/api-keys/api-key-usage.service.spec.ts',
-    faults: [
-      ['a stop loses the last uses of keys', '    this.flush();\n    await this.flushing;', '    await this.flushing;'],
-    ],
+    faults: [['a stop loses the last uses of keys', '    await this.delayed.flush();', '']],
   },
   {
     file: 'src/modules/api-keys/rehash/secret-rehash.service.ts',

@@ -28,8 +28,8 @@ export const platform = [
     ],
   },
   {
-    file: 'src/platform/queue/coalesce.ts',
-    tests: 'src/platform/queue/coalesce.spec.ts',
+    file: 'src/platform/queue/batching/coalesce.ts',
+    tests: 'src/platform/queue/batching/coalesce.spec.ts',
     faults: [
       [
         'a batch that fails is an unhandled rejection, which ends the process',

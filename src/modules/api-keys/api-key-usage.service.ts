@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { DatabaseService } from '../../platform/database/database.service.js';
+import { DelayedWrite } from '../../platform/queue/batching/delayed-write.js';
 import { addKeyUses, type KeyUses } from './api-keys.queries.js';
 
 /** `last_used_at` and `usage_count` may lag by 5 s, since authentication must not wait for a write (D13). */
@@ -10,26 +11,18 @@ const FLUSH_MS = 2000;
 export class ApiKeyUsageService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeyUsageService.name);
   private pending = new Map<string, KeyUses>();
-  private timer: NodeJS.Timeout | undefined;
-  private flushing: Promise<void> = Promise.resolve();
+  private readonly delayed = new DelayedWrite(FLUSH_MS, () => this.write());
 
   constructor(private readonly database: DatabaseService) {}
 
   count(keyId: string): void {
     const uses = this.pending.get(keyId);
     this.pending.set(keyId, { count: (uses?.count ?? 0) + 1, lastUsedAt: new Date() });
-    this.timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref();
+    this.delayed.schedule();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.flush();
-    await this.flushing;
-  }
-
-  private flush(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.flushing = this.flushing.then(() => this.write());
+    await this.delayed.flush();
   }
 
   private async write(): Promise<void> {
@@ -44,7 +37,7 @@ export class ApiKeyUsageService implements OnApplicationShutdown {
         const since = this.pending.get(id);
         this.pending.set(id, { count: count + (since?.count ?? 0), lastUsedAt: since?.lastUsedAt ?? lastUsedAt });
       }
-      this.timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref();
+      this.delayed.schedule();
     }
   }
 }

@@ -3,6 +3,7 @@ import { type FileHandle, open, readdir, rename, rm, stat, unlink } from 'node:f
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode, FILE_MODE, makeFolder, onFileSystem } from './file-system.js';
+import { isRunning } from './is-running.js';
 
 /**
  * Seconds since the last write, before which a file is never taken for abandoned. Containers that share a host name do
@@ -119,12 +120,4 @@ async function secondsSinceLastWrite(path: string): Promise<number> {
 }
 
 /** Our own pid on a file that is not in use is that of an earlier process: in containers pids repeat. */
-function isGone(pid: number): boolean {
-  if (pid === process.pid) return true;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return errorCode(error) === 'ESRCH';
-  }
-}
+const isGone = (pid: number): boolean => pid === process.pid || !isRunning(pid);

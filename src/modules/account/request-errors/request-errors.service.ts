@@ -7,6 +7,7 @@ import type { ApiError } from '../../../platform/errors/errors.js';
 import { requestIdOf } from '../../../platform/http/server/request-id.js';
 import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { callerOf } from '../../../platform/observability/request-caller.js';
+import { DelayedWrite } from '../../../platform/queue/batching/delayed-write.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
 import { PendingErrors } from './pending-errors.js';
@@ -31,8 +32,7 @@ export class RequestErrorsService implements OnModuleInit, OnApplicationShutdown
   private readonly logger = new Logger(RequestErrorsService.name);
   private readonly pending: PendingErrors;
   private readonly dropped: Counter;
-  private timer: NodeJS.Timeout | undefined;
-  private flushing: Promise<void> = Promise.resolve();
+  private readonly delayed = new DelayedWrite(FLUSH_MS, () => this.write());
 
   constructor(
     private readonly database: DatabaseService,
@@ -69,7 +69,7 @@ export class RequestErrorsService implements OnModuleInit, OnApplicationShutdown
       at: new Date(),
     });
     if (!isKept) this.dropped.inc();
-    this.timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref();
+    this.delayed.schedule();
   }
 
   async list(accountId: string, query: { days: number; limit: number }): Promise<RequestErrorGroup[]> {
@@ -77,14 +77,7 @@ export class RequestErrorsService implements OnModuleInit, OnApplicationShutdown
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.flush();
-    await this.flushing;
-  }
-
-  private flush(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.flushing = this.flushing.then(() => this.write());
+    await this.delayed.flush();
   }
 
   private async write(): Promise<void> {
@@ -96,7 +89,7 @@ export class RequestErrorsService implements OnModuleInit, OnApplicationShutdown
     } catch (error) {
       this.logger.warn({ err: error }, 'request errors not written; retrying');
       this.dropped.inc(this.pending.restore(groups));
-      this.timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref();
+      this.delayed.schedule();
     }
   }
 

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** `*`, or the entity tags of an `If-Match` or `If-None-Match` header, quotation marks and `W/` included. */
 export type EntityTags = '*' | string[];
 
@@ -6,6 +8,11 @@ const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
 /** For the document, too. */
 export const ENTITY_TAGS = String.raw`^(?:\*|${TAG}(?:[ \t]*,[ \t]*${TAG})*)$`;
 const HEADER = new RegExp(ENTITY_TAGS);
+
+/** The tag of what is sent in several encodings: weak, since it stands for all of them. */
+export function weakEntityTag(content: Buffer): string {
+  return `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
+}
 
 /** Null for a header that breaks the grammar. */
 export function parseEntityTags(header: string): EntityTags | null {

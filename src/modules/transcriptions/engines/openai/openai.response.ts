@@ -1,4 +1,5 @@
 import { languageName } from '../../../../platform/languages/languages.js';
+import { UNSPACED } from '../../alignment/tokens.js';
 import type { ChunkTranscript, TranscriptWord } from '../transcription-engine.js';
 import { isAnnotation, outside, reviewSegments, type Segment, withoutRepeatsIn } from './openai.segments.js';
 
@@ -59,8 +60,8 @@ function readWords(
   return outside(wordsFromTokens(own, seconds), dropped);
 }
 
-/** Scripts without spaces between words: here a token without a leading space is a word of its own. */
-const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Mymr}]/u;
+/** Here a token without a leading space is a word of its own. */
+const BEGINS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u');
 
 /**
  * whisper.cpp lists tokens instead of words (` That`, `'s`): if tokens have leading spaces, one without continues the word
@@ -75,7 +76,7 @@ function wordsFromTokens(items: readonly unknown[], seconds: number): Transcript
     const previous = words.at(-1);
     const word = token.word.trim();
     if (word === '') continue;
-    if (spaced && previous && !token.word.startsWith(' ') && !UNSPACED.test(word)) {
+    if (spaced && previous && !token.word.startsWith(' ') && !BEGINS_UNSPACED.test(word)) {
       words[words.length - 1] = {
         word: previous.word + word,
         start: previous.start,

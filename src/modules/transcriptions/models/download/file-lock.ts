@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { pause } from '../../../../platform/queue/timeout/pause.js';
 import { errorCode, ignoreAbsent } from '../../../../platform/storage/file-system.js';
+import { isRunning } from '../../../../platform/storage/is-running.js';
 
 /** The holder shows that it lives by the file's time. */
 const RENEW_MS = 5000;
@@ -92,15 +93,6 @@ function parseHolder(content: string): Holder | null {
     return typeof host === 'string' && typeof pid === 'number' ? { host, pid, started: started ?? null } : null;
   } catch {
     return null;
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) !== 'ESRCH';
   }
 }
 
