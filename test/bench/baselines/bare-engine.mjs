@@ -27,7 +27,9 @@ async function share(args) {
   await Promise.all(
     cores.map(async (core) => {
       for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
-        engineSeconds += await core.next(task);
+        // In two steps: `+= await` would add to the sum as it was before the wait, and lose what the other cores added.
+        const taken = await core.next(task);
+        engineSeconds += taken;
       }
     }),
   );
