@@ -89,17 +89,6 @@ export const access = [
     ],
   },
   {
-    file: 'src/modules/api-keys/api-key-usage.service.ts',
-    tests: 'src/modules/api-keys/api-key-usage.service.spec.ts',
-    faults: [
-      [
-        'uses of keys are written once, and then only at the stop',
-        '    clearTimeout(this.timer);\n    this.timer = undefined;\n',
-        '    clearTimeout(this.timer);\n',
-      ],
-    ],
-  },
-  {
     file: 'src/platform/secrets/secrets.service.ts',
     tests: 'src/platform/secrets/secrets.service.spec.ts',
     faults: [

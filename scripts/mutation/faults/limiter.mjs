@@ -184,47 +184,6 @@ export const limiter = [
   },
   {
     file: 'src/platform/rate-limit/shared-slots.ts',
-    tests: 'src/platform/rate-limit/shared-slots.spec.ts',
-    faults: [
-      ['slots are renewed after they have expired', 'const RENEW_MS = SLOT_MS / 3;', 'const RENEW_MS = SLOT_MS * 3;'],
-    ],
-  },
-  {
-    file: 'src/guards/plan-throttler.guard.ts',
-    tests: 'test/http/extensions/throttle-decorators.e2e.ts',
-    name: '@Throttle gives',
-    faults: [
-      [
-        'accounts share the bucket of a route with its own limit',
-        'generateKey(context, tracker, ',
-        "generateKey(context, 'all', ",
-      ],
-    ],
-  },
-  {
-    file: 'src/platform/rate-limit/token-bucket.ts',
-    tests: 'src/platform/rate-limit/token-bucket.spec.ts',
-    faults: [
-      [
-        'the time of a token is rounded to the nearest',
-        'refill: Math.ceil((ttl * 1000)',
-        'refill: Math.round((ttl * 1000)',
-      ],
-    ],
-  },
-  {
-    file: 'src/platform/rate-limit/token-bucket.storage.ts',
-    tests: 'src/platform/rate-limit/token-bucket.storage.spec.ts',
-    faults: [
-      [
-        'both buckets count as empty when one is',
-        'taken === 1 || (cost === 1 && hasToken(bucket, left))',
-        'taken === 1',
-      ],
-    ],
-  },
-  {
-    file: 'src/platform/rate-limit/shared-slots.ts',
     tests: 'src/modules/recordings/quotas/upload-slots.service.spec.ts',
     faults: [['one slot too many without Redis', 'own.size < limit ? 1', 'own.size <= limit ? 1']],
   },

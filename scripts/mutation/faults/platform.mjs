@@ -28,6 +28,15 @@ export const platform = [
     ],
   },
   {
+    file: 'src/platform/queue/batching/delayed-write.ts',
+    tests: 'src/platform/queue/batching/delayed-write.spec.ts',
+    faults: [
+      ['it is written once, and then only at the stop', '    this.timer = undefined;\n', ''],
+      ['a flush is followed by a second write', '    clearTimeout(this.timer);\n', ''],
+      ['two writes at a time', 'this.writing.then(() => this.write())', 'this.write()'],
+    ],
+  },
+  {
     file: 'src/platform/queue/batching/coalesce.ts',
     tests: 'src/platform/queue/batching/coalesce.spec.ts',
     faults: [
