@@ -214,6 +214,19 @@ describe('D6: the headers', () => {
     expect(seen).toEqual(['6', '5', '4', '3', '2', '1', '0', '0', '0']);
   });
 
+  it('requests that are sent at the same time show each a number of its own, and those without a token 429', async () => {
+    // One token a minute: none comes back meanwhile.
+    const client = await limitedAccount(1, 24);
+    const answers = await Promise.all(Array.from({ length: 40 }, () => client.get('/v1/webhooks')));
+    const refused = answers.filter(({ status }) => status === 429);
+    for (const response of refused) expectError(response);
+    expect(refused).toHaveLength(16);
+    const resets = answers.filter(({ status }) => status === 200).map(({ headers }) => headers['x-ratelimit-reset']);
+    // Each token takes a minute to come back.
+    const minutes = resets.map((reset) => Math.round((Number(reset) - Math.min(...resets.map(Number))) / 60));
+    expect(minutes.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 24 }, (_, i) => i));
+  });
+
   it('X-RateLimit-Reset is the Unix time in whole seconds at which the bucket is full again', async () => {
     const client = await service.account('free');
     const before = await now(redis);
