@@ -169,6 +169,7 @@ describe('recording in the console', () => {
     await button(page, 'Add a tag').click();
     await page.getByLabel('Name of tag 1').fill('two words');
     await start(page);
+    await recorded(page, 1);
     await button(page, 'Finish and send').click();
     await page.getByText('A tag cannot be sent as it is: correct it, then send.').waitFor();
     await button(page, 'Resume').waitFor();
@@ -218,6 +219,18 @@ describe('recording in the console', () => {
     const [recording] = await sent(client);
     expect(recording?.duration_seconds).toBeGreaterThan(2.7);
     expect(await storedItems(page)).toBe(0);
+  });
+
+  it('says that nothing was recorded when the microphone gave nothing', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client, route: '/record' });
+    await page.evaluate(() => Object.defineProperty(BlobEvent.prototype, 'data', { get: () => new Blob() }));
+    await start(page);
+    await button(page, 'Finish and send').click();
+    await page.getByText('Nothing was recorded: no sound came from the microphone.').waitFor();
+    await button(page, 'Record').waitFor();
+    expect(await storedItems(page)).toBe(0);
+    expect(await sent(client)).toEqual([]);
   });
 
   it('sends a recording that has reached two hours, and says so', async () => {

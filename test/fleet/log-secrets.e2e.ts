@@ -85,7 +85,8 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
   const ended = (id: string) =>
     eventually(async () => {
       const { body } = await call(`/v1/recordings/${id}`);
-      return body.status !== 'processing' && (body as { status: string });
+      // Not an error of a server that has just failed.
+      return ['transcribed', 'failed'].includes(body.status) && (body as { status: string });
     }, 60_000);
 
   /** While the table takes no row, Postgres says of each what stands in it. */

@@ -66,8 +66,12 @@ class Recorder {
   async finish(): Promise<void> {
     const made = await this.stop();
     if (!made) return;
-    if (made.item.size === 0) await discardItem(made.item.id);
-    else await enqueueRecording(made.item, made.durable);
+    if (made.item.size > 0) {
+      await enqueueRecording(made.item, made.durable);
+    } else {
+      await discardItem(made.item.id);
+      toast('Nothing was recorded: no sound came from the microphone.', { tone: 'bad' });
+    }
     this.reset();
   }
 
