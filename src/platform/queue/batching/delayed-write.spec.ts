@@ -25,9 +25,21 @@ describe('DelayedWrite', () => {
     expect(writes).toHaveLength(1);
   });
 
+  it('writes again what is collected after that', async () => {
+    for (const times of [1, 2]) {
+      delayed.schedule();
+      await jest.advanceTimersByTimeAsync(MS);
+      expect(writes).toHaveLength(times);
+      writes.at(-1)?.();
+    }
+  });
+
   it('writes at once when it is flushed, and then not when the time is over', async () => {
     delayed.schedule();
-    void delayed.flush();
+    const flushed = delayed.flush();
+    await jest.advanceTimersByTimeAsync(0);
+    writes[0]?.();
+    await flushed;
     await jest.advanceTimersByTimeAsync(2 * MS);
     expect(writes).toHaveLength(1);
   });

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
 import type { SecretsService } from '../../../../platform/secrets/secrets.service.js';
@@ -47,6 +46,8 @@ describe('SendLoopsService (D29)', () => {
   /** The outcome of an attempt that is cancelled. */
   let ofCancelled: DeliveryOutcome;
   let loops: SendLoopsService;
+  /** Milliseconds, by which attempts are measured: a busy machine would make a fast one slow. */
+  let clock: number;
   let made = 0;
 
   const delivery = (webhookId: string): ClaimedDelivery => ({
@@ -68,6 +69,8 @@ describe('SendLoopsService (D29)', () => {
   beforeAll(() => Logger.overrideLogger(false));
 
   beforeEach(() => {
+    clock = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => clock);
     claims = new Exchange();
     sends = new Exchange();
     written = [];
@@ -100,13 +103,15 @@ describe('SendLoopsService (D29)', () => {
     );
   });
 
+  afterEach(() => jest.restoreAllMocks());
+
   it('sends at most 4 deliveries of a webhook at a time, and for a slow one claims as many as have ended', async () => {
     loops.wake('a');
     expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 4 });
     await claims.answerNext(deliveries('a', 4));
     expect(sends.open).toHaveLength(4);
     expect(claims.open).toHaveLength(0);
-    await delay(SLOW_MS);
+    clock += SLOW_MS;
     await sends.answerNext(DELIVERED);
     expect(claims.open[0]?.question).toEqual({ webhookId: 'a', count: 1 });
   });
@@ -142,9 +147,9 @@ describe('SendLoopsService (D29)', () => {
     await claims.answerNext(deliveries('a', 4));
     await sends.answerNext(DELIVERED);
     await claims.answerNext(deliveries('a', 16));
-    jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3001);
+    const date = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3001);
     await sends.answerNext(DELIVERED);
-    jest.restoreAllMocks();
+    date.mockRestore();
     expect(written.filter((line) => line.startsWith('released'))).toHaveLength(15);
 
     await claims.answerNext(deliveries('a', 16));
