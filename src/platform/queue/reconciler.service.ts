@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Env } from '../config/env.js';
 import { DatabaseService } from '../database/database.service.js';
-import { setIdleTimeout, tryReconcilerLock } from './reconciler.queries.js';
+import { tryReconcilerLock } from './reconciler.queries.js';
 
 interface ReconcilerTask {
   name: string;
@@ -79,10 +79,7 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
     const holder = this.database.dataSource.createQueryRunner();
     try {
       await holder.startTransaction();
-      if (await tryReconcilerLock(holder)) {
-        await setIdleTimeout(holder, IDLE_ROUNDS * this.env.reconcileSeconds);
-        await work();
-      }
+      if (await tryReconcilerLock(holder, IDLE_ROUNDS * this.env.reconcileSeconds)) await work();
       await holder.commitTransaction();
     } catch (error) {
       await holder.rollbackTransaction().catch(() => undefined);
