@@ -243,7 +243,7 @@ export const processing = [
   },
   {
     file: 'src/modules/transcriptions/worker/transcription-run.service.ts',
-    tests: 'src/modules/transcriptions/worker/transcription-outcomes.spec.ts',
+    tests: 'src/modules/transcriptions/worker/transcription-run.service.spec.ts',
     faults: [
       ['the second attempt comes after four seconds instead of two', '2 ** (lease.attempt - 1)', '2 ** lease.attempt'],
     ],

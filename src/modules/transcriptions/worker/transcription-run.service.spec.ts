@@ -1,177 +1,208 @@
-import type { Env } from '../../../platform/config/env.js';
-import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import type { ObjectStore } from '../../../platform/storage/object-store.js';
+import { Logger } from '@nestjs/common';
+import { LEASE, pass, RunSetup } from '../../../../test/support/worker/run-setup.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
-import type { Lease, Outcome, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
+import type { Lease } from '../../recordings/leases/recording-leases.service.js';
 import { NoEngineError } from '../engines/chain/engine-failures.js';
-import { AudioRejectedError } from '../engines/transcription-engine.js';
-import type { TranscriptSignalsService } from '../transcript-signals.service.js';
-import type { TranscriptionJob } from '../transcriptions.queue.js';
-import type { EngineChainService } from './engine-chain.service.js';
-import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
+import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
+import { WorkerStoppingError } from './transcription-run.service.js';
 
-const LEASE = {
-  id: 'recording',
-  leaseToken: 'token',
-  durationMs: 1000,
-  attempt: 1,
-  faults: 0,
-  vocabulary: null,
-  accountVocabulary: [] as string[],
-} as Lease;
-const RESULT = {
-  text: '',
-  confidence: 0,
+/** Everything that an engine may be told. */
+const TOLD = {
+  accountId: 'account',
+  sampleRate: 48_000,
+  channels: 2,
+  separateChannels: true,
   language: 'english',
-  words: [],
-  peaks: Buffer.alloc(0),
-  speechSeconds: 0,
-  noSpeech: true,
-  provider: 'fake',
-  model: 'fake',
 };
 
-/** What the store and the engine do with one recording, until the test lets them end. */
-interface Work {
-  signal: AbortSignal;
-  finish: () => void;
-  fail: (error: Error) => void;
-}
-
 describe('TranscriptionRunService', () => {
-  let written: string[];
-  let renewals: () => Promise<boolean>;
-  let renewed: number;
-  /** What the chain finds. */
-  let candidates: () => Promise<object>;
-  let work: Work | undefined;
-  let service: TranscriptionRunService;
-  let stopping: AbortController;
+  let setup: RunSetup;
+
+  beforeAll(() => Logger.overrideLogger(false));
+  afterAll(() => Logger.overrideLogger(true));
 
   beforeEach(() => {
     jest.useFakeTimers();
-    written = [];
-    renewals = () => Promise.resolve(true);
-    renewed = 0;
-    candidates = () => Promise.resolve({});
-    work = undefined;
-    stopping = new AbortController();
-    const leases = {
-      renew: () => {
-        renewed++;
-        return renewals();
-      },
-      finish: async (_: Lease, { status, ...rest }: Outcome) =>
-        void written.push(`${status}${'reason' in rest ? `: ${rest.reason}` : ''}`),
-      putBack: async () => void written.push('put back'),
-      release: async (_: Lease, { delaySeconds = 0, attempts = 0, faults = 0 } = {}) =>
-        void written.push(`released ${delaySeconds} ${attempts} ${faults}`),
-    };
-    const store = {
-      withFile: (_key: string, use: (file: string) => Promise<unknown>, signal: AbortSignal) =>
-        new Promise((resolve, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('aborted')));
-          work = { signal, finish: () => void use('file').then(resolve, reject), fail: reject };
-        }),
-    };
-    const chain = { candidatesFor: () => candidates(), transcribe: async () => RESULT };
-    const jobs = { enqueue: async ({ recordingId }: TranscriptionJob) => void written.push(`enqueued ${recordingId}`) };
-    service = new TranscriptionRunService(
-      leases as unknown as RecordingLeasesService,
-      chain as unknown as EngineChainService,
-      store as unknown as ObjectStore,
-      jobs as unknown as JobQueue<TranscriptionJob>,
-      { leaseSeconds: 60 } as Env,
-      { publish: () => undefined } as unknown as TranscriptSignalsService,
-    );
+    setup = new RunSetup();
   });
 
   afterEach(() => {
+    jest.restoreAllMocks();
     jest.useRealTimers();
   });
 
-  const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1000);
-  const perform = () => service.perform(LEASE, stopping.signal);
-
   it('renews the lease four times in its length while it works, and no more when it has ended', async () => {
-    const run = perform();
+    const run = setup.perform();
     await pass(60);
-    expect(renewed).toBe(4);
-    work?.finish();
+    expect(setup.renewals).toBe(4);
+    setup.work?.finish();
     await run;
-    expect(written).toEqual(['transcribed']);
+    expect(setup.written).toEqual(['transcribed']);
     await pass(120);
-    expect(renewed).toBe(4);
+    expect(setup.renewals).toBe(4);
   });
 
   it('ends the work at the first renewal that finds the lease lost, and writes nothing', async () => {
-    renewals = () => Promise.resolve(false);
-    const run = perform();
+    setup.renewal = () => Promise.resolve(false);
+    const run = setup.perform();
     await pass(14);
-    expect(work?.signal.aborted).toBe(false);
+    expect(setup.work?.signal.aborted).toBe(false);
     await pass(1);
-    expect(work?.signal.aborted).toBe(true);
+    expect(setup.work?.signal.aborted).toBe(true);
     await run;
-    expect(written).toEqual([]);
+    expect(setup.written).toEqual([]);
   });
 
   it('goes on while Postgres does not answer, however long, and saves what it has then', async () => {
-    renewals = () => Promise.reject(new Error('no connection'));
-    const run = perform();
+    setup.renewal = () => Promise.reject(new Error('no connection'));
+    const run = setup.perform();
     await pass(600);
-    expect(work?.signal.aborted).toBe(false);
-    renewals = () => Promise.resolve(true);
+    expect(setup.work?.signal.aborted).toBe(false);
+    setup.renewal = () => Promise.resolve(true);
     await pass(15);
-    work?.finish();
+    setup.work?.finish();
     await run;
-    expect(written).toEqual(['transcribed']);
+    expect(setup.written).toEqual(['transcribed']);
   });
 
   it('releases the recording and wakes another worker when it is stopped', async () => {
-    const run = perform();
-    stopping.abort(new WorkerStoppingError());
+    const run = setup.perform();
+    setup.stopping.abort(new WorkerStoppingError());
     await run;
-    expect(written).toEqual(['released 0 0 0', 'enqueued recording']);
+    expect(setup.written).toEqual(['released 0 0 0', 'enqueued recording']);
   });
 
   it('fails a recording whose audio is gone', async () => {
-    const run = perform();
-    await pass(0);
-    work?.fail(new ObjectNotFoundError('Object not found: key'));
-    await run;
-    expect(written).toEqual(['failed: The audio is no longer in storage.']);
+    await setup.performed(LEASE, ({ fail }) => fail(new ObjectNotFoundError('Object not found: key')));
+    expect(setup.written).toEqual(['failed: The audio is no longer in storage.']);
   });
 
   it('waits longer the longer the storage is unavailable, and starts again at the shortest wait once it works', async () => {
-    const attempt = async (end: (of: Work) => void): Promise<void> => {
-      const run = perform();
-      await pass(0);
-      end(work as Work);
-      await run;
-    };
-    const storageIsAway = () => attempt(({ fail }) => fail(new StorageUnavailableError('no answer')));
+    const storageIsAway = () => setup.performed(LEASE, ({ fail }) => fail(new StorageUnavailableError('no answer')));
     await storageIsAway();
     await pass(20);
     await storageIsAway();
-    await attempt(({ finish }) => finish());
+    await setup.performed();
     await storageIsAway();
-    expect(written).toEqual(['released 5 0 0', 'released 20 0 0', 'transcribed', 'released 5 0 0']);
+    expect(setup.written).toEqual(['released 5 0 0', 'released 20 0 0', 'transcribed', 'released 5 0 0']);
   });
 
   it('gives a recording back unchanged when no engine for it works, and waits when one was tried', async () => {
-    candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, false));
-    await perform();
-    candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, true));
-    await perform();
-    candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, false));
-    await service.perform({ ...LEASE, rerun: 'background' }, stopping.signal);
-    expect(written).toEqual(['put back', 'released 40 0 0', 'released 40 0 0']);
+    setup.candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, false));
+    await setup.perform();
+    setup.candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, true));
+    await setup.perform();
+    setup.candidates = () => Promise.reject(new NoEngineError('the engine is down', 40, false));
+    await setup.perform({ ...LEASE, rerun: 'background' });
+    expect(setup.written).toEqual(['put back', 'released 40 0 0', 'released 40 0 0']);
   });
 
   it('fails a recording whose language no engine takes, before its audio is read', async () => {
-    candidates = () => Promise.reject(new AudioRejectedError('Language not supported: german.'));
-    await perform();
-    expect(work).toBeUndefined();
-    expect(written).toEqual(['failed: Language not supported: german.']);
+    setup.candidates = () => Promise.reject(new AudioRejectedError('Language not supported: german.'));
+    await setup.perform();
+    expect(setup.work).toBeUndefined();
+    expect(setup.written).toEqual(['failed: Language not supported: german.']);
+  });
+
+  it('tells the engines what is known of the recording, and of its text who listens', async () => {
+    const lease = {
+      ...LEASE,
+      ...TOLD,
+      audioFormat: 'ogg',
+      attempt: 3,
+      requestedEngine: 'one',
+      rerun: 'quiet',
+    } as Lease;
+    await setup.performed({ ...lease, vocabulary: ['Zoë'], accountVocabulary: ['Grafana'] });
+    expect(setup.asked).toMatchObject([{ id: 'recording' }, 'one']);
+    expect(setup.given).toMatchObject({ ...TOLD, file: 'file', format: 'ogg', probedSeconds: 1, isBackground: true });
+    expect(setup.given?.vocabulary).toEqual({ upload: ['Zoë'], account: ['Grafana'] });
+    const piece = { type: 'chunk', attempt: 3, offset: 3, text: ' there', provider: 'fake', model: 'fake-1' };
+    expect(setup.published).toEqual([['recording', piece]]);
+    await setup.performed();
+    expect(setup.given).toMatchObject({ isBackground: false });
+    expect(setup.given).not.toHaveProperty('vocabulary');
+  });
+
+  it('writes what was heard, how long it is, and how long that took, all in milliseconds', async () => {
+    const heard = { text: 'hi', confidence: 0.5, language: 'german', words: [], model: 'm' };
+    setup.result = { ...setup.result, ...heard, durationSeconds: 1.2346, speechSeconds: 0.5, noSpeech: false };
+    const run = setup.perform();
+    await pass(2.5);
+    setup.work?.finish();
+    await run;
+    expect(setup.outcome).toEqual({
+      status: 'transcribed',
+      transcript: { ...heard, provider: 'fake', processingDurationMs: 2500 },
+      features: { speech_seconds: 0.5, no_speech: false },
+      durationMs: 1235,
+      peaks: setup.result.peaks,
+    });
+    setup.result = { ...setup.result, vocabulary: ['Zoë'], punctuationAdded: true };
+    await setup.performed({ ...LEASE, ...TOLD });
+    expect(setup.outcome).toMatchObject({ features: { channels: 2, vocabulary: ['Zoë'], punctuation: 'added' } });
+  });
+
+  it.each([
+    { attempt: 1, seconds: 2 },
+    { attempt: 5, seconds: 32 },
+    { attempt: 10, seconds: 1024 },
+    { attempt: 11, seconds: 1800 },
+    { attempt: 19, seconds: 1800 },
+  ])('waits $seconds s after attempt $attempt, and counts it', async ({ attempt, seconds }) => {
+    await setup.performed({ ...LEASE, attempt }, ({ fail }) => fail(new EngineError('answered 500', false)));
+    await setup.performed({ ...LEASE, attempt, faults: 3 }, ({ fail }) => fail(new EngineError('lost', true)));
+    await setup.performed({ ...LEASE, attempt, faults: 3 }, ({ fail }) => fail(new Error('unknown')));
+    expect(setup.written).toEqual([`released ${seconds} 1 0`, `released ${seconds} 1 1`, `released ${seconds} 1 1`]);
+  });
+
+  it('fails at the fifth crash, and logs each attempt that failed', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    const error = new EngineError('lost', true);
+    await setup.performed({ ...LEASE, attempt: 7, faults: 4 }, ({ fail }) => fail(error));
+    await setup.performed({ ...LEASE, faults: 4 }, ({ fail }) => fail(new EngineError('answered 500', false)));
+    expect(setup.written).toEqual(['failed: The engine crashed 5 times on this recording.', 'released 2 1 0']);
+    const fields = { err: error, recording_id: 'recording', attempt: 7 };
+    expect(warn.mock.calls[0]).toEqual([fields, 'transcription attempt failed']);
+  });
+
+  it('counts nothing while the decoder of the process does not work, but for a crash', async () => {
+    setup.decodingProblem = 'ffmpeg is not installed';
+    await setup.performed(LEASE, ({ fail }) => fail(new EngineError('not started', false)));
+    await setup.performed(LEASE, ({ fail }) => fail(new EngineError('lost', true)));
+    expect(setup.written).toEqual(['released 5 0 0', 'released 2 1 1']);
+  });
+
+  it('reads no audio when it was stopped while it looked for engines', async () => {
+    setup.candidates = async () => {
+      setup.stopping.abort(new WorkerStoppingError());
+      return {};
+    };
+    await setup.perform();
+    expect(setup.work).toBeUndefined();
+    expect(setup.written).toEqual(['released 0 0 0', 'enqueued recording']);
+    await pass(0.001);
+    await setup.perform();
+    expect(new Set(setup.jobKeys).size).toBe(2);
+  });
+
+  it('writes the transcript once Postgres is back, unless it is stopped before', async () => {
+    setup.refusals = Array.from({ length: 3 }, () => new Error('Connection terminated unexpectedly'));
+    const run = setup.perform();
+    await pass(0);
+    setup.work?.finish();
+    await pass(0.8);
+    expect(setup.written).toEqual([]);
+    await pass(0.2);
+    await run;
+    expect(setup.written).toEqual(['transcribed']);
+    setup.refusals = Array.from({ length: 100 }, () => new Error('Connection terminated unexpectedly'));
+    const stopped = setup.perform();
+    await pass(0);
+    setup.work?.finish();
+    await pass(1);
+    setup.stopping.abort(new WorkerStoppingError());
+    await stopped;
+    expect(setup.written).toEqual(['transcribed', 'released 0 0 0', 'enqueued recording']);
   });
 });
