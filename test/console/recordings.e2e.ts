@@ -3,6 +3,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { useBrowser } from '../support/browser/browser.js';
+import { HeldEvents } from '../support/browser/held-events.js';
 import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
 import { seedNotes } from '../support/state/many-notes.js';
 import { fail, transcribe, upload } from '../support/state/recording-states.js';
@@ -50,6 +51,22 @@ describe('the list of recordings in the console', () => {
     await account.delete(`/v1/recordings/${id}`).expect(204);
     await page.getByText('1 recording', { exact: true }).first().waitFor();
     expect(requests.length).toBeLessThan(10);
+  });
+
+  it('shows what happened before events came, and while there was no network', async () => {
+    const first = await upload(account);
+    const events = new HeldEvents();
+    const page = await open('/', { arrange: events.hold, expectedProblems: [/ERR_INTERNET_DISCONNECTED/] });
+    await row(page, 'note.wav').getByText('Processing').waitFor();
+    await transcribe(service, first);
+    events.letThrough();
+    await row(page, 'note.wav').getByText('Transcribed').waitFor();
+
+    await page.context().setOffline(true);
+    await page.getByText('Offline', { exact: true }).filter({ visible: true }).waitFor();
+    await fail(service, await upload(account));
+    await page.context().setOffline(false);
+    await row(page, 'note.wav').getByText('Failed').waitFor();
   });
 
   it('finds words in 1,000 notes, marks them, and shows markup and scripts from right to left as text', async () => {

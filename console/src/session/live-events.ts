@@ -9,6 +9,12 @@ export type LiveState = 'off' | 'connecting' | 'live' | 'offline';
 /** Whether events arrive now. */
 export const liveState = signal<LiveState>('off');
 
+/**
+ * How many times events began to arrive without those of the time before: when the page was opened, and after a lost
+ * network. What was asked for before may be old, and no event will tell.
+ */
+export const beginnings = signal(0);
+
 /** The service cannot be reached: how long until it is tried again. */
 const RETRY_MS = 5000;
 
@@ -63,8 +69,13 @@ async function follow(api: VoiceNotes, aborted: AbortSignal): Promise<void> {
 }
 
 function eventsOf(api: VoiceNotes, after: number | 'latest', aborted: AbortSignal): AsyncIterable<AccountEvent> {
+  let isBeginning = after === 'latest';
   const onState = ({ state }: { state: 'open' | 'waiting' }) => {
-    if (!aborted.aborted) liveState.value = state === 'open' ? 'live' : 'connecting';
+    if (aborted.aborted) return;
+    liveState.value = state === 'open' ? 'live' : 'connecting';
+    // The client goes on after the last event by itself when it connects again.
+    if (state === 'open' && isBeginning) beginnings.value += 1;
+    isBeginning &&= state !== 'open';
   };
   return api.events.stream({ after, signal: aborted, onState });
 }

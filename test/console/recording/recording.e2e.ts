@@ -3,9 +3,9 @@ import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { expectAccessible } from '../../support/browser/accessibility.js';
 import { useBrowser } from '../../support/browser/browser.js';
+import { HeldEvents } from '../../support/browser/held-events.js';
 import { screenshot } from '../../support/browser/screenshot.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
-
 import { addNote, evenly } from '../../support/state/spoken-notes.js';
 
 const route = (id: string) => `/recordings/${id}`;
@@ -54,7 +54,7 @@ describe('a recording of speech, from the upload to the word that is spoken', ()
     const page = await browser.page({ signedInAs: client, route: route(body.id) });
     await page.getByRole('heading', { name: 'jfk.wav' }).waitFor();
 
-    await page.locator('.word').nth(8).waitFor({ timeout: 30_000 });
+    await page.locator('.word').nth(8).waitFor({ timeout: 90_000 });
     await page.locator('.waveform').waitFor();
     const words = await page.locator('.word').allTextContents();
     await watchSpoken(page);
@@ -221,6 +221,16 @@ describe('the page of a recording', () => {
       await judge(page, 'processing');
       await transcribe(service, id, { text: 'there it is' });
       await page.locator('.word', { hasText: 'there' }).waitFor({ timeout: 10_000 });
+    });
+
+    it('shows a text that came before the events did', async () => {
+      const id = await upload(client);
+      const events = new HeldEvents();
+      const page = await browser.page({ signedInAs: client, route: route(id), arrange: events.hold });
+      await page.getByRole('heading', { name: 'Being transcribed' }).waitFor();
+      await transcribe(service, id, { text: 'there it was' });
+      events.letThrough();
+      await page.locator('.word', { hasText: 'there' }).waitFor({ timeout: 8000 });
     });
 
     it('says why in words of people, and tries again', async () => {

@@ -18,6 +18,8 @@ interface PageOptions {
   /** The page of the console, such as `/recordings/{id}`. */
   route?: string;
   reducedMotion?: boolean;
+  /** What the test has to arrange before anything is loaded. */
+  arrange?: (page: Page) => Promise<void>;
   /** Messages of the browser's console that the test provokes. */
   expectedProblems?: RegExp[];
 }
@@ -41,7 +43,7 @@ export class TestBrowser {
   /** A page of the console; 1280 × 800 and light unless something else is asked for. */
   async page(options: PageOptions = {}): Promise<Page> {
     if (!this.running) throw new Error('the browser is not open');
-    const { width = 1280, height = 800, theme = 'light', signedInAs, route } = options;
+    const { width = 1280, height = 800, theme = 'light', signedInAs, route, arrange } = options;
     const url = signedInAs?.url ?? options.url;
     if (!url) throw new Error('the page needs signedInAs or url');
     const context = await this.running.newContext({
@@ -57,6 +59,7 @@ export class TestBrowser {
     await problems.watch(context);
     this.opened.push({ context, problems });
     const page = await context.newPage();
+    await arrange?.(page);
     await page.goto(signedInAs ? signInLink(signedInAs) : `${url}/`);
     // The page moves on without being loaded, as by a link; a second load would sign it out.
     if (route) await page.evaluate((path) => (location.hash = path), route);

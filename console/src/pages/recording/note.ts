@@ -1,5 +1,7 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { AccountEvent, Recording, Transcription, VoiceNotes } from 'vnotes';
+
+import { beginnings } from '../../session/live-events';
 
 /** Transcribing again: it is under way, or its last run failed for this reason. */
 export type Again = { state: 'none' } | { state: 'pending' } | { state: 'failed'; reason: string };
@@ -18,6 +20,15 @@ export class Note {
   readonly isDeleted = signal(false);
   /** What kept it from being loaded. */
   readonly error = signal<unknown>(null);
+  /** It is being transcribed, for the first time or again. */
+  readonly isUnderWay = computed(
+    () => this.recording.value?.status === 'processing' || this.again.value.state === 'pending',
+  );
+  /** It was asked for before events began, and may have changed in between. */
+  readonly isBehind = computed(
+    () => this.askedAt.value < beginnings.value && (this.isUnderWay.value || beginnings.value > 1),
+  );
+  private readonly askedAt = signal(0);
   private readonly ended = new AbortController();
 
   constructor(
@@ -27,6 +38,7 @@ export class Note {
 
   async load(): Promise<void> {
     this.error.value = null;
+    this.askedAt.value = beginnings.peek();
     try {
       // One request for all of it: a person on a small plan has ten a minute.
       const include = this.peaks.peek() ? (['transcription'] as const) : (['transcription', 'waveform'] as const);

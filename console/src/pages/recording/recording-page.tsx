@@ -48,8 +48,11 @@ function useNote(note: Note): void {
       note.dispose();
     };
   }, [note]);
-  const isUnderWay = note.recording.value?.status === 'processing' || note.again.value.state === 'pending';
-  const mustAsk = isUnderWay && liveState.value !== 'live';
+  const isBehind = note.isBehind.value;
+  useEffect(() => {
+    if (isBehind) void note.load();
+  }, [note, isBehind]);
+  const mustAsk = note.isUnderWay.value && liveState.value !== 'live';
   useEffect(() => {
     if (!mustAsk) return undefined;
     const timer = setInterval(() => void note.load(), POLL_MS);

@@ -1,6 +1,6 @@
 import type { VoiceNotes } from 'vnotes';
 
-import { liveState, onLiveEvent } from '../../session/live-events';
+import { beginnings, liveState, onLiveEvent } from '../../session/live-events';
 import { client } from '../../session/session';
 import { arrived } from '../../uploads/upload-list';
 
@@ -22,7 +22,7 @@ onLiveEvent(() => {
 });
 
 /** Grows with all that may change a list. No event tells at once of what this browser sends. */
-export const historyNow = (): number => events + arrived.peek();
+export const historyNow = (): number => events + beginnings.peek() + arrived.peek();
 
 /** @param history from before the page was asked for, while events arrive; else -1, because nothing tells of a change */
 export function keepPage(request: string, page: Page, history: number): void {

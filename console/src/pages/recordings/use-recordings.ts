@@ -3,7 +3,7 @@ import type { AccountEvent, Recording, VoiceNotes } from 'vnotes';
 import { useSignal } from '@preact/signals';
 
 import { useAsync } from '../../hooks/use-async';
-import { liveState, useLiveEvents } from '../../session/live-events';
+import { beginnings, liveState, useLiveEvents } from '../../session/live-events';
 import { client } from '../../session/session';
 import { arrived } from '../../uploads/upload-list';
 import { currentPage, historyNow, keepPage, keptPage, outdatePage, type Page } from './kept-page';
@@ -27,12 +27,20 @@ export interface Recordings {
 export function useRecordings(query: ListQuery): Recordings {
   const request = requestOf(query);
   const key = JSON.stringify(request);
+  const askedAt = useRef(0);
   const {
     value,
     error,
     loading,
     reload: load,
-  } = useAsync((signal) => pageOf(request, key, signal), [key, client.value], keptPage(key));
+  } = useAsync(
+    (signal) => {
+      askedAt.current = beginnings.peek();
+      return pageOf(request, key, signal);
+    },
+    [key, client.value],
+    keptPage(key),
+  );
   const reload = useCallback(() => {
     outdatePage();
     load();
@@ -49,6 +57,11 @@ export function useRecordings(query: ListQuery): Recordings {
       changes.value = new Map(changes.value).set(id, { ...changes.value.get(id), ...change });
     else reloadSoon();
   });
+  // The page was asked for before events began: what has changed in between is told by none.
+  useEffect(() => {
+    const isUnderWay = value?.recordings.some(({ status }) => status === 'processing') ?? false;
+    if (askedAt.current < beginnings.value && (isUnderWay || beginnings.value > 1)) reloadSoon();
+  }, [value, beginnings.value]);
   // No event tells of an upload: what this browser sent is known without one.
   const known = useRef(arrived.peek());
   useEffect(() => {
