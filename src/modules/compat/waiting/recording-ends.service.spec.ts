@@ -37,7 +37,10 @@ describe('RecordingEndsService', () => {
     );
   });
 
-  afterEach(() => jest.useRealTimers());
+  afterEach(() => {
+    jest.restoreAllMocks();
+    jest.useRealTimers();
+  });
 
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   const pass = async (seconds: number) => {
@@ -101,6 +104,8 @@ describe('RecordingEndsService', () => {
   });
 
   it('passes on chunks, and leaves nothing behind when it is aborted', async () => {
+    const started = jest.spyOn(globalThis, 'setInterval');
+    const cleared = jest.spyOn(globalThis, 'clearInterval');
     const leaving = new AbortController();
     const heard: string[] = [];
     const ended = ends.waitForEnd('a', leaving.signal, ({ text }) => heard.push(text));
@@ -112,6 +117,7 @@ describe('RecordingEndsService', () => {
     expect(heard).toEqual(['one']);
     expect(listeners.get('a')?.size).toBe(0);
     expect(statements).toEqual([]);
-    expect(jest.getTimerCount()).toBe(0);
+    expect(started).toHaveBeenCalledTimes(1);
+    expect(cleared).toHaveBeenCalledWith(started.mock.results[0]?.value);
   });
 });
