@@ -15,6 +15,13 @@ export const liveState = signal<LiveState>('off');
  */
 export const beginnings = signal(0);
 
+/**
+ * Whether what was asked for after `askedAt` beginnings may be old. While the page is opened the time without events is
+ * short, and a small plan has ten requests a minute: then only what is under way is asked for again.
+ */
+export const mayBeOld = (askedAt: number, isUnderWay: boolean): boolean =>
+  askedAt < beginnings.value && (isUnderWay || beginnings.value > 1);
+
 /** The service cannot be reached: how long until it is tried again. */
 const RETRY_MS = 5000;
 

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import type { AccountEvent, Recording, Transcription, VoiceNotes } from 'vnotes';
 
-import { beginnings } from '../../session/live-events';
+import { beginnings, mayBeOld } from '../../session/live-events';
 
 /** Transcribing again: it is under way, or its last run failed for this reason. */
 export type Again = { state: 'none' } | { state: 'pending' } | { state: 'failed'; reason: string };
@@ -25,9 +25,7 @@ export class Note {
     () => this.recording.value?.status === 'processing' || this.again.value.state === 'pending',
   );
   /** It was asked for before events began, and may have changed in between. */
-  readonly isBehind = computed(
-    () => this.askedAt.value < beginnings.value && (this.isUnderWay.value || beginnings.value > 1),
-  );
+  readonly mayBeOld = computed(() => mayBeOld(this.askedAt.value, this.isUnderWay.value));
   private readonly askedAt = signal(0);
   private readonly ended = new AbortController();
 

@@ -48,10 +48,10 @@ function useNote(note: Note): void {
       note.dispose();
     };
   }, [note]);
-  const isBehind = note.isBehind.value;
+  const mayBeOld = note.mayBeOld.value;
   useEffect(() => {
-    if (isBehind) void note.load();
-  }, [note, isBehind]);
+    if (mayBeOld) void note.load();
+  }, [note, mayBeOld]);
   const mustAsk = note.isUnderWay.value && liveState.value !== 'live';
   useEffect(() => {
     if (!mustAsk) return undefined;

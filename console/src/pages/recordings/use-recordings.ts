@@ -3,7 +3,7 @@ import type { AccountEvent, Recording, VoiceNotes } from 'vnotes';
 import { useSignal } from '@preact/signals';
 
 import { useAsync } from '../../hooks/use-async';
-import { beginnings, liveState, useLiveEvents } from '../../session/live-events';
+import { beginnings, liveState, mayBeOld, useLiveEvents } from '../../session/live-events';
 import { client } from '../../session/session';
 import { arrived } from '../../uploads/upload-list';
 import { currentPage, historyNow, keepPage, keptPage, outdatePage, type Page } from './kept-page';
@@ -60,7 +60,7 @@ export function useRecordings(query: ListQuery): Recordings {
   // The page was asked for before events began: what has changed in between is told by none.
   useEffect(() => {
     const isUnderWay = value?.recordings.some(({ status }) => status === 'processing') ?? false;
-    if (askedAt.current < beginnings.value && (isUnderWay || beginnings.value > 1)) reloadSoon();
+    if (mayBeOld(askedAt.current, isUnderWay)) reloadSoon();
   }, [value, beginnings.value]);
   // No event tells of an upload: what this browser sent is known without one.
   const known = useRef(arrived.peek());
