@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { Teardown } from './teardown.mjs';
 
 describe('Teardown', () => {
-  const recorder = (log, name, ms = 0) => ({
+  const recorder = (log, name, before = Promise.resolve()) => ({
     stop: async () => {
       log.push(`${name} stops`);
-      await sleep(ms);
+      await before;
       log.push(`${name} stopped`);
     },
   });
@@ -14,9 +12,12 @@ describe('Teardown', () => {
   test('stops rank by rank, and the parts of one rank together', async () => {
     const log = [];
     const teardown = new Teardown();
+    let letApiStop;
+    const apiWaits = new Promise((resolve) => (letApiStop = resolve));
+    const worker = recorder(log, 'worker');
     teardown.add(3, recorder(log, 'database'));
-    teardown.add(1, recorder(log, 'api', 5));
-    teardown.add(1, recorder(log, 'worker'));
+    teardown.add(1, recorder(log, 'api', apiWaits));
+    teardown.add(1, { stop: () => worker.stop().then(letApiStop) });
     await teardown.run();
     expect(log).toEqual([
       'api stops',
