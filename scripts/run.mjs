@@ -16,7 +16,8 @@ const given = readEnvironment();
 const env = given.NODE_ENV === 'production' ? given : { ...readJsonIfAny(RUNNING_ENVIRONMENT), ...given };
 
 if (!existsSync(join(ROOT, file))) fail(`${file} is not built yet: run \`npm run build\` or \`npm start\`.`);
-if (!WITHOUT_DATABASE.includes(file) && !env.DATABASE_URL && !env.DATABASE_URL_FILE)
+const needsDatabase = !WITHOUT_DATABASE.includes(file) && !args.includes('--help') && !args.includes('-h');
+if (needsDatabase && !env.DATABASE_URL && !env.DATABASE_URL_FILE)
   fail('No database: set DATABASE_URL, or run `npm start` in another terminal first.');
 
 // In this process: another one would take 0.1 s to start.
