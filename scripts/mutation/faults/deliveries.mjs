@@ -128,7 +128,7 @@ export const deliveries = [
     ],
   },
   {
-    file: 'src/modules/webhooks/deliveries/deliveries.service.ts',
+    file: 'src/modules/webhooks/deliveries/removed-webhooks.service.ts',
     tests: 'test/components/webhooks/delivery-states.e2e.ts',
     name: 'is gone at once',
     faults: [
@@ -251,7 +251,7 @@ export const deliveries = [
     faults: [
       [
         'many are redelivered to a disabled webhook',
-        "      if (webhook.status !== 'active') throw DISABLED;\n      if (!(await insertRedelivery",
+        "      if (webhook.status !== 'active') throw webhookDisabled();\n      if (!(await insertRedelivery",
         '      if (!(await insertRedelivery',
       ],
     ],

@@ -8,6 +8,7 @@ import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
 import { DueDeliveriesReconciler } from './deliveries/due-deliveries.reconciler.js';
 import { RemovedWebhook } from './deliveries/removed-webhook.entity.js';
+import { RemovedWebhooksService } from './deliveries/removed-webhooks.service.js';
 import { DeliverySlots } from './deliveries/send-loops/delivery-slots.js';
 import { SendLoopsService } from './deliveries/send-loops/send-loops.service.js';
 import { Delivery } from './deliveries/delivery.entity.js';
@@ -41,6 +42,7 @@ import { WebhooksService } from './webhooks.service.js';
   providers: [
     WebhooksService,
     DeliveriesService,
+    RemovedWebhooksService,
     WebhookEventsService,
     WebhookEventsListener,
     DeliveryLogService,

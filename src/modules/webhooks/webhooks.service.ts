@@ -12,6 +12,7 @@ import type { PageResult } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
+import { RemovedWebhooksService } from './deliveries/removed-webhooks.service.js';
 import { AllowedNetworks, checkWebhookUrl } from './sending/address-rules.js';
 import { Webhook } from './webhook.entity.js';
 import {
@@ -41,6 +42,7 @@ export class WebhooksService {
     @InjectRepository(Webhook) private readonly webhooks: Repository<Webhook>,
     private readonly database: DatabaseService,
     private readonly deliveries: DeliveriesService,
+    private readonly removedWebhooks: RemovedWebhooksService,
     private readonly secrets: SecretsService,
     private readonly env: Env,
   ) {
@@ -119,7 +121,7 @@ export class WebhooksService {
     await this.database.transact(async (tx) => {
       const { affected } = await tx.manager.delete(Webhook, { id, accountId });
       if (!affected) throw new NotFoundError('webhook');
-      await this.deliveries.deleteAll(tx, id);
+      await this.removedWebhooks.deleteDeliveries(tx, id);
     });
   }
 

@@ -1,9 +1,9 @@
 import { getQueueToken } from '@nestjs/bull';
-import { Logger } from '@nestjs/common';
 import type { ClaimedDelivery } from '../../../src/modules/webhooks/deliveries/deliveries.queries.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from '../../../src/modules/webhooks/deliveries/deliveries.queue.js';
 import { DeliveriesService } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
 import type { DeliveryOutcome } from '../../../src/modules/webhooks/sending/webhook-sender.service.js';
+import { SecurityLogService } from '../../../src/platform/observability/security-log.service.js';
 import type { JobQueue } from '../../../src/platform/queue/job-queue.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
@@ -250,30 +250,30 @@ describe('a webhook that fails', () => {
   });
 
   it('is disabled once, with a line in the security log and a new time of change', async () => {
-    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const record = jest.spyOn(api.app.get(SecurityLogService), 'record');
     const [first, second] = (await claimed(2)) as [ClaimedDelivery, ClaimedDelivery];
     await setWebhook(`updated_at = now() - interval '1 hour'`);
     await deliveries.record(first, { ...REFUSED, status: 410 });
     const disabled = await webhookRow();
     expect(disabled).toMatchObject({ status: 'disabled', consecutive_failures: 1 });
     expectSeconds(disabled.updated_ago, 0);
-    const fields = { log: 'security', by: 'service', account_id: client.accountId, webhook_id: webhookId };
-    expect(warn.mock.calls).toEqual([[fields, 'webhook disabled']]);
+    const fields = { by: 'service', account_id: client.accountId, webhook_id: webhookId };
+    expect(record.mock.calls).toEqual([['webhook disabled', fields]]);
     const failed = { status: 'failed', lease_token: null, leased_for: null, next_attempt_in: null };
     expect(await rowOf(first)).toMatchObject({ ...failed, last_status: 410 });
     expect(await rowOf(second)).toMatchObject({ ...failed, last_error: 'webhook disabled', last_error_kind: null });
     await deliveries.record(second, { ...REFUSED, status: 410 });
-    expect(warn).toHaveBeenCalledTimes(1);
+    expect(record).toHaveBeenCalledTimes(1);
     expect(enqueue).not.toHaveBeenCalled();
   });
 
   it('is not disabled again by an attempt that was in progress', async () => {
-    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const record = jest.spyOn(api.app.get(SecurityLogService), 'record');
     const [delivery] = (await claimed()) as [ClaimedDelivery];
     // As a process does that has not seen the change of its row yet.
     await setWebhook(`status = 'disabled', updated_at = now() - interval '1 hour'`);
     await deliveries.record(delivery, { ...REFUSED, status: 410 });
     expectSeconds((await webhookRow()).updated_ago, 3600);
-    expect(warn).not.toHaveBeenCalled();
+    expect(record).not.toHaveBeenCalled();
   });
 });

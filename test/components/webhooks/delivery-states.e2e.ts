@@ -1,4 +1,5 @@
 import { DeliveriesService } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
+import { RemovedWebhooksService } from '../../../src/modules/webhooks/deliveries/removed-webhooks.service.js';
 import type { ClaimedDelivery } from '../../../src/modules/webhooks/deliveries/deliveries.queries.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
@@ -158,7 +159,7 @@ describe('a webhook that is deleted', () => {
     await client.get(`/v1/webhooks/${webhookId}`).expect(404);
     expect(await deliveries.claim(webhookId, 4)).toEqual([]);
     expect(await count()).toBe(19_500);
-    await deliveries.deleteRemaining();
+    await api.app.get(RemovedWebhooksService).deleteRemaining();
     expect(await count()).toBe(0);
     expect(await api.database.query('SELECT * FROM removed_webhooks')).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getQueueToken } from '@nestjs/bull';
 import { DELIVERY_QUEUE, type DeliveryJob } from '../../../src/modules/webhooks/deliveries/deliveries.queue.js';
 import { DeliveriesService } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
+import { RemovedWebhooksService } from '../../../src/modules/webhooks/deliveries/removed-webhooks.service.js';
 import { RedeliveriesService } from '../../../src/modules/webhooks/delivery-log/redeliveries/redeliveries.service.js';
 import type { JobQueue } from '../../../src/platform/queue/job-queue.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
@@ -178,10 +179,11 @@ describe('deliveries of deleted webhooks', () => {
   it('are deleted of 100 webhooks in a round', async () => {
     const ids = Array.from({ length: 101 }, () => randomUUID());
     await api.database.query('INSERT INTO removed_webhooks (webhook_id) SELECT unnest($1::uuid[])', [ids]);
+    const removedWebhooks = api.app.get(RemovedWebhooksService);
     const left = async () => (await api.database.query('SELECT 1 FROM removed_webhooks')).length;
-    await deliveries.deleteRemaining();
+    await removedWebhooks.deleteRemaining();
     expect(await left()).toBe(1);
-    await deliveries.deleteRemaining();
+    await removedWebhooks.deleteRemaining();
     expect(await left()).toBe(0);
   });
 });

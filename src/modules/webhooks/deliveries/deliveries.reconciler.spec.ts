@@ -9,11 +9,13 @@ import type { DeliveryJob } from './deliveries.queue.js';
 import { DeliveriesReconciler } from './deliveries.reconciler.js';
 import type { DeliveriesService } from './deliveries.service.js';
 import { DueDeliveriesReconciler } from './due-deliveries.reconciler.js';
+import type { RemovedWebhooksService } from './removed-webhooks.service.js';
 import type { SendLoopsService } from './send-loops/send-loops.service.js';
 
 describe('the tasks of deliveries', () => {
   let tasks: Map<string, { run: () => Promise<void>; everyProcess: boolean }>;
-  let deliveries: { webhooksWithDue: jest.Mock; failRemaining: jest.Mock; deleteRemaining: jest.Mock };
+  let deliveries: { webhooksWithDue: jest.Mock; failRemaining: jest.Mock };
+  let removedWebhooks: { deleteRemaining: jest.Mock };
   let events: { deleteOld: jest.Mock };
   let jobs: { enqueue: jest.Mock };
   let loops: { wake: jest.Mock };
@@ -24,8 +26,8 @@ describe('the tasks of deliveries', () => {
     deliveries = {
       webhooksWithDue: jest.fn(async () => ['a', 'b', 'c']),
       failRemaining: jest.fn(),
-      deleteRemaining: jest.fn(),
     };
+    removedWebhooks = { deleteRemaining: jest.fn() };
     events = { deleteOld: jest.fn() };
     jobs = { enqueue: jest.fn(async () => true) };
     loops = { wake: jest.fn() };
@@ -37,6 +39,7 @@ describe('the tasks of deliveries', () => {
     new DeliveriesReconciler(
       reconciler,
       deliveries as unknown as DeliveriesService,
+      removedWebhooks as unknown as RemovedWebhooksService,
       events as unknown as WebhookEventsService,
       jobs as unknown as JobQueue<DeliveryJob>,
     ).onModuleInit();
@@ -60,7 +63,7 @@ describe('the tasks of deliveries', () => {
 
   it.each([
     ['fail deliveries of disabled webhooks', () => deliveries.failRemaining],
-    ['delete deliveries of deleted webhooks', () => deliveries.deleteRemaining],
+    ['delete deliveries of deleted webhooks', () => removedWebhooks.deleteRemaining],
     ['delete old events', () => events.deleteOld],
   ])('"%s" does what it says', async (name, called) => {
     await tasks.get(name)?.run();

@@ -5,6 +5,7 @@ import { ReconcilerService } from '../../../platform/queue/reconciler.service.js
 import { WebhookEventsService } from '../events/webhook-events.service.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { DeliveriesService } from './deliveries.service.js';
+import { RemovedWebhooksService } from './removed-webhooks.service.js';
 
 /** Enqueues webhooks with due deliveries again, and deletes events past their retention. */
 @Injectable()
@@ -12,6 +13,7 @@ export class DeliveriesReconciler implements OnModuleInit {
   constructor(
     private readonly reconciler: ReconcilerService,
     private readonly deliveries: DeliveriesService,
+    private readonly removedWebhooks: RemovedWebhooksService,
     private readonly events: WebhookEventsService,
     @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
   ) {}
@@ -19,7 +21,7 @@ export class DeliveriesReconciler implements OnModuleInit {
   onModuleInit(): void {
     this.reconciler.register('enqueue due deliveries', () => this.enqueueDue());
     this.reconciler.register('fail deliveries of disabled webhooks', () => this.deliveries.failRemaining());
-    this.reconciler.register('delete deliveries of deleted webhooks', () => this.deliveries.deleteRemaining());
+    this.reconciler.register('delete deliveries of deleted webhooks', () => this.removedWebhooks.deleteRemaining());
     this.reconciler.register('delete old events', () => this.events.deleteOld());
   }
 

@@ -1,6 +1,7 @@
 import type { Repository } from 'typeorm';
 import type { Env } from '../../../platform/config/env.js';
 import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
+import type { SecurityLogService } from '../../../platform/observability/security-log.service.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import type { DeliveryOutcome } from '../sending/webhook-sender.service.js';
 import type { Webhook } from '../webhook.entity.js';
@@ -8,10 +9,9 @@ import type { ClaimedDelivery } from './deliveries.queries.js';
 import type { DeliveryJob } from './deliveries.queue.js';
 import { DeliveriesService } from './deliveries.service.js';
 import type { Delivery } from './delivery.entity.js';
-import type { RemovedWebhook } from './removed-webhook.entity.js';
 
-/** Deliveries changed by one statement, and how often it is repeated in a round of the reconciler. */
-const [BATCH, ROUNDS] = [1000, 50];
+/** Deliveries changed by one statement. */
+const BATCH = 1000;
 /** Longest delay for which a job waits in Redis. */
 const JOB_SECONDS = 600;
 const FAILURE: DeliveryOutcome = {
@@ -29,8 +29,6 @@ describe('DeliveriesService', () => {
   let left: number;
   /** Parameters of each statement with a LIMIT. */
   let limited: unknown[][];
-  let removed: { find: jest.Mock; delete: jest.Mock };
-  let inserted: unknown[];
   let enqueue: jest.Mock;
   let transact: jest.Mock;
 
@@ -47,7 +45,7 @@ describe('DeliveriesService', () => {
   };
   const tx = {
     query,
-    manager: { update: async () => undefined, insert: async (_: unknown, row: unknown) => inserted.push(row) },
+    manager: { update: async () => undefined },
     afterCommit: (task: () => void) => task(),
   } as unknown as Tx;
 
@@ -55,16 +53,15 @@ describe('DeliveriesService', () => {
     return new DeliveriesService(
       {} as Repository<Delivery>,
       {} as Repository<Webhook>,
-      removed as unknown as Repository<RemovedWebhook>,
       { query, transact } as unknown as DatabaseService,
       { enqueue } as unknown as JobQueue<DeliveryJob>,
       { webhookRetrySchedule } as unknown as Env,
+      {} as SecurityLogService,
     );
   }
 
   beforeEach(() => {
-    [left, limited, inserted] = [0, [], []];
-    removed = { find: jest.fn(async () => [{ webhookId: 'gone' }]), delete: jest.fn() };
+    [left, limited] = [0, []];
     enqueue = jest.fn(async () => true);
     transact = jest.fn(async (work: (inner: Tx) => Promise<unknown>) => await work(tx));
   });
@@ -94,40 +91,6 @@ describe('DeliveriesService', () => {
     await service([seconds]).record(DELIVERY, FAILURE);
     const job = [{ webhookId: 'w' }, { deduplicationKey: expect.any(Number), delayMs: seconds * 1000 }];
     expect(enqueue.mock.calls).toEqual(Array.from({ length: jobs }, () => job));
-  });
-
-  it.each([
-    [BATCH - 1, []],
-    [BATCH, [{ webhookId: 'w' }]],
-    [BATCH + 1, [{ webhookId: 'w' }]],
-  ])(
-    'deletes one batch of %i deliveries with their webhook, and leaves the rest to the reconciler',
-    async (count, rest) => {
-      left = count;
-      await service().deleteAll(tx, 'w');
-      expect(limited).toEqual([['w', BATCH]]);
-      expect(inserted).toEqual(rest);
-    },
-  );
-
-  it('deletes the rest in batches, and then forgets the webhook; 100 webhooks in a round', async () => {
-    left = BATCH + 1;
-    await service().deleteRemaining();
-    expect(removed.find.mock.calls).toEqual([[{ take: 100 }]]);
-    expect(limited).toEqual([
-      ['gone', BATCH],
-      ['gone', BATCH],
-    ]);
-    expect(removed.delete.mock.calls).toEqual([[{ webhookId: 'gone' }]]);
-  });
-
-  it('goes on in the next round after 50 batches, and does not forget the webhook before', async () => {
-    left = BATCH * ROUNDS;
-    await service().deleteRemaining();
-    expect(limited).toHaveLength(ROUNDS);
-    expect(removed.delete).not.toHaveBeenCalled();
-    await service().deleteRemaining();
-    expect(removed.delete).toHaveBeenCalledTimes(1);
   });
 
   it('fails the rest of each disabled webhook in batches', async () => {

@@ -1,10 +1,11 @@
 import { InjectQueue } from '@nestjs/bull';
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { ArrayContains, IsNull, Not, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
+import { SecurityLogService } from '../../../platform/observability/security-log.service.js';
 import { ConcurrencyLimit } from '../../../platform/queue/concurrency-limit.js';
 import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
@@ -14,7 +15,6 @@ import { Webhook } from '../webhook.entity.js';
 import {
   claimDueDeliveries,
   type ClaimedDelivery,
-  deleteDeliveries,
   disabledWebhooksWithPending,
   failPendingDeliveries,
   type LockedWebhook,
@@ -24,7 +24,6 @@ import {
 } from './deliveries.queries.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { Delivery } from './delivery.entity.js';
-import { RemovedWebhook } from './removed-webhook.entity.js';
 import { DeliverySuccessBatch } from './send-loops/delivery-success-batch.js';
 import { delayOfNextAttempt } from './retry-schedule.js';
 
@@ -40,8 +39,6 @@ const MAX_JOB_DELAY_MS = 600_000;
 const MAX_FAILURES = 8;
 /** Deliveries changed by one statement, which takes well under a second. */
 const BATCH = 1000;
-/** Deleted webhooks that one round of the reconciler works on. */
-const MAX_REMOVED = 100;
 
 /** With the milliseconds since the start of the attempt. */
 type TimedOutcome = DeliveryOutcome & { agoMs: number };
@@ -49,17 +46,16 @@ type TimedOutcome = DeliveryOutcome & { agoMs: number };
 /** The life cycle of a delivery: pending, then delivered or failed. Every step is a conditional update. */
 @Injectable()
 export class DeliveriesService {
-  private readonly logger = new Logger(DeliveriesService.name);
   private readonly successes: DeliverySuccessBatch;
   private readonly failures = new ConcurrencyLimit(MAX_FAILURES);
 
   constructor(
     @InjectRepository(Delivery) private readonly deliveries: Repository<Delivery>,
     @InjectRepository(Webhook) private readonly webhooks: Repository<Webhook>,
-    @InjectRepository(RemovedWebhook) private readonly removed: Repository<RemovedWebhook>,
     private readonly database: DatabaseService,
     @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
     private readonly env: Env,
+    private readonly securityLog: SecurityLogService,
   ) {
     this.successes = new DeliverySuccessBatch(database);
   }
@@ -129,23 +125,6 @@ export class DeliveriesService {
     await failPendingDeliveries(tx, webhookId, BATCH);
   }
 
-  /**
-   * Deletes the deliveries of a webhook that `tx` deletes. Only so many that the transaction stays short: the
-   * reconciler deletes the rest.
-   */
-  async deleteAll(tx: Tx, webhookId: string): Promise<void> {
-    const deleted = await deleteDeliveries(tx, webhookId, BATCH);
-    if (deleted === BATCH) await tx.manager.insert(RemovedWebhook, { webhookId });
-  }
-
-  /** Deletes the remaining deliveries of deleted webhooks. */
-  async deleteRemaining(): Promise<void> {
-    for (const { webhookId } of await this.removed.find({ take: MAX_REMOVED })) {
-      const isEmpty = await repeatWhileFull(BATCH, () => deleteDeliveries(this.database, webhookId, BATCH));
-      if (isEmpty) await this.removed.delete({ webhookId });
-    }
-  }
-
   /** Active webhooks with due deliveries that no process is sending. */
   async webhooksWithDue(): Promise<string[]> {
     return await webhooksWithDueDeliveries(this.database);
@@ -178,7 +157,7 @@ export class DeliveriesService {
   }
 
   private async writeFailure(delivery: ClaimedDelivery, outcome: TimedOutcome): Promise<void> {
-    const { id, leaseToken, webhookId, attempt, attemptsBefore } = delivery;
+    const { id, leaseToken, accountId, webhookId, attempt, attemptsBefore } = delivery;
     const { retryAfter, ...failure } = outcome;
     const schedule = this.env.webhookRetrySchedule;
     const delayMs = delayOfNextAttempt({ attempt: attempt - attemptsBefore, schedule, now: new Date(), retryAfter });
@@ -189,7 +168,8 @@ export class DeliveriesService {
       if (!webhook || !isSaved) return;
       const disabled = await this.countFailure(tx, webhook, outcome.status);
       if (disabled) {
-        tx.afterCommit(() => this.logDisabled(delivery));
+        const fields = { by: 'service', account_id: accountId, webhook_id: webhookId };
+        tx.afterCommit(() => this.securityLog.record('webhook disabled', fields));
         await this.failPending(tx, webhookId);
       } else if (delayMs !== null) tx.afterCommit(() => this.enqueueIn(webhookId, delayMs));
     });
@@ -211,11 +191,6 @@ export class DeliveriesService {
       },
     );
     return disabled;
-  }
-
-  private logDisabled({ accountId, webhookId }: ClaimedDelivery): void {
-    const fields = { log: 'security', by: 'service', account_id: accountId, webhook_id: webhookId };
-    this.logger.warn(fields, 'webhook disabled');
   }
 
   private enqueueIn(webhookId: string, delayMs: number): void {

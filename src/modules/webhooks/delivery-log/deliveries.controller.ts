@@ -19,7 +19,12 @@ import {
   RedeliveryView,
   SingleDeliveryView,
 } from './delivery.presenter.js';
-import { DISABLED, IN_PROGRESS, PENDING, RedeliveriesService } from './redeliveries/redeliveries.service.js';
+import {
+  deliveryPending,
+  RedeliveriesService,
+  redeliveryInProgress,
+  webhookDisabled,
+} from './redeliveries/redeliveries.service.js';
 
 const NO_WEBHOOK = new NotFoundError('webhook');
 const NO_DELIVERY = new NotFoundError('delivery');
@@ -82,7 +87,7 @@ export class DeliveriesController {
    */
   @Post('deliveries/:delivery_id/redeliver')
   @HttpCode(202)
-  @ApiErrors(NO_DELIVERY, PENDING, DISABLED)
+  @ApiErrors(NO_DELIVERY, deliveryPending(), webhookDisabled())
   @RequireScope('webhooks:write')
   async redeliver(
     @CurrentPrincipal() { accountId }: Principal,
@@ -104,7 +109,7 @@ export class DeliveriesController {
    */
   @Post('redeliver')
   @HttpCode(202)
-  @ApiErrors(WRONG_DAYS, NO_WEBHOOK, DISABLED, IN_PROGRESS)
+  @ApiErrors(WRONG_DAYS, NO_WEBHOOK, webhookDisabled(), redeliveryInProgress())
   @RequireScope('webhooks:write')
   async redeliverMany(
     @CurrentPrincipal() { accountId }: Principal,

@@ -31,13 +31,11 @@ const BATCH = 1000;
 /** In one round of the reconciler, so that its other tasks do not wait. */
 const MAX_BATCHES = 50;
 
-export const DISABLED = new ConflictError('This webhook is disabled. Set its status to active first.');
-export const PENDING = new ConflictError(
-  'This delivery is pending. Only delivered and failed ones can be redelivered.',
-);
-export const IN_PROGRESS = new ConflictError(
-  'A redelivery of this webhook is in progress. Try again when it has ended.',
-);
+export const webhookDisabled = () => new ConflictError('This webhook is disabled. Set its status to active first.');
+export const deliveryPending = () =>
+  new ConflictError('This delivery is pending. Only delivered and failed ones can be redelivered.');
+export const redeliveryInProgress = () =>
+  new ConflictError('A redelivery of this webhook is in progress. Try again when it has ended.');
 
 /** Sends events again, and those that a webhook missed (D39). They go through the send loops like all others. */
 @Injectable()
@@ -56,8 +54,8 @@ export class RedeliveriesService {
     await this.database.transact(async (tx) => {
       const webhook = await lockAgainstDeletion(tx, { id: webhookId, accountId });
       if (!webhook || !(await tx.manager.existsBy(Delivery, { id, webhookId }))) throw new NotFoundError('delivery');
-      if (webhook.status !== 'active') throw DISABLED;
-      if (!(await redeliverOne(tx, webhookId, id))) throw PENDING;
+      if (webhook.status !== 'active') throw webhookDisabled();
+      if (!(await redeliverOne(tx, webhookId, id))) throw deliveryPending();
       tx.afterCommit(() => this.wake(webhookId, id));
     });
   }
@@ -72,8 +70,8 @@ export class RedeliveriesService {
     const count = await this.database.transact(async (tx) => {
       const webhook = await lockAgainstDeletion(tx, { id: webhookId, accountId });
       if (!webhook) throw new NotFoundError('webhook');
-      if (webhook.status !== 'active') throw DISABLED;
-      if (!(await insertRedelivery(tx, { ...dto, accountId, webhookId }))) throw IN_PROGRESS;
+      if (webhook.status !== 'active') throw webhookDisabled();
+      if (!(await insertRedelivery(tx, { ...dto, accountId, webhookId }))) throw redeliveryInProgress();
       const job = await lockRedelivery(tx, webhookId);
       const matching = job ? await countRedelivery(tx, job, webhook.events) : 0;
       if (matching === 0) await tx.manager.delete(WebhookRedelivery, { webhookId });
