@@ -2,10 +2,11 @@ import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
+import { Registry } from 'prom-client';
 import { AppModule } from './app.module.js';
 import { serveOpenApi } from './app.openapi.js';
 import type { Extension } from './extension.js';
-import { isApiRequest } from './guards/api-path.js';
+import { isApiRequest } from './platform/http/server/api-path.js';
 import { OptionsMiddleware } from './guards/options.middleware.js';
 import { RequestErrorsService } from './modules/account/request-errors/request-errors.service.js';
 import { Env } from './platform/config/env.js';
@@ -27,7 +28,7 @@ export async function createApp(env: Env, extensions: Extension[]): Promise<Nest
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.for(env, extensions),
     new BoundedExpressAdapter(env),
-    // main.ts flushes the logs once the service listens: a start that fails prints its error and nothing else.
+    // serve.ts flushes the logs once the service listens: a start that fails prints its error and nothing else.
     { bodyParser: false, bufferLogs: true, autoFlushLogs: false, abortOnError: false },
   );
   app.useLogger(app.get(StructuredLoggerService));
@@ -42,7 +43,7 @@ function warnOfSettings({ trustProxy, metricsToken }: Env): void {
   );
 }
 
-/** What `main.ts` and the tests share: everything that a request passes before the guards, in order. */
+/** What the service and its tests share: everything that a request passes before the guards, in order. */
 export function configureApp(app: NestExpressApplication): NestExpressApplication {
   const env = app.get(Env);
   const [log, metrics, options] = [
@@ -51,7 +52,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
     app.get(OptionsMiddleware),
   ];
   const adapter = app.getHttpAdapter();
-  if (adapter instanceof BoundedExpressAdapter) addConnectionMetrics(metrics.registry, adapter.limiter);
+  if (adapter instanceof BoundedExpressAdapter) addConnectionMetrics(app.get(Registry), adapter.limiter);
   app.use(log.use.bind(log));
   app.use(metrics.use.bind(metrics));
   app.use(securityHeaders);

@@ -1,3 +1,4 @@
+import type { DatabaseService } from '../platform/database/database.service.js';
 import type { RedisService } from '../platform/queue/redis.service.js';
 import { CredentialVersionsService } from './credential-versions.service.js';
 
@@ -29,7 +30,21 @@ describe('CredentialVersionsService', () => {
       },
     };
     const tryCommand = async (send: (to: typeof client) => unknown) => (isReachable ? await send(client) : null);
-    versions = new CredentialVersionsService({ client, tryCommand } as unknown as RedisService);
+    const tx = {
+      query: async (sql: string, [accountId]: [string]) => {
+        sent.push([sql.includes('credential_version') ? 'version' : sql, accountId]);
+        return [{ version: 9 }];
+      },
+    };
+    const transact = async (work: (inner: typeof tx) => Promise<unknown>) => {
+      const result = await work(tx);
+      sent.push(['commit']);
+      return result;
+    };
+    versions = new CredentialVersionsService(
+      { client, tryCommand } as unknown as RedisService,
+      { transact } as unknown as DatabaseService,
+    );
   });
 
   afterEach(() => jest.useRealTimers());
@@ -97,16 +112,16 @@ describe('CredentialVersionsService', () => {
     expect(await versions.confirm('a', 7, 123)).toBe(true);
   });
 
-  it('announces a change of whatever age, and waits for nothing more when Redis has it', async () => {
-    await versions.announce('a', 9);
-    expect(sent).toEqual([['credential-version:a', 9, 2000, 0, 1000]]);
+  it('tells Redis of a change after its commit, and waits for nothing more when Redis has it', async () => {
+    expect(await versions.change('a', async () => sent.push(['work']))).toBe(1);
+    expect(sent).toEqual([['work'], ['version', 'a'], ['commit'], ['credential-version:a', 9, 2000, 0, 1000]]);
     expect(jest.getTimerCount()).toBe(0);
   });
 
   it('waits until every copy is forgotten when Redis could not be told', async () => {
     isReachable = false;
     let isDone = false;
-    const announced = versions.announce('a', 9).then(() => (isDone = true));
+    const announced = versions.change('a', async () => undefined).then(() => (isDone = true));
     await jest.advanceTimersByTimeAsync(FORGOTTEN_MS - 1);
     expect(isDone).toBe(false);
     await jest.advanceTimersByTimeAsync(1);

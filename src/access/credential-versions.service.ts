@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type { Tx } from '../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../platform/database/database.service.js';
 import { readCredentialVersion } from './credential-versions.queries.js';
 import { RedisService } from '../platform/queue/redis.service.js';
 
@@ -44,7 +44,10 @@ interface RaisesVersion {
 export class CredentialVersionsService {
   private readonly reads = new Map<string, Promise<number | null>>();
 
-  constructor(private readonly redis: RedisService) {
+  constructor(
+    private readonly redis: RedisService,
+    private readonly database: DatabaseService,
+  ) {
     redis.client.defineCommand('raiseCredentialVersion', { numberOfKeys: 1, lua: RAISE });
   }
 
@@ -54,7 +57,7 @@ export class CredentialVersionsService {
     return time && Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000);
   }
 
-  /** Whether credentials of the cache, read at `version`, are the account's current ones. Never without Redis. */
+  /** Whether credentials of the cache, read at `version`, are the account's current ones. False when Redis did not answer. */
   async isCurrent(accountId: string, version: number): Promise<boolean> {
     return (await this.copyOf(accountId)) === version;
   }
@@ -68,16 +71,19 @@ export class CredentialVersionsService {
     return current === null || current === version;
   }
 
-  /** The version after a change, read in the transaction of the change, for `announce` after the commit. */
-  async after(tx: Tx, accountId: string): Promise<number> {
-    return await readCredentialVersion(tx, accountId);
-  }
-
-  /** Resolves once no process takes an older version for the current one: then the change may be answered. */
-  async announce(accountId: string, version: number): Promise<void> {
+  /**
+   * Changes credentials of an account, or what requests are allowed with them, in a transaction. Resolves once no process
+   * takes an older version for the current one: then the change may be answered.
+   */
+  async change<T>(accountId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const { result, version } = await this.database.transact(async (tx) => ({
+      result: await work(tx),
+      version: await readCredentialVersion(tx, accountId),
+    }));
     const raised = await this.raise(accountId, version, 0);
     // Other processes may still reach the Redis server that this one does not.
     if (raised === null) await delay(FORGOTTEN_MS);
+    return result;
   }
 
   /**

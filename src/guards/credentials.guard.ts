@@ -5,7 +5,7 @@ import type { Principal } from '../access/principal.js';
 import { setCaller } from '../platform/observability/request-caller.js';
 import { AccessRulesService } from './access-rules.service.js';
 import { AddressLimitService } from './address-limit.service.js';
-import { isApiRequest } from './api-path.js';
+import { isApiRequest } from '../platform/http/server/api-path.js';
 import { AuthenticatorService } from './authentication/authenticator.service.js';
 import { RefusedCredentialsService } from './refusals/refused-credentials.service.js';
 

@@ -9,7 +9,7 @@ import { Env } from '../platform/config/env.js';
 import { TokenBucketStorage } from '../platform/rate-limit/token-bucket.storage.js';
 import { AccessRulesService } from './access-rules.service.js';
 import { AddressLimitService } from './address-limit.service.js';
-import { isApiRequest } from './api-path.js';
+import { isApiRequest } from '../platform/http/server/api-path.js';
 import { AuthenticatorService } from './authentication/authenticator.service.js';
 import { CredentialsGuard } from './credentials.guard.js';
 import { OptionsMiddleware } from './options.middleware.js';

@@ -5,7 +5,7 @@ import type { Principal } from '../access/principal.js';
 import type { Env } from '../platform/config/env.js';
 import type { TokenBucketRecord, TokenBucketStorage } from '../platform/rate-limit/token-bucket.storage.js';
 import { AddressLimitService } from './address-limit.service.js';
-import { isApiRequest } from './api-path.js';
+import { isApiRequest } from '../platform/http/server/api-path.js';
 import { OptionsMiddleware } from './options.middleware.js';
 import { addressTracker, endUserTracker, planThrottler, principalTracker, setLimitHeaders } from './plan-limits.js';
 

@@ -227,7 +227,7 @@ describe('D33: claims', () => {
     await waiting(shared, 3);
     const [id] = await waiting(own, 1);
     await api.database.query(`UPDATE accounts SET engines = '[{"name":"x"}]' WHERE id = $1`, [own.accountId]);
-    const except = { ofSharedEngines: true, others: [] };
+    const except = { sharedEnginesDown: true, others: [] };
     expect(await leases.claimNext({ except })).toMatchObject({ id, accountEngines: [{ name: 'x' }] });
     expect(await leases.claimNext({ except })).toBeNull();
     expect(await leases.claimNext()).toMatchObject({ accountId: shared.accountId, accountEngines: null });
@@ -241,7 +241,7 @@ describe('D33: claims', () => {
     const [german] = await waiting(mixed, 1, 60);
     await api.database.query(`UPDATE recordings SET language = 'german' WHERE id = $1`, [german]);
     const others = accounts.map(({ accountId }) => ({ accountId, language: null, minDurationMs: 60_000 }));
-    const claim = async () => (await leases.claimNext({ except: { ofSharedEngines: false, others } }))?.id;
+    const claim = async () => (await leases.claimNext({ except: { sharedEnginesDown: false, others } }))?.id;
     expect(new Set([await claim(), await claim()])).toEqual(new Set([short, german]));
     expect(await claim()).toBeUndefined();
     const [asked] = await waiting(mixed, 1, 60);
@@ -288,7 +288,7 @@ describe('D33: claims', () => {
     const long = await timed();
     const postponed = { accountId: flooding.accountId, language: null, minDurationMs: 0 };
     const started = performance.now();
-    const lease = await leases.claimNext({ except: { ofSharedEngines: false, others: [postponed] } });
+    const lease = await leases.claimNext({ except: { sharedEnginesDown: false, others: [postponed] } });
     const beside = performance.now() - started;
     expect(lease?.accountId).toBe(other.accountId);
     reportMeasurement(`a claim beside 100,000 that no engine can take now: ${beside.toFixed(1)} ms`);

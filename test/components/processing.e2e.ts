@@ -164,7 +164,7 @@ describe('a claim', () => {
     await expire(id);
     expect(await processing.claimNext({ held: [randomUUID(), id] })).toBeNull();
     const others = [{ accountId: randomUUID(), language: null, minDurationMs: 0 }];
-    expect(await processing.claimNext({ held: [id], except: { ofSharedEngines: false, others } })).toBeNull();
+    expect(await processing.claimNext({ held: [id], except: { sharedEnginesDown: false, others } })).toBeNull();
     expect(await processing.claimNext({ held: [randomUUID()] })).toMatchObject({ id, attempt: 2 });
   });
 

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Gauge } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import request from 'supertest';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { startService, type TestService, useService } from '../../src/testing/test-service.js';
 import { HealthService } from '../../src/platform/observability/health/health.service.js';
-import { MetricsMiddleware } from '../../src/platform/observability/metrics.middleware.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { expectNoConnections, expectNothingKept } from '../support/http/expect-unharmed.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
@@ -203,7 +202,7 @@ describe('responses that are built for everybody', () => {
     const slow = new Gauge({
       name: 'test_slow',
       help: 'Slow.',
-      registers: [service.app.get(MetricsMiddleware).registry],
+      registers: [service.app.get(Registry)],
       async collect() {
         builds++;
         await delay(500);

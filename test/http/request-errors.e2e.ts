@@ -1,5 +1,5 @@
+import { Registry } from 'prom-client';
 import { DatabaseService } from '../../src/platform/database/database.service.js';
-import { MetricsMiddleware } from '../../src/platform/observability/metrics.middleware.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { startService, type TestService, useService } from '../../src/testing/test-service.js';
@@ -227,7 +227,7 @@ describe('the last errors of an account (D53)', () => {
       { environment },
     );
     const dropped = async (of: TestService): Promise<number> => {
-      const metric = of.app.get(MetricsMiddleware).registry.getSingleMetric('request_errors_dropped_total');
+      const metric = of.app.get(Registry).getSingleMetric('request_errors_dropped_total');
       return (await metric?.get())?.values[0]?.value ?? 0;
     };
 

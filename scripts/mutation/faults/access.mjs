@@ -64,8 +64,8 @@ export const access = [
     faults: [
       [
         'other processes go on taking tokens that were voided',
-        '    await this.versions.announce(accountId, version);\n',
-        '',
+        '    await this.versions.change(accountId, async (tx) => {',
+        '    await this.database.transact(async (tx) => {',
       ],
     ],
   },

@@ -251,11 +251,11 @@ export const guards = [
     faults: [['the addresses of a minute are counted in the next, too', '    this.addresses = new Map();\n  }', '  }']],
   },
   {
-    file: 'src/guards/api-path.ts',
+    file: 'src/platform/http/server/api-path.ts',
     tests: 'test/http/rate-limit.e2e.ts',
     name: 'unknown path',
     faults: [
-      ['/v1 itself is neither authenticated nor limited', "path === '/v1' || path.startsWith", 'path.startsWith'],
+      ['/v1 itself is neither authenticated nor limited', 'path === API_ROOT || path.startsWith', 'path.startsWith'],
     ],
   },
 ];

@@ -55,7 +55,11 @@ export const processing = [
       ['a stopping worker claims', '!this.stopping.signal.aborted && ', ''],
       ['a worker claims before it is started', 'return this.started && ', 'return '],
       ['a worker holds any number of recordings', 'this.running.size < this.limits.maximum', 'this.running.size >= 0'],
-      ['a worker is never full', 'this.shares.length >= this.limits.shared', 'this.shares.length > 1000'],
+      [
+        'a worker is never full',
+        'this.foregroundAccounts.length >= this.limits.shared',
+        'this.foregroundAccounts.length > 1000',
+      ],
       [
         'a wake-up during a search is lost',
         'this.searchAgain = true;\n    this.search ??=',
@@ -74,7 +78,7 @@ export const processing = [
       ],
       [
         'takes the background while the shared engines do not work',
-        'if (next || ofSharedEngines || inBackground',
+        'if (next || sharedEnginesDown || inBackground',
         'if (next || inBackground',
       ],
     ],
@@ -266,8 +270,8 @@ export const processing = [
     faults: [
       [
         'a worker takes one recording of any account more than it may',
-        'this.shares.length >= this.limits.shared',
-        'this.shares.length > this.limits.shared',
+        'this.foregroundAccounts.length >= this.limits.shared',
+        'this.foregroundAccounts.length > this.limits.shared',
       ],
     ],
   },

@@ -1,5 +1,4 @@
 import { Registry } from 'prom-client';
-import type { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
 import type { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { RefusedCredentialsService } from './refused-credentials.service.js';
 
@@ -16,7 +15,7 @@ describe('RefusedCredentialsService', () => {
     recorded = [];
     registry = new Registry();
     const log = { record: (event: string, fields: object) => void recorded.push([event, fields]) };
-    refused = new RefusedCredentialsService(log as SecurityLogService, { registry } as MetricsMiddleware);
+    refused = new RefusedCredentialsService(log as SecurityLogService, registry);
   });
 
   afterEach(() => jest.useRealTimers());

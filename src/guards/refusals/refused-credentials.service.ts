@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Counter } from 'prom-client';
-import { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
+import { Counter, Registry } from 'prom-client';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { readCredentials } from '../authentication/sent-credentials.js';
 
@@ -22,7 +21,7 @@ export class RefusedCredentialsService implements OnApplicationShutdown {
 
   constructor(
     private readonly log: SecurityLogService,
-    { registry }: MetricsMiddleware,
+    registry: Registry,
   ) {
     this.refusals = new Counter({
       name: 'credentials_refused_total',

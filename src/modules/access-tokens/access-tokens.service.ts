@@ -112,12 +112,10 @@ export class AccessTokensService {
    * @param identity of one end user; of all when undefined.
    */
   async void(accountId: string, identity: string | undefined): Promise<void> {
-    const version = await this.database.transact(async (tx) => {
+    await this.versions.change(accountId, async (tx) => {
       await voidTokens(tx, accountId, identity === undefined ? ALL_IDENTITIES : hashOf(identity));
       await removeOldVoids(tx, accountId);
-      return await this.versions.after(tx, accountId);
     });
-    await this.versions.announce(accountId, version);
   }
 }
 

@@ -61,11 +61,10 @@ describe('AccountService', () => {
       update: async (where: object, row: object) => await later('update', where, row),
     };
     const versions = {
-      after: async (_: unknown, accountId: string) => {
-        await later('version', accountId);
-        return 9;
+      async change(accountId: string, work: (transaction: unknown) => Promise<unknown>): Promise<void> {
+        await database.transact(work);
+        await later('announce', accountId);
       },
-      announce: async (...given: unknown[]) => await later('announce', ...given),
     };
     service = new AccountService(
       accounts as unknown as Repository<Account>,
@@ -136,9 +135,9 @@ describe('AccountService', () => {
   describe('a change', () => {
     it('is told to every process after the commit', async () => {
       await service.update(ID, { name: 'New' });
-      expect(names()).toEqual(['update', 'version', 'commit', 'announce']);
+      expect(names()).toEqual(['update', 'commit', 'announce']);
       expect(steps[0]).toEqual(['update', { id: ID }, { name: 'New', updatedAt: NOW }]);
-      expect(steps.at(-1)).toEqual(['announce', ID, 9]);
+      expect(steps.at(-1)).toEqual(['announce', ID]);
     });
 
     it.each<[AccountChanges, object]>([

@@ -98,7 +98,7 @@ export class AccountService {
   }
 
   /**
-   * What is undefined stays as it is, but for `finishQueue`, which a new status sets back.
+   * What is undefined stays, except `finishQueue`: a status resets it to false unless it is given.
    * @throws NotFoundError, InvalidRequestError
    */
   async update(accountId: string, changes: AccountChanges): Promise<Account> {
@@ -107,11 +107,9 @@ export class AccountService {
     if (changes.status !== undefined) given.finishQueue = changes.finishQueue ?? false;
     if (changes.quotas) given.quotas = { ...account.quotas, ...changes.quotas };
     refuseBurstBelowRate({ ...account, ...given });
-    const version = await this.database.transact(async (tx) => {
-      await tx.manager.update(Account, { id: accountId }, { ...given, updatedAt: new Date() });
-      return await this.versions.after(tx, accountId);
-    });
-    await this.versions.announce(accountId, version);
+    await this.versions.change(accountId, (tx) =>
+      tx.manager.update(Account, { id: accountId }, { ...given, updatedAt: new Date() }),
+    );
     return await this.get(accountId);
   }
 

@@ -135,22 +135,20 @@ export class ApiKeysService {
   }
 
   /**
-   * The next request with the key is refused, also with those that it made, if they are asked for: children of a key that
-   * was revoked earlier, too.
+   * Revokes the key at once. With `descendants`, also all keys created with it, directly or indirectly, even if the key
+   * itself is already revoked.
    * @returns the ids of the keys that were revoked by this call.
    * @throws NotFoundError when all of them are revoked already.
    */
   async revoke(accountId: string, id: string, { descendants = false } = {}): Promise<string[]> {
     if (!isResourceId(id)) throw new NotFoundError('API key');
-    const { revoked, version } = await this.database.transact(async (tx) => {
+    return await this.versions.change(accountId, async (tx) => {
       // A key that is being made at this moment is revoked, too, or refused.
       if (descendants) await lockInserts(tx, ApiKey, accountId);
       const ids = await revokeKeys(tx, { accountId, id, descendants });
       if (ids.length === 0) throw new NotFoundError('API key');
-      return { revoked: ids, version: await this.versions.after(tx, accountId) };
+      return ids;
     });
-    await this.versions.announce(accountId, version);
-    return revoked;
   }
 
   /** The account of a key, for operators. @throws NotFoundError */

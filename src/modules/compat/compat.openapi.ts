@@ -3,14 +3,14 @@ import { ApiBody, ApiConsumes, ApiHeader, ApiOkResponse } from '@nestjs/swagger'
 import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio/audio-formats.js';
 import {
   ConcurrentUploadsError,
-  ConflictError,
   InvalidRequestError,
-  MalformedRequestError,
   NotFoundError,
   PayloadTooLargeError,
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
 import { ApiErrorsIn } from '../../platform/http/output/api-errors.decorator.js';
+import { notAnUpload } from '../recordings/upload/upload-form.js';
+import { idempotencyKeyReused } from '../recordings/upload/upload.service.js';
 import { AudioNotTranscribedError, OPENAI_ERRORS, TranscriptionTimeoutError } from './openai-errors.js';
 import { GRANULARITIES, RESPONSE_FORMATS, STREAM_NAMES } from './transcription-form.js';
 
@@ -141,13 +141,11 @@ const ANSWER = {
 
 const ERRORS = [
   new InvalidRequestError({ field: 'response_format', reason: `must be one of ${RESPONSE_FORMATS.join(', ')}` }),
-  new MalformedRequestError(
-    'An upload must be multipart/form-data with a part named "file". With curl: -F file=@note.ogg',
-  ),
+  notAnUpload(),
   new AudioNotTranscribedError('The file contains no audio that can be decoded'),
   new NotFoundError('recording'),
   new TranscriptionTimeoutError(120),
-  new ConflictError('This Idempotency-Key was used for an upload with other contents.'),
+  idempotencyKeyReused(),
   new PayloadTooLargeError('The file', MAX_FILE_BYTES),
   new QuotaExceededError('queued_audio_seconds', 7200, 7155.2, null),
   new ConcurrentUploadsError(2, 2),

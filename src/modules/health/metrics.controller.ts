@@ -1,20 +1,20 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { Registry } from 'prom-client';
 import { Public } from '../../access/access.decorators.js';
 import { Env } from '../../platform/config/env.js';
 import { AuthenticationError } from '../../platform/errors/errors.js';
-import { MetricsMiddleware } from '../../platform/observability/metrics.middleware.js';
 import { sharedRun } from '../../platform/observability/health/shared-run.js';
 import { OperatorAccessService } from './operator-access.service.js';
 
 @ApiExcludeController()
 @Controller('metrics')
 export class MetricsController {
-  private readonly build = sharedRun(() => this.metrics.registry.metrics());
+  private readonly build = sharedRun(() => this.registry.metrics());
 
   constructor(
-    private readonly metrics: MetricsMiddleware,
+    private readonly registry: Registry,
     private readonly env: Env,
     private readonly access: OperatorAccessService,
   ) {}
@@ -25,7 +25,7 @@ export class MetricsController {
     // By token where there is one, else only to the machine itself (D31).
     const isAllowed = this.env.metricsToken === null ? this.access.isLocal(request) : this.access.hasToken(request);
     if (!isAllowed) throw new AuthenticationError('Send the METRICS_TOKEN of this service as a Bearer token.');
-    response.setHeader('Content-Type', this.metrics.registry.contentType);
+    response.setHeader('Content-Type', this.registry.contentType);
     response.end(await this.build());
   }
 }

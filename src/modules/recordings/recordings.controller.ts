@@ -16,9 +16,7 @@ import { AllowAccessToken, RequireScope } from '../../access/access.decorators.j
 import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio/audio-formats.js';
 import {
   ConcurrentUploadsError,
-  ConflictError,
   InvalidRequestError,
-  MalformedRequestError,
   NotFoundError,
   PayloadTooLargeError,
   QuotaExceededError,
@@ -30,6 +28,7 @@ import { NoQuery } from '../../platform/http/input/no-query.js';
 import { CHANNEL_MODES, KEY_PAIR_SOURCES, readUploadSource, UploadFields } from './upload/upload-fields.js';
 import { GetRecordingQuery, inclusionsOf } from './inclusions/get-recording.dto.js';
 import { RecordingInclusionsService } from './inclusions/recording-inclusions.service.js';
+import { notAnUpload } from './upload/upload-form.js';
 import { UploadRequestsService } from './upload/upload-requests.service.js';
 import {
   CreatedRecordingView,
@@ -44,8 +43,9 @@ import {
   SingleRecordingView,
 } from './recording.presenter.js';
 import { checkOrder, isSearch, ListRecordingsQuery, TAG_FILTERS } from './recordings.dto.js';
+import { idempotencyKeyReused } from './upload/upload.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
-import { RecordingsService } from './recordings.service.js';
+import { notFailed, RecordingsService } from './recordings.service.js';
 
 const UPLOAD_FORM = {
   schema: {
@@ -119,10 +119,8 @@ const NO_RECORDING = new NotFoundError('recording');
 const QUOTA_EXCEEDED = new QuotaExceededError('queued_audio_seconds', 7200, 7155.2, null);
 const UPLOAD_ERRORS = [
   new InvalidRequestError({ field: 'file', reason: `must be audio in ${AUDIO_FORMAT_LIST}; this looks like PDF` }),
-  new MalformedRequestError(
-    'An upload must be multipart/form-data with a part named "file". With curl: -F file=@note.ogg',
-  ),
-  new ConflictError('This Idempotency-Key was used for an upload with other contents.'),
+  notAnUpload(),
+  idempotencyKeyReused(),
   new PayloadTooLargeError('The file', MAX_FILE_BYTES),
   QUOTA_EXCEEDED,
   new ConcurrentUploadsError(2, 2),
@@ -220,7 +218,7 @@ export class RecordingsController {
    */
   @Post(':recording_id/retry')
   @ApiAcceptedResponse({ type: SingleRecordingView, example: PROCESSING })
-  @ApiErrors(NO_RECORDING, new ConflictError('Only a recording with the status failed can be retried.'), QUOTA_EXCEEDED)
+  @ApiErrors(NO_RECORDING, notFailed(), QUOTA_EXCEEDED)
   @HttpCode(202)
   @RequireScope('recordings:write')
   async retry(

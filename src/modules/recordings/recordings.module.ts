@@ -8,7 +8,7 @@ import { UploadService } from './upload/upload.service.js';
 import { RecordingErasureService } from './erasure/recording-erasure.service.js';
 import { RecordingInclusionsService } from './inclusions/recording-inclusions.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
-import { RecordingQueueService } from './leases/recording-queue.service.js';
+import { RecordingQueueMetricsService } from './leases/recording-queue-metrics.service.js';
 import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
 import { QuotasService } from './quotas/quotas.service.js';
 import { UploadAdmissionService } from './quotas/upload-admission.service.js';
@@ -44,7 +44,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     QuotasService,
     QuotaRefusalsService,
     RecordingLeasesService,
-    RecordingQueueService,
+    RecordingQueueMetricsService,
     RecordingErasureService,
     RecordingSearchService,
     SearchBackfillService,

@@ -16,8 +16,9 @@ import { QuotasService } from './quotas/quotas.service.js';
 import { deleteRecording, lockRecording, reopenFailed, requestRerun, type RunOptions } from './recordings.queries.js';
 import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
-/** Of a recording that is to be transcribed already. */
-export const PENDING = new ConflictError('This recording is being transcribed already. Try again when that has ended.');
+export const alreadyProcessing = () =>
+  new ConflictError('This recording is being transcribed already. Try again when that has ended.');
+export const notFailed = () => new ConflictError('Only a recording with the status failed can be retried.');
 
 @Injectable()
 export class RecordingsService {
@@ -57,7 +58,7 @@ export class RecordingsService {
     await this.get(accountId, id);
     return await this.database.transact(async (tx) => {
       const recording = await this.reopen(tx, accountId, id, {}, quotas);
-      if (!recording) throw new ConflictError('Only a recording with the status failed can be retried.');
+      if (!recording) throw notFailed();
       return recording;
     });
   }
@@ -73,7 +74,7 @@ export class RecordingsService {
       const recording =
         (await this.rerun(tx, accountId, id, options, quotas)) ??
         (await this.reopen(tx, accountId, id, options, quotas));
-      if (!recording) throw PENDING;
+      if (!recording) throw alreadyProcessing();
       return recording;
     });
   }

@@ -12,10 +12,11 @@ import { SecurityLogService } from '../../platform/observability/security-log.se
 import { UsersService } from './users.service.js';
 
 const MAX_USER_ID = 255;
-const INVALID_USER = new InvalidRequestError({
-  field: 'user_id',
-  reason: `must be text of 1 to ${MAX_USER_ID} characters without control characters`,
-});
+const invalidUser = () =>
+  new InvalidRequestError({
+    field: 'user_id',
+    reason: `must be text of 1 to ${MAX_USER_ID} characters without control characters`,
+  });
 
 class ErasedUserView {
   /** Recordings that this request deleted. */
@@ -51,7 +52,7 @@ export class UsersController {
   @HttpCode(202)
   @ApiParam({ name: 'user_id', schema: { type: 'string', minLength: 1, maxLength: MAX_USER_ID } })
   @ApiAcceptedResponse({ type: ErasedUserView })
-  @ApiErrors(INVALID_USER)
+  @ApiErrors(invalidUser())
   @RequireScope('account:write')
   async erase(
     @CurrentPrincipal() { accountId }: Principal,
@@ -59,7 +60,7 @@ export class UsersController {
     @Param('user_id') userId: string,
     @Query() _query: NoQuery,
   ): Promise<ErasedUserView> {
-    if (!isCleanText(userId) || [...userId].length > MAX_USER_ID) throw INVALID_USER;
+    if (!isCleanText(userId) || [...userId].length > MAX_USER_ID) throw invalidUser();
     const { deletedRecordings, redactedEvents, complete } = await this.users.erase(accountId, userId);
     this.securityLog.record('end user erased', { ...actor, deleted_recordings: deletedRecordings });
     return { deleted_recordings: deletedRecordings, redacted_events: redactedEvents, complete };

@@ -119,7 +119,7 @@ export class WebhooksController {
    * Delete a webhook
    *
    * @remarks
-   * Deletes the webhook and its pending deliveries.
+   * Deletes the webhook and its delivery log. Pending deliveries are not sent.
    * @param id Identifier of the webhook.
    */
   @Delete(':webhook_id')

@@ -4,15 +4,18 @@ import { Registry } from 'prom-client';
 import type { EventBus } from '../events/event-bus.js';
 import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connections/connection-limiter.js';
 import { addConnectionMetrics } from './connection-metrics.js';
+import { createMetricsRegistry } from './metrics-registry.js';
 import { MetricsMiddleware } from './metrics.middleware.js';
 
 describe('MetricsMiddleware', () => {
   const bus = { listenerFailures: 3 } as EventBus;
+  let registry: Registry;
   let metrics: MetricsMiddleware;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
-    metrics = new MetricsMiddleware(bus);
+    registry = createMetricsRegistry(bus);
+    metrics = new MetricsMiddleware(registry);
   });
 
   afterEach(() => jest.useRealTimers());
@@ -27,7 +30,7 @@ describe('MetricsMiddleware', () => {
   }
 
   const lines = async (name: string): Promise<string[]> =>
-    (await metrics.registry.getSingleMetricAsString(name)).split('\n').filter((line) => !line.startsWith('#'));
+    (await registry.getSingleMetricAsString(name)).split('\n').filter((line) => !line.startsWith('#'));
   const counts = async (): Promise<string[]> =>
     (await lines('http_request_duration_seconds')).filter((line) => line.includes('_count'));
 
@@ -70,7 +73,7 @@ describe('MetricsMiddleware', () => {
 
   it('shows the failures of extensions, and what Node measures', async () => {
     expect(await lines('extension_listener_failures')).toEqual(['extension_listener_failures 3']);
-    expect(await metrics.registry.metrics()).toContain('nodejs_eventloop_lag_seconds');
+    expect(await registry.metrics()).toContain('nodejs_eventloop_lag_seconds');
   });
 });
 

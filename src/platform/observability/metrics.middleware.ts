@@ -1,25 +1,20 @@
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
-import { EventBus } from '../events/event-bus.js';
-import { valueGauge } from './value-gauge.js';
+import { Histogram, Registry } from 'prom-client';
 
-/** Prometheus metrics of this process. Labels never hold values chosen by clients. */
+/** Measures every request, by method, route and status. */
 @Injectable()
 export class MetricsMiddleware implements NestMiddleware {
-  readonly registry = new Registry();
   private readonly requests = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Duration of HTTP requests in seconds, by method, route and status.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
-    registers: [this.registry],
+    registers: [],
   });
 
-  constructor(bus: EventBus) {
-    collectDefaultMetrics({ register: this.registry });
-    const help = 'Extension listeners that failed and were rolled back since the process started.';
-    this.registry.registerMetric(valueGauge('extension_listener_failures', help, () => bus.listenerFailures));
+  constructor(registry: Registry) {
+    registry.registerMetric(this.requests);
   }
 
   use(request: Request, response: Response, next: NextFunction): void {

@@ -2,7 +2,6 @@ import promises from 'node:fs/promises';
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import type { Env } from '../config/env.js';
-import type { MetricsMiddleware } from '../observability/metrics.middleware.js';
 import { DiskSpaceService } from './disk-space.service.js';
 
 describe('DiskSpaceService', () => {
@@ -32,7 +31,7 @@ describe('DiskSpaceService', () => {
   });
 
   const serviceOf = (storageMinFreeBytes: number): DiskSpaceService =>
-    new DiskSpaceService({ storageDir: '/data', storageMinFreeBytes } as Env, { registry } as MetricsMiddleware);
+    new DiskSpaceService({ storageDir: '/data', storageMinFreeBytes } as Env, registry);
 
   it.each([
     [1000, 1000, true],

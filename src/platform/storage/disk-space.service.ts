@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { Registry } from 'prom-client';
 import { Env } from '../config/env.js';
-import { MetricsMiddleware } from '../observability/metrics.middleware.js';
 import { sharedRun } from '../observability/health/shared-run.js';
 import { valueGauge } from '../observability/value-gauge.js';
 import { freeBytesOf } from './file-system.js';
@@ -17,7 +17,7 @@ export class DiskSpaceService {
 
   constructor(
     private readonly env: Env,
-    { registry }: MetricsMiddleware,
+    registry: Registry,
   ) {
     registry.registerMetric(valueGauge('storage_free_bytes', 'Free bytes of the disk at STORAGE_DIR.', this.freeBytes));
   }

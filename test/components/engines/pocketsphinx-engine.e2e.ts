@@ -18,7 +18,6 @@ import {
   EngineChainService,
 } from '../../../src/modules/transcriptions/worker/engine-chain.service.js';
 import { TranscriberService } from '../../../src/modules/transcriptions/worker/transcriber.service.js';
-import type { MetricsMiddleware } from '../../../src/platform/observability/metrics.middleware.js';
 import { readEnv } from '../../../src/platform/config/env.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { ROOT } from '../../support/paths.js';
@@ -39,7 +38,7 @@ describe('PocketSphinx', () => {
   const speech = new SpeechDetectionService(env);
   const engines = [{ name: 'pocketsphinx', create: () => new PocketSphinxEngine() }];
   const runtimes = new EngineRuntimesService(env, { chain: [{ name: 'pocketsphinx' }], definitions: engines });
-  const metrics = { registry: new Registry() } as unknown as MetricsMiddleware;
+  const metrics = new Registry();
   const chain = new EngineChainService(runtimes, new TranscriberService(env, speech), env, metrics);
   let folder: string;
 

@@ -3,7 +3,7 @@ import { readdir, readlink, rename, rm, truncate } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import request from 'supertest';
-import { MetricsMiddleware } from '../../../src/platform/observability/metrics.middleware.js';
+import { Registry } from 'prom-client';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { speech } from '../../../src/testing/speech.js';
@@ -370,7 +370,7 @@ describe('audio (D41)', () => {
 
   describe('a client that reads slowly or leaves', () => {
     const reads = async (): Promise<number> => {
-      const text = await service.app.get(MetricsMiddleware).registry.metrics();
+      const text = await service.app.get(Registry).metrics();
       return Number(/^audio_downloads (\d+)$/m.exec(text)?.[1]);
     };
 

@@ -1,6 +1,5 @@
 import { Registry } from 'prom-client';
 import type { Env } from '../../../src/platform/config/env.js';
-import type { MetricsMiddleware } from '../../../src/platform/observability/metrics.middleware.js';
 import type { Lease, RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import type { EngineRuntimesService } from '../../../src/modules/transcriptions/engines/chain/engine-runtimes.service.js';
 import type { EngineChainService } from '../../../src/modules/transcriptions/worker/engine-chain.service.js';
@@ -13,7 +12,7 @@ export const OWN_ENGINES = 'own';
 interface Claim {
   held: readonly string[];
   exceptAccounts: readonly string[];
-  except: { ofSharedEngines: boolean; others: unknown };
+  except: { sharedEnginesDown: boolean; others: unknown };
 }
 
 interface Run {
@@ -78,17 +77,21 @@ export class WorkerSetup {
           new Promise<void>((end, fail) => void this.runs.push({ account, signal, end, fail })),
       } as unknown as TranscriptionRunService,
       { transcriptionConcurrency: 2, reconcileSeconds: 5, ...env } as Env,
-      { registry: this.registry } as unknown as MetricsMiddleware,
+      this.registry,
     );
   }
 
-  private async claimNext({ held, exceptAccounts, except: { ofSharedEngines, others } }: Claim): Promise<Lease | null> {
+  private async claimNext({
+    held,
+    exceptAccounts,
+    except: { sharedEnginesDown, others },
+  }: Claim): Promise<Lease | null> {
     this.claims.push(exceptAccounts);
     this.holdings.push(held);
     this.others.push(others);
     if (this.failure) throw this.failure;
     const next = this.due.findIndex(
-      (account) => !exceptAccounts.includes(account) && (!ofSharedEngines || account === OWN_ENGINES),
+      (account) => !exceptAccounts.includes(account) && (!sharedEnginesDown || account === OWN_ENGINES),
     );
     const accountId = next < 0 ? null : this.due.splice(next, 1)[0];
     await this.answered;

@@ -4,7 +4,6 @@ import { Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
 import { ConflictError, InvalidRequestError } from '../../../platform/errors/errors.js';
-import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { setCaller } from '../../../platform/observability/request-caller.js';
 import type { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { presentRequestErrors } from './request-error.presenter.js';
@@ -56,7 +55,7 @@ describe('RequestErrorsService (D53)', () => {
           deleteOld = run;
         },
       } as unknown as ReconcilerService,
-      { registry } as MetricsMiddleware,
+      registry,
     );
     service.onModuleInit();
   });

@@ -1,11 +1,10 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Request } from 'express';
-import { Counter } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import type { ApiError } from '../../../platform/errors/errors.js';
 import { requestIdOf } from '../../../platform/http/server/request-id.js';
-import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { callerOf } from '../../../platform/observability/request-caller.js';
 import { DelayedWrite } from '../../../platform/queue/batching/delayed-write.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
@@ -38,7 +37,7 @@ export class RequestErrorsService implements OnModuleInit, OnApplicationShutdown
     private readonly database: DatabaseService,
     private readonly env: Env,
     private readonly reconciler: ReconcilerService,
-    { registry }: MetricsMiddleware,
+    registry: Registry,
   ) {
     this.pending = new PendingErrors(env.requestErrorGroups);
     this.dropped = new Counter({

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { RateLimitError, ServiceUnavailableError } from '../../../platform/errors/errors.js';
-import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { valueGauge } from '../../../platform/observability/value-gauge.js';
 
 const RETRY_SECONDS = 1;
@@ -23,7 +23,7 @@ export class WaitingRequestsService implements OnModuleDestroy {
 
   constructor(
     private readonly env: Env,
-    { registry }: MetricsMiddleware,
+    registry: Registry,
   ) {
     const help = 'Requests to /v1/audio/transcriptions under way in this process.';
     registry.registerMetric(valueGauge('compat_waiting_requests', help, () => this.waiting));

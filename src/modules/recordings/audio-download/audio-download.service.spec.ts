@@ -10,7 +10,6 @@ import {
   PreconditionFailedError,
   RangeNotSatisfiableError,
 } from '../../../platform/errors/errors.js';
-import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
 import type { Recording } from '../recording.entity.js';
@@ -79,7 +78,7 @@ describe('AudioDownloadService', () => {
       urls as unknown as AudioUrlsService,
       database as unknown as DatabaseService,
       objectStore as unknown as ObjectStore,
-      { registry } as unknown as MetricsMiddleware,
+      registry,
     );
   });
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { Counter, Gauge } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import { selectKeyAccess } from '../../../access/key-access.queries.js';
 import type { Principal } from '../../../access/principal.js';
 import type { AudioFormat } from '../../../platform/audio/audio-formats.js';
@@ -12,7 +12,6 @@ import {
   PreconditionFailedError,
   RangeNotSatisfiableError,
 } from '../../../platform/errors/errors.js';
-import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import type { ByteRange } from '../../../platform/storage/byte-range.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError } from '../../../platform/storage/storage-errors.js';
@@ -49,7 +48,7 @@ export class AudioDownloadService {
     private readonly urls: AudioUrlsService,
     private readonly database: DatabaseService,
     private readonly objectStore: ObjectStore,
-    { registry }: MetricsMiddleware,
+    registry: Registry,
   ) {
     const registers = [registry];
     this.downloads = new Gauge({ name: 'audio_downloads', help: 'Downloads of audio in progress.', registers });

@@ -110,8 +110,8 @@ export interface NewLease {
 
 /** What a worker does not claim, because none of its engines can transcribe it now. */
 export interface UnworkableRecordings {
-  /** Those of accounts without engines of their own. */
-  ofSharedEngines: boolean;
+  /** Then none of an account without engines of its own. */
+  sharedEnginesDown: boolean;
   /** By account and language, from a length on. */
   others: readonly { accountId: string; language: string | null; minDurationMs: number }[];
 }
@@ -126,12 +126,12 @@ export async function claimFairest(
   claim: NewLease & { exceptAccounts: readonly string[]; except?: UnworkableRecordings },
 ): Promise<Lease | null> {
   const parameters = [claim.leaseToken, claim.leaseSeconds, claim.exceptAccounts, claim.held];
-  const { ofSharedEngines = false, others = [] } = claim.except ?? {};
+  const { sharedEnginesDown = false, others = [] } = claim.except ?? {};
   const [lease] =
-    ofSharedEngines || others.length > 0
+    sharedEnginesDown || others.length > 0
       ? await runner.prepared<Lease>(CLAIM_WORKABLE, [
           ...parameters,
-          ofSharedEngines,
+          sharedEnginesDown,
           others.map(({ accountId }) => accountId),
           others.map(({ language }) => language),
           others.map(({ minDurationMs }) => minDurationMs),

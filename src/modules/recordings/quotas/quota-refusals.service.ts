@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { Counter } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import type { QuotaName } from '../../../access/quotas.js';
-import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 
 /** Counts the uploads and retries that were refused, by what was full. */
 @Injectable()
 export class QuotaRefusalsService {
   private readonly refusals: Counter<'quota'>;
 
-  constructor({ registry }: MetricsMiddleware) {
+  constructor(registry: Registry) {
     this.refusals = new Counter({
       name: 'quota_refusals_total',
       help: 'Uploads and retries refused because a quota of the account, or the disk, was full.',

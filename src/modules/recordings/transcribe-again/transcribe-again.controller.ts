@@ -7,7 +7,7 @@ import { NotFoundError, QuotaExceededError } from '../../../platform/errors/erro
 import { NoQuery } from '../../../platform/http/input/no-query.js';
 import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
 import { presentSingleRecording, SingleRecordingView } from '../recording.presenter.js';
-import { PENDING } from '../recordings.service.js';
+import { alreadyProcessing } from '../recordings.service.js';
 import { TranscribeAgainDto } from './transcribe-again.dto.js';
 import { TranscribeAgainService, unknownEngine } from './transcribe-again.service.js';
 
@@ -30,7 +30,7 @@ export class TranscribeAgainController {
   @ApiErrors(
     unknownEngine(['openai', 'pocketsphinx']),
     new NotFoundError('recording'),
-    PENDING,
+    alreadyProcessing(),
     new QuotaExceededError('queued_audio_seconds', 7200, 7155.2, null),
   )
   @HttpCode(202)

@@ -74,13 +74,16 @@ class ClientDisconnectedError extends Error {
   readonly status = 400;
 }
 
+export const notAnUpload = () =>
+  new MalformedRequestError(
+    'An upload must be multipart/form-data with a part named "file". With curl: -F file=@note.ogg',
+  );
+
 function openParser(request: IncomingMessage, maxFields: number): Busboy {
   const { headers } = request;
   const { 'content-type': type = '', 'content-encoding': encoding } = headers;
   if (!/^multipart\/form-data\b/i.test(type) || (encoding && encoding !== 'identity')) {
-    throw new MalformedRequestError(
-      'An upload must be multipart/form-data with a part named "file". With curl: -F file=@note.ogg',
-    );
+    throw notAnUpload();
   }
   if (Number(headers['content-length'] ?? 0) > MAX_FORM_BYTES) throw tooLarge();
   if (type.length > MAX_TYPE_LENGTH) throw noBoundary();

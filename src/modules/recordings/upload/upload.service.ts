@@ -33,6 +33,9 @@ import {
   type UploadDetails,
 } from './upload-fields.js';
 
+export const idempotencyKeyReused = () =>
+  new ConflictError('This Idempotency-Key was used for an upload with other contents.');
+
 /** Who sent an upload, and how. */
 export interface UploadContext {
   userId: string | null;
@@ -220,7 +223,7 @@ export class UploadService {
     const earlier = await findIdempotencyKey(this.database, key, claim.keptSeconds);
     if (!earlier) return null;
     if (earlier.fingerprint !== claim.fingerprint) {
-      throw new ConflictError('This Idempotency-Key was used for an upload with other contents.');
+      throw idempotencyKeyReused();
     }
     const recording = await this.recordings.findOneBy({ id: earlier.recordingId, accountId });
     if (recording) return { recording, replayed: true };

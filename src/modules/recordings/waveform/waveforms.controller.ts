@@ -9,7 +9,7 @@ import { isUnchanged } from '../../../platform/http/input/entity-tags.js';
 import { NoQuery } from '../../../platform/http/input/no-query.js';
 import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
 import { presentWaveform, WaveformView } from './waveform.presenter.js';
-import { WAVEFORM_NOT_AVAILABLE, WAVEFORM_NOT_READY, WaveformsService } from './waveforms.service.js';
+import { waveformNotAvailable, waveformNotReady, WaveformsService } from './waveforms.service.js';
 
 const IF_NONE_MATCH: ApiHeaderOptions = {
   name: 'If-None-Match',
@@ -43,7 +43,7 @@ export class WaveformsController {
   @ApiHeader(IF_NONE_MATCH)
   @ApiOkResponse({ type: WaveformView, headers: HEADERS })
   @ApiResponse({ status: 304, headers: HEADERS })
-  @ApiErrors(new NotFoundError('recording'), WAVEFORM_NOT_READY, WAVEFORM_NOT_AVAILABLE)
+  @ApiErrors(new NotFoundError('recording'), waveformNotReady(), waveformNotAvailable())
   @RequireScope('recordings:read')
   async get(
     @CurrentPrincipal() { accountId }: Principal,

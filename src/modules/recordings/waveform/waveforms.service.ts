@@ -17,14 +17,16 @@ class NoWaveformError extends NotFoundError {
   }
 }
 
-export const WAVEFORM_NOT_READY = new NoWaveformError(
-  'WAVEFORM_NOT_READY',
-  'The waveform is made while the recording is transcribed, which has not ended. Try again later.',
-);
-export const WAVEFORM_NOT_AVAILABLE = new NoWaveformError(
-  'WAVEFORM_NOT_AVAILABLE',
-  'This recording has no waveform. POST /v1/recordings/{recording_id}/transcribe makes one.',
-);
+export const waveformNotReady = () =>
+  new NoWaveformError(
+    'WAVEFORM_NOT_READY',
+    'The waveform is made while the recording is transcribed, which has not ended. Try again later.',
+  );
+export const waveformNotAvailable = () =>
+  new NoWaveformError(
+    'WAVEFORM_NOT_AVAILABLE',
+    'This recording has no waveform. POST /v1/recordings/{recording_id}/transcribe makes one.',
+  );
 
 /** Waveforms of recordings (D52), which the worker writes with their transcripts. */
 @Injectable()
@@ -47,7 +49,7 @@ export class WaveformsService implements OnModuleInit {
     const found = await findOrFail('recording', recordingId, (id) => findWaveform(this.database, { accountId, id }));
     const waveform = waveformOf(recordingId, found);
     if (waveform) return waveform;
-    throw found.status === 'processing' || found.rerun !== null ? WAVEFORM_NOT_READY : WAVEFORM_NOT_AVAILABLE;
+    throw found.status === 'processing' || found.rerun !== null ? waveformNotReady() : waveformNotAvailable();
   }
 }
 

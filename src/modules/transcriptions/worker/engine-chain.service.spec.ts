@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
-import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import type { EngineChoice } from '../engines/chain/engine-choice.js';
 import { EngineFailureError, NoEngineError } from '../engines/chain/engine-failures.js';
 import type { EngineRuntime } from '../engines/chain/engine-runtime.js';
@@ -65,7 +64,7 @@ describe('EngineChainService', () => {
       },
     } as unknown as TranscriberService;
     registry = new Registry();
-    chain = new EngineChainService(runtimes, transcriber, env, { registry } as unknown as MetricsMiddleware);
+    chain = new EngineChainService(runtimes, transcriber, env, registry);
   }
 
   beforeAll(() => Logger.overrideLogger(false));

@@ -1,7 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Counter } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
-import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import type { Lease } from '../../recordings/leases/recording-leases.service.js';
 import { decoderProblem } from '../decoding/decoder.js';
 import type { EngineChoice } from '../engines/chain/engine-choice.js';
@@ -60,7 +59,7 @@ export class EngineChainService {
     private readonly runtimes: EngineRuntimesService,
     private readonly transcriber: TranscriberService,
     private readonly env: Env,
-    { registry }: MetricsMiddleware,
+    registry: Registry,
   ) {
     registry.registerMetric(this.failures);
   }

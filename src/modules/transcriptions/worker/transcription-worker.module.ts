@@ -1,8 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { Gauge } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
 import { HealthService } from '../../../platform/observability/health/health.service.js';
-import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import type { EngineSelection } from '../engines/chain/engine-selection.js';
@@ -43,7 +42,7 @@ export class TranscriptionWorkerModule {
     runtimes: EngineRuntimesService,
     chain: EngineChainService,
     speech: SpeechDetectionService,
-    { registry }: MetricsMiddleware,
+    registry: Registry,
   ) {
     health.require('engine', async () => (await chain.decodingProblem()) ?? (await runtimes.problem()));
     health.notice('engines', () => runtimes.degradation());

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
-import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { valueGauge } from '../../../platform/observability/value-gauge.js';
 import { isBackground, type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
 import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
@@ -47,7 +47,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     runtimes: EngineRuntimesService,
     private readonly runs: TranscriptionRunService,
     private readonly env: Env,
-    { registry }: MetricsMiddleware,
+    registry: Registry,
   ) {
     const help = 'Recordings that this process transcribes.';
     registry.registerMetric(valueGauge('transcription_recordings', help, () => this.running.size));
@@ -62,9 +62,9 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     return this.running.size;
   }
 
-  /** Whether it takes recordings of any account. */
+  /** Then it takes recordings of accounts with few or none in progress here only. */
   get isFull(): boolean {
-    return this.shares.length >= this.limits.shared;
+    return this.foregroundAccounts.length >= this.limits.shared;
   }
 
   /** Ids of the recordings in progress. */
@@ -72,8 +72,8 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     return [...this.running.values()].map(({ id }) => id);
   }
 
-  /** Accounts of the recordings in progress, but for those in the background. */
-  private get shares(): string[] {
+  /** The account of each recording in progress that is not in the background. */
+  private get foregroundAccounts(): string[] {
     return [...this.running.values()].filter((lease) => !isBackground(lease)).map(({ accountId }) => accountId);
   }
 
@@ -132,10 +132,10 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
   }
 
   /** What is in the background only when nothing else is due, and the engines of the service work. */
-  private async claim(ofSharedEngines: boolean): Promise<Lease | null> {
-    const next = await this.claimDue(ofSharedEngines);
-    const inBackground = this.running.size - this.shares.length;
-    if (next || ofSharedEngines || inBackground >= this.limits.background) return next;
+  private async claim(sharedEnginesDown: boolean): Promise<Lease | null> {
+    const next = await this.claimDue(sharedEnginesDown);
+    const inBackground = this.running.size - this.foregroundAccounts.length;
+    if (next || sharedEnginesDown || inBackground >= this.limits.background) return next;
     return await this.leases.claimBackground(this.held);
   }
 
@@ -143,8 +143,8 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
    * A full worker considers accounts of which it transcribes nothing, then those with one recording in progress. A claim
    * without a working engine would only delay the recording.
    */
-  private async claimDue(ofSharedEngines: boolean): Promise<Lease | null> {
-    const except = { ofSharedEngines, others: this.chain.postponements.current };
+  private async claimDue(sharedEnginesDown: boolean): Promise<Lease | null> {
+    const except = { sharedEnginesDown, others: this.chain.postponements.current };
     const claimNext = async (exceptAccounts: string[]): Promise<Lease | null> =>
       await this.leases.claimNext({ held: this.held, exceptAccounts, except });
     if (!this.isFull) return await claimNext([]);
@@ -156,7 +156,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
 
   /** Accounts with at least so many recordings in progress. */
   private accountsWith(count: number): string[] {
-    const accounts = this.shares;
+    const accounts = this.foregroundAccounts;
     return [...new Set(accounts)].filter((id) => accounts.filter((other) => other === id).length >= count);
   }
 

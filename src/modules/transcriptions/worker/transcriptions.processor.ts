@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
+import { InjectQueue, Process, Processor } from '@nestjs/bull';
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
@@ -30,10 +30,6 @@ export class TranscriptionsProcessor implements OnModuleDestroy {
     if (this.stopping.signal.aborted) return await this.passOn(data);
     await this.worker.wake();
   }
-
-  /** RedisService logs it when Redis becomes unavailable. */
-  @OnQueueError()
-  ignore(): void {}
 
   onModuleDestroy(): void {
     this.stopping.abort();

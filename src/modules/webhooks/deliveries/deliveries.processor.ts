@@ -1,4 +1,4 @@
-import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
+import { InjectQueue, Process, Processor } from '@nestjs/bull';
 import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { QueueWatchdogService } from '../../../platform/queue/watchdog/queue-watchdog.service.js';
@@ -20,8 +20,4 @@ export class DeliveriesProcessor {
   process(job: Job<DeliveryJob>): void {
     this.loops.wake(job.data.webhookId);
   }
-
-  /** RedisService logs it when Redis becomes unavailable. */
-  @OnQueueError()
-  ignore(): void {}
 }

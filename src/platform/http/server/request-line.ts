@@ -1,13 +1,11 @@
 import type { NextFunction, Request, Response } from 'express';
 import { MalformedRequestError } from '../../errors/errors.js';
+import { API_ROOT, isApiRequest } from './api-path.js';
 
 /** A request whose first line and Host header were checked. */
 export interface CheckedRequest extends Request {
   requestLineError?: MalformedRequestError;
 }
-
-/** Every path that begins with it reaches a handler that throws `requestLineError`. */
-const API_ROOT = '/v1';
 
 /** `GET http://host/path` asks for `/path` (RFC 9112 §3.2.2); everything after this may rely on the slash. */
 export function originForm(target: string): string {
@@ -17,12 +15,12 @@ export function originForm(target: string): string {
 }
 
 /**
- * Refuses what Express could not route. Under `/v1` the request is sent to the catch-all route, so that it passes the
- * guards before it is refused: it takes a token like every other (D6).
+ * Refuses what Express could not route. Under `/v1` the request is sent to the catch-all route, which throws
+ * `requestLineError`, so that it passes the guards before it is refused: it takes a token like every other (D6).
  */
 export function validateRequestLine(request: CheckedRequest, _response: Response, next: NextFunction): void {
   const error = requestError(request);
-  if (error && request.path.startsWith(API_ROOT)) {
+  if (error && isApiRequest(request)) {
     request.requestLineError = error;
     request.url = API_ROOT;
     next();

@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
-import type { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
 import type { SignedSenderService } from '../../sending/signed-sender.service.js';
 import type { DeliveryOutcome } from '../../sending/webhook-sender.service.js';
 import type { ClaimedDelivery } from '../deliveries.queries.js';
@@ -56,7 +55,7 @@ describe('SendLoopsService', () => {
       service as unknown as DeliveriesService,
       { send: (...parameters: Parameters<typeof send>) => send(...parameters) } as unknown as SignedSenderService,
       slots,
-      { registry } as MetricsMiddleware,
+      registry,
     );
   });
 

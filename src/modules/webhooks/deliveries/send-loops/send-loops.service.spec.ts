@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
+import { Registry } from 'prom-client';
 import type { SecretsService } from '../../../../platform/secrets/secrets.service.js';
 import type { ClaimedDelivery } from '../deliveries.queries.js';
 import type { DeliveriesService } from '../deliveries.service.js';
@@ -99,7 +99,7 @@ describe('SendLoopsService (D29)', () => {
       service as DeliveriesService,
       new SignedSenderService(sender as WebhookSenderService, secrets as SecretsService),
       new DeliverySlots({ connections: 100, connectionsPerHost: 100 }),
-      { registry: { registerMetric: () => undefined } } as unknown as MetricsMiddleware,
+      new Registry(),
     );
   });
 

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { Counter, type Gauge } from 'prom-client';
+import { Counter, type Gauge, Registry } from 'prom-client';
 import { retryWhileUnavailable } from '../../../../platform/database/unavailable.js';
-import { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
 import { valueGauge } from '../../../../platform/observability/value-gauge.js';
 import { ConcurrencyLimit } from '../../../../platform/queue/concurrency-limit.js';
 import { SignedSenderService } from '../../sending/signed-sender.service.js';
@@ -40,9 +39,9 @@ export class SendLoopsService implements OnModuleDestroy {
     private readonly deliveries: DeliveriesService,
     private readonly sender: SignedSenderService,
     private readonly slots: DeliverySlots,
-    metrics: MetricsMiddleware,
+    registry: Registry,
   ) {
-    for (const metric of [this.attempts, ...gaugesOf(this.slots)]) metrics.registry.registerMetric(metric);
+    for (const metric of [this.attempts, ...gaugesOf(this.slots)]) registry.registerMetric(metric);
   }
 
   /** Starts or signals the webhook's loop. Above the limit it does nothing, and the reconciler enqueues again. */

@@ -4,7 +4,6 @@ import type { Response } from 'express';
 import { Registry } from 'prom-client';
 import type { Env } from '../../../../platform/config/env.js';
 import type { DatabaseService } from '../../../../platform/database/database.service.js';
-import type { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
 import type { RedisService } from '../../../../platform/queue/redis.service.js';
 import type { ReaderPosition } from '../event-feed.queries.js';
 import type { EventFeedService } from '../event-feed.service.js';
@@ -79,7 +78,7 @@ describe('EventStreamsService', () => {
       feed as unknown as EventFeedService,
       signals as unknown as EventSignalsService,
       redis as unknown as RedisService,
-      { registry } as unknown as MetricsMiddleware,
+      registry,
     );
   });
 

@@ -1,10 +1,10 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import type { Response } from 'express';
+import { Registry } from 'prom-client';
 import { selectLiveKeys } from '../../../../access/live-keys.queries.js';
 import { Env } from '../../../../platform/config/env.js';
 import { DatabaseService } from '../../../../platform/database/database.service.js';
 import { ServiceUnavailableError, TooManyEventStreamsError } from '../../../../platform/errors/errors.js';
-import { MetricsMiddleware } from '../../../../platform/observability/metrics.middleware.js';
 import { valueGauge } from '../../../../platform/observability/value-gauge.js';
 import { RedisService } from '../../../../platform/queue/redis.service.js';
 import type { Unsubscribe } from '../../../../platform/queue/signals.service.js';
@@ -39,7 +39,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
     private readonly feed: EventFeedService,
     private readonly signals: EventSignalsService,
     redis: RedisService,
-    { registry }: MetricsMiddleware,
+    registry: Registry,
   ) {
     this.slots = new SharedSlots(redis, 'event-streams');
     this.loop = new StreamReadLoop((readers, limit) => feed.next(readers, limit));

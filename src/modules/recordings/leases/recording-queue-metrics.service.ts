@@ -1,20 +1,20 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Registry } from 'prom-client';
 import { DatabaseService } from '../../../platform/database/database.service.js';
-import { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
 import { sharedRun } from '../../../platform/observability/health/shared-run.js';
 import { valueGauge } from '../../../platform/observability/value-gauge.js';
 import { readQueue } from './recording-claims.queries.js';
 
 /** Metrics of the queue of recordings. It is in Postgres, so that every process answers the same. */
 @Injectable()
-export class RecordingQueueService implements OnModuleInit {
+export class RecordingQueueMetricsService implements OnModuleInit {
   constructor(
     private readonly database: DatabaseService,
-    private readonly metrics: MetricsMiddleware,
+    private readonly registry: Registry,
   ) {}
 
   onModuleInit(): void {
-    const { registry } = this.metrics;
+    const { registry } = this;
     const read = sharedRun(() => readQueue(this.database).catch(() => null));
     const waiting = 'Recordings that wait for a worker, counted up to 10,000 for each account.';
     registry.registerMetric(valueGauge('recordings_waiting', waiting, async () => (await read())?.length ?? null));

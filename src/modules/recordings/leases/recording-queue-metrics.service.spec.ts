@@ -1,14 +1,12 @@
 import { Registry } from 'prom-client';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
-import type { MetricsMiddleware } from '../../../platform/observability/metrics.middleware.js';
-import { RecordingQueueService } from './recording-queue.service.js';
+import { RecordingQueueMetricsService } from './recording-queue-metrics.service.js';
 
-describe('RecordingQueueService', () => {
+describe('RecordingQueueMetricsService', () => {
   it('reads once for both metrics, and gives no figure without Postgres', async () => {
     const registry = new Registry();
     const prepared = jest.fn().mockResolvedValue([{ length: 7, oldestSeconds: 61.5 }]);
-    const metrics = { registry } as MetricsMiddleware;
-    new RecordingQueueService({ prepared } as unknown as DatabaseService, metrics).onModuleInit();
+    new RecordingQueueMetricsService({ prepared } as unknown as DatabaseService, registry).onModuleInit();
     const figures = async () => (await registry.metrics()).split('\n').filter((line) => /^[a-z]/.test(line));
 
     expect(await figures()).toEqual(['recordings_waiting 7', 'recordings_waiting_seconds 61.5']);
