@@ -49,21 +49,24 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     const caller = http.getRequest<IdentifiedRequest>();
     const plan = planLimitOf(caller, this.env.addressRateLimit);
     const size = bucketSize(plan);
+    // The limit that `@Throttle` gives a route reaches this method as that of the plan does: in `limit` and `ttl`.
     const isPlan = limit === size.limit && ttl === size.ttl;
     const tracker = await getTracker(caller, context);
     const key = isPlan ? tracker : generateKey(context, tracker, throttler.name ?? 'default');
-    const shown =
-      isPlan && caller.principal?.credential === 'access_token'
-        ? await this.takeAsEndUser(caller.principal, plan)
-        : {
-            ...(isPlan ? shownAs(plan) : { limit, headroom: 0 }),
-            record: await this.buckets.increment(key, ttl, limit),
-          };
+    const shown = isPlan
+      ? await this.takeFromPlan(caller, plan, key)
+      : { limit, headroom: 0, record: await this.buckets.increment(key, ttl, limit) };
     setLimitHeaders(http.getResponse<Response>(), shown);
     if (shown.record.isBlocked) {
       await this.throwThrottlingException(context, { ...shown.record, limit, ttl, key, tracker });
     }
     return true;
+  }
+
+  private async takeFromPlan({ principal }: IdentifiedRequest, plan: RateLimit, key: string): Promise<ShownLimit> {
+    if (principal?.credential === 'access_token') return await this.takeAsEndUser(principal, plan);
+    const { ttl, limit } = bucketSize(plan);
+    return { ...shownAs(plan), record: await this.buckets.increment(key, ttl, limit) };
   }
 
   /** @returns the bucket that is empty, else the one with fewer requests left. */

@@ -8,8 +8,8 @@ export const engines = [
     tests: `${WORKER}/engine-chain.service.spec.ts`,
     faults: [
       [
-        'every recording finds out that an engine works for nobody',
-        'if (isOutage) runtime.setAside(error.message);',
+        'every recording finds out that an engine is down',
+        'if (await isOutage(runtime, original)) runtime.setAside(original.message);',
         '',
       ],
       ['all try an engine that may work again', ' && !candidate.runtime.isOnTrial) return', ') return'],
@@ -18,7 +18,7 @@ export const engines = [
         'if (waitedFor.length > 0 || !last) throw new NoEngineError',
         'if (!last) throw new NoEngineError',
       ],
-      ['a crash is handed on at once', 'if (await isRecordingSuspected(runtime, original)) throw original;', ''],
+      ['a crash is handed on at once', 'if (isAudioSuspected(original)) throw original;', ''],
       ['a recording that was taken away goes on', 'if (audio.signal.aborted || ', 'if ('],
       ['shorter recordings are postponed too', 'dependsOnLength ? durationMs : 0', '0'],
       ['nothing is postponed', 'if (requested === null) this.postponements.add', 'if (false) this.postponements.add'],

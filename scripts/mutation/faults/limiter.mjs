@@ -67,8 +67,8 @@ export const limiter = [
       ],
       [
         'an end user takes from no bucket of its own',
-        "isPlan && caller.principal?.credential === 'access_token'",
-        "!isPlan && caller.principal?.credential === 'access_token'",
+        "    if (principal?.credential === 'access_token') return await this.takeAsEndUser(principal, plan);\n",
+        '',
       ],
       [
         'an empty bucket refuses nobody',

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { QUOTA_NAMES, type Quotas } from '../../access/quotas.js';
 import type { Account } from '../../modules/account/account.entity.js';
-import { presentAccount } from '../../modules/account/present-account.js';
+import { presentAccount } from '../../modules/account/account.presenter.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../modules/account/plans.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';

@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { Scope } from '../../access/scopes.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
-import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/present-api-key.js';
+import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/api-key.presenter.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { OPERATOR } from './operator.js';
 import { recordByOperator } from './security-events.js';

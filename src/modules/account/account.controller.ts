@@ -5,13 +5,13 @@ import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
-import { checkVocabulary, MAX_TERMS } from '../../platform/languages/vocabulary.js';
+import { MAX_TERMS } from '../../platform/languages/vocabulary.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { QuotasService } from '../recordings/quotas/quotas.service.js';
 import { UsageService } from '../recordings/usage-counters/usage.service.js';
-import { AccountView } from './account.presenter.js';
+import { AccountView } from './account.view.js';
 import { AccountService } from './account.service.js';
-import { presentAccount } from './present-account.js';
+import { presentAccount } from './account.presenter.js';
 import { presentQuotas, QuotasView } from './quotas.presenter.js';
 import { reportOptionsOf, UsageQuery } from './usage/usage.dto.js';
 import { VocabularyDto, VocabularyView } from './vocabulary.dto.js';
@@ -96,9 +96,6 @@ export class AccountController {
     @Body() body: VocabularyDto,
     @Query() _query: NoQuery,
   ): Promise<VocabularyView> {
-    const checked = checkVocabulary(body.vocabulary);
-    const vocabulary = checked.ok ? checked.terms : [];
-    await this.accounts.setVocabulary(accountId, vocabulary);
-    return { vocabulary };
+    return { vocabulary: await this.accounts.setVocabulary(accountId, body.vocabulary) };
   }
 }

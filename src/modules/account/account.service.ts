@@ -7,6 +7,7 @@ import type { Quotas } from '../../access/quotas.js';
 import type { RateLimit } from '../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
+import { normalizeTerms } from '../../platform/languages/vocabulary.js';
 import { lockByName } from '../../platform/database/locks.queries.js';
 import { ConflictError, InvalidRequestError } from '../../platform/errors/errors.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
@@ -113,9 +114,14 @@ export class AccountService {
     return await this.get(accountId);
   }
 
-  /** In place of the terms before (D48). Recordings that are transcribed from now on have them. */
-  async setVocabulary(accountId: string, vocabulary: string[]): Promise<void> {
+  /**
+   * In place of the terms before (D48). Recordings that are transcribed from now on have them.
+   * @returns the terms as they are stored.
+   */
+  async setVocabulary(accountId: string, terms: string[]): Promise<string[]> {
+    const vocabulary = normalizeTerms(terms);
     await this.accounts.update({ id: accountId }, { vocabulary, updatedAt: new Date() });
+    return vocabulary;
   }
 }
 

@@ -1,7 +1,7 @@
 import { PageFields, pageFields, type PageQuery, type PageResult } from '../../platform/http/page.js';
 import type { ApiKey } from './api-key.entity.js';
-import { ApiKeyView } from './api-key.presenter.js';
-import { presentApiKey } from './present-api-key.js';
+import { ApiKeyView } from './api-key.view.js';
+import { presentApiKey } from './api-key.presenter.js';
 
 export class ApiKeyPage extends PageFields {
   api_keys: ApiKeyView[];

@@ -14,10 +14,10 @@ import {
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { ApiKeyPage, presentApiKeyPage } from './api-key-page.presenter.js';
-import { CreatedApiKeyView, SingleApiKeyView } from './api-key.presenter.js';
+import { CreatedApiKeyView, SingleApiKeyView } from './api-key.view.js';
 import { CreateApiKeyDto, ListApiKeysQuery, RevokeApiKeyQuery } from './api-keys.dto.js';
 import { ApiKeysService } from './api-keys.service.js';
-import { presentCreatedApiKey, presentSingleApiKey } from './present-api-key.js';
+import { presentCreatedApiKey, presentSingleApiKey } from './api-key.presenter.js';
 
 @ApiTags('API keys')
 @Controller('v1/account/api-keys')

@@ -11,8 +11,6 @@ import { RecordingEndsService } from './waiting/recording-ends.service.js';
 import { TranscriptionFormFields, type TranscriptionOptions } from './transcription-form.js';
 import type { TimedTranscript } from './answers/transcription-response.js';
 
-/** The same audio within this time is one recording. */
-const REPEAT_SECONDS = 600;
 /** Requests within this time after a failure get the same failure; a later one has the recording transcribed again. */
 const FAILURE_REPEATED_MS = 60_000;
 
@@ -42,14 +40,7 @@ export class AudioTranscriptionsService {
   /** @throws as an upload does. */
   async accept(request: Request, principal: Principal): Promise<AcceptedAudio> {
     const fields = new TranscriptionFormFields();
-    const { recording, replayed } = await this.uploads.accept(request, principal, {
-      fields,
-      details: () => {
-        const { language, vocabulary } = fields.read();
-        return { ...(language !== undefined && { language }), vocabulary: JSON.stringify(vocabulary) };
-      },
-      repeats: () => ({ seconds: REPEAT_SECONDS, sameText: fields.read().prompt }),
-    });
+    const { recording, replayed } = await this.uploads.accept(request, principal, fields);
     const repeatedFrom = Date.now() - FAILURE_REPEATED_MS;
     if (recording.status === 'failed' && (recording.processedAt?.getTime() ?? 0) < repeatedFrom) {
       await this.retry(principal, recording.id);

@@ -1,5 +1,6 @@
 import { InvalidRequestError } from '../../platform/errors/errors.js';
-import { type FormField, type FormFields, MAX_FIELD_BYTES } from '../../platform/http/input/form-fields.js';
+import { type FormField, MAX_FIELD_BYTES } from '../../platform/http/input/form-fields.js';
+import type { RepeatRule, UploadDetails, UploadFormFields } from '../recordings/upload/upload-fields.js';
 import { promptTerms } from './prompt-terms.js';
 import { languageName } from '../../platform/languages/languages.js';
 
@@ -21,6 +22,9 @@ export interface TranscriptionOptions {
   stream: boolean;
 }
 
+/** The same audio within this time is one recording. */
+const REPEAT_SECONDS = 600;
+
 const SINGLE = ['model', 'language', 'prompt', 'response_format', 'temperature', 'stream'] as const;
 type Single = (typeof SINGLE)[number];
 
@@ -35,7 +39,7 @@ const GRANULARITIES_FIELD = /^timestamp_granularities(\[\d*\])?$/;
  * The text fields of `POST /v1/audio/transcriptions`. Clients send more than this service has a use for, such as `model`,
  * `temperature` and `include[]`: all of that is taken and ignored.
  */
-export class TranscriptionFormFields implements FormFields {
+export class TranscriptionFormFields implements UploadFormFields {
   readonly maxFields = 64;
   readonly names = ['model', 'language', 'prompt', 'response_format', 'timestamp_granularities', 'stream'];
   private readonly single: Partial<Record<Single, string>> = {};
@@ -66,6 +70,15 @@ export class TranscriptionFormFields implements FormFields {
       granularities: this.granularities.map((name) => oneOf('timestamp_granularities', name, GRANULARITIES)),
       stream: stream !== undefined && STREAM_VALUES[oneOf('stream', stream, STREAM_NAMES)],
     };
+  }
+
+  details(): UploadDetails {
+    const { language, vocabulary } = this.read();
+    return { ...(language !== undefined && { language }), vocabulary: JSON.stringify(vocabulary) };
+  }
+
+  repeatRule(): RepeatRule {
+    return { seconds: REPEAT_SECONDS, sameText: this.read().prompt };
   }
 }
 

@@ -157,10 +157,8 @@ export class RecordingsController {
     @Res({ passthrough: true }) response: Response,
     @Query() _query: NoQuery,
   ): Promise<CreatedRecordingView> {
-    const fields = new UploadFields();
     const source = readUploadSource(request.get('x-upload-source'));
-    const reading = { fields, details: () => fields.details, repeats: null, source };
-    const { recording, replayed } = await this.uploads.accept(request, principal, reading);
+    const { recording, replayed } = await this.uploads.accept(request, principal, new UploadFields(), source);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     response.setHeader('Location', recordingUri(recording.id));
     return presentCreatedRecording(recording);

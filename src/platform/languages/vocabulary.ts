@@ -32,8 +32,12 @@ export function checkVocabulary(value: unknown): ParsedVocabulary {
     const broken = brokenRule(term);
     if (broken !== null) return { ok: false, reason: `term ${index + 1} ${broken}` };
   }
-  return { ok: true, terms: distinct(terms.map((term) => term.trim().normalize())) };
+  return { ok: true, terms: normalizeTerms(terms) };
 }
+
+/** Valid terms as they are stored: without white space around them, and each once. */
+export const normalizeTerms = (terms: readonly string[]): string[] =>
+  distinct(terms.map((term) => term.trim().normalize()));
 
 function brokenRule(term: string): string | null {
   if (!isCleanText(term)) return 'must not contain control characters or lone surrogates';

@@ -11,13 +11,9 @@ import type { AudioUrlView } from '../../../src/modules/recordings/audio-downloa
 import type { QuotaName } from '../../../src/access/quotas.js';
 import { SCOPES } from '../../../src/access/scopes.js';
 import type { CreatedAccessTokenView } from '../../../src/modules/access-tokens/access-token.presenter.js';
-import type { AccountView, UsagePeriodView } from '../../../src/modules/account/account.presenter.js';
+import type { AccountView, UsagePeriodView } from '../../../src/modules/account/account.view.js';
 import type { QuotasView, QuotaView } from '../../../src/modules/account/quotas.presenter.js';
-import type {
-  ApiKeyView,
-  CreatedApiKeyView,
-  SingleApiKeyView,
-} from '../../../src/modules/api-keys/api-key.presenter.js';
+import type { ApiKeyView, CreatedApiKeyView, SingleApiKeyView } from '../../../src/modules/api-keys/api-key.view.js';
 import type { VocabularyView } from '../../../src/modules/account/vocabulary.dto.js';
 import type { ModelView } from '../../../src/modules/compat/model.presenter.js';
 import type { RecordingFeatures } from '../../../src/modules/recordings/recording.entity.js';

@@ -18,8 +18,8 @@ const UPLOAD: AnnouncedUpload = {
   quotas: QUOTAS,
   userId: null,
   idempotencyKey: null,
-  repeats: null,
-  leastBytes: 100,
+  mayRepeat: false,
+  minBytes: 100,
 };
 
 describe('UploadAdmissionService (D32)', () => {
@@ -99,7 +99,7 @@ describe('UploadAdmissionService (D32)', () => {
 
   it('refuses a key that is not known', async () => {
     refusal = FULL;
-    await expect(service.admit({ ...UPLOAD, idempotencyKey: 'k', repeats: {} })).rejects.toBe(FULL);
+    await expect(service.admit({ ...UPLOAD, idempotencyKey: 'k', mayRepeat: true })).rejects.toBe(FULL);
   });
 
   it('does not look for the key of an upload that fits', async () => {
@@ -109,7 +109,7 @@ describe('UploadAdmissionService (D32)', () => {
 
   it('leaves it to the end where only the body tells whether it is a repeat', async () => {
     refusal = FULL;
-    await service.admit({ ...UPLOAD, repeats: {} });
+    await service.admit({ ...UPLOAD, mayRepeat: true });
     expect(steps.map(([name]) => name)).toEqual(['slot']);
   });
 });

@@ -16,10 +16,10 @@ export interface AnnouncedUpload {
   /** The end user of an access token. */
   userId: string | null;
   idempotencyKey: string | null;
-  /** How it may be recognised as a repeat once its body was read; null: it cannot. */
-  repeats: object | null;
+  /** Whether it may be recognised as a repeat once its body was read, also without a key. */
+  mayRepeat: boolean;
   /** Bytes that the file has at least; 0 when unknown. */
-  leastBytes: number;
+  minBytes: number;
 }
 
 const DISK_RETRY_SECONDS = 30;
@@ -55,10 +55,10 @@ export class UploadAdmissionService {
   }
 
   /** An upload that was accepted before is answered again, whatever the quotas. */
-  private async refuseFull({ accountId, quotas, userId, idempotencyKey: key, repeats, leastBytes }: AnnouncedUpload) {
+  private async refuseFull({ accountId, quotas, userId, idempotencyKey: key, mayRepeat, minBytes }: AnnouncedUpload) {
     // Whether it is a repeat is known when its body was read. What is stored is compared with the quotas in any case.
-    if (key === null && repeats) return;
-    const refusal = await this.quotas.findRefusal(accountId, quotas, leastBytes);
+    if (key === null && mayRepeat) return;
+    const refusal = await this.quotas.findRefusal(accountId, quotas, minBytes);
     if (!refusal) return;
     const caller = { accountId, identity: userId ?? '' };
     if (key !== null && (await findIdempotencyKey(this.database, { ...caller, key }, KEPT_SECONDS))) return;

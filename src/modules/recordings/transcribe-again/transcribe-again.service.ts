@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Quotas } from '../../../access/quotas.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
-import { checkVocabulary } from '../../../platform/languages/vocabulary.js';
+import { normalizeTerms } from '../../../platform/languages/vocabulary.js';
 import type { Recording } from '../recording.entity.js';
 import type { RunOptions } from '../recordings.queries.js';
 import { RecordingsService } from '../recordings.service.js';
@@ -29,10 +29,7 @@ export class TranscribeAgainService {
   ): Promise<Recording> {
     if (engine !== undefined) await this.checkEngine(accountId, engine);
     const options: RunOptions = { engine, language: readLanguage(language) };
-    if (vocabulary) {
-      const checked = checkVocabulary(vocabulary);
-      options.vocabulary = checked.ok ? checked.terms : [];
-    }
+    if (vocabulary) options.vocabulary = normalizeTerms(vocabulary);
     return await this.recordings.transcribeAgain(accountId, id, options, quotas);
   }
 

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import {
   readCustomTags,
+  readIdempotencyKey,
   readLanguage,
   readSeparateChannels,
   readUploadSource,
@@ -26,7 +27,7 @@ describe('UploadFields', () => {
     const fields = new UploadFields();
     const details = { custom_tags: '{}', language: 'english', vocabulary: 'a', channels: '' };
     for (const [name, value] of Object.entries(details)) expect(add(fields, name, value)).toBeUndefined();
-    expect(fields.details).toEqual(details);
+    expect(fields.details()).toEqual(details);
     expect([fields.maxFields, fields.names]).toEqual([10, Object.keys(details)]);
   });
 
@@ -41,7 +42,7 @@ describe('UploadFields', () => {
     const fields = new UploadFields();
     add(fields, 'language', 'english');
     expect(add(fields, name, value, isTruncated)).toMatchObject(refusal);
-    expect(fields.details).toEqual({ language: 'english' });
+    expect(fields.details()).toEqual({ language: 'english' });
   });
 
   it('refuses a second one also when the first was empty', () => {
@@ -52,6 +53,14 @@ describe('UploadFields', () => {
 });
 
 describe('what an upload says', () => {
+  it.each([
+    ...['', 'ü', 'x'.repeat(256), 'line\nbreak', 'tab\t'].map((key) => [key, false] as const),
+    ...[undefined, 'x', ' ~', 'x'.repeat(255)].map((key) => [key, true] as const),
+  ])('takes the Idempotency-Key %j: %s', (key, isTaken) => {
+    const refusal = 'Idempotency-Key must be 1 to 255 printable ASCII characters';
+    expect(detailsOf(() => readIdempotencyKey(key))).toBe(isTaken ? (key ?? null) : refusal);
+  });
+
   it.each([
     [undefined, 'api'],
     ['api', 'api'],

@@ -16,21 +16,40 @@ type Name = (typeof NAMES)[number];
 /** What an upload says about its audio, not validated yet. */
 export type UploadDetails = Partial<Record<Name, string>>;
 
+/** The same bytes in the same language are the same upload for a while. */
+export interface RepeatRule {
+  seconds: number;
+  /** What else must be the same. */
+  sameText: string;
+}
+
+/** The text fields of the form of an operation. What they say is known when the whole form was read. */
+export interface UploadFormFields extends FormFields {
+  /** @throws InvalidRequestError */
+  details(): UploadDetails;
+  /** How an upload without an Idempotency-Key is recognised as a repeat. Without this method none is. */
+  repeatRule?(): RepeatRule;
+}
+
 /** The text fields of `POST /v1/recordings`. */
-export class UploadFields implements FormFields {
+export class UploadFields implements UploadFormFields {
   readonly maxFields = 10;
   readonly names = NAMES;
-  readonly details: UploadDetails = {};
+  private readonly given: UploadDetails = {};
 
   add({ name, value, isTruncated }: FormField): InvalidRequestError | null {
     if (!isKnown(name)) return unknownField(name, NAMES);
-    if (name in this.details) return new InvalidRequestError({ field: name, reason: 'may be given only once' });
+    if (name in this.given) return new InvalidRequestError({ field: name, reason: 'may be given only once' });
     if (isTruncated) {
       return new InvalidRequestError({ field: name, reason: `must be at most ${MAX_FIELD_BYTES} bytes` });
     }
     if (value === undefined) return new InvalidRequestError({ field: name, reason: 'must be text in UTF-8' });
-    this.details[name] = value;
+    this.given[name] = value;
     return null;
+  }
+
+  details(): UploadDetails {
+    return this.given;
   }
 }
 
@@ -45,6 +64,15 @@ export function readUploadSource(header: string | undefined): KeyPairSource {
   const source = KEY_PAIR_SOURCES.find((known) => known === (header ?? 'api'));
   if (source) return source;
   throw new InvalidRequestError({ field: 'X-Upload-Source', reason: `must be one of ${KEY_PAIR_SOURCES.join(', ')}` });
+}
+
+/** Header values arrive as bytes: printable ASCII only. */
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+
+/** The key that the header `Idempotency-Key` names, or null without one. @throws InvalidRequestError */
+export function readIdempotencyKey(header: string | undefined): string | null {
+  if (header === undefined || IDEMPOTENCY_KEY.test(header)) return header ?? null;
+  throw new InvalidRequestError({ field: 'Idempotency-Key', reason: 'must be 1 to 255 printable ASCII characters' });
 }
 
 /** Compact JSON of the `custom_tags` field, or null without one. @throws InvalidRequestError */

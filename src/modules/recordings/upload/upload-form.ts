@@ -33,7 +33,7 @@ export interface UploadForm {
 type ReceivedFile = Pick<UploadForm, 'originalFilename' | 'sha256'>;
 
 /** Bytes that the file of the form must have, by the length of the body; 0 when that is not stated. */
-export function leastFileBytes({ headers }: IncomingMessage): number {
+export function minFileBytes({ headers }: IncomingMessage): number {
   return Math.max(0, Number(headers['content-length'] ?? 0) - MAX_OVERHEAD_BYTES);
 }
 
@@ -41,7 +41,7 @@ export function leastFileBytes({ headers }: IncomingMessage): number {
  * Reads a form with one part `file` into the spool, without holding the file in memory. The caller discards `file`;
  * when this throws, the file is removed.
  * @param fields takes the other parts.
- * @param hashes whether to compute the SHA-256.
+ * @param computeSha256 whether `sha256` is wanted.
  * @throws MalformedRequestError, InvalidRequestError, PayloadTooLargeError as soon as the limit is passed,
  *   StorageUnavailableError, ClientDisconnectedError.
  */
@@ -49,11 +49,11 @@ export async function readUploadForm(
   request: IncomingMessage,
   spool: Spool,
   fields: FormFields,
-  hashes: boolean,
+  computeSha256: boolean,
 ): Promise<UploadForm> {
   const parser = openParser(request, fields.maxFields);
   const file = await spool.create();
-  const hash = hashes ? createHash('sha256') : null;
+  const hash = computeSha256 ? createHash('sha256') : null;
   try {
     return {
       file,

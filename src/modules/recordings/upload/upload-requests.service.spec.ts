@@ -5,9 +5,9 @@ import type { Principal } from '../../../access/principal.js';
 import type { Env } from '../../../platform/config/env.js';
 import type { Spool } from '../../../platform/storage/spool.js';
 import type { AnnouncedUpload, UploadAdmissionService } from '../quotas/upload-admission.service.js';
-import { UploadFields } from './upload-fields.js';
-import { leastFileBytes } from './upload-form.js';
-import { type UploadReading, UploadRequestsService } from './upload-requests.service.js';
+import { type KeyPairSource, UploadFields, type UploadFormFields } from './upload-fields.js';
+import { minFileBytes } from './upload-form.js';
+import { UploadRequestsService } from './upload-requests.service.js';
 import type { UploadContext, UploadService } from './upload.service.js';
 
 const OVERHEAD = 65_536;
@@ -74,10 +74,12 @@ describe('UploadRequestsService', () => {
     return request as unknown as Request;
   }
 
-  const send = (request = requestOf(), principal = KEY, reading: Partial<UploadReading> = {}) => {
-    const fields = new UploadFields();
-    return service.accept(request, principal, { fields, details: () => fields.details, repeats: null, ...reading });
-  };
+  const send = (
+    request = requestOf(),
+    principal = KEY,
+    fields: Partial<UploadFormFields> = {},
+    source?: KeyPairSource,
+  ) => service.accept(request, principal, Object.assign(new UploadFields(), fields), source);
 
   it('admits the upload, reads it, stores it, discards its file and frees its place', async () => {
     expect(await send()).toBe(RESULT);
@@ -89,6 +91,11 @@ describe('UploadRequestsService', () => {
     admits = () => Promise.reject(new Error('full'));
     await expect(send()).rejects.toThrow('full');
     expect(steps).toEqual(['admitted']);
+  });
+
+  it('asks nothing for an upload whose key is none, and reads nothing of it', async () => {
+    await expect(send(requestOf({ 'idempotency-key': 'é' }))).rejects.toThrow('Idempotency-Key');
+    expect(steps).toEqual([]);
   });
 
   it('discards the file and frees the place also when the upload cannot be stored, or its form is wrong', async () => {
@@ -113,7 +120,7 @@ describe('UploadRequestsService', () => {
     const headers = { 'content-length': `${OVERHEAD + 7}`, 'idempotency-key': 'once' };
     await send(requestOf(headers), { ...KEY, identity: 'user' });
     const quotas = KEY.quotas;
-    const upload = { accountId: 'a', quotas, userId: 'user', idempotencyKey: 'once', repeats: null, leastBytes: 7 };
+    const upload = { accountId: 'a', quotas, userId: 'user', idempotencyKey: 'once', mayRepeat: false, minBytes: 7 };
     expect(announced).toMatchObject(upload);
   });
 
@@ -123,7 +130,7 @@ describe('UploadRequestsService', () => {
     [{ 'content-length': `${OVERHEAD}` }, 0],
     [{ 'content-length': `${OVERHEAD + 1}` }, 1],
   ])('knows of a body with %j that its file has at least %d bytes', (headers, bytes) => {
-    expect(leastFileBytes(requestOf(headers))).toBe(bytes);
+    expect(minFileBytes(requestOf(headers))).toBe(bytes);
   });
 
   it('says where the upload comes from', async () => {
@@ -145,13 +152,13 @@ describe('UploadRequestsService', () => {
     expect(accepted.context).toMatchObject({ clientIp: null, userAgent: null });
   });
 
-  it.each<[Principal['credential'], UploadReading['source'], string]>([
+  it.each<[Principal['credential'], KeyPairSource | undefined, string]>([
     ['api_key', 'console', 'console'],
     ['api_key', undefined, 'api'],
     ['access_token', 'console', 'access_token'],
     ['access_token', undefined, 'access_token'],
   ])('takes an upload with an %s that says %s for one of %s', async (credential, said, source) => {
-    await send(requestOf(), { ...KEY, credential }, said ? { source: said } : {});
+    await send(requestOf(), { ...KEY, credential }, {}, said);
     expect(accepted.context.source).toBe(source);
   });
 
@@ -168,7 +175,7 @@ describe('UploadRequestsService', () => {
     const rule = { seconds: 60, sameText: '' };
     let readWhenAsked: string[] = [];
     await send(requestOf(), KEY, {
-      repeats: () => {
+      repeatRule: () => {
         readWhenAsked = [...steps];
         return rule;
       },
@@ -176,6 +183,6 @@ describe('UploadRequestsService', () => {
     expect(accepted.form.sha256).toMatch(/^[\da-f]{64}$/);
     expect(accepted.context.repeats).toBe(rule);
     expect(readWhenAsked.at(-1)).toBe('written');
-    expect(announced.repeats).not.toBeNull();
+    expect(announced.mayRepeat).toBe(true);
   });
 });

@@ -2,23 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Principal } from '../../../access/principal.js';
 import { Env } from '../../../platform/config/env.js';
-import type { FormFields } from '../../../platform/http/input/form-fields.js';
 import { Spool } from '../../../platform/storage/spool.js';
 import { UploadAdmissionService } from '../quotas/upload-admission.service.js';
-import type { KeyPairSource, UploadDetails } from './upload-fields.js';
-import { leastFileBytes, readUploadForm } from './upload-form.js';
-import { type RepeatRule, type UploadContext, type UploadResult, UploadService } from './upload.service.js';
-
-/** How the form of an operation is read. */
-export interface UploadReading {
-  fields: FormFields;
-  /** Called when the whole form was read. @throws InvalidRequestError */
-  details: () => UploadDetails;
-  /** As `details`: how an upload without an Idempotency-Key is recognised as a repeat. Null: never. */
-  repeats: (() => RepeatRule) | null;
-  /** What an upload with a key pair is said to come from; by default another program. */
-  source?: KeyPairSource;
-}
+import { type KeyPairSource, readIdempotencyKey, type UploadFormFields } from './upload-fields.js';
+import { minFileBytes, readUploadForm } from './upload-form.js';
+import { type UploadContext, type UploadResult, UploadService } from './upload.service.js';
 
 /** Longer user agents are cut off. */
 const MAX_USER_AGENT = 512;
@@ -33,23 +21,31 @@ export class UploadRequestsService {
     private readonly env: Env,
   ) {}
 
-  /** @throws what `UploadAdmissionService.admit`, `readUploadForm` and `UploadService.accept` throw. */
-  async accept(request: Request, principal: Principal, reading: UploadReading): Promise<UploadResult> {
+  /**
+   * @param source what an upload with a key pair is said to come from; by default another program.
+   * @throws what `readIdempotencyKey`, `UploadAdmissionService.admit`, `readUploadForm` and `UploadService.accept` throw.
+   */
+  async accept(
+    request: Request,
+    principal: Principal,
+    fields: UploadFormFields,
+    source: KeyPairSource = 'api',
+  ): Promise<UploadResult> {
     const { accountId } = principal;
-    const context = { ...contextOf(request, principal, reading), acceptedFormats: this.env.acceptedFormats };
-    const { repeats } = reading;
+    const context = { ...contextOf(request, principal, source), acceptedFormats: this.env.acceptedFormats };
+    const mayRepeat = fields.repeatRule !== undefined;
     const releaseSlot = await this.admission.admit({
       accountId,
       ...context,
-      repeats,
-      leastBytes: leastFileBytes(request),
+      mayRepeat,
+      minBytes: minFileBytes(request),
     });
     try {
-      const hashes = context.idempotencyKey !== null || repeats !== null;
-      const form = await readUploadForm(request, this.spool, reading.fields, hashes);
+      const isCompared = context.idempotencyKey !== null || mayRepeat;
+      const form = await readUploadForm(request, this.spool, fields, isCompared);
       try {
-        const details = reading.details();
-        return await this.uploads.accept(accountId, form, details, { ...context, repeats: repeats?.() ?? null });
+        const repeats = fields.repeatRule?.() ?? null;
+        return await this.uploads.accept(accountId, form, fields.details(), { ...context, repeats });
       } finally {
         await form.file.discard();
       }
@@ -62,7 +58,7 @@ export class UploadRequestsService {
 function contextOf(
   request: Request,
   principal: Principal,
-  { source = 'api' }: UploadReading,
+  source: KeyPairSource,
 ): Omit<UploadContext, 'repeats' | 'acceptedFormats'> {
   const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
   return {
@@ -72,6 +68,6 @@ function contextOf(
     clientIp: request.ip ?? null,
     userAgent: userAgent ?? null,
     source: principal.credential === 'access_token' ? 'access_token' : source,
-    idempotencyKey: request.get('idempotency-key') ?? null,
+    idempotencyKey: readIdempotencyKey(request.get('idempotency-key')),
   };
 }

@@ -244,17 +244,6 @@ describe('UploadService', () => {
     await expect(accept()).rejects.toThrow('other');
   });
 
-  it.each([
-    ...['', 'ü', 'x'.repeat(256), 'line\nbreak', 'tab\t'].map((key) => [key, false] as const),
-    ...['x', ' ~', 'x'.repeat(255)].map((key) => [key, true] as const),
-  ])('takes the Idempotency-Key %j: %s', async (key, isTaken) => {
-    reservation.commit();
-    const reason = 'must be 1 to 255 printable ASCII characters';
-    const answer: unknown = await accept(key).catch((error: unknown) => error);
-    expect(answer).toMatchObject(isTaken ? { replayed: false } : { details: { field: 'Idempotency-Key', reason } });
-    expect(steps.length > 1).toBe(isTaken);
-  });
-
   describe('an upload whose key is known', () => {
     const known = (fingerprint: string) => [{ fingerprint, recordingId: FIRST.id }];
 

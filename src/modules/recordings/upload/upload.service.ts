@@ -7,12 +7,7 @@ import type { Quotas } from '../../../access/quotas.js';
 import type { AudioFormat } from '../../../platform/audio/audio-formats.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { emptyColumns } from '../../../platform/database/entity-columns.js';
-import {
-  AccountSuspendedError,
-  ConflictError,
-  InvalidRequestError,
-  QuotaExceededError,
-} from '../../../platform/errors/errors.js';
+import { AccountSuspendedError, ConflictError, QuotaExceededError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
 import { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
@@ -26,6 +21,7 @@ import { claimIdempotencyKey, findIdempotencyKey, forgetIdempotencyKey, KEPT_SEC
 import { inspectAudio } from './inspect-audio.js';
 import type { UploadForm } from './upload-form.js';
 import {
+  type RepeatRule,
   readCustomTags,
   readLanguage,
   readSeparateChannels,
@@ -52,13 +48,6 @@ export interface UploadContext {
   repeats: RepeatRule | null;
 }
 
-/** The same bytes in the same language are the same upload for a while. */
-export interface RepeatRule {
-  seconds: number;
-  /** What else must be the same. */
-  sameText: string;
-}
-
 export interface UploadResult {
   recording: Recording;
   /** The same upload was accepted before; this is its recording. */
@@ -75,8 +64,6 @@ interface IdempotencyClaim {
 const EMPTY = emptyColumns(Recording);
 /** Begins the keys that stand for contents. No client can send it, because it is not ASCII. */
 const CONTENT_KEY = '§';
-/** Header values arrive as bytes: printable ASCII only. */
-const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** Another upload with the same key was committed meanwhile. */
 class IdempotencyKeyInUseError extends ConflictError {
@@ -245,18 +232,13 @@ const demandOf = ({ fileSizeBytes: bytes, durationMs }: Recording): QuotaDemand 
   queuedMs: durationMs,
 });
 
-/** @throws InvalidRequestError */
 function claimOf(
   { idempotencyKey: key, repeats }: UploadContext,
   { sha256 }: UploadForm,
   { language, customTags, vocabulary, separateChannels }: Recording,
 ): IdempotencyClaim | null {
   if (key === null && !repeats) return null;
-  if (key !== null && !IDEMPOTENCY_KEY.test(key)) {
-    throw new InvalidRequestError({ field: 'Idempotency-Key', reason: 'must be 1 to 255 printable ASCII characters' });
-  }
-  // The custom tags of an upload of another kind make it another upload. The text and the others stand last, where there
-  // are any, so that uploads without them keep the fingerprints of earlier releases.
+  // What later releases have added comes last, and only where it is given, so that older fingerprints stay valid.
   const contents = [
     sha256,
     language,

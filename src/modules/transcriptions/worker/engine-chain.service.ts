@@ -140,20 +140,24 @@ export class EngineChainService {
     } catch (error) {
       if (audio.signal.aborted || !(error instanceof EngineFailureError)) throw error;
       const { original } = error;
-      if (await isRecordingSuspected(runtime, original)) throw original;
+      // The recording may be the cause: then the same engine repeats it.
+      if (isAudioSuspected(original)) throw original;
+      if (await isOutage(runtime, original)) runtime.setAside(original.message);
       this.failures.inc({ engine: engine.name });
       return original;
     }
   }
 }
 
-/** Whether the recording may be the cause: then the same engine repeats it. Sets an engine aside that fails for all. */
-async function isRecordingSuspected(runtime: EngineRuntime, error: Error): Promise<boolean> {
+function isAudioSuspected(error: Error): boolean {
   if (error instanceof AudioRejectedError) return false;
-  if (!(error instanceof EngineError) || error.audioSuspected) return true;
-  const isOutage = error instanceof EngineUnavailableError || (await runtime.problem()) !== null;
-  if (isOutage) runtime.setAside(error.message);
-  return false;
+  return !(error instanceof EngineError) || error.audioSuspected;
+}
+
+/** Whether the engine fails for all recordings. One that rejects this audio works. */
+async function isOutage(runtime: EngineRuntime, error: Error): Promise<boolean> {
+  if (error instanceof AudioRejectedError) return false;
+  return error instanceof EngineUnavailableError || (await runtime.problem()) !== null;
 }
 
 async function problemOf({ choice, runtime }: Candidate): Promise<string | null> {

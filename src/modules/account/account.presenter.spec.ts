@@ -1,5 +1,5 @@
 import type { Account } from './account.entity.js';
-import { presentAccount } from './present-account.js';
+import { presentAccount } from './account.presenter.js';
 
 describe('presentAccount', () => {
   it('shows each figure under its name, times without fractions, and durations in seconds', () => {
