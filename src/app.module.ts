@@ -23,7 +23,7 @@ import { registerErrorShape } from './platform/errors/error-body.js';
 /** Every module, in reading order. */
 @Module({})
 export class AppModule {
-  static for(env: Env, extensions: Extension[]): DynamicModule {
+  static register(env: Env, extensions: Extension[]): DynamicModule {
     registerExtensions(extensions);
     registerErrorShape(OPENAI_ERRORS);
     // In every role, so that a wrong name is reported wherever it is set.
@@ -37,16 +37,16 @@ export class AppModule {
         AccountModule,
         ApiKeysModule,
         AccessTokensModule,
-        EngineNamesModule.for([...new Set(engines.chain.map(({ name }) => name))]),
+        EngineNamesModule.forRoot([...new Set(engines.chain.map(({ name }) => name))]),
         RecordingsModule,
         TranscriptionsModule,
         WebhooksModule,
         CompatModule,
         UsersModule,
         HealthModule,
-        ...(env.roles.includes('api') ? [ConsoleModule.for(env)] : []),
+        ...(env.roles.includes('api') ? [ConsoleModule.register(env)] : []),
         ...(env.roles.includes('transcriber')
-          ? [TranscriptionWorkerModule.for(env, engines, addedBy(extensions, 'transcriptFilters'))]
+          ? [TranscriptionWorkerModule.register(env, engines, addedBy(extensions, 'transcriptFilters'))]
           : []),
         ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule] : []),
 

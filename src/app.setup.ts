@@ -26,7 +26,7 @@ import { StructuredLoggerService } from './platform/observability/structured-log
 /** The service, ready to listen. Bodies are read after the guards, so there is no global body parser. */
 export async function createApp(env: Env, extensions: Extension[]): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.for(env, extensions),
+    AppModule.register(env, extensions),
     new BoundedExpressAdapter(env),
     // serve.ts flushes the logs once the service listens: a start that fails prints its error and nothing else.
     { bodyParser: false, bufferLogs: true, autoFlushLogs: false, abortOnError: false },

@@ -17,12 +17,12 @@ import { StorageModule } from './platform/storage/storage.module.js';
 /** The global modules that every other module relies on. */
 export function baseModules(env: Env, extensions: Extension[]): (Type | DynamicModule)[] {
   return [
-    ConfigModule.for(env),
-    LoggingModule.for(env),
-    DatabaseModule.for(migrationsOf(extensions)),
+    ConfigModule.forRoot(env),
+    LoggingModule.forRoot(env),
+    DatabaseModule.forRoot(migrationsOf(extensions)),
     QueueModule,
     SecretsModule,
-    StorageModule.for(selectObjectStore(env, addedBy(extensions, 'objectStores'))),
+    StorageModule.forRoot(selectObjectStore(env, addedBy(extensions, 'objectStores'))),
     EventsModule,
     RateLimitModule,
     AccessModule,

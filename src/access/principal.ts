@@ -18,6 +18,6 @@ export interface Principal {
   /** The account's credential version: it grows with every change of its credentials. */
   version: number;
   scopes: readonly Scope[];
-  /** The end user named by an access token. */
-  identity: string | null;
+  /** The end user named by an access token: its `identity` in the API. */
+  userId: string | null;
 }

@@ -11,5 +11,5 @@ const env = readEnv({
   SECRET_KEY: 'not used for anything, but long enough',
 });
 // A preview only looks at the classes and makes no instance of them.
-const app = await NestFactory.create(AppModule.for(env, []), { preview: true, logger: false });
+const app = await NestFactory.create(AppModule.register(env, []), { preview: true, logger: false });
 process.stdout.write(`${JSON.stringify(describeApi(app), null, 2)}\n`);

@@ -10,7 +10,7 @@ const BUILT_CONSOLE = new URL('../../console/dist/', import.meta.url);
 /** What a person sees who opens the service's address: the console, or with CONSOLE=off a page with links. */
 @Module({})
 export class ConsoleModule {
-  static for(env: Env): DynamicModule {
+  static register(env: Env): DynamicModule {
     if (!env.console) return { module: ConsoleModule, controllers: [HomeController] };
     const files = { provide: ConsoleFilesService, useFactory: () => new ConsoleFilesService(BUILT_CONSOLE) };
     return { module: ConsoleModule, controllers: [ConsoleController], providers: [files] };

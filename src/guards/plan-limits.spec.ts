@@ -10,9 +10,9 @@ import { OptionsMiddleware } from './options.middleware.js';
 import { addressTracker, endUserTracker, planThrottler, principalTracker, setLimitHeaders } from './plan-limits.js';
 
 const record = (tokensLeft: number): TokenBucketRecord => ({ tokensLeft, fullAt: 1_800_000_000 }) as TokenBucketRecord;
-const key = (accountId: string): Principal => ({ accountId, credential: 'api_key', identity: null }) as Principal;
-const token = (accountId: string, identity: string | null): Principal =>
-  ({ accountId, credential: 'access_token', identity }) as Principal;
+const key = (accountId: string): Principal => ({ accountId, credential: 'api_key', userId: null }) as Principal;
+const token = (accountId: string, userId: string | null): Principal =>
+  ({ accountId, credential: 'access_token', userId }) as Principal;
 
 describe('the buckets of requests', () => {
   it('are one for the key pairs of an account, one for its tokens, and one for each end user', () => {

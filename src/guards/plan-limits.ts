@@ -49,10 +49,10 @@ export function principalTracker({ accountId, credential }: Principal): string {
 
 /** The bucket of one end user of an account, beside the one that the account's access tokens share. */
 export function endUserTracker(principal: Principal): string {
-  const identity = createHash('sha256')
-    .update(principal.identity ?? '')
+  const userHash = createHash('sha256')
+    .update(principal.userId ?? '')
     .digest('base64url');
-  return `${principalTracker(principal)}:${identity}`;
+  return `${principalTracker(principal)}:${userHash}`;
 }
 
 /** One bucket for an IPv4 address and for an IPv6 /64, since one customer owns all of the latter. */

@@ -51,7 +51,7 @@ describe('PlanThrottlerGuard for an access token (D35)', () => {
   });
 
   function request(limit = FREE): Promise<boolean> {
-    const principal = { accountId: 'a', credential: 'access_token', identity: 'user', limit } as Principal;
+    const principal = { accountId: 'a', credential: 'access_token', userId: 'user', limit } as Principal;
     const http = {
       getRequest: () => ({ principal, headers: {} }),
       getResponse: () => ({ setHeader: (name: string, value: unknown) => (headers[name] = value) }),

@@ -40,7 +40,7 @@ export class TestService {
   async start(variables: Variables = {}): Promise<void> {
     const env = readEnv({ ...this.environment.variables, ...variables });
     const extensions = [...new Set([...this.environment.extensions, ...this.addedExtensions])];
-    const module = await Test.createTestingModule({ imports: [AppModule.for(env, extensions)] })
+    const module = await Test.createTestingModule({ imports: [AppModule.register(env, extensions)] })
       .overrideProvider(QueueWatchdogService)
       .useFactory({ inject: [Env, RedisService], factory: reportingWatchdog })
       .compile();

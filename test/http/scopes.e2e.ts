@@ -129,7 +129,7 @@ describe('scopes (D10)', () => {
 
   it('must be declared: an application with a handler that declares nothing does not start', async () => {
     const env = readEnv({ ...environment.variables, ROLES: 'api' });
-    const imports = [AppModule.for(env, [{ module: ForgottenModule }])];
+    const imports = [AppModule.register(env, [{ module: ForgottenModule }])];
     const module = await Test.createTestingModule({ imports }).compile();
 
     await expect(module.init()).rejects.toThrow('ForgottenController.list');

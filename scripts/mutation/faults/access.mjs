@@ -83,8 +83,8 @@ export const access = [
     faults: [
       [
         'the time of a fresh read is taken after it, so that a version that is out of date is confirmed',
-        '      const asOf = fresh ? await this.versions.readTime() : null;\n      const identity = await this.identify(sent, fresh);\n      if (!identity) return null;\n',
-        '      const identity = await this.identify(sent, fresh);\n      if (!identity) return null;\n      const asOf = fresh ? await this.versions.readTime() : null;\n',
+        '      const asOf = fresh ? await this.versions.readTime() : null;\n      const caller = await this.identify(sent, fresh);\n      if (!caller) return null;\n',
+        '      const caller = await this.identify(sent, fresh);\n      if (!caller) return null;\n      const asOf = fresh ? await this.versions.readTime() : null;\n',
       ],
     ],
   },

@@ -229,7 +229,7 @@ export const guards = [
     faults: [
       [
         'each access token has a bucket instead of each end user',
-        ".update(principal.identity ?? '')",
+        ".update(principal.userId ?? '')",
         ".update(principal.tokenId ?? '')",
       ],
     ],

@@ -31,12 +31,12 @@ import { SecretsModule } from '../../platform/secrets/secrets.module.js';
  */
 @Module({})
 class AdminModule {
-  static for(env: Env, extensions: Extension[], securityLog: SecurityLogService): DynamicModule {
+  static register(env: Env, extensions: Extension[], securityLog: SecurityLogService): DynamicModule {
     return {
       module: AdminModule,
       imports: [
-        ConfigModule.for(env),
-        DatabaseModule.for(migrationsOf(extensions), { connectAttempts: 1 }),
+        ConfigModule.forRoot(env),
+        DatabaseModule.forRoot(migrationsOf(extensions), { connectAttempts: 1 }),
         SecretsModule,
         TypeOrmModule.forFeature([Account, ApiKey, Webhook]),
       ],
@@ -70,7 +70,7 @@ export async function withApp<T>(
   protectProcess(env);
   try {
     const options = { logger: false, abortOnError: false } as const;
-    const app = await NestFactory.createApplicationContext(AdminModule.for(env, extensions, securityLog), options);
+    const app = await NestFactory.createApplicationContext(AdminModule.register(env, extensions, securityLog), options);
     try {
       return await work(app);
     } finally {

@@ -21,7 +21,7 @@ const CREDENTIAL = {
   expiresAt: EXPIRY,
   version: 7,
 } satisfies ApiKeyCredential;
-const USER: EndUser = { accountId: 'a', identity: 'user', tokenId: 'token-1', keyId: 'key-2', version: 5 };
+const USER: EndUser = { accountId: 'a', userId: 'user', tokenId: 'token-1', keyId: 'key-2', version: 5 };
 const QUOTAS = { storedBytes: 1, audioSecondsPerMonth: 2, queuedAudioSeconds: 3, concurrentUploads: 4 };
 const ACCESS: AccountAccess = { suspended: false, limit: { rate: 10, burst: 20 }, quotas: QUOTAS, version: 7 };
 const GRANT = { keyIsValid: true, expiresAt: SOONER, validFrom: 0, version: 7 } as AccessTokenGrant;
@@ -93,7 +93,7 @@ describe('AuthenticatorService', () => {
       tokenId: null,
       version: 7,
       scopes: ['recordings:read'],
-      identity: null,
+      userId: null,
     });
     expect(used).toEqual(['key-1']);
   });
@@ -105,7 +105,7 @@ describe('AuthenticatorService', () => {
       keyExpiresAt: SOONER,
       tokenId: 'token-1',
       scopes: [],
-      identity: 'user',
+      userId: 'user',
     });
     expect(used).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe('AuthenticatorService', () => {
       keyExpiresAt: EXPIRY,
       tokenId: 'token-1',
       scopes: ['recordings:read'],
-      identity: 'user',
+      userId: 'user',
     });
   });
 

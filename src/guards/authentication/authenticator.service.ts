@@ -19,12 +19,12 @@ const MAX_FRESH_READS = 3;
 /** The credentials of one request. */
 interface RequestCredentials {
   keyPair: SentKeyPair | null;
-  /** Of a valid access token. */
+  /** The one that a valid access token names. */
   endUser: EndUser | null;
 }
 
 /** What the credentials stand for. `principal.version` is the credential version at which that was read. */
-interface Identity {
+interface AuthenticatedCaller {
   principal: Principal;
   apiKey: ApiKeyCredential | null;
 }
@@ -32,14 +32,14 @@ interface Identity {
 /** Finds the principal of a request from its key pair, its access token, or both (D14, D15). */
 @Injectable()
 export class AuthenticatorService {
-  private readonly keys = new CredentialCache((key, options) => this.apiKeys.findCredential(key, options));
-  private readonly grants = new CredentialCache((grantId) => this.accessTokens.findGrant(grantId));
-  private readonly accounts = new CredentialCache((accountId) => this.account.findAccess(accountId));
+  private readonly keyCache = new CredentialCache((key, options) => this.apiKeys.findCredential(key, options));
+  private readonly grantCache = new CredentialCache((grantId) => this.accessTokens.findGrant(grantId));
+  private readonly accountCache = new CredentialCache((accountId) => this.accounts.findAccess(accountId));
 
   constructor(
     private readonly apiKeys: ApiKeysService,
     private readonly accessTokens: AccessTokensService,
-    private readonly account: AccountService,
+    private readonly accounts: AccountService,
     private readonly versions: CredentialVersionsService,
   ) {}
 
@@ -53,9 +53,9 @@ export class AuthenticatorService {
     for (let freshReads = 0; freshReads <= MAX_FRESH_READS; freshReads++) {
       const fresh = freshReads > 0;
       const asOf = fresh ? await this.versions.readTime() : null;
-      const identity = await this.identify(sent, fresh);
-      if (!identity) return null;
-      const { principal, apiKey } = identity;
+      const caller = await this.identify(sent, fresh);
+      if (!caller) return null;
+      const { principal, apiKey } = caller;
       const { accountId, version } = principal;
       const current = fresh
         ? await this.versions.confirm(accountId, version, asOf)
@@ -76,12 +76,12 @@ export class AuthenticatorService {
     return keyPair || endUser ? { keyPair, endUser } : null;
   }
 
-  private async identify({ keyPair, endUser }: RequestCredentials, fresh: boolean): Promise<Identity | null> {
+  private async identify({ keyPair, endUser }: RequestCredentials, fresh: boolean): Promise<AuthenticatedCaller | null> {
     const apiKey = keyPair && (await this.findKey(keyPair.key, keyPair.secret, fresh));
     const accountId = keyPair ? apiKey?.accountId : endUser?.accountId;
     if (accountId === undefined || (endUser && endUser.accountId !== accountId)) return null;
     const grant = endUser && (await this.findGrant(endUser, fresh));
-    const access = endUser && !grant ? null : await this.accounts.get(accountId, fresh);
+    const access = endUser && !grant ? null : await this.accountCache.get(accountId, fresh);
     if (!access) return null;
     const { suspended, limit, quotas } = access;
     return {
@@ -97,7 +97,7 @@ export class AuthenticatorService {
         // Several reads at different versions count as made at the oldest one.
         version: Math.min(...[access, apiKey, grant].map((read) => read?.version ?? Infinity)),
         scopes: apiKey?.scopes ?? [],
-        identity: endUser?.identity ?? null,
+        userId: endUser?.userId ?? null,
       },
       apiKey,
     };
@@ -105,13 +105,13 @@ export class AuthenticatorService {
 
   /** Null for a token that was voided, or whose key is revoked: that is final, so it needs no fresh read. */
   private async findGrant(endUser: EndUser, fresh: boolean): Promise<AccessTokenGrant | null> {
-    const grant = await this.grants.get(this.accessTokens.grantIdOf(endUser), fresh);
+    const grant = await this.grantCache.get(this.accessTokens.grantIdOf(endUser), fresh);
     return grant && this.accessTokens.isGranted(endUser, grant) ? grant : null;
   }
 
   private async findKey(key: string, secret: string, fresh: boolean): Promise<ApiKeyCredential | null> {
     if (!this.apiKeys.isWellFormed(key, secret)) return null;
-    const credential = await this.keys.get(key, fresh);
+    const credential = await this.keyCache.get(key, fresh);
     return credential && this.apiKeys.verifySecret(credential, secret) ? credential : null;
   }
 }

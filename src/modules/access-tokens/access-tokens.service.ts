@@ -10,15 +10,16 @@ import { type AccessTokenGrant, findGrant, removeOldVoids, voidTokens } from './
 
 const ISSUER = 'voice-note-transcription';
 const AUDIENCE = 'upload';
-/** In place of the hash of an identity. */
-const ALL_IDENTITIES = '';
+/** In place of the hash of a user. */
+const ALL_USERS = '';
 
 export type { AccessTokenGrant };
 
-/** Whom an access token stands for. A token of an earlier release names neither itself nor its key. */
+/** The end user of an access token. A token of an earlier release names neither itself nor its key. */
 export interface EndUser {
   accountId: string;
-  identity: string;
+  /** The claim `identity`. */
+  userId: string;
   tokenId: string | null;
   /** The key that issued it. */
   keyId: string | null;
@@ -51,12 +52,12 @@ export class AccessTokensService {
   ) {}
 
   /** The token expires with its key at the latest (D35). @param lifetime seconds. */
-  async create(issuer: TokenIssuer, identity: string, lifetime: number): Promise<IssuedToken> {
+  async create(issuer: TokenIssuer, userId: string, lifetime: number): Promise<IssuedToken> {
     const id = uuidv7();
     const now = Math.floor(Date.now() / 1000);
     const keySeconds = Math.floor((issuer.keyExpiresAt?.getTime() ?? Infinity) / 1000);
     const expiresAt = new Date(Math.min(now + lifetime, keySeconds) * 1000);
-    const token = await new SignJWT({ identity, key: issuer.keyId, ver: issuer.version })
+    const token = await new SignJWT({ identity: userId, key: issuer.keyId, ver: issuer.version })
       .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: this.secrets.keyId })
       .setJti(id)
       .setIssuer(ISSUER)
@@ -83,15 +84,15 @@ export class AccessTokensService {
       const { sub, identity, jti, key, ver } = payload;
       if (sub === undefined || typeof identity !== 'string') return null;
       const [keyId, version] = [typeof key === 'string' ? key : null, typeof ver === 'number' ? ver : 0];
-      return { accountId: sub, identity, tokenId: jti ?? null, keyId, version };
+      return { accountId: sub, userId: identity, tokenId: jti ?? null, keyId, version };
     } catch {
       return null;
     }
   }
 
   /** Identifies what `findGrant` reads, for caches. */
-  grantIdOf({ accountId, keyId, identity }: EndUser): string {
-    return [accountId, keyId ?? '', hashOf(identity)].join('/');
+  grantIdOf({ accountId, keyId, userId }: EndUser): string {
+    return [accountId, keyId ?? '', hashOf(userId)].join('/');
   }
 
   /** Null when there is no such account. */
@@ -109,15 +110,15 @@ export class AccessTokensService {
   /**
    * Voids every token that was issued before, in every process at once. One that is issued next has a higher credential
    * version, in the same second too.
-   * @param identity of one end user; of all when undefined.
+   * @param userId of one end user; of all when undefined.
    */
-  async void(accountId: string, identity: string | undefined): Promise<void> {
+  async void(accountId: string, userId: string | undefined): Promise<void> {
     await this.versions.change(accountId, async (tx) => {
-      await voidTokens(tx, accountId, identity === undefined ? ALL_IDENTITIES : hashOf(identity));
+      await voidTokens(tx, accountId, userId === undefined ? ALL_USERS : hashOf(userId));
       await removeOldVoids(tx, accountId);
     });
   }
 }
 
-/** Identities may be names or addresses of persons: the hash is all that is stored of them here. */
-const hashOf = (identity: string): string => createHash('sha256').update(identity).digest('hex');
+/** May be the name or the address of a person: the hash is all that is stored of it here. */
+const hashOf = (userId: string): string => createHash('sha256').update(userId).digest('hex');

@@ -3,7 +3,7 @@ import { Env } from './env.js';
 
 @Module({})
 export class ConfigModule {
-  static for(env: Env): DynamicModule {
+  static forRoot(env: Env): DynamicModule {
     return { module: ConfigModule, global: true, providers: [{ provide: Env, useValue: env }], exports: [Env] };
   }
 }

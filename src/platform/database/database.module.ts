@@ -14,7 +14,7 @@ export class DatabaseModule implements OnModuleInit {
    * @param migrations every migration of the core and the extensions, in order.
    * @param connectAttempts how often a start tries to reach Postgres, once a second.
    */
-  static for(migrations: Migration[], { connectAttempts = 10 } = {}): DynamicModule {
+  static forRoot(migrations: Migration[], { connectAttempts = 10 } = {}): DynamicModule {
     return {
       module: DatabaseModule,
       global: true,

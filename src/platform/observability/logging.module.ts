@@ -7,7 +7,7 @@ import { StructuredLoggerService } from './structured-logger.service.js';
 
 @Module({})
 export class LoggingModule {
-  static for(env: Env): DynamicModule {
+  static forRoot(env: Env): DynamicModule {
     const destination = standardOutput();
     const logger = createLogger(env, destination);
     const [logsAnswers, logsFailures] = [logger.isLevelEnabled('info'), logger.isLevelEnabled('error')];

@@ -11,7 +11,7 @@ import { Spool } from './spool.js';
 /** Provides the object store that the environment names, and the spool. Boot fails when a folder cannot be created. */
 @Module({})
 export class StorageModule {
-  static for(store: ObjectStoreDefinition): DynamicModule {
+  static forRoot(store: ObjectStoreDefinition): DynamicModule {
     return {
       module: StorageModule,
       global: true,

@@ -75,6 +75,6 @@ describe('what an extension registers', () => {
       SECRET_KEY: 'a secret key of at least 32 characters, for tests',
       STORAGE_DRIVER: 'tape',
     });
-    expect(() => AppModule.for(env, [extension])).toThrow('STORAGE_DRIVER must be one of disk, s3, archive');
+    expect(() => AppModule.register(env, [extension])).toThrow('STORAGE_DRIVER must be one of disk, s3, archive');
   });
 });

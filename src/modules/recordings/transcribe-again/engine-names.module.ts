@@ -6,7 +6,7 @@ export const ENGINE_NAMES = Symbol('EngineNames');
 /** Gives every module the names of the engines, without the engines. */
 @Module({})
 export class EngineNamesModule {
-  static for(names: readonly string[]): DynamicModule {
+  static forRoot(names: readonly string[]): DynamicModule {
     const provider = { provide: ENGINE_NAMES, useValue: names };
     return { module: EngineNamesModule, global: true, providers: [provider], exports: [provider] };
   }

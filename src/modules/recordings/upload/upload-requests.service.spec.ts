@@ -12,7 +12,7 @@ import type { UploadContext, UploadService } from './upload.service.js';
 
 const OVERHEAD = 65_536;
 const BODY = form(filePart('sound'));
-const KEY = { accountId: 'a', credential: 'api_key', identity: null, keyId: 'k', quotas: {} } as Principal;
+const KEY = { accountId: 'a', credential: 'api_key', userId: null, keyId: 'k', quotas: {} } as Principal;
 const later = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 const RESULT = { recording: {}, replayed: false };
 
@@ -118,7 +118,7 @@ describe('UploadRequestsService', () => {
 
   it('announces who uploads, under which quotas and key, and how many bytes there will be at least', async () => {
     const headers = { 'content-length': `${OVERHEAD + 7}`, 'idempotency-key': 'once' };
-    await send(requestOf(headers), { ...KEY, identity: 'user' });
+    await send(requestOf(headers), { ...KEY, userId: 'user' });
     const quotas = KEY.quotas;
     const upload = { accountId: 'a', quotas, userId: 'user', idempotencyKey: 'once', mayRepeat: false, minBytes: 7 };
     expect(announced).toMatchObject(upload);

@@ -62,7 +62,7 @@ function contextOf(
 ): Omit<UploadContext, 'repeats' | 'acceptedFormats'> {
   const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
   return {
-    userId: principal.identity,
+    userId: principal.userId,
     keyId: principal.keyId,
     quotas: principal.quotas,
     clientIp: request.ip ?? null,

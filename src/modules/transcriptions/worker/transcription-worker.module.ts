@@ -19,7 +19,7 @@ import { TranscriptionsProcessor } from './transcriptions.processor.js';
 /** Loaded only in processes with the role `transcriber`: it owns the engine. */
 @Module({})
 export class TranscriptionWorkerModule {
-  static for(env: Env, engines: EngineSelection, filters: readonly TranscriptFilter[]): DynamicModule {
+  static register(env: Env, engines: EngineSelection, filters: readonly TranscriptFilter[]): DynamicModule {
     return {
       module: TranscriptionWorkerModule,
       imports: [TranscriptionsModule, RecordingsModule],
