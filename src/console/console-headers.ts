@@ -44,6 +44,6 @@ export function setPageHeaders(response: Response, nonce: string): void {
 export function setFileHeaders(response: Response, path: string): void {
   const isHashed = path.startsWith('/assets/');
   response.setHeader('Cache-Control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
-  // Of an image that is opened by itself, and of a worker. Other scripts have the policy of their page.
+  // For an image that is opened by itself, and for a worker. Other scripts have the policy of their page.
   response.setHeader('Content-Security-Policy', FILE_POLICY);
 }

@@ -16,7 +16,7 @@ import { afterAll, beforeAll } from './test-hooks.js';
 const REDIS_DATABASES = 15;
 /** A test file that was killed releases nothing: its database is free again after this time. */
 const CLAIM_SECONDS = 900;
-/** Of a new connection to Postgres: a busy machine takes longer than a request of a service should wait. */
+/** Time for a new connection to Postgres: a busy machine takes longer than a request of a service should wait. */
 const CONNECT_SECONDS = '30';
 
 /** What one test file works with: a database, a Redis database and a storage folder of its own. */

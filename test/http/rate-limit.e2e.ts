@@ -22,6 +22,7 @@ import { startService, type TestService, useService } from '../../src/testing/te
 import { ROOT } from '../support/paths.js';
 
 const FREE = { rate: 10, burst: 20 };
+const UNREFILLED = { ...FREE, rate: 1 };
 const ADDRESS = { rate: 5, burst: 8 };
 /** Enough for an address's first refusal. */
 const ADDRESS_ATTEMPTS = ADDRESS.burst + 1;
@@ -53,6 +54,17 @@ async function limitedAccount(rateLimit: number, burstLimit: number): Promise<Ap
   return client;
 }
 
+/** With the burst of a free plan, and one token a minute: none comes back while a test runs. */
+const unrefilledAccount = () => limitedAccount(UNREFILLED.rate, UNREFILLED.burst);
+
+/** What `work` gives once it took less time than one token of a free plan: nothing came back to the bucket meanwhile. */
+const withinOneToken = <T extends object>(work: () => Promise<T>): Promise<T> =>
+  eventually(async () => {
+    const started = await now(redis);
+    const result = await work();
+    return (await now(redis)) - started < 60_000_000 / FREE.rate && result;
+  }, 180_000);
+
 const suspend = (client: ApiClient) =>
   service.app.get(AccountService).update(client.accountId, { status: 'suspended' });
 
@@ -65,7 +77,7 @@ const limitOf = ({ headers }: Response) => ({
 const stranger = (address: string, path = '/v1/account') =>
   request(service.url).get(path).set('X-Forwarded-For', address);
 
-function expectError(response: Response): void {
+function expectError(response: Pick<Response, 'status' | 'headers' | 'body'>): void {
   expect(response.status).toBe(429);
   const retryAfter = Number(response.headers['retry-after']);
   expect(retryAfter).toBeGreaterThanOrEqual(1);
@@ -121,8 +133,8 @@ describe('D6: burst + floor(elapsed × rate / 60) concurrent requests are allowe
   });
 
   it('an upload counts like any other request: refused, it leaves nothing', async () => {
-    const client = await service.account('free');
-    await countAllowed(redis, [client], FREE, 0);
+    const client = await unrefilledAccount();
+    await countAllowed(redis, [client], UNREFILLED, 0);
     // The client asks for the end of the connection, and is still sending when it is answered: it reads the answer.
     for (const audio of ['cards-001.wav', silenceWav(100)]) expectError(await client.upload(audio));
     const [thisMonth] = await service.app.get(AccountService).usage(client.accountId);
@@ -140,10 +152,13 @@ describe('D35: access tokens have buckets of their own', () => {
   };
 
   it('40 requests with one of an end user leave the account’s own key alone', async () => {
-    const client = await service.account('free');
-    const token = await tokenOf(client, 'user-1');
-    for (let i = 0; i < 40; i++) await ask(token);
-    expect(limitOf(await client.get('/v1/account').expect(200))).toEqual({ limit: '10', remaining: '8' });
+    const answer = await withinOneToken(async () => {
+      const client = await service.account('free');
+      const token = await tokenOf(client, 'user-1');
+      for (let i = 0; i < 40; i++) await ask(token);
+      return await client.get('/v1/account').expect(200);
+    });
+    expect(limitOf(answer)).toEqual({ limit: '10', remaining: '8' });
   });
 
   it('an end user has a quarter of the plan, with any of its tokens', async () => {
@@ -164,10 +179,14 @@ describe('D35: access tokens have buckets of their own', () => {
   });
 
   it('all of them together have what the plan allows, and a refusal by that takes nothing from an end user', async () => {
-    const client = await service.account('free');
-    const tokens = await Promise.all([1, 2, 3, 4, 5].map((n) => tokenOf(client, `user-${n}`)));
-    for (const token of tokens.slice(0, 4)) expect(await allowedOf(token, 5)).toBe(5);
-    const refused = await ask(tokens[4] as string);
+    const { client, allowed, refused } = await withinOneToken(async () => {
+      const account = await service.account('free');
+      const tokens = await Promise.all([1, 2, 3, 4, 5].map((n) => tokenOf(account, `user-${n}`)));
+      const counts: number[] = [];
+      for (const token of tokens.slice(0, 4)) counts.push(await allowedOf(token, 5));
+      return { client: account, allowed: counts, refused: await ask(tokens[4] as string) };
+    });
+    expect(allowed).toEqual([5, 5, 5, 5]);
     expectError(refused);
     expect(limitOf(refused).limit).toBe('10');
     const keys = await redis.keys(`rate-limit:access-tokens:{${client.accountId}}*`);
@@ -199,18 +218,26 @@ describe('D35: access tokens have buckets of their own', () => {
 
 describe('D6: the headers', () => {
   it('X-RateLimit-Remaining counts 9, 8 … 0 and stays at 0 through the burst headroom', async () => {
-    const client = await service.account('free');
-    const seen: unknown[] = [];
-    for (let i = 0; i < 20; i++) seen.push(limitOf(await client.get('/v1/account').expect(200)));
+    const answers = await withinOneToken(async () => {
+      const client = await service.account('free');
+      const all: Response[] = [];
+      for (let i = 0; i < 21; i++) all.push(await client.get('/v1/account'));
+      return all;
+    });
+    const refused = answers.pop() as Response;
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     const expected = [9, 8, 7, 6, 5, 4, 3, 2, 1, ...Array.from({ length: 11 }, () => 0)];
-    expect(seen).toEqual(expected.map((remaining) => ({ limit: '10', remaining: String(remaining) })));
-    expectError(await client.get('/v1/account'));
+    expect(answers.map(limitOf)).toEqual(expected.map((remaining) => ({ limit: '10', remaining: String(remaining) })));
+    expectError(refused);
   });
 
   it('X-RateLimit-Remaining counts down by one also where 60 seconds are no multiple of the rate', async () => {
-    const client = await limitedAccount(7, 9);
-    const seen: string[] = [];
-    for (let i = 0; i < 9; i++) seen.push(limitOf(await client.get('/v1/account').expect(200)).remaining);
+    const seen = await withinOneToken(async () => {
+      const client = await limitedAccount(7, 9);
+      const all: string[] = [];
+      for (let i = 0; i < 9; i++) all.push(limitOf(await client.get('/v1/account').expect(200)).remaining);
+      return all;
+    });
     expect(seen).toEqual(['6', '5', '4', '3', '2', '1', '0', '0', '0']);
   });
 
@@ -241,23 +268,33 @@ describe('D6: the headers', () => {
 
   it('429 says success: false, code 4003, and in details and Retry-After when the next token comes', async () => {
     const client = await service.account('free');
-    await countAllowed(redis, [client], FREE, 0);
-    const refused = await client.get('/v1/account');
-    expectError(refused);
-    expect(refused.body.error.details.retry_after).toBeLessThanOrEqual(6);
+    const { responses } = await countAllowed(redis, [client], FREE, 0);
+    for (const { status, headers, body } of responses.filter((response) => response.status === 429)) {
+      const refused = { status, headers, body: JSON.parse(body) };
+      expectError(refused);
+      expect(refused.body.error.details.retry_after).toBeLessThanOrEqual(6);
+    }
   });
 
   it('only whole tokens are spent: after Retry-After one request is allowed, and one only', async () => {
     const client = await limitedAccount(60, 60);
     const started = await now(redis);
     await countAllowed(redis, [client], { rate: 60, burst: 60 }, 0);
-    // Refused requests take nothing, so asking again does not put the token off.
-    const answer = await eventually(async () => {
-      const response = await client.get('/v1/account');
-      return response.status === 200 && response;
+    let lastRefused = -Infinity;
+    const [allowed, next] = await eventually(async () => {
+      const before = await now(redis);
+      const answer = await client.get('/v1/account');
+      if (answer.status !== 200) {
+        // Refused requests take nothing, so asking again does not put the token off.
+        lastRefused = before;
+        return false;
+      }
+      const following = await client.get('/v1/account');
+      // Later than that a second token may have come back.
+      return (await now(redis)) - lastRefused < 1_000_000 && [answer, following];
     });
-    expect(limitOf(answer)).toEqual({ limit: '60', remaining: '0' });
-    expectError(await client.get('/v1/account'));
+    expect(limitOf(allowed)).toEqual({ limit: '60', remaining: '0' });
+    expectError(next);
     expect((await now(redis)) - started).toBeGreaterThanOrEqual(1_000_000);
   });
 });
@@ -277,13 +314,15 @@ describe('D6: every authenticated request takes one token, whatever its outcome'
     ['404 to POST', 404, (client) => client.post(`/v1/recordings/${ID}/retry`)],
     ['413', 413, (client) => postText(client, `{"a":"${'x'.repeat(103_000)}"}`)],
   ])('%s', async (_, status, send) => {
-    const client = await service.account('free');
-    expect(limitOf(await client.get('/v1/account'))).toEqual({ limit: '10', remaining: '9' });
-    const response = await send(client);
+    const [first, response, last] = await withinOneToken(async () => {
+      const client = await service.account('free');
+      return [await client.get('/v1/account'), await send(client), await client.get('/v1/account')] as const;
+    });
+    expect(limitOf(first)).toEqual({ limit: '10', remaining: '9' });
     expect(response.status).toBe(status);
     expect(limitOf(response)).toEqual({ limit: '10', remaining: '8' });
     expect(response.headers['x-ratelimit-reset']).toMatch(/^\d{10}$/);
-    expect(limitOf(await client.get('/v1/account'))).toEqual({ limit: '10', remaining: '7' });
+    expect(limitOf(last)).toEqual({ limit: '10', remaining: '7' });
   });
 
   it('204, and 403 of a missing scope', async () => {
@@ -317,7 +356,7 @@ describe('D6: every authenticated request takes one token, whatever its outcome'
   });
 
   it('those of a suspended account as well: 403, then 429', async () => {
-    const client = await service.account('free');
+    const client = await unrefilledAccount();
     await suspend(client);
     for (let i = 0; i < FREE.burst; i++) {
       const { body } = await client.get('/v1/account').expect(403);
@@ -404,8 +443,8 @@ describe('D6: an unknown path is 404 with or without credentials, and limited', 
     const address = freshAddress();
     for (let i = 0; i < ADDRESS.burst; i++) await stranger(address, '/v1/nothing').expect(404);
     expectError(await stranger(address, '/v1/nothing'));
-    const client = await service.account('free');
-    await countAllowed(redis, [client], FREE, 0);
+    const client = await unrefilledAccount();
+    await countAllowed(redis, [client], UNREFILLED, 0);
     expectError(await client.get('/v1/nothing'));
   });
 });
@@ -450,12 +489,26 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
     }
   }
 
+  /** When a command was sent to Redis, from now on. */
+  function sendingTimes({ app }: TestService): number[] {
+    const times: number[] = [];
+    const redisService = app.get(RedisService);
+    const tryCommand = redisService.tryCommand.bind(redisService);
+    jest.spyOn(redisService, 'tryCommand').mockImplementation((command) =>
+      tryCommand((client) => {
+        times.push(Date.now());
+        return command(client);
+      }),
+    );
+    return times;
+  }
+
   const fire = (client: ApiClient, times: number, inFlight: number) =>
     sendMany((i) => (i < times ? { url: `${client.url}/v1/webhooks`, headers: client.headers } : null), inFlight);
 
   it('away from the start: burst allowed and not one more; ready, degraded', async () => {
     await serveWith(`redis://127.0.0.1:${await freePort()}`, async (away) => {
-      const client = await away.account('free');
+      const client = (await unrefilledAccount()).at(away.url);
       const responses = await fire(client, 40, 10);
       expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
       expect(responses.filter(({ status }) => status === 429)).toHaveLength(20);
@@ -471,17 +524,25 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
         const client = await away.account('pro');
         await client.get('/v1/webhooks').expect(200);
         proxy.freeze();
-        const [first] = await fire(client, 1, 1);
-        expect(first?.status).toBe(200);
-        expect(first?.ms).toBeGreaterThanOrEqual(SHORTEST_WAIT_MS);
-        expect(first?.ms).toBeLessThan(ONE_WAIT_MS);
+        const sent = sendingTimes(away);
+        const asked = { url: `${client.url}/v1/webhooks`, headers: client.headers };
+        // A busy machine lengthens some of the waits; a service that waits too long lengthens all of them.
+        let shortestWait = Infinity;
+        for (let i = 0; i < 5 && shortestWait >= ONE_WAIT_MS; i++) {
+          const before = sent.length;
+          const answers = await sendMany(() => (sent.length === before ? asked : null), 1);
+          expect(answers.every(({ status }) => status === 200)).toBe(true);
+          shortestWait = Math.min(shortestWait, answers.at(-1)?.ms ?? 0);
+          expect(shortestWait).toBeGreaterThanOrEqual(SHORTEST_WAIT_MS);
+        }
+        expect(shortestWait).toBeLessThan(ONE_WAIT_MS);
 
         const rest = await fire(client, 60, 1);
         expect(rest.every(({ status }) => status === 200)).toBe(true);
-        const slow = rest.filter(({ ms }) => ms >= SHORTEST_WAIT_MS);
-        expect(Math.max(...rest.map(({ ms }) => ms))).toBeLessThan(ONE_WAIT_MS);
-        const seconds = rest.reduce((sum, { ms }) => sum + ms, 0) / 1000;
-        expect(slow.length).toBeLessThanOrEqual(Math.ceil(seconds));
+        const times = rest.map(({ ms }) => ms).toSorted((a, b) => a - b);
+        expect(times[times.length / 2]).toBeLessThan(SHORTEST_WAIT_MS);
+        for (const [i, time] of sent.slice(1).entries())
+          expect(time - (sent[i] as number)).toBeGreaterThanOrEqual(1000);
       });
     } finally {
       await proxy.close();
@@ -499,7 +560,7 @@ describe('D6: when Redis cannot be reached the API keeps serving, with the same 
     const proxy = await TcpProxy.to(environment.variables.REDIS_URL as string);
     try {
       await serveWith(proxy.url, async (away) => {
-        const client = await away.account('free');
+        const client = (await unrefilledAccount()).at(away.url);
         const shared = () => redis.exists(`rate-limit:account:${client.accountId}`);
         await proxy.cut();
         const responses = await fire(client, 25, 5);
@@ -542,7 +603,7 @@ describe('the script in Redis and its twin in the process', () => {
           const [taken, backlog, time] = answer as [number, number, number];
           clock = time;
           const states = Array.from({ length: tokens }, () => twin.take(name, bucket, 1));
-          expect(taken).toBe(states.filter((state) => state.taken).length);
+          expect(taken).toBe(states.filter((state) => state.allowed).length);
           expect(twin.take(name, bucket, 0)).toEqual(bucketState(bucket, false, backlog, time));
         }
       }),

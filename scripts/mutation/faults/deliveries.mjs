@@ -18,13 +18,13 @@ export const deliveries = [
       ],
       [
         'a leased delivery is claimed again',
-        "AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${queueMovesOn('w.account_id')}\n       ORDER BY d.next_attempt_at",
-        "AND ${queueMovesOn('w.account_id')}\n       ORDER BY d.next_attempt_at",
+        "AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${accountNotOnHold('w.account_id')}\n       ORDER BY d.next_attempt_at",
+        "AND ${accountNotOnHold('w.account_id')}\n       ORDER BY d.next_attempt_at",
       ],
       [
         'an attempt that is not due is made',
-        "AND d.status = 'pending' AND d.next_attempt_at <= now()\n         AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${queueMovesOn('w.account_id')}\n       ORDER",
-        "AND d.status = 'pending'\n         AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${queueMovesOn('w.account_id')}\n       ORDER",
+        "AND d.status = 'pending' AND d.next_attempt_at <= now()\n         AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${accountNotOnHold('w.account_id')}\n       ORDER",
+        "AND d.status = 'pending'\n         AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${accountNotOnHold('w.account_id')}\n       ORDER",
       ],
     ],
   },
@@ -263,8 +263,8 @@ export const deliveries = [
     faults: [
       [
         'a delivery is lost with the process that had claimed it',
-        "AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${queueMovesOn('w.account_id')}\n       ORDER",
-        "AND d.lease_until IS NULL AND ${queueMovesOn('w.account_id')}\n       ORDER",
+        "AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${accountNotOnHold('w.account_id')}\n       ORDER",
+        "AND d.lease_until IS NULL AND ${accountNotOnHold('w.account_id')}\n       ORDER",
       ],
     ],
   },

@@ -76,14 +76,14 @@ export const leases = [
     file: `${LEASES}/recording-claims.queries.ts`,
     tests: 'test/http/suspended-accounts.e2e.ts',
     name: 'is neither claimed nor given up',
-    faults: [['recordings of suspended accounts are claimed', "AND ${queueMovesOn('a.account_id')}", '']],
+    faults: [['recordings of suspended accounts are claimed', "AND ${accountNotOnHold('a.account_id')}", '']],
   },
   {
     file: `${LEASES}/recording-claims.queries.ts`,
     tests: 'test/components/queries/recording-queue.e2e.ts',
     faults: [
       ['the length of the queue has no bound for an account', 'LIMIT ${COUNTED}', ''],
-      ['the queue counts recordings of suspended accounts', "AND ${queueMovesOn('w.account_id')}", ''],
+      ['the queue counts recordings of suspended accounts', "AND ${accountNotOnHold('w.account_id')}", ''],
     ],
   },
   {
@@ -140,8 +140,8 @@ export const leases = [
     faults: [
       [
         'the background is claimed after its last attempt',
-        "AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}\n    ORDER BY rerun_at",
-        "AND ${queueMovesOn('r.account_id')}\n    ORDER BY rerun_at",
+        "AND attempt < ${MAX_ATTEMPTS} AND ${accountNotOnHold('r.account_id')}\n    ORDER BY rerun_at",
+        "AND ${accountNotOnHold('r.account_id')}\n    ORDER BY rerun_at",
       ],
       ['a worker claims what it holds in the background', 'AND id <> ALL($3::uuid[])', 'AND $3::uuid[] IS NOT NULL'],
     ],

@@ -10,7 +10,7 @@ interface CounterOptions {
   account?: string;
 }
 
-/** Of all accounts, or of one. Exit code 1 when anything differs. */
+/** Compares the counters of all accounts, or of one. Exit code 1 when anything differs. */
 export async function verifyCounters(app: INestApplicationContext, { account }: CounterOptions): Promise<object> {
   const audit = app.get(CounterAuditService);
   const differences: object[] = [];

@@ -9,7 +9,7 @@ export interface SentKeyPair {
 /** What a request sends to identify its caller; nothing of it has been checked. */
 export interface SentCredentials {
   keyPair: SentKeyPair | null;
-  /** Of `Authorization: Bearer`, unless that holds a key pair. Empty for a scheme without a token. */
+  /** From `Authorization: Bearer`, unless that holds a key pair. Empty for a scheme without a token. */
   token: string | null;
 }
 

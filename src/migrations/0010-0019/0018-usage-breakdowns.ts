@@ -26,7 +26,7 @@ const UP = [
   'ALTER TABLE recordings ADD COLUMN key_id uuid',
   `ALTER TABLE usage_counters ${COUNTS}`,
   `ALTER TABLE usage_counter_deltas ${COUNTS}, ADD COLUMN key_id uuid, ADD COLUMN user_id text`,
-  // Of recordings that were deleted nobody knows how they ended.
+  // How deleted recordings ended is not known.
   ...['usage_counters', 'usage_counter_deltas'].flatMap((table) =>
     ['transcribed', 'failed'].map((status) => `UPDATE ${table} SET ${status} = listed WHERE status = '${status}'`),
   ),

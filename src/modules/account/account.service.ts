@@ -27,7 +27,7 @@ export interface AccountAccess {
 
 type NewAccount = Pick<Account, 'name' | 'email' | 'plan' | 'rateLimit' | 'burstLimit'>;
 type AccountFields = NewAccount & Pick<Account, 'status' | 'finishQueue' | 'engines'>;
-/** Of the quotas, undefined is the one of the plan, null unlimited, and what is left out stays. */
+/** In `quotas`, undefined restores the quota of the plan and null means unlimited. Omitted quotas stay. */
 export type AccountChanges = Partial<AccountFields> & {
   quotas?: Partial<Record<keyof Quotas, number | null | undefined>>;
 };
@@ -49,7 +49,7 @@ export class AccountService {
     return await findOrFail('account', accountId, (id) => this.accounts.findOneBy({ id }));
   }
 
-  /** Of this UTC month and the one before. */
+  /** Usage in this UTC month and in the one before. */
   async usage(accountId: string): Promise<[UsagePeriod, UsagePeriod]> {
     const [usage] = await this.usagesOf([accountId]);
     return usage as [UsagePeriod, UsagePeriod];

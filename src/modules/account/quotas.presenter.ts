@@ -14,7 +14,7 @@ export class QuotaView {
   @ApiProperty({ example: 1893.4 })
   used: number;
 
-  /** When the use starts again at 0. Null where it goes down as recordings are deleted, transcribed or stored. */
+  /** When `used` is reset to 0. Null where it goes down as recordings are deleted, transcribed or stored. */
   @ApiProperty({ example: '2026-12-01T00:00:00', type: 'string', nullable: true })
   resets_at: string | null;
 }

@@ -22,7 +22,7 @@ import { ApiKeyUsageService } from './api-key-usage.service.js';
 
 /** Active keys of an account (D7). */
 const MAX_ACTIVE_KEYS = 100;
-/** Of keys that are looked up in one statement. */
+/** Keys looked up by one statement. */
 const MAX_UNKNOWN_KEYS = 500;
 /** Between two such statements: 2,000 guesses a second are 100 statements. */
 const UNKNOWN_KEYS_PAUSE_MS = 10;

@@ -136,7 +136,7 @@ export class Recording {
   @Column('integer')
   faults: number;
 
-  /** Of the worker that has claimed the recording; expires at `leaseUntil`. */
+  /** Held by the worker that has claimed the recording; expires at `leaseUntil`. */
   @Column('uuid', { nullable: true })
   leaseToken: string | null;
 

@@ -51,7 +51,7 @@ export class RecordingTranscribed {
   ) {}
 }
 
-/** Of a rerun that failed the recording is `transcribed` and keeps its text. */
+/** After a failed rerun the recording stays `transcribed` and keeps its text. */
 export class RecordingFailed {
   constructor(
     readonly recording: RecordingSnapshot,

@@ -14,7 +14,7 @@ export interface ServedTranscription {
   /** JSON text, as it is sent. */
   words: string;
   updatedAt: Date;
-  /** Of the version in each form: without its quotation marks and the form. */
+  /** What the entity tags of all forms share: without the quotation marks and the form. */
   tag: string;
 }
 

@@ -4,7 +4,7 @@ import { TRANSCRIPTION_VERSIONS, type TranscriptionVersion } from './transcripti
 
 export class GetTranscriptionQuery {
   /**
-   * Form of the answer, whatever `Accept` says: `json`, the plain `text`, subtitles as SubRip (`srt`) or WebVTT (`vtt`), or
+   * Form of the response, whatever `Accept` says: `json`, the plain `text`, subtitles as SubRip (`srt`) or WebVTT (`vtt`), or
    * the text in `paragraphs`.
    */
   @IsOmittable()

@@ -63,7 +63,7 @@ export class TranscriptionsService implements OnModuleInit {
     return new Map(found.map(({ recordingId, text, correctedText }) => [recordingId, correctedText ?? text]));
   }
 
-  /** Of a rerun it takes the place of the present one, behind a correction that a person has made (D49). */
+  /** After a rerun the new text replaces that of the engine. A correction by a person is still served (D49). */
   async store(tx: Tx, { recording, transcript }: RecordingTranscribed): Promise<void> {
     const now = new Date();
     const stored = {

@@ -1,7 +1,6 @@
 import type { DatabaseService } from '../../platform/database/database.service.js';
 
 export interface StoredSecret {
-  /** Of the webhook. */
   id: string;
   accountId: string;
   encryptedSecret: string;

@@ -7,7 +7,7 @@ import { WebhooksService } from './webhooks.service.js';
 
 /**
  * Names a forbidden URL together with the other wrong fields of a body. The validation pipe finds those, but it does not
- * know the operator's settings, on which it depends where a webhook may point to.
+ * know the operator's settings, which decide where a webhook may point.
  */
 @Injectable()
 export class WebhookUrlInterceptor implements NestInterceptor {

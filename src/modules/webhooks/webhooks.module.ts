@@ -6,7 +6,7 @@ import { DeliveriesProcessor } from './deliveries/deliveries.processor.js';
 import { DeliveriesReconciler } from './deliveries/deliveries.reconciler.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
-import { DueDeliveriesReconciler } from './deliveries/due-deliveries.reconciler.js';
+import { RedisOutageReconciler } from './deliveries/redis-outage.reconciler.js';
 import { RemovedWebhook } from './deliveries/removed-webhook.entity.js';
 import { RemovedWebhooksService } from './deliveries/removed-webhooks.service.js';
 import { DeliverySlots } from './deliveries/send-loops/delivery-slots.js';
@@ -69,6 +69,6 @@ export class WebhooksModule {}
 /** What only a process with the role `deliverer` runs. */
 @Module({
   imports: [WebhooksModule],
-  providers: [SendLoopsService, DeliveriesProcessor, DueDeliveriesReconciler],
+  providers: [SendLoopsService, DeliveriesProcessor, RedisOutageReconciler],
 })
 export class DeliveryWorkerModule {}

@@ -15,7 +15,7 @@ const VORBIS = ['vorbis', 'libvorbis'];
 
 /** How a container is decoded. */
 export interface AudioContainer {
-  /** Of ffmpeg. */
+  /** ffmpeg's name of its demuxer. */
   demuxer: string;
   /** ffmpeg's names of its decoders for the codecs that the container is used with. No other decoder is opened. */
   decoders: readonly string[];

@@ -87,7 +87,7 @@ export class EnvReader {
     return valid ? text : this.refuse(name, `must be a URL that starts with ${protocols[0]}//`, text);
   }
 
-  /** Of its parameters `connect_timeout` is read here (data-source.ts), the others by pg. */
+  /** Its parameter `connect_timeout` is read by data-source.ts, all others by pg. */
   postgresUrl(name: string): string | null {
     const url = this.url(name, ['postgres:', 'postgresql:']);
     const seconds = url !== null && URL.canParse(url) ? new URL(url).searchParams.get('connect_timeout') : null;

@@ -67,7 +67,7 @@ export class Env {
   readonly openaiApiKey: string | null;
   readonly openaiModel: string;
   readonly maxAudioSeconds: number;
-  /** Of uploads. What was accepted before is transcribed all the same. */
+  /** Formats of new uploads. What was accepted before is transcribed all the same. */
   readonly acceptedFormats: readonly AudioFormat[];
   readonly leaseSeconds: number;
   readonly uploadTimeoutSeconds: number;
@@ -88,7 +88,7 @@ export class Env {
   readonly webhookHttpsOnly: boolean;
   /** Gaps between delivery attempts in seconds: n gaps make n + 1 attempts. */
   readonly webhookRetrySchedule: readonly number[];
-  /** Of a worker process, to all receivers together. */
+  /** Connections of a worker process to all receivers together. */
   readonly webhookConnections: number;
   readonly webhookConnectionsPerHost: number;
   readonly eventRetentionDays: number;

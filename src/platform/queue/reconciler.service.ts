@@ -17,7 +17,7 @@ const IDLE_ROUNDS = 6;
 
 /**
  * Repairs what crashes and lost jobs left behind, from the tables alone. Tasks run one after another every
- * RECONCILE_SECONDS, in one process at a time that transcribes or delivers; each of them knows all tasks.
+ * RECONCILE_SECONDS, in one worker process at a time. Every worker registers all tasks.
  */
 @Injectable()
 export class ReconcilerService implements OnApplicationBootstrap, OnApplicationShutdown {

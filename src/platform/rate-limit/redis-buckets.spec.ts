@@ -76,7 +76,7 @@ describe('RedisBuckets (D6)', () => {
         const answers = await Promise.all(Array.from({ length: requests }, () => buckets.takeFromAll(shared)));
         expect(answers).toEqual(answers.map(() => local.takeFromAll(shared, 1)));
         expect(redis.commands).toHaveLength(sent + 1);
-        expect(await buckets.look(shared)).toEqual(local.takeFromAll(shared, 0));
+        expect(await buckets.peek(shared)).toEqual(local.takeFromAll(shared, 0));
       }),
     );
   });
@@ -100,6 +100,6 @@ describe('RedisBuckets (D6)', () => {
   it('says nothing of any request when Redis does not answer', async () => {
     redis.isAvailable = false;
     expect(await Promise.all([buckets.takeFromAll([small]), buckets.takeFromAll([large])])).toEqual([null, null]);
-    expect(await buckets.look([small])).toBeNull();
+    expect(await buckets.peek([small])).toBeNull();
   });
 });

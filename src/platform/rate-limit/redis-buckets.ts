@@ -36,7 +36,7 @@ export class RedisBuckets {
   }
 
   /**
-   * Takes a token from each bucket, or from none. `taken` is false for the buckets that have none.
+   * Takes a token from each bucket, or from none. `allowed` is false for the buckets that have none.
    * @returns null when Redis did not answer.
    */
   async takeFromAll(named: readonly NamedBucket[]): Promise<BucketState[] | null> {
@@ -44,7 +44,7 @@ export class RedisBuckets {
   }
 
   /** As `takeFromAll`, without taking a token. */
-  async look(named: readonly NamedBucket[]): Promise<BucketState[] | null> {
+  async peek(named: readonly NamedBucket[]): Promise<BucketState[] | null> {
     const answer = await this.send(named, 0);
     return answer && named.map(({ bucket }, i) => bucketState(bucket, false, backlogOf(answer, i), answer[2]));
   }

@@ -32,7 +32,7 @@ describe('tokenBucket', () => {
 describe('bucketState (D6)', () => {
   it('reports a full bucket as full', () => {
     expect(bucketState(FREE, false, 0, START)).toEqual({
-      taken: false,
+      allowed: false,
       tokensLeft: 20,
       fullAt: START / 1_000_000,
       retryAfter: 1,
@@ -69,7 +69,7 @@ describe('LocalBuckets (D6)', () => {
     fc.assert(
       fc.property(smallBucket, (bucket) => {
         const { buckets } = bucketsAt(START);
-        const taken = Array.from({ length: bucket.capacity + 3 }, () => buckets.take('a', bucket, 1).taken);
+        const taken = Array.from({ length: bucket.capacity + 3 }, () => buckets.take('a', bucket, 1).allowed);
         expect(taken.filter(Boolean)).toHaveLength(bucket.capacity);
         expect(taken.slice(bucket.capacity)).toEqual([false, false, false]);
       }),
@@ -92,19 +92,19 @@ describe('LocalBuckets (D6)', () => {
       fc.property(smallBucket, pauses, (bucket, gaps) => {
         const { clock, buckets } = bucketsAt(START);
         const { capacity, refill } = bucket;
-        let allowed = 0;
+        let taken = 0;
         let credit = capacity * refill;
         for (const gap of gaps) {
           clock.now += gap;
           credit = Math.min(capacity * refill, credit + gap);
-          const { taken } = buckets.take('a', bucket, 1);
-          expect(taken).toBe(credit >= refill);
-          if (!taken) continue;
-          allowed += 1;
+          const { allowed } = buckets.take('a', bucket, 1);
+          expect(allowed).toBe(credit >= refill);
+          if (!allowed) continue;
+          taken += 1;
           credit -= refill;
         }
         const elapsed = clock.now - START;
-        expect(allowed).toBeLessThanOrEqual(capacity + Math.floor(elapsed / refill));
+        expect(taken).toBeLessThanOrEqual(capacity + Math.floor(elapsed / refill));
       }),
     );
   });
@@ -115,11 +115,11 @@ describe('LocalBuckets (D6)', () => {
         const { clock, buckets } = bucketsAt(START);
         let refused: BucketState;
         do refused = buckets.take('a', bucket, 1);
-        while (refused.taken);
+        while (refused.allowed);
         clock.now += (refused.retryAfter - 1) * 1_000_000 - 1;
-        if (refused.retryAfter > 1) expect(buckets.take('a', bucket, 1).taken).toBe(false);
+        if (refused.retryAfter > 1) expect(buckets.take('a', bucket, 1).allowed).toBe(false);
         clock.now += 1_000_001;
-        expect(buckets.take('a', bucket, 1).taken).toBe(true);
+        expect(buckets.take('a', bucket, 1).allowed).toBe(true);
       }),
     );
   });
@@ -129,8 +129,8 @@ describe('LocalBuckets (D6)', () => {
       fc.property(anyBucket, (bucket) => {
         const { buckets } = bucketsAt(START);
         const before = buckets.take('a', bucket, 1);
-        expect(buckets.take('a', bucket, 0)).toEqual({ ...before, taken: false });
-        expect(buckets.take('a', bucket, 0)).toEqual({ ...before, taken: false });
+        expect(buckets.take('a', bucket, 0)).toEqual({ ...before, allowed: false });
+        expect(buckets.take('a', bucket, 0)).toEqual({ ...before, allowed: false });
       }),
     );
   });
@@ -150,9 +150,9 @@ describe('LocalBuckets (D6)', () => {
   it('keeps a bucket for each name', () => {
     const { buckets } = bucketsAt(START);
     const single = tokenBucket(1, 60_000);
-    expect(buckets.take('a', single, 1).taken).toBe(true);
-    expect(buckets.take('a', single, 1).taken).toBe(false);
-    expect(buckets.take('b', single, 1).taken).toBe(true);
+    expect(buckets.take('a', single, 1).allowed).toBe(true);
+    expect(buckets.take('a', single, 1).allowed).toBe(false);
+    expect(buckets.take('b', single, 1).allowed).toBe(true);
   });
 
   it('takes from all of several buckets or from none, and tells which of them are empty', () => {
@@ -160,12 +160,12 @@ describe('LocalBuckets (D6)', () => {
     const small = { name: 'small', bucket: tokenBucket(1, 60_000) };
     const large = { name: 'large', bucket: tokenBucket(5, 60_000) };
     const left = () => buckets.takeFromAll([large], 0)[0]?.tokensLeft;
-    expect(buckets.takeFromAll([small, large], 1).map(({ taken }) => taken)).toEqual([true, true]);
+    expect(buckets.takeFromAll([small, large], 1).map(({ allowed }) => allowed)).toEqual([true, true]);
     for (const both of [
       [small, large],
       [large, small],
     ]) {
-      const taken = buckets.takeFromAll(both, 1).map((state) => state.taken);
+      const taken = buckets.takeFromAll(both, 1).map((state) => state.allowed);
       expect(taken).toEqual(both.map(({ name }) => name === 'large'));
       expect(left()).toBe(4);
     }

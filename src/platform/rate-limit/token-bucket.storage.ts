@@ -60,17 +60,17 @@ export class TokenBucketStorage implements ThrottlerStorage {
 
   private async move(buckets: readonly ThrottlerBucket[], cost: 0 | 1): Promise<TokenBucketRecord[]> {
     const named = buckets.map(({ key, limit, ttl }) => ({ name: key, bucket: tokenBucket(limit, ttl) }));
-    const answer = await (cost === 1 ? this.shared.takeFromAll(named) : this.shared.look(named));
+    const answer = await (cost === 1 ? this.shared.takeFromAll(named) : this.shared.peek(named));
     const states = answer ?? this.local.takeFromAll(named, cost);
     return states.map((state, i) => toRecord((named[i] as NamedBucket).bucket.capacity, state));
   }
 }
 
-function toRecord(limit: number, { taken, tokensLeft, fullAt, retryAfter }: BucketState): TokenBucketRecord {
+function toRecord(limit: number, { allowed, tokensLeft, fullAt, retryAfter }: BucketState): TokenBucketRecord {
   return {
     totalHits: limit - tokensLeft,
     timeToExpire: fullAt - Math.floor(Date.now() / 1000),
-    isBlocked: !taken,
+    isBlocked: !allowed,
     timeToBlockExpire: retryAfter,
     tokensLeft,
     fullAt,

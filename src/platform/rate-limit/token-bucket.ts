@@ -7,8 +7,8 @@ export interface TokenBucket {
 
 /** A bucket after a request. */
 export interface BucketState {
-  /** Whether a token was taken; false for an empty bucket and when the caller only looked. */
-  taken: boolean;
+  /** Whether a token was taken; false for an empty bucket, and for a peek. */
+  allowed: boolean;
   /** Whole tokens. Negative when a limit was lowered since. */
   tokensLeft: number;
   /** Unix time in whole seconds at which the bucket is full again. */
@@ -31,13 +31,13 @@ export function tokenBucket(capacity: number, ttl: number): TokenBucket {
 /** @param backlog microseconds until the bucket is full. @param now Unix time in microseconds. */
 export function bucketState(
   { capacity, refill }: TokenBucket,
-  taken: boolean,
+  allowed: boolean,
   backlog: number,
   now: number,
 ): BucketState {
   const untilNext = backlog - refill * (capacity - 1);
   return {
-    taken,
+    allowed,
     tokensLeft: Math.floor(capacity - backlog / refill),
     fullAt: Math.ceil((now + backlog) / 1_000_000),
     retryAfter: Math.max(1, Math.ceil(untilNext / 1_000_000)),
@@ -68,7 +68,7 @@ export class LocalBuckets {
     return state as BucketState;
   }
 
-  /** Takes a token from each bucket, or from none. `taken` is false for the buckets that have none. */
+  /** Takes a token from each bucket, or from none. `allowed` is false for the buckets that have none. */
   takeFromAll(named: readonly NamedBucket[], cost: 0 | 1): BucketState[] {
     const now = this.clock();
     const backlogs = named.map(({ name }) => Math.max(this.fullAt.get(name) ?? 0, now) - now);

@@ -52,7 +52,7 @@ export class SecretsService {
     return (this.keysOf(keyId) ?? this.current).audioUrls;
   }
 
-  /** Of a hash or a ciphertext. */
+  /** Tells it of a hash or a ciphertext. */
   madeUnder(text: string): MadeUnder {
     const keys = this.keysOf(text.split('.')[0]);
     if (keys === null) return null;

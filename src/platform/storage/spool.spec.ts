@@ -78,6 +78,11 @@ describe('Spool', () => {
   });
 
   describe('sweep', () => {
+    beforeEach(() => {
+      jest.spyOn(Date, 'now').mockReturnValue(Date.now());
+    });
+    afterEach(() => jest.restoreAllMocks());
+
     it('removes the files of a dead process of this host', async () => {
       await leftOver(`${HOST}-${deadPid()}`, 20);
       expect(await spool.sweep(DAY)).toBe(1);
@@ -90,10 +95,10 @@ describe('Spool', () => {
     });
 
     it.each([
-      [14, 0],
-      [16, 1],
+      [14.9, 0],
+      [15.1, 1],
     ])(
-      'takes the file of a dead process that was written to %d seconds ago for abandoned: %d',
+      'takes the file of a dead process that was written to %f seconds ago for abandoned: %d',
       async (seconds, removed) => {
         await leftOver(`${HOST}-${deadPid()}`, seconds);
         expect(await spool.sweep(DAY)).toBe(removed);
@@ -101,9 +106,9 @@ describe('Spool', () => {
     );
 
     it('keeps files of other hosts for as long as it is told, to the second', async () => {
-      await leftOver('other-host-1', 98);
-      expect(await spool.sweep(100)).toBe(0);
-      expect(await spool.sweep(97)).toBe(1);
+      await leftOver('other-host-1', 98.5);
+      expect(await spool.sweep(99)).toBe(0);
+      expect(await spool.sweep(98)).toBe(1);
     });
 
     it('keeps a file that has just been written to', async () => {

@@ -1,6 +1,6 @@
 export class StorageUnavailableError extends Error {
   override readonly name = 'StorageUnavailableError';
-  /** Of a failed put: no answer came, and the store may still be writing the object. */
+  /** Whether no answer to a put came: the store may still be writing the object. */
   readonly mayArriveLate: boolean;
 
   constructor(message: string, { mayArriveLate = false, ...options }: ErrorOptions & { mayArriveLate?: boolean } = {}) {

@@ -4,7 +4,7 @@ import type { ErrorCounts } from '../statistics/word-errors.js';
 export interface FileResult {
   file: string;
   lang: string | null;
-  /** Of the decoded audio. */
+  /** Length of the decoded audio. */
   seconds: number;
   ref: string;
   text: string;
@@ -32,7 +32,7 @@ export interface AccuracyResult {
   jobs: number;
   /** For all recordings, without the start of the engine. */
   wallSeconds: number;
-  /** Of all processes of the service on this machine; null where it cannot be told. */
+  /** CPU time of all processes of the service on this machine; null where it cannot be told. */
   cpuSeconds: number | null;
   /** Recordings that were not measured, and why. */
   skipped: { file: string; reason: string }[];

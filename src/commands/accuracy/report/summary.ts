@@ -21,7 +21,7 @@ export interface Summary {
   /** Seconds of work for each second of audio. */
   realTimeFactor: { wall: number; cpu: number | null };
   reliability: Reliability | null;
-  /** Of the expected calibration error. */
+  /** Interval of the expected calibration error. */
   calibrationInterval: Interval | null;
 }
 

@@ -34,7 +34,7 @@ export function bootstrapInterval<T>(
   return { low: quantile(values, 0.025), high: quantile(values, 0.975) };
 }
 
-/** Of sorted values, interpolated between the two that lie next to it. */
+/** Interpolated between the two sorted values next to it. */
 function quantile(sorted: Float64Array, share: number): number {
   const at = share * (sorted.length - 1);
   const [below, above] = [sorted[Math.floor(at)] as number, sorted[Math.ceil(at)] as number];

@@ -2,7 +2,7 @@ import { redactSecrets } from '../../../platform/secrets/redact-secrets.js';
 import { MAX_REQUEST_IDS } from './request-errors.queries.js';
 import type { RequestError } from './request-error.entity.js';
 
-/** Of all accounts together, which bounds memory while Postgres does not answer. */
+/** Groups of all accounts, which bounds memory while Postgres does not answer. */
 const MAX_GROUPS = 10_000;
 const MAX_FIELD = 100;
 const MAX_MESSAGE = 500;

@@ -18,7 +18,7 @@ export class RequestError {
   @PrimaryColumn('integer')
   status: number;
 
-  /** Of the error; most are numbers. */
+  /** Code of the error; most are numbers. */
   @PrimaryColumn('text')
   code: string;
 
@@ -38,11 +38,11 @@ export class RequestError {
   @Column('timestamptz')
   lastAt: Date;
 
-  /** Of the last one. */
+  /** Message of the last error. */
   @Column('text')
   message: string;
 
-  /** Of the last ones, the newest first. */
+  /** Ids of the last requests, the newest first. */
   @Column('text', { array: true })
   requestIds: string[];
 }

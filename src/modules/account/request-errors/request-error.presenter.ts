@@ -8,7 +8,7 @@ export class RequestErrorView {
   @ApiProperty({ example: 'GET /v1/recordings' })
   operation: string;
 
-  /** Of the responses. */
+  /** HTTP status of the responses. */
   @ApiProperty({ type: 'integer', example: 400 })
   status: number;
 
@@ -24,7 +24,7 @@ export class RequestErrorView {
   @ApiProperty({ type: String, nullable: true, example: 'limit' })
   field: string | null;
 
-  /** Requests that were refused so. */
+  /** Number of requests refused for this reason. */
   @ApiProperty({ type: 'integer', example: 12 })
   count: number;
 
@@ -50,7 +50,7 @@ export class RequestErrorsView {
   @ApiProperty({ type: [RequestErrorView] })
   errors: RequestErrorView[];
 
-  /** Path of this answer. */
+  /** Path of this response. */
   @ApiProperty({ example: '/v1/account/errors?days=7&limit=50' })
   uri: string;
 }

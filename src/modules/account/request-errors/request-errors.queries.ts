@@ -1,7 +1,7 @@
 import type { SqlRunner } from '../../../platform/database/database.service.js';
 import type { RequestError } from './request-error.entity.js';
 
-/** Of one kind of error. */
+/** Request ids that are kept of each kind of error. */
 export const MAX_REQUEST_IDS = 5;
 
 /**

@@ -20,7 +20,7 @@ export class UsageQuery {
   @IsIntegerParameter(1, 100)
   limit?: number;
 
-  /** Of `next_uri`: lists what comes after this key or user. */
+  /** Cursor from `next_uri`: lists the keys or users after this one. */
   @IsOmittable()
   @IsText(0, 255)
   after?: string;

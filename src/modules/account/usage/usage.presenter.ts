@@ -19,11 +19,11 @@ export class UsageItemView {
   @ApiProperty({ type: 'integer', example: 42 })
   recordings_count: number;
 
-  /** Of these, those that were transcribed. */
+  /** How many of them were transcribed. */
   @ApiProperty({ type: 'integer', example: 40 })
   transcribed_count: number;
 
-  /** Of these, those that failed and were not transcribed by a retry. */
+  /** How many of them failed, and were not transcribed by a retry. */
   @ApiProperty({ type: 'integer', example: 1 })
   failed_count: number;
 

@@ -71,7 +71,7 @@ function segmentOf({ startMs, endMs, text }: Passage, id: number, transcript: Ti
   };
 }
 
-/** Of the words that are spoken in that time; of the whole recording where the engine gives none. */
+/** Mean confidence of the words in that time; that of the recording where the engine gives none. */
 function confidenceIn({ words, confidence }: TimedTranscript, start: number, end: number): number {
   const known = words
     .filter((word) => (word.start + word.end) / 2 >= start && (word.start + word.end) / 2 <= end)

@@ -12,7 +12,7 @@ function checkNames(value: unknown): string | null {
 }
 
 export class GetRecordingQuery {
-  /** Also sends the transcription, the waveform, or both: names with commas between them. */
+  /** Parts to include, separated by commas. */
   @IsOmittable()
   @IsValid('isInclusions', checkNames)
   @ApiProperty({ pattern: NAMES.source, example: INCLUSIONS.join(',') })

@@ -1,4 +1,4 @@
-import { queueMovesOn } from '../../../access/accounts-on-hold.js';
+import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
 import type { SqlRunner } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/entity-columns.js';
 import { Recording } from '../recording.entity.js';
@@ -22,11 +22,11 @@ const QUEUED_AT = 'coalesce(rerun_at, created_at)';
 /** The lease has expired or the delay is over. */
 const EXPIRED = `${LEASED} AND lease_until < now() AND attempt < ${MAX_ATTEMPTS}`;
 
-/** Of an UPDATE with the token and its seconds as its first parameters. */
+/** The SET of an UPDATE with the token and its seconds as its first parameters. */
 const TAKE_LEASE = `SET lease_token = $1, attempt = attempt + 1,
   lease_until = clock_timestamp() + make_interval(secs => $2)`;
 
-/** Of the rows of `claimed`. */
+/** The leases of the rows in `claimed`. */
 const LEASES = `
   SELECT ${selectList(Recording, 'r')}, a.vocabulary AS "accountVocabulary", a.engines AS "accountEngines"
   FROM claimed r JOIN accounts a ON a.id = r.account_id`;
@@ -42,7 +42,7 @@ const accountsIn = (name: string, condition: string): string => `
 
 /** Conditions that a claim may have beside its own. */
 interface ClaimConditions {
-  /** Of the accounts that are considered. */
+  /** Limits and filters the accounts that are considered. */
   limit: string;
   account: string;
   recording: string;
@@ -61,7 +61,7 @@ const claimSql = ({ limit, account, recording }: ClaimConditions): string => `
       UNION SELECT l.account_id FROM leased l
         WHERE EXISTS (SELECT 1 FROM recordings r WHERE r.account_id = l.account_id AND ${EXPIRED})
     ) a LEFT JOIN transcription_shares s ON s.account_id = a.account_id
-    WHERE a.account_id <> ALL($3::uuid[]) AND ${queueMovesOn('a.account_id')} ${account}
+    WHERE a.account_id <> ALL($3::uuid[]) AND ${accountNotOnHold('a.account_id')} ${account}
     ORDER BY starts LIMIT ${limit}),
   picked AS MATERIALIZED (
     SELECT r.id, turns.starts
@@ -144,7 +144,7 @@ const CLAIM_BACKGROUND = `
   WITH picked AS (
     SELECT id FROM recordings r
     WHERE rerun IN ('background', 'quiet') AND (lease_until IS NULL OR lease_until < now())
-      AND id <> ALL($3::uuid[]) AND attempt < ${MAX_ATTEMPTS} AND ${queueMovesOn('r.account_id')}
+      AND id <> ALL($3::uuid[]) AND attempt < ${MAX_ATTEMPTS} AND ${accountNotOnHold('r.account_id')}
     ORDER BY rerun_at, id LIMIT 1 FOR UPDATE OF r SKIP LOCKED),
   claimed AS (UPDATE recordings r ${TAKE_LEASE} FROM picked WHERE r.id = picked.id RETURNING r.*)
   ${LEASES}`;
@@ -172,7 +172,7 @@ const QUEUE = `
     SELECT count(*) AS length, min(queued_at) AS oldest
     FROM (SELECT ${QUEUED_AT} AS queued_at FROM recordings
           WHERE account_id = w.account_id AND ${WAITING} ORDER BY ${QUEUED_AT}, id LIMIT ${COUNTED}) head) queue
-  WHERE w.account_id IS NOT NULL AND ${queueMovesOn('w.account_id')}`;
+  WHERE w.account_id IS NOT NULL AND ${accountNotOnHold('w.account_id')}`;
 
 /** The recordings that no worker has claimed, but for those of suspended accounts and those in the background. */
 export interface RecordingQueue {

@@ -1,4 +1,4 @@
-import { queueMovesOn } from '../../../access/accounts-on-hold.js';
+import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/entity-columns.js';
 import { Recording } from '../recording.entity.js';
@@ -83,7 +83,7 @@ export async function releaseRecording(
 export async function selectExhausted(runner: SqlRunner): Promise<Pick<Recording, 'id'>[]> {
   return await runner.query(
     `SELECT id FROM recordings r WHERE ${IS_UNFINISHED} AND attempt >= ${MAX_ATTEMPTS} AND lease_until < now()
-       AND ${queueMovesOn('r.account_id')}
+       AND ${accountNotOnHold('r.account_id')}
      LIMIT ${BATCH}`,
   );
 }
@@ -109,7 +109,7 @@ export async function lockUnfinished(
   return row ?? null;
 }
 
-/** Of a recording that `lockUnfinished` has locked. SQL, because it returns the row as Postgres wrote it. */
+/** Updates a recording that `lockUnfinished` has locked. SQL, because it returns the row as Postgres wrote it. */
 export async function updateToTerminal(
   tx: Tx,
   id: string,

@@ -9,7 +9,7 @@ export interface DocumentFilter {
   accountId: string;
   /** Text of a `tsquery`. */
   terms: string;
-  /** Of the folded text: alternatives of patterns that must all be in it, or not. Null when the terms are enough. */
+  /** Alternatives of patterns that must all be in the folded text, or not. Null when the terms are enough. */
   phrases: { pattern: string; isNegative: boolean }[][] | null;
   status?: RecordingStatus;
   date_from?: string;

@@ -9,7 +9,7 @@ export class SearchDocument {
   @Column('uuid')
   accountId: string;
 
-  /** Of the recording. */
+  /** Creation of the recording. */
   @Column('timestamptz')
   createdAt: Date;
 

@@ -1,7 +1,7 @@
 import { RateLimitError } from '../../../platform/errors/errors.js';
 import { ConcurrencyLimit } from '../../../platform/queue/concurrency-limit.js';
 
-/** Of the connections of a process, the rest of which serve everything else. */
+/** Searches at a time in one process. Its other connections to Postgres serve everything else. */
 const MAX_RUNNING = 6;
 const MAX_RUNNING_OF_ACCOUNT = 2;
 const MAX_WAITING_OF_ACCOUNT = 20;

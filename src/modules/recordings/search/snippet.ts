@@ -3,7 +3,7 @@ import type { Phrase, SearchQuery } from './search-query.js';
 
 /** Characters. */
 const MAX_LENGTH = 200;
-/** Of those, about how many stand before the first match. */
+/** About how many of them stand before the first match. */
 const BEFORE = 60;
 /** Words that are looked at to begin or end with a whole one. */
 const MAX_WORD = 30;

@@ -60,7 +60,7 @@ export function orderedTags(json: string | null): object | null {
 /** May also match inside a value, which only costs time. */
 const INTEGER_KEY = /"\d+":/;
 
-/** Of a filter. What no recording can have is refused, because it is a mistake. */
+/** The rule that a filter breaks. One that no recording can match is refused, because it is a mistake. */
 export function brokenTagRule(key: string, value: string): string | null {
   const broken = brokenRule(key, value);
   return broken && `names no possible tag: ${broken}`;

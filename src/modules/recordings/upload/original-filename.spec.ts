@@ -39,6 +39,11 @@ describe('cleanFilename', () => {
     expect(cleanFilename(`.${'a'.repeat(300)}`)).toBe(`.${'a'.repeat(254)}`);
   });
 
+  it('leaves no space at the end of what it cuts', () => {
+    expect(cleanFilename(`${'a'.repeat(254)} b`)).toBe('a'.repeat(254));
+    expect(cleanFilename(`.${' '.repeat(254)}b`)).toBe('recording');
+  });
+
   it('cleans any name, and does not change a clean one', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (raw) => {

@@ -14,7 +14,8 @@ export function cleanFilename(raw: string | undefined): string {
   const visible = (raw ?? '').replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '');
   // Old browsers on Windows sent whole paths, so both separators count on every system.
   const base = visible.slice(Math.max(visible.lastIndexOf('/'), visible.lastIndexOf('\\')) + 1);
-  const name = shorten(base.normalize('NFC').trim());
+  // A cut may leave a space at the end.
+  const name = shorten(base.normalize('NFC').trim()).trimEnd();
   return name === '' || name === '.' || name === '..' ? NAMELESS : name;
 }
 

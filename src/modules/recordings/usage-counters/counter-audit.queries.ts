@@ -6,7 +6,7 @@ export interface CounterDifference {
   accountId: string;
   /** `YYYY-MM-DD` */
   day: string;
-  /** Of the recordings; null where the figure is one for all of them. */
+  /** Status of the recordings that are counted; null where one figure covers all of them. */
   status: string | null;
   figure: 'listed' | 'bytes' | 'queued_ms' | 'accepted' | 'duration_ms' | 'transcribed' | 'failed';
   counted: number;

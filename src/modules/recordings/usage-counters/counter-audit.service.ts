@@ -15,7 +15,7 @@ export class CounterAuditService {
     return await selectDifferences(this.database, accountId);
   }
 
-  /** Of API keys and end users. */
+  /** Differences in the figures of API keys and end users. */
   async breakdownDifferences(accountId: string): Promise<BreakdownDifference[]> {
     return await selectBreakdownDifferences(this.database, accountId);
   }

@@ -23,11 +23,11 @@ export class UsageBreakdown {
   @Column('bigint')
   accepted: string;
 
-  /** Of these, those that were transcribed at last. */
+  /** How many of them were transcribed in the end. */
   @Column('bigint')
   transcribed: string;
 
-  /** Of these, those that failed at last. */
+  /** How many of them failed in the end. */
   @Column('bigint')
   failed: string;
 

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 export interface UsageReportOptions {
   days: number;
   by: 'day' | UsageDimension;
-  /** Of keys and end users. */
+  /** Most keys or end users. */
   limit: number;
   /** The last value of the page before; null for the first page. */
   after: string | null;

@@ -7,7 +7,7 @@ export class Waveform {
   @PrimaryColumn('uuid')
   recordingId: string;
 
-  /** Of the decoded audio, which the points divide into equal parts. */
+  /** Length of the decoded audio, which the points divide into equal parts. */
   @Column('integer')
   durationMs: number;
 

@@ -1,6 +1,6 @@
 import type { Calibration } from './calibration.js';
 
-/** Of PocketSphinx with its US English model and the settings in docs/decisions/0006-pocketsphinx-settings.md. */
+/** Measured with PocketSphinx, its US English model and the settings in docs/decisions/0006-pocketsphinx-settings.md. */
 export const POCKETSPHINX_EN_US: Calibration = {
   date: '2026-11-22',
   data:

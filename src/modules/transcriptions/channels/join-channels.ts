@@ -33,7 +33,7 @@ export function joinChannels(
   };
 }
 
-/** Of a script without spaces, everything up to the next space; else single words. */
+/** Single words; in a script without spaces everything up to the next space. */
 function timedPhrases({ text, words }: JoinedTranscript, durationSeconds: number): Phrase[] {
   const phrases: Phrase[] = [];
   for (const token of timeTokens(tokensOf(text), words, durationSeconds)) {

@@ -1,6 +1,6 @@
 import { BYTES_PER_SAMPLE, SAMPLES_PER_SECOND } from './pcm.js';
 
-/** Of a waveform (D52). */
+/** Points of a waveform (D52). */
 const MAX_POINTS = 1000;
 /** A window is 10 ms long at first, and as long as a point of a short recording. */
 const FIRST_WINDOW_SAMPLES = SAMPLES_PER_SECOND / 100;
@@ -17,7 +17,7 @@ export class PeakMeter {
   private readonly windows = new Uint16Array(MAX_WINDOWS);
   private count = 0;
   private windowSamples = FIRST_WINDOW_SAMPLES;
-  /** Of the window that is not complete. */
+  /** What the window that is not complete has so far. */
   private samples = 0;
   private peak = 0;
   /** The first byte of a sample whose second one is in the next buffer. */

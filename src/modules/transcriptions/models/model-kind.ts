@@ -35,7 +35,7 @@ export interface ModelFolder {
   files: ModelFiles & { tokens: string };
   /** The folder, and where its files really are if they are links. */
   reads: readonly [string, ...string[]];
-  /** Of all files that are loaded, those with weights outside the ONNX files too. */
+  /** Size of all files that are loaded, including weights outside the ONNX files. */
   bytes: number;
   /** Lower-case English names; null when nothing says which. */
   languages: readonly string[] | null;

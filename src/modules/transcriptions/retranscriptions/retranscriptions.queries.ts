@@ -1,4 +1,4 @@
-import { queueMovesOn } from '../../../access/accounts-on-hold.js';
+import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 
 const IN_BACKGROUND = `rerun IN ('background', 'quiet')`;
@@ -69,7 +69,7 @@ export async function selectOpen(runner: SqlRunner): Promise<OpenRetranscription
        least(extract(epoch FROM now() - max(j.marked_at) OVER (PARTITION BY j.job_id)), 60)::float8 AS seconds,
        j.before_at = '${END}' AS "isMarked"
      FROM retranscriptions j LEFT JOIN pending p ON p.account_id = j.account_id
-     WHERE j.ended_at IS NULL AND ${queueMovesOn('j.account_id')}
+     WHERE j.ended_at IS NULL AND ${accountNotOnHold('j.account_id')}
      ORDER BY j.marked_ms, j.account_id`,
   );
 }
@@ -177,7 +177,7 @@ export interface RetranscriptionProgress {
   isCanceled: boolean;
 }
 
-/** Of the account, or all. SQL, because of the sums over the recordings. */
+/** Jobs of the account, or all. SQL, because of the sums over the recordings. */
 export async function selectProgress(runner: SqlRunner, accountId: string | null): Promise<RetranscriptionProgress[]> {
   return await runner.query<RetranscriptionProgress>(
     `WITH pending AS (SELECT account_id, count(*)::int AS count FROM recordings WHERE ${IN_BACKGROUND} GROUP BY 1)

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../platform/database/database.service.js';
 
-/** Of a recording, the present one included. */
+/** Versions of a recording, including the present one. */
 const MAX_VERSIONS = 5;
 
 const COLUMNS = 'id, recording_id, text, confidence, language, provider, model, processing_duration_ms, created_at';

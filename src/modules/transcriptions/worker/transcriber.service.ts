@@ -46,7 +46,7 @@ export interface AudioInput extends AudioSource {
 }
 
 export interface TranscriptionResult {
-  /** Of the decoded audio. */
+  /** Length of the decoded audio. */
   durationSeconds: number;
   text: string;
   /** 0–1. */
@@ -56,7 +56,7 @@ export interface TranscriptionResult {
   words: TranscriptWord[];
   /** One byte for each point of the waveform (D52). */
   peaks: Buffer;
-  /** Of all channels together. */
+  /** Sum over all channels. */
   speechSeconds: number | null;
   noSpeech: boolean;
   /** Terms that the engine was given; absent without any in the upload and the account (D48). */

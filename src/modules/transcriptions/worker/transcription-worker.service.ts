@@ -20,7 +20,7 @@ const RECORDINGS_PER_CORE = 4;
  */
 const RECORDINGS_PER_ACCOUNT = 2;
 const MAX_RECORDINGS = 64;
-/** Of those in the background at a time: enough for their chunks to use what slots are free. */
+/** Recordings in the background at a time: enough for their chunks to use what slots are free. */
 const BACKGROUND_PER_CORE = 1;
 /** Looks for due recordings this often, whatever Redis says. */
 const POLL_MS = 1000;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { queueMovesOn } from '../../../access/accounts-on-hold.js';
+import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
 import type { DatabaseService, SqlRunner, Tx } from '../../../platform/database/database.service.js';
 
 /** A delivery leased to this process, with all that is needed to send it. */
@@ -65,7 +65,7 @@ export async function claimDueDeliveries(
     `WITH due AS MATERIALIZED (
        SELECT d.id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id AND w.status = 'active'
        WHERE d.webhook_id = $1 AND d.status = 'pending' AND d.next_attempt_at <= now()
-         AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${queueMovesOn('w.account_id')}
+         AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${accountNotOnHold('w.account_id')}
        ORDER BY d.next_attempt_at LIMIT $2 FOR UPDATE OF d SKIP LOCKED)
      UPDATE deliveries d SET attempts = attempts + 1, last_attempt_at = now(), lease_token = $3,
        lease_until = now() + make_interval(secs => ${LEASE_SECONDS})
@@ -197,7 +197,7 @@ export async function webhooksWithDueDeliveries(database: DatabaseService): Prom
   const rows = await database.query<{ id: string }>(
     `${PENDING}
      SELECT w.id FROM pending p JOIN webhooks w ON w.id = p.webhook_id
-     WHERE w.status = 'active' AND ${queueMovesOn('w.account_id')} AND EXISTS (
+     WHERE w.status = 'active' AND ${accountNotOnHold('w.account_id')} AND EXISTS (
        SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_attempt_at <= now()
          AND (d.lease_until IS NULL OR d.lease_until < now()))
      ORDER BY w.failing_since IS NOT NULL, random() LIMIT ${MAX_WEBHOOKS}`,

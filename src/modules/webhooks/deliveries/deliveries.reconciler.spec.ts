@@ -8,7 +8,7 @@ import { DeliveriesProcessor } from './deliveries.processor.js';
 import type { DeliveryJob } from './deliveries.queue.js';
 import { DeliveriesReconciler } from './deliveries.reconciler.js';
 import type { DeliveriesService } from './deliveries.service.js';
-import { DueDeliveriesReconciler } from './due-deliveries.reconciler.js';
+import { RedisOutageReconciler } from './redis-outage.reconciler.js';
 import type { RemovedWebhooksService } from './removed-webhooks.service.js';
 import type { SendLoopsService } from './send-loops/send-loops.service.js';
 
@@ -43,7 +43,7 @@ describe('the tasks of deliveries', () => {
       events as unknown as WebhookEventsService,
       jobs as unknown as JobQueue<DeliveryJob>,
     ).onModuleInit();
-    new DueDeliveriesReconciler(
+    new RedisOutageReconciler(
       reconciler,
       { isUsable: async () => isUsable } as RedisService,
       deliveries as unknown as DeliveriesService,

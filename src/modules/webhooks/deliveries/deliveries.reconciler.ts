@@ -27,7 +27,7 @@ export class DeliveriesReconciler implements OnModuleInit {
 
   private async enqueueDue(): Promise<void> {
     for (const webhookId of await this.deliveries.webhooksWithDue()) {
-      // Without Redis, DueDeliveriesReconciler finds them.
+      // Without Redis, RedisOutageReconciler finds them.
       if (!(await this.jobs.enqueue({ webhookId }, { deduplicationKey: 'due' }))) return;
     }
   }

@@ -34,7 +34,7 @@ export class Delivery {
   @Column('timestamptz', { nullable: true })
   nextAttemptAt: Date | null;
 
-  /** Of the process that is sending; invalid after `leaseUntil`. */
+  /** Held by the process that is sending; invalid after `leaseUntil`. */
   @Column('uuid', { nullable: true })
   leaseToken: string | null;
 

@@ -113,7 +113,7 @@ export class RedeliveryView {
   @ApiProperty({ type: 'integer', example: 10_000 })
   count: number;
 
-  /** The log in which they appear. */
+  /** Path of the delivery log. */
   @ApiProperty({ example: `/v1/webhooks/${WEBHOOK_ID}/deliveries` })
   uri: string;
 }

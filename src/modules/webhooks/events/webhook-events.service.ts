@@ -24,7 +24,7 @@ export interface NewWebhookEvent {
   kind: string;
   /** The JSON text that is sent and signed, byte for byte. */
   body: string;
-  /** Of the two recording kinds there is one event for each run of a recording. */
+  /** Of `recording.transcribed` and `recording.failed` there is one event for each run of a recording. */
   recordingId?: string;
   run?: number;
 }

@@ -12,7 +12,7 @@ export interface CheckedConnectorOptions {
 }
 
 const FORBIDDEN = 'the host leads to a private or special address';
-/** Of one name (D34). */
+/** Addresses of one name that are tried (D34). */
 const MAX_ADDRESSES = 8;
 /** Node's default of 250 ms is too short for an address on another continent. */
 const NEXT_ADDRESS_AFTER_MS = 1000;

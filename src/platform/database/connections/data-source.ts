@@ -19,7 +19,7 @@ class SnakeCase extends DefaultNamingStrategy {
   }
 }
 
-/** Of a migration that waits for a table, and behind which requests would queue. */
+/** How long a migration waits for a table. Requests would queue behind it. */
 const MIGRATION_LOCK_TIMEOUT_MS = 5000;
 
 export function dataSourceOptions(env: Env, migrations: Migration[]): Extract<DataSourceOptions, { type: 'postgres' }> {

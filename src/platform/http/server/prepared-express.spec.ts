@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,10 +8,8 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import request from 'supertest';
 import { preparedClasses } from './prepared-express.js';
 
-const DOWNLOAD = join(tmpdir(), 'voice-notes-prepared-express.txt');
-
-/** What Express offers, as far as it can be seen from outside. */
-function everything(): Express {
+/** What Express offers, as far as it can be seen from outside. @param file to download */
+function everything(file: string): Express {
   const app = express();
   app.set('trust proxy', 1);
   app.get('/request', (req, res) => {
@@ -42,7 +40,7 @@ function everything(): Express {
   app.get('/cookie', (_, res) => void res.cookie('a', 'b', { httpOnly: true }).clearCookie('c').vary('Accept').end());
   app.get('/links', (_, res) => void res.links({ next: '/2' }).location('/there').append('X-A', '1').sendStatus(202));
   app.get('/format', (_, res) => void res.format({ json: () => res.json([1]), html: () => res.send('<p>') }));
-  app.get('/download', (_, res) => res.download(DOWNLOAD, 'named.txt'));
+  app.get('/download', (_, res) => res.download(file, 'named.txt'));
   app.get('/locals', (_, res) => {
     res.locals.seen = true;
     res.json(res.locals);
@@ -105,11 +103,14 @@ describe('an Express app with prepared request and response classes', () => {
   let stock: Server;
   let prepared: Server;
   let app: Express;
+  let folder: string;
 
   beforeAll(async () => {
-    writeFileSync(DOWNLOAD, 'a file');
-    stock = createServer(everything());
-    app = everything();
+    folder = mkdtempSync(join(tmpdir(), 'prepared-express-'));
+    const file = join(folder, 'download.txt');
+    writeFileSync(file, 'a file');
+    stock = createServer(everything(file));
+    app = everything(file);
     prepared = createServer(preparedClasses(app), app);
     for (const server of [stock, prepared]) await once(server.listen(0, '127.0.0.1'), 'listening');
   });
@@ -117,6 +118,7 @@ describe('an Express app with prepared request and response classes', () => {
   afterAll(() => {
     stock.close();
     prepared.close();
+    rmSync(folder, { recursive: true });
   });
 
   it.each(CALLS)('answers like any other: %s', async (_, call) => {

@@ -1,7 +1,12 @@
 import { coalesce } from './coalesce.js';
 
 describe('coalesce with a pause', () => {
-  function recorder(pauseMs = 20) {
+  const PAUSE_MS = 1000;
+
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] }));
+  afterEach(() => jest.useRealTimers());
+
+  function recorder() {
     const calls: { items: readonly number[]; answer: () => void; fail: () => void }[] = [];
     const load = coalesce(
       (items: readonly number[]) =>
@@ -12,19 +17,19 @@ describe('coalesce with a pause', () => {
             fail: () => reject(new Error('no answer')),
           });
         }),
-      { maxItems: 3, pauseMs },
+      { maxItems: 3, pauseMs: PAUSE_MS },
     );
     return { calls, load };
   }
-  const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 40));
+  const pass = (ms = PAUSE_MS) => jest.advanceTimersByTimeAsync(ms);
 
   it('performs the batches of a rush one after another, each as large as permitted', async () => {
     const { calls, load } = recorder();
     const first = load(0);
-    await settled();
+    await pass();
     const rest = Promise.all([1, 2, 3, 4, 5, 6, 7].map((item) => load(item)));
     for (const expected of [[0], [1, 2, 3], [4, 5, 6], [7]]) {
-      await settled();
+      await pass();
       expect(calls.at(-1)?.items).toEqual(expected);
       calls.at(-1)?.answer();
     }
@@ -34,17 +39,17 @@ describe('coalesce with a pause', () => {
   });
 
   it('begins at once after a rest, and then waits for the pause', async () => {
-    // So long that a busy machine does not end it before the test has looked.
-    const { calls, load } = recorder(1000);
+    const { calls, load } = recorder();
     const first = load(1);
-    await new Promise((resolve) => setImmediate(resolve));
+    await pass(0);
     expect(calls).toHaveLength(1);
     calls[0]?.answer();
     await first;
     const second = Promise.all([load(2), load(3)]);
-    await new Promise((resolve) => setImmediate(resolve));
+    await pass(PAUSE_MS - 1);
     expect(calls).toHaveLength(1);
-    while (calls.length < 2) await settled();
+    await pass(1);
+    expect(calls).toHaveLength(2);
     expect(calls[1]?.items).toEqual([2, 3]);
     calls[1]?.answer();
     await second;
@@ -53,11 +58,11 @@ describe('coalesce with a pause', () => {
   it('goes on after a batch that failed', async () => {
     const { calls, load } = recorder();
     const failing = expect(load(1)).rejects.toThrow('no answer');
-    await settled();
+    await pass();
     const next = load(2);
     calls[0]?.fail();
     await failing;
-    await settled();
+    await pass();
     calls[1]?.answer();
     expect(await next).toBe(4);
   });

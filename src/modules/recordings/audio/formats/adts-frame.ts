@@ -11,7 +11,7 @@ export interface AdtsFrame {
   length: number;
 }
 
-/** Of AAC (ISO/IEC 14496-3 §1.6.3), by index. */
+/** Sample rates by their index (ISO/IEC 14496-3 §1.6.3). */
 export const AAC_SAMPLE_RATES = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
 ];

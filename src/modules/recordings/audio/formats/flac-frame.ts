@@ -2,7 +2,7 @@ import type { FileWindow } from './file-window.js';
 
 /** The header of a frame of FLAC (RFC 9639 §9.1). */
 export interface FlacFrame {
-  /** Of the frame, or of its first sample where the sizes of blocks vary. */
+  /** Number of the frame, or of its first sample where the sizes of blocks vary. */
   number: number;
   /** Samples per channel. */
   samples: number;

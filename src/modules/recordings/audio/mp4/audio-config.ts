@@ -21,7 +21,7 @@ const SPECTRAL_BAND_REPLICATION = 5;
 const PARAMETRIC_STEREO = 29;
 const ESCAPE = 31;
 
-/** Of an `esds` box, whose content begins at `data`; null when it is none. */
+/** Reads an `esds` box, whose content begins at `data`; null when it is none. */
 export function readAudioConfig(window: FileWindow, data: number, end: number): AudioConfig | null {
   // Version and flags.
   const stream = readDescriptor(window, data + 4, end);

@@ -20,7 +20,7 @@ export async function probeM4a(window: FileWindow): Promise<AudioFacts> {
   return reading.facts();
 }
 
-/** Of the first audio track, as ffmpeg names it; null when it is not known. */
+/** Codec of the first audio track, as ffmpeg names it; null when it is not known. */
 export async function mp4Codec(window: FileWindow): Promise<string | null> {
   const reading = new Mp4Reading(window);
   await walk(window, reading, () => reading.knowsCodec);

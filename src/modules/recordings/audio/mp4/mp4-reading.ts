@@ -39,7 +39,7 @@ export class Mp4Reading {
   private audio: Mp4Track | undefined;
   private movieTimescale = 0;
   private readonly trackDefaults = new Map<number, FragmentDefaults>();
-  /** Of the current fragment; null when it is not of the audio track. */
+  /** Defaults of the current fragment; null when it is not part of the audio track. */
   private fragment: FragmentDefaults | null = null;
   private mediaBytes = 0;
 

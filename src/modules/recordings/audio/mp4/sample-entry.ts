@@ -9,7 +9,7 @@ export interface SampleEntry {
   channels: number;
 }
 
-/** Of the description, which holds the configuration of the codec. */
+/** Bytes that are read of the description, which holds the configuration of the codec. */
 const MAX_ENTRY_BYTES = 512;
 export const SAMPLE_DESCRIPTION_BYTES = 8 + MAX_ENTRY_BYTES;
 

@@ -5,7 +5,7 @@ import { tagTerms, textTerms } from '../search-terms.js';
 
 /** Recordings that are read at a time. */
 const BATCH = 200;
-/** Of a round of the reconciler, so that its other tasks do not wait. */
+/** Time in one round of the reconciler, so that its other tasks do not wait. */
 const ROUND_MS = 1000;
 
 /** The texts of those recordings that have one, by id. */

@@ -56,7 +56,7 @@ function byLength(chain: readonly EngineChoice[], seconds: number | null): reado
   return chain.toSorted((a, b) => (b.maxSeconds ?? Infinity) - (a.maxSeconds ?? Infinity)).slice(0, 1);
 }
 
-/** Of several entries of one engine that fit, the first. */
+/** Where several entries of one engine fit, only the first. */
 const byName = (chain: readonly EngineChoice[]): EngineChoice[] =>
   chain.filter(({ name }, index) => chain.findIndex((other) => other.name === name) === index);
 

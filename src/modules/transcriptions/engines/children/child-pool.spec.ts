@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../../../../testing/eventually.js';
 import { findProgram } from '../../processes/programs.js';
 import { ChildPool } from './child-pool.js';
 import type { ChildModule } from './engine-child.js';
@@ -55,7 +56,8 @@ const UNABLE_CHILD = `
 `;
 const LIMIT_MS = 10_000;
 
-// A child writes a gigabyte before its limit ends it, which takes a busy machine many seconds.
+/** A child writes a gigabyte before its limit ends it, which takes a busy machine many seconds. */
+const GIGABYTE_MS = 50_000;
 jest.setTimeout(60_000);
 
 describe('ChildPool', () => {
@@ -71,7 +73,10 @@ describe('ChildPool', () => {
   beforeEach(() => {
     pool = new ChildPool(module, 1);
   });
-  afterEach(() => pool.close());
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await pool.close();
+  });
 
   async function moduleOf(name: string, source: string): Promise<ChildModule> {
     const file = path.join(folder, `${name}.mjs`);
@@ -113,7 +118,7 @@ describe('ChildPool', () => {
     ['opens too many files', 'o', /exit code 1/],
   ])('suspects the audio and starts a new child when one %s', async (_, order, message) => {
     const before = await ask('p');
-    await expect(ask(order)).rejects.toMatchObject({
+    await expect(ask(order, GIGABYTE_MS)).rejects.toMatchObject({
       audioSuspected: true,
       message: expect.stringMatching(message),
     });
@@ -139,7 +144,8 @@ describe('ChildPool', () => {
   it('never takes a second answer to one chunk for the answer to the next', async () => {
     const before = await ask('p');
     expect(await ask('2')).toBe('2');
-    await delay(100);
+    // The second answer has come once the child is lost.
+    await eventually(() => pool['children'].every((child) => !child.isAlive), LIMIT_MS);
     expect(await ask('p')).not.toMatch(new RegExp(`^(2|${before})$`));
   });
 
@@ -157,8 +163,12 @@ describe('ChildPool', () => {
 
   it('leaves a child that has answered alone when the time for its answer is over', async () => {
     const before = await ask('p');
-    expect(await ask('p', 3000)).toBe(before);
-    await delay(3100);
+    const started = jest.spyOn(globalThis, 'setTimeout');
+    const cleared = jest.spyOn(globalThis, 'clearTimeout');
+    expect(await ask('p', 12_345)).toBe(before);
+    const limits = started.mock.results.filter((_, i) => started.mock.calls[i]?.[1] === 12_345);
+    expect(limits).toHaveLength(1);
+    expect(cleared.mock.calls.flat()).toContain(limits[0]?.value);
     expect(await ask('p')).toBe(before);
   });
 

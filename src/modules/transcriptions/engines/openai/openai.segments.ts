@@ -31,7 +31,7 @@ export interface SegmentReview {
   /** With the text that is left. */
   kept: Segment[];
   dropped: Segment[];
-  /** Of the kept ones, those whose text lost repeats. */
+  /** Kept segments whose text lost repeats. */
   shortened: Segment[];
 }
 

@@ -1,6 +1,6 @@
 import os from 'node:os';
 
-/** Of the machine's memory, for the processes of the engine together. */
+/** Share of the machine's memory for all processes of the engine together. */
 const SHARE = 0.8;
 /** onnxruntime holds the file and the weights made of it at the same time while it loads. */
 const TIMES_FILES = 3;
@@ -23,7 +23,7 @@ export function memoryNeeds(fileBytes: number, limitMb: number | null, machineBy
   return { bytes, processes: Math.max(1, Math.floor((SHARE * machineBytes) / resident)) };
 }
 
-/** Of the machine, or of the container if that may take less. */
+/** Memory of the machine, or of the container if that may take less. */
 function availableBytes(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();

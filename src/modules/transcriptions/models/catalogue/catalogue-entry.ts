@@ -10,7 +10,7 @@ export interface CatalogueEntry {
   /** Null: not confirmed, see the repository. */
   licence: Licence | null;
   speed: SpeedClass;
-  /** Of the files together; null when no source states it. The exact size is read when the model is pulled. */
+  /** Size of all files; null when no source states it. The exact size is read when the model is pulled. */
   approximateBytes: number | null;
   /** `owner/name` at the source. */
   repository: string;

@@ -13,7 +13,7 @@ import { retryTransient } from './retries.js';
 import { SourceError } from './source-error.js';
 
 export interface PullContext extends Omit<DownloadContext, 'onProgress'> {
-  /** Of all files together, those of earlier runs included. */
+  /** Bytes of all files, including what earlier runs received. */
   onProgress: (received: number, total: number) => void;
   onWait: (holder: string) => void;
   /** Reads the source even if the model is there, and replaces it if the source has another one. */
@@ -148,7 +148,7 @@ function isSame({ source, files }: ModelRecord, plan: DownloadPlan): boolean {
   );
 }
 
-/** Of what an earlier run received, keeps the files that the source still has with the same digest. */
+/** Keeps files of an earlier run that the source still has with the same digest. */
 async function keepWhatFits(work: string, plan: DownloadPlan): Promise<void> {
   const earlier = new Map((await readPlan(work)).map(({ name, digest }) => [name, digest.value]));
   const same = plan.files.filter(({ name, digest }) => earlier.get(name) === digest.value);

@@ -21,7 +21,7 @@ export class WebhookSendLoop {
   private readonly inProgress = new Set<Promise<void>>();
   private readonly claims: ClaimAhead;
   private readonly closing = new AbortController();
-  /** Of the last claimed delivery. */
+  /** Where the last claimed delivery goes. */
   private destination: Destination | null = null;
   /** Slots for deliveries that are not claimed yet. */
   private reserved: Slot[] = [];

@@ -20,7 +20,7 @@ export class TestCallsController {
    * @remarks
    * Sends a signed `webhook.test` event to this webhook at once, also if it is disabled, and answers with the outcome:
    * 200 whatever the receiver answered. It is not retried, is in no list, and does not change the webhook. An account has
-   * one test at a time; another is a 429. The answer takes up to 20 seconds.
+   * one test at a time; another is a 429. The response takes up to 20 seconds.
    * @param id Identifier of the webhook.
    */
   @Post()

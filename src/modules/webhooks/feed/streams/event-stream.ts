@@ -3,7 +3,7 @@ import type { FeedEvent } from '../event-feed.queries.js';
 import { presentStreamedEvent } from '../event-feed.presenter.js';
 
 /** How long a client waits before it connects again: spread, because a stop ends all streams of a process at once. */
-const RETRY_MS = { least: 500, spread: 1500 };
+const RETRY_MS = { min: 500, spread: 1500 };
 
 /** nginx would collect the events. `Cache-Control: no-store` is on every answer of the API. */
 export const STREAM_HEADERS = { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' };
@@ -30,10 +30,10 @@ export class EventStream {
   }
 
   begin(): void {
-    const { least, spread } = RETRY_MS;
+    const { min, spread } = RETRY_MS;
     this.response.set(STREAM_HEADERS);
     // The id lets a reader that got no event yet resume here. Without data it is no event.
-    this.response.write(`retry: ${least + Math.floor(Math.random() * spread)}\nid: ${this.position}\n\n`);
+    this.response.write(`retry: ${min + Math.floor(Math.random() * spread)}\nid: ${this.position}\n\n`);
   }
 
   /** The reader is slower than its events. Nothing is read for it until its connection has taken what was written. */

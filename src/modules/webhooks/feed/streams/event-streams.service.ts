@@ -14,7 +14,7 @@ import { EventSignalsService } from '../event-signals.service.js';
 import { EventStream, type StreamReader } from './event-stream.js';
 import { StreamReadLoop } from './stream-read-loop.js';
 
-/** Signals may get lost. A stream is never further behind than this and the time of a read; nor is the end of a key. */
+/** Signals may get lost. Bounds how late a stream gets an event, or ends with its key: this, plus the time of a read. */
 const POLL_MS = 2000;
 export const STREAM_SCOPE = 'recordings:read';
 
@@ -46,7 +46,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
     registry.registerMetric(valueGauge('event_streams', 'Open event streams.', () => this.open));
   }
 
-  /** Of this process. */
+  /** Open streams of this process. */
   get open(): number {
     let count = 0;
     for (const streams of this.byAccount.values()) count += streams.size;

@@ -14,7 +14,7 @@ export interface SherpaResult {
   segment_texts?: string[];
 }
 
-/** Of the text and its tokens, which the library does not escape. */
+/** Characters in the text and its tokens that the library does not escape. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f]/g;
 

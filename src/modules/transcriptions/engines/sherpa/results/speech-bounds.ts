@@ -2,7 +2,7 @@ import { SAMPLES_PER_SECOND } from '../../../decoding/pcm.js';
 import type { SpeechSection } from '../../transcription-engine.js';
 
 const FRAME_SAMPLES = 320;
-/** Of the loudest frame: 26 dB below it. */
+/** Share of the loudest frame: 26 dB below it. */
 const RELATIVE = 0.05;
 /** −60 dB of full scale: less is no speech. */
 const FLOOR = 0.001;

@@ -6,7 +6,7 @@ import { SendLoopsService } from './send-loops/send-loops.service.js';
 
 /** Sends due deliveries without Redis: every process that sends looks for them itself. */
 @Injectable()
-export class DueDeliveriesReconciler implements OnModuleInit {
+export class RedisOutageReconciler implements OnModuleInit {
   constructor(
     private readonly reconciler: ReconcilerService,
     private readonly redis: RedisService,
