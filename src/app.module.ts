@@ -16,7 +16,8 @@ import { selectEngines } from './modules/transcriptions/engines/chain/engine-sel
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
 import { UsersModule } from './modules/users/users.module.js';
-import { DeliveryWorkerModule, WebhooksModule } from './modules/webhooks/webhooks.module.js';
+import { DeliveryWorkerModule } from './modules/webhooks/deliveries/delivery-worker.module.js';
+import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import type { Env } from './platform/config/env.js';
 import { registerErrorShape } from './platform/errors/error-body.js';
 

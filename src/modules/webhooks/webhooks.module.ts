@@ -2,15 +2,12 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../../platform/config/env.js';
 import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
-import { DeliveriesProcessor } from './deliveries/deliveries.processor.js';
 import { DeliveriesReconciler } from './deliveries/deliveries.reconciler.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
-import { RedisOutageReconciler } from './deliveries/redis-outage.reconciler.js';
 import { RemovedWebhook } from './deliveries/removed-webhook.entity.js';
 import { RemovedWebhooksService } from './deliveries/removed-webhooks.service.js';
 import { DeliverySlots } from './deliveries/send-loops/delivery-slots.js';
-import { SendLoopsService } from './deliveries/send-loops/send-loops.service.js';
 import { Delivery } from './deliveries/delivery.entity.js';
 import { DeliveriesController } from './delivery-log/deliveries.controller.js';
 import { DeliveryLogService } from './delivery-log/delivery-log.service.js';
@@ -65,10 +62,3 @@ import { WebhooksService } from './webhooks.service.js';
   exports: [DeliveriesService, DeliverySlots, SignedSenderService, WebhookEventsService, JobQueueModule],
 })
 export class WebhooksModule {}
-
-/** What only a process with the role `deliverer` runs. */
-@Module({
-  imports: [WebhooksModule],
-  providers: [SendLoopsService, DeliveriesProcessor, RedisOutageReconciler],
-})
-export class DeliveryWorkerModule {}

@@ -36,11 +36,11 @@ export class UsageCounterDelta {
   @Column('bigint')
   queuedMs: number;
 
-  /** Recordings ever accepted that were transcribed at last, also those deleted since. */
+  /** Recordings ever accepted that were transcribed in the end, including those deleted since. */
   @Column('bigint')
   transcribed: number;
 
-  /** The same of those that failed at last. */
+  /** Recordings ever accepted that failed in the end, including those deleted since. */
   @Column('bigint')
   failed: number;
 

@@ -33,11 +33,11 @@ export class UsageCounter {
   @Column('bigint')
   queuedMs: string;
 
-  /** Recordings ever accepted that were transcribed at last, also those deleted since. */
+  /** Recordings ever accepted that were transcribed in the end, including those deleted since. */
   @Column('bigint')
   transcribed: string;
 
-  /** The same of those that failed at last. */
+  /** Recordings ever accepted that failed in the end, including those deleted since. */
   @Column('bigint')
   failed: string;
 }

@@ -43,7 +43,8 @@ export class CorrectionsService {
     ifMatch: EntityTags | null,
   ): Promise<Transcription> {
     const { recording, transcription } = await this.transcriptions.find(accountId, recordingId);
-    // Before the transaction, because to align a long text takes time. If a rerun ends meanwhile, the correction keeps the earlier word times.
+    // Before the transaction, because to align a long text takes time. If a rerun ends meanwhile, the correction keeps
+    // the earlier word times.
     const corrected =
       text === undefined
         ? correctionOf(readCorrectedWords(words).words ?? [])

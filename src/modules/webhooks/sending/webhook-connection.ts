@@ -6,7 +6,7 @@ import { MAX_HEADER_BYTES } from './outcome/response-text.js';
 type Rules = Omit<CheckedConnectorOptions, 'signal'>;
 
 /** An idle connection is kept this long, which covers deliveries in quick succession. */
-const IDLE_MS = 1000;
+export const IDLE_MS = 1000;
 /** A connection is not reused after this time, so that the addresses of its host are checked again. */
 const MAX_AGE_MS = 10_000;
 /** Bounds the idle sockets. */
@@ -22,11 +22,12 @@ export class WebhookConnection {
   constructor(
     readonly origin: string,
     private readonly rules: Rules,
+    idleMs = IDLE_MS,
   ) {
     this.client = new Client(origin, {
       connect: (options, callback) => this.connect(options, callback),
-      keepAliveTimeout: IDLE_MS,
-      keepAliveMaxTimeout: IDLE_MS,
+      keepAliveTimeout: idleMs,
+      keepAliveMaxTimeout: idleMs,
       // DeliveryAttempt limits every phase; undici's own timeouts cover only some.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -71,6 +72,8 @@ export class WebhookConnection {
 export class IdleConnections {
   private readonly idle = new Map<WebhookConnection, NodeJS.Timeout>();
 
+  constructor(private readonly idleMs = IDLE_MS) {}
+
   take(origin: string): WebhookConnection | null {
     for (const connection of this.idle.keys()) {
       if (connection.origin !== origin) continue;
@@ -88,7 +91,7 @@ export class IdleConnections {
       this.remove(connection);
       void connection.destroy();
     };
-    this.idle.set(connection, setTimeout(close, IDLE_MS).unref());
+    this.idle.set(connection, setTimeout(close, this.idleMs).unref());
   }
 
   closeAll(): void {

@@ -4,7 +4,7 @@ import { Env } from '../../../platform/config/env.js';
 import { DeliveryAttempt } from './delivery-attempt.js';
 import { DeliveryAttemptError, type DeliveryErrorKind, describeError, isClosure } from './outcome/delivery-error.js';
 import { readResponse } from './outcome/response-text.js';
-import { WebhookConnection, IdleConnections } from './webhook-connection.js';
+import { IDLE_MS, IdleConnections, WebhookConnection } from './webhook-connection.js';
 import { resolveHost } from './host-resolver.js';
 import { AllowedNetworks, checkWebhookUrl } from './address-rules.js';
 
@@ -38,12 +38,14 @@ export interface SenderOptions {
   connectMs: number;
   /** From the start of the attempt to the end of the response headers. */
   headersMs: number;
+  /** How long an open connection is kept for the next delivery to its origin. */
+  idleMs: number;
 }
 
 export const SENDER_OPTIONS = Symbol('SENDER_OPTIONS');
 
 const USER_AGENT = 'VoiceNoteTranscription-Webhooks/1';
-const DEFAULTS: SenderOptions = { resolve: resolveHost, connectMs: 5000, headersMs: 15_000 };
+const DEFAULTS: SenderOptions = { resolve: resolveHost, connectMs: 5000, headersMs: 15_000, idleMs: IDLE_MS };
 
 /**
  * Sends one delivery to an untrusted URL. The URL is checked before every attempt, and each resolved address before
@@ -54,13 +56,14 @@ export class WebhookSenderService implements OnApplicationShutdown {
   private readonly options: SenderOptions;
   private readonly allowed: AllowedNetworks;
   private readonly inProgress = new Set<DeliveryAttempt>();
-  private readonly idle = new IdleConnections();
+  private readonly idle: IdleConnections;
 
   constructor(
     private readonly env: Env,
     @Optional() @Inject(SENDER_OPTIONS) options?: Partial<SenderOptions>,
   ) {
     this.options = { ...DEFAULTS, ...options };
+    this.idle = new IdleConnections(this.options.idleMs);
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
   }
 
@@ -101,8 +104,9 @@ export class WebhookSenderService implements OnApplicationShutdown {
       // The receiver may close an idle connection at any time; that is no failed attempt.
       if (!isClosure(error) || attempt.signal.aborted) throw error;
     }
-    const rules = { allowed: this.allowed, resolve: this.options.resolve };
-    return await this.post(delivery, attempt, new WebhookConnection(origin, rules));
+    const { resolve, idleMs } = this.options;
+    const rules = { allowed: this.allowed, resolve };
+    return await this.post(delivery, attempt, new WebhookConnection(origin, rules, idleMs));
   }
 
   private async post(
