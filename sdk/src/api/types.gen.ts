@@ -47,7 +47,7 @@ export type QuotaView = {
      */
     used: number;
     /**
-     * When the use starts again at 0. Null where it goes down as recordings are deleted, transcribed or stored.
+     * When `used` is reset to 0. Null where it goes down as recordings are deleted, transcribed or stored.
      */
     resets_at: string | null;
 };
@@ -75,11 +75,11 @@ export type UsageItemView = {
      */
     recordings_count: number;
     /**
-     * Of these, those that were transcribed.
+     * How many of them were transcribed.
      */
     transcribed_count: number;
     /**
-     * Of these, those that failed and were not transcribed by a retry.
+     * How many of them failed, and were not transcribed by a retry.
      */
     failed_count: number;
     /**
@@ -134,7 +134,7 @@ export type RequestErrorView = {
      */
     operation: string;
     /**
-     * Of the responses.
+     * HTTP status of the responses.
      */
     status: number;
     /**
@@ -150,7 +150,7 @@ export type RequestErrorView = {
      */
     field: string | null;
     /**
-     * Requests that were refused so.
+     * Number of requests refused for this reason.
      */
     count: number;
     first_at: string;
@@ -169,7 +169,7 @@ export type RequestErrorsView = {
     days: number;
     errors: Array<RequestErrorView>;
     /**
-     * Path of this answer.
+     * Path of this response.
      */
     uri: string;
 };
@@ -1113,7 +1113,7 @@ export type RedeliveryView = {
      */
     count: number;
     /**
-     * The log in which they appear.
+     * Path of the delivery log.
      */
     uri: string;
 };
@@ -1343,7 +1343,7 @@ export type AccountUsageData = {
          */
         limit?: number;
         /**
-         * Of `next_uri`: lists what comes after this key or user.
+         * Cursor from `next_uri`: lists the keys or users after this one.
          */
         after?: string;
     };
@@ -2101,7 +2101,7 @@ export type RecordingsGetData = {
     };
     query?: {
         /**
-         * Also sends the transcription, the waveform, or both: names with commas between them.
+         * Parts to include, separated by commas.
          */
         include?: string;
     };
@@ -2633,7 +2633,7 @@ export type TranscriptionsGetData = {
     };
     query?: {
         /**
-         * Form of the answer, whatever `Accept` says: `json`, the plain `text`, subtitles as SubRip (`srt`) or WebVTT (`vtt`), or
+         * Form of the response, whatever `Accept` says: `json`, the plain `text`, subtitles as SubRip (`srt`) or WebVTT (`vtt`), or
          * the text in `paragraphs`.
          */
         format?: 'json' | 'text' | 'srt' | 'vtt' | 'paragraphs';
