@@ -54,7 +54,7 @@ const tagsToSearch = (terms: string): JoinedWrite => ({
 
 /**
  * Claims the reserved object, inserts the recording with its tags and counts it, with what listeners write. SQL, because
- * one statement does it all.
+ * that is one round trip of the most frequent write, and nothing is inserted without the object.
  * @returns false when the reservation has expired; then nothing is written.
  */
 export async function insertAccepted(tx: Tx, recording: Recording, writes: readonly JoinedWrite[]): Promise<boolean> {

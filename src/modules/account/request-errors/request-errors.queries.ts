@@ -6,7 +6,7 @@ export const MAX_REQUEST_IDS = 5;
 
 /**
  * Adds groups to those of their days. Accounts that are gone are left out. Rows are locked in one order, so that two
- * processes that add at the same time cannot deadlock. SQL, because one statement does it all.
+ * processes that add at the same time cannot deadlock. SQL, because it adds to the rows that are there.
  * @returns the accounts that have a new group.
  */
 export async function addRequestErrors(runner: SqlRunner, groups: readonly RequestError[]): Promise<string[]> {

@@ -119,7 +119,7 @@ export interface UnworkableRecordings {
 /**
  * Claims the oldest due recording of the account that has had the least audio transcribed, and charges the account for
  * it. One statement, so that no lock is held between two. Its cost grows with the number of accounts that wait, not
- * with their recordings, but for those that the worker cannot work on. SQL, because of all that.
+ * with their recordings, but for those that the worker cannot work on. SQL, because TypeORM cannot say that.
  */
 export async function claimFairest(
   runner: SqlRunner,
@@ -151,7 +151,7 @@ const CLAIM_BACKGROUND = `
 
 /**
  * Claims the next of those that the operator has transcribed again. Which accounts take turns was decided when they were
- * marked, and none is charged: what its account uploads must not wait for it. SQL, as above.
+ * marked, and none is charged: what its account uploads must not wait for it. SQL, because it locks, updates and reads at once.
  */
 export async function claimBackground(
   runner: SqlRunner,

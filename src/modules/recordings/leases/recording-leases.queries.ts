@@ -131,7 +131,7 @@ export async function updateToTerminal(
   return recording;
 }
 
-/** Ends a rerun that failed: the recording stays as it was. SQL, as above. */
+/** Ends a rerun that failed: the recording stays as it was. SQL, as `updateToTerminal`. */
 export async function endFailedRerun(tx: Tx, id: string): Promise<Recording> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET run = run + 1, rerun = NULL, rerun_at = NULL, lease_token = NULL, lease_until = NULL

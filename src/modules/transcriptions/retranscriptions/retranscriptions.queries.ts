@@ -84,7 +84,7 @@ const SCANNED = 1000;
 
 /**
  * Marks up to `count` recordings of an account, the newest first, and remembers how far it came. One that is locked is
- * being deleted or transcribed, and is left out. SQL, because one statement does it all.
+ * being deleted or transcribed, and is left out. SQL, because what it scans, marks and remembers is one snapshot.
  * @returns how many, and whether that was the last.
  */
 export async function markNext(tx: Tx, accountId: string, count: number): Promise<Marked> {
@@ -143,7 +143,7 @@ export async function countFailure(runner: SqlRunner, accountId: string): Promis
 }
 
 /**
- * Ends those of the account, or all, and unmarks what no worker has begun. SQL, because one statement does it all.
+ * Ends the jobs of the account, or all, and unmarks what no worker has begun. SQL, because one UPDATE feeds the next.
  * @returns how many accounts.
  */
 export async function cancelRetranscriptions(runner: SqlRunner, accountId: string | null): Promise<number> {

@@ -43,7 +43,7 @@ export async function selectFeedPage(
   };
 }
 
-/** The next events of several readers, at most `limit` for each: `place` is that of the reader. SQL for one statement. */
+/** The next events of several readers, at most `limit` for each: `place` is that of the reader. SQL: one statement for all. */
 export async function selectNextEvents(
   runner: SqlRunner,
   readers: readonly ReaderPosition[],
@@ -60,7 +60,7 @@ export async function selectNextEvents(
   );
 }
 
-/** The accounts that have events for these readers, with a number or without. SQL for one statement. */
+/** The accounts that have events for these readers, with a number or without. SQL: one statement for all. */
 export async function selectAccountsWithNewEvents(
   runner: SqlRunner,
   readers: readonly ReaderPosition[],
