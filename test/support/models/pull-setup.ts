@@ -14,8 +14,9 @@ import { ModelSource } from '../servers/model-source.js';
 import { sampleModel } from './sample-model.js';
 
 const TIMING: DownloadTiming = {
-  connectMs: 1000,
-  stallMs: 150,
+  // A busy machine must not be taken for a source that does not answer.
+  connectMs: 30_000,
+  stallMs: 30_000,
   firstPauseMs: 5,
   longestPauseMs: 20,
   longestRetryAfterMs: 50,
@@ -58,16 +59,28 @@ export class PullSetup {
   }
 
   async pull(
-    changes: Partial<PullContext> & { hfToken?: string; entry?: CatalogueEntry; url?: string } = {},
+    changes: Partial<PullContext> & { hfToken?: string; entry?: CatalogueEntry; url?: string; stallMs?: number } = {},
   ): Promise<PulledModel> {
-    const { hfToken = null, entry = ENTRY, url = this.source.url, ...context } = changes;
-    const client = new SourceClient({ modelsUrl: url, hfToken }, TIMING);
+    const {
+      hfToken = null,
+      entry = ENTRY,
+      url = this.source.url,
+      stallMs = TIMING.stallMs,
+      onProgress,
+      ...context
+    } = changes;
+    const timing = { ...TIMING, stallMs };
+    const client = new SourceClient({ modelsUrl: url, hfToken }, timing);
     try {
       return await pullModel(this.models, entry, {
         client,
-        timing: TIMING,
+        timing,
         signal: new AbortController().signal,
-        onProgress: () => undefined,
+        // The large file comes first, so that these are its bytes.
+        onProgress: (received, total) => {
+          this.source.noteRead(received);
+          onProgress?.(received, total);
+        },
         onRetry: ({ message }) => this.said.push(message),
         onWait: (holder) => this.said.push(`waiting for ${holder}`),
         ...context,

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What goes wrong with one answer to a request for a file's content. */
+/** What goes wrong with one answer to a request for a file's content. A `cut` waits for {@link ModelSource.noteRead}. */
 export type Fault =
   | { kind: 'cut'; afterBytes: number }
   | { kind: 'stall'; afterBytes: number }
@@ -47,6 +47,9 @@ export class ModelSource {
   pauseMs = 0;
   private readonly repositories = new Map<string, Repository>();
   private readonly contents = new Map<string, Buffer>();
+  /** Of the file's content that was asked for last, what the client has. */
+  private bytesRead = 0;
+  private readonly reads = new EventEmitter();
 
   private constructor(
     private readonly source: Server,
@@ -82,6 +85,12 @@ export class ModelSource {
   /** Ranges that were asked for, in order; null: the whole file. */
   get ranges(): (string | null)[] {
     return this.requests.filter(({ host }) => host === 'content').map(({ headers }) => headers.range ?? null);
+  }
+
+  /** The client has so many bytes of the file. */
+  noteRead(bytes: number): void {
+    this.bytesRead = bytes;
+    this.reads.emit('read');
   }
 
   async close(): Promise<void> {
@@ -142,7 +151,9 @@ export class ModelSource {
     if (start >= total && total > 0) return void response.writeHead(416, { 'Content-Range': `bytes */${total}` }).end();
     const range = start > 0 ? { 'Content-Range': `bytes ${start}-${total - 1}/${total}` } : {};
     response.writeHead(start > 0 ? 206 : 200, { ETag: etag, 'Content-Length': total - start, ...range });
+    this.bytesRead = start;
     await this.send(bytes.subarray(start), fault, response);
+    if (fault?.kind === 'cut') await this.cut(start + fault.afterBytes, response);
   }
 
   private async send(bytes: Buffer, fault: Fault | undefined, response: ServerResponse): Promise<void> {
@@ -152,10 +163,12 @@ export class ModelSource {
       response.write(sent.subarray(position, Math.min(position + 16_384, end)));
       if (this.pauseMs > 0) await delay(this.pauseMs);
     }
-    if (fault?.kind === 'stall') return;
-    if (fault?.kind !== 'cut') return void response.end();
-    // What has arrived but was not read yet would be lost with the connection.
-    await delay(150);
+    if (fault === undefined || !('afterBytes' in fault)) response.end();
+  }
+
+  /** What has arrived but was not read yet would be lost with the connection. */
+  private async cut(end: number, response: ServerResponse): Promise<void> {
+    while (this.bytesRead < end) await once(this.reads, 'read');
     response.destroy();
   }
 }
