@@ -10,6 +10,8 @@ import { LoggingModule } from './platform/observability/logging.module.js';
 import { ObservabilityModule } from './platform/observability/observability.module.js';
 import { QueueModule } from './platform/queue/queue.module.js';
 import { RateLimitModule } from './platform/rate-limit/rate-limit.module.js';
+import { ReconcilerModule } from './platform/reconciler/reconciler.module.js';
+import { RedisModule } from './platform/redis/redis.module.js';
 import { SecretsModule } from './platform/secrets/secrets.module.js';
 import { selectObjectStore } from './platform/storage/object-store-registry.js';
 import { StorageModule } from './platform/storage/storage.module.js';
@@ -20,7 +22,9 @@ export function baseModules(env: Env, extensions: Extension[]): (Type | DynamicM
     ConfigModule.forRoot(env),
     LoggingModule.forRoot(env),
     DatabaseModule.forRoot(migrationsOf(extensions)),
+    RedisModule,
     QueueModule,
+    ReconcilerModule,
     SecretsModule,
     StorageModule.forRoot(selectObjectStore(env, addedBy(extensions, 'objectStores'))),
     EventsModule,

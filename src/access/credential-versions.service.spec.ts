@@ -1,5 +1,5 @@
 import type { DatabaseService } from '../platform/database/database.service.js';
-import type { RedisService } from '../platform/queue/redis.service.js';
+import type { RedisService } from '../platform/redis/redis.service.js';
 import { CredentialVersionsService } from './credential-versions.service.js';
 
 /** Longer than a copy that another process may still read: no process takes an older version for current then. */

@@ -13,7 +13,7 @@ import { Env, readEnv } from '../platform/config/env.js';
 import { DatabaseService } from '../platform/database/database.service.js';
 import { BoundedExpressAdapter } from '../platform/http/server/express.adapter.js';
 import { QueueWatchdogService } from '../platform/queue/watchdog/queue-watchdog.service.js';
-import { RedisService } from '../platform/queue/redis.service.js';
+import { RedisService } from '../platform/redis/redis.service.js';
 import { ApiClient } from './api-client.js';
 import { TestEnvironment, useEnvironment } from './test-environment.js';
 import { beforeAll } from './test-hooks.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readEnv } from '../../src/platform/config/env.js';
-import { RedisConnection } from '../../src/platform/queue/redis/redis-connection.js';
+import { RedisConnection } from '../../src/platform/redis/redis-connection.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 import { PrivateRedis } from '../support/servers/private-redis.js';

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { readEnv } from '../../src/platform/config/env.js';
-import { RedisService } from '../../src/platform/queue/redis.service.js';
-import { SignalsService } from '../../src/platform/queue/signals.service.js';
+import { RedisService } from '../../src/platform/redis/redis.service.js';
+import { SignalsService } from '../../src/platform/redis/signals.service.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 import { PrivateRedis } from '../support/servers/private-redis.js';

@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
-import { RedisService } from '../../src/platform/queue/redis.service.js';
+import { RedisService } from '../../src/platform/redis/redis.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { startService, useService } from '../../src/testing/test-service.js';

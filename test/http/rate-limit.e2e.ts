@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import request, { type Response } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
-import { RedisService } from '../../src/platform/queue/redis.service.js';
+import { RedisService } from '../../src/platform/redis/redis.service.js';
 import {
   bucketState,
   LocalBuckets,

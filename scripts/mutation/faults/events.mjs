@@ -130,7 +130,7 @@ export const events = [
     ],
   },
   {
-    file: 'src/platform/queue/signals.service.ts',
+    file: 'src/platform/redis/signals.service.ts',
     tests: 'test/components/signals.e2e.ts',
     name: 'that are left',
     faults: [

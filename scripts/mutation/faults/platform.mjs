@@ -28,8 +28,8 @@ export const platform = [
     ],
   },
   {
-    file: 'src/platform/queue/batching/delayed-write.ts',
-    tests: 'src/platform/queue/batching/delayed-write.spec.ts',
+    file: 'src/platform/concurrency/delayed-write.ts',
+    tests: 'src/platform/concurrency/delayed-write.spec.ts',
     faults: [
       ['it is written once, and then only at the stop', '    this.timer = undefined;\n', ''],
       ['a flush is followed by a second write', '    clearTimeout(this.timer);\n', ''],
@@ -37,8 +37,8 @@ export const platform = [
     ],
   },
   {
-    file: 'src/platform/queue/batching/coalesce.ts',
-    tests: 'src/platform/queue/batching/coalesce.spec.ts',
+    file: 'src/platform/concurrency/coalesce.ts',
+    tests: 'src/platform/concurrency/coalesce.spec.ts',
     faults: [
       [
         'a batch that fails is an unhandled rejection, which ends the process',
@@ -48,8 +48,8 @@ export const platform = [
     ],
   },
   {
-    file: 'src/platform/queue/redis/redis-connection.ts',
-    tests: 'src/platform/queue/redis/redis-connection.spec.ts',
+    file: 'src/platform/redis/redis-connection.ts',
+    tests: 'src/platform/redis/redis-connection.spec.ts',
     faults: [['a sentinel with an IPv6 address is not reached', '/^\\[?(.+?)\\]?:(\\d+)$/', '/^(.+):(\\d+)$/']],
   },
 ];

@@ -198,7 +198,7 @@ export const processing = [
     ],
   },
   {
-    file: 'src/platform/queue/redis.service.ts',
+    file: 'src/platform/redis/redis.service.ts',
     tests: 'test/http/rate-limit.e2e.ts',
     name: 'those of the next second',
     faults: [

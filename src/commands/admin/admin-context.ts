@@ -22,7 +22,7 @@ import { connectionErrorMessage } from '../../platform/database/connections/conn
 import { DatabaseModule } from '../../platform/database/database.module.js';
 import { createLogger, standardError } from '../../platform/observability/logger.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
-import { RedisService } from '../../platform/queue/redis.service.js';
+import { RedisService } from '../../platform/redis/redis.service.js';
 import { SecretsModule } from '../../platform/secrets/secrets.module.js';
 
 /**

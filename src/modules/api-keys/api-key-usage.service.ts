@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { DatabaseService } from '../../platform/database/database.service.js';
-import { DelayedWrite } from '../../platform/queue/batching/delayed-write.js';
+import { DelayedWrite } from '../../platform/concurrency/delayed-write.js';
 import { addKeyUses, type KeyUses } from './api-keys.queries.js';
 
 /** `last_used_at` and `usage_count` may lag by 5 s, since authentication must not wait for a write (D13). */

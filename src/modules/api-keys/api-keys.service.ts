@@ -10,7 +10,7 @@ import { insertWithinLimit, lockInserts } from '../../platform/database/insert-w
 import { AuthenticationError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
-import { coalesce } from '../../platform/queue/batching/coalesce.js';
+import { coalesce } from '../../platform/concurrency/coalesce.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
 import { ApiKey } from './api-key.entity.js';
 import { whereStatus } from './api-key-status.js';

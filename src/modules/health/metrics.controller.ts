@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { Public } from '../../access/access.decorators.js';
 import { Env } from '../../platform/config/env.js';
 import { AuthenticationError } from '../../platform/errors/errors.js';
-import { sharedRun } from '../../platform/observability/health/shared-run.js';
+import { sharedRun } from '../../platform/concurrency/shared-run.js';
 import { OperatorAccessService } from './operator-access.service.js';
 
 @ApiExcludeController()

@@ -1,4 +1,4 @@
-import type { SignalListener, SignalsService } from '../../platform/queue/signals.service.js';
+import type { SignalListener, SignalsService } from '../../platform/redis/signals.service.js';
 import { type TranscriptSignal, TranscriptSignalsService } from './transcript-signals.service.js';
 
 const CHUNK: TranscriptSignal = { type: 'chunk', attempt: 1, offset: 0, text: 'a', provider: 'p', model: 'm' };

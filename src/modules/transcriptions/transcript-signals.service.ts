@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { SignalsService, type Unsubscribe } from '../../platform/queue/signals.service.js';
+import { SignalsService, type Unsubscribe } from '../../platform/redis/signals.service.js';
 
 /** Text of a transcription in progress, in the order of the recording. */
 export interface ChunkSignal {

@@ -11,7 +11,7 @@ import { RetranscriptionsService } from './retranscriptions/retranscriptions.ser
 import { TranscriptionsController } from './transcriptions.controller.js';
 import { TranscriptionsListener } from './transcriptions.listener.js';
 import { TRANSCRIPTION_QUEUE } from './transcriptions.queue.js';
-import { TranscriptionsReconciler } from './worker/transcriptions.reconciler.js';
+import { TranscriptionsReconciler } from './transcriptions.reconciler.js';
 import { TranscriptSignalsService } from './transcript-signals.service.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 import { EarlierTranscription } from './versions/earlier-transcription.entity.js';

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
+import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
 import { RecordingErasureService } from '../recordings/erasure/recording-erasure.service.js';
 import { WebhookEventsService } from '../webhooks/events/webhook-events.service.js';
 import { UserErasure } from './user-erasure.entity.js';

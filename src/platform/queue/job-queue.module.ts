@@ -2,7 +2,7 @@ import { BullModule, getQueueToken } from '@nestjs/bull';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { Env } from '../config/env.js';
 import { JobQueue } from './job-queue.js';
-import { RedisService } from './redis.service.js';
+import { RedisService } from '../redis/redis.service.js';
 
 /** Registers a queue: enqueue through `@InjectQueue(name)`, consume with `@Processor(name)`. */
 @Module({})

@@ -3,8 +3,8 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import Bull from 'bull';
 import type { Redis } from 'ioredis';
 import type { Env } from '../config/env.js';
-import { RedisConnection } from './redis/redis-connection.js';
-import type { RedisService } from './redis.service.js';
+import { RedisConnection } from '../redis/redis-connection.js';
+import type { RedisService } from '../redis/redis.service.js';
 
 /** Job data: the id of a row. Its values make up the job id. */
 export type JobData = Record<string, string>;

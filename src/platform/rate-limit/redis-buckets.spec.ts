@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { RedisService } from '../queue/redis.service.js';
+import type { RedisService } from '../redis/redis.service.js';
 import { RedisBuckets } from './redis-buckets.js';
 import { LocalBuckets, type NamedBucket, tokenBucket } from './token-bucket.js';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import DataLoader from 'dataloader';
-import type { RedisService } from '../queue/redis.service.js';
+import type { RedisService } from '../redis/redis.service.js';
 import { type BucketState, bucketState, hasToken, type NamedBucket } from './token-bucket.js';
 
 const SCRIPT = readFileSync(fileURLToPath(new URL('./token-bucket.lua', import.meta.url)), 'utf8');

@@ -1,4 +1,4 @@
-import type { RedisService } from '../queue/redis.service.js';
+import type { RedisService } from '../redis/redis.service.js';
 import { SharedSlots } from './shared-slots.js';
 
 /** After this time Redis takes a slot for one of a process that died. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { RedisService } from '../queue/redis.service.js';
+import type { RedisService } from '../redis/redis.service.js';
 
 const TAKE = readFileSync(fileURLToPath(new URL('./shared-slots.lua', import.meta.url)), 'utf8');
 

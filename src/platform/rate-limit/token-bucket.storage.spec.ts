@@ -1,4 +1,4 @@
-import type { RedisService } from '../queue/redis.service.js';
+import type { RedisService } from '../redis/redis.service.js';
 import { TokenBucketStorage } from './token-bucket.storage.js';
 
 const NOW = new Date('2026-11-22T10:00:00.900Z');

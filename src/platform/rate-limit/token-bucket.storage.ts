@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
-import { RedisService } from '../queue/redis.service.js';
+import { RedisService } from '../redis/redis.service.js';
 import { RedisBuckets } from './redis-buckets.js';
 import { type BucketState, LocalBuckets, type NamedBucket, tokenBucket } from './token-bucket.js';
 

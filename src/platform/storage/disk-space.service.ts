@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { Env } from '../config/env.js';
-import { sharedRun } from '../observability/health/shared-run.js';
+import { sharedRun } from '../concurrency/shared-run.js';
 import { valueGauge } from '../observability/value-gauge.js';
 import { freeBytesOf } from './file-system.js';
 

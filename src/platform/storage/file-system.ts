@@ -1,6 +1,6 @@
 import { mkdir, open, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { coalesce } from '../queue/batching/coalesce.js';
+import { coalesce } from '../concurrency/coalesce.js';
 import { StorageUnavailableError } from './storage-errors.js';
 
 /** Recordings are private: only the user that runs the service may read its folders and files. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readEnv } from '../../../src/platform/config/env.js';
 import { JobQueue } from '../../../src/platform/queue/job-queue.js';
-import { RedisConnection } from '../../../src/platform/queue/redis/redis-connection.js';
-import { RedisService } from '../../../src/platform/queue/redis.service.js';
+import { RedisConnection } from '../../../src/platform/redis/redis-connection.js';
+import { RedisService } from '../../../src/platform/redis/redis.service.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useEnvironment } from '../../../src/testing/test-environment.js';
 

@@ -1,7 +1,7 @@
 import { getQueueToken } from '@nestjs/bull';
 import type { Queue } from 'bull';
 import { Env } from '../../../src/platform/config/env.js';
-import { RedisService } from '../../../src/platform/queue/redis.service.js';
+import { RedisService } from '../../../src/platform/redis/redis.service.js';
 import { QueueWatchdogService } from '../../../src/platform/queue/watchdog/queue-watchdog.service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { eventually } from '../../../src/testing/eventually.js';

@@ -5,7 +5,7 @@ import type { Env } from '../../../platform/config/env.js';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
 import { ConflictError, InvalidRequestError } from '../../../platform/errors/errors.js';
 import { setCaller } from '../../../platform/observability/request-caller.js';
-import type { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
+import type { ReconcilerService } from '../../../platform/reconciler/reconciler.service.js';
 import { presentRequestErrors } from './request-error.presenter.js';
 import type { RequestErrorGroup } from './request-errors.queries.js';
 import { RequestErrorsService } from './request-errors.service.js';

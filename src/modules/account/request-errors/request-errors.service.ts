@@ -6,9 +6,9 @@ import { DatabaseService } from '../../../platform/database/database.service.js'
 import type { ApiError } from '../../../platform/errors/errors.js';
 import { requestIdOf } from '../../../platform/http/server/request-id.js';
 import { callerOf } from '../../../platform/observability/request-caller.js';
-import { DelayedWrite } from '../../../platform/queue/batching/delayed-write.js';
-import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
-import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
+import { DelayedWrite } from '../../../platform/concurrency/delayed-write.js';
+import { ReconcilerService } from '../../../platform/reconciler/reconciler.service.js';
+import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { PendingErrors } from './pending-errors.js';
 import {
   addRequestErrors,

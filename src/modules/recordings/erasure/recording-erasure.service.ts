@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
-import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
+import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { Recording } from '../recording.entity.js';
 import { RecordingDeleted } from '../recordings.events.js';
 import { forgetUserUsage } from '../usage-counters/usage-breakdown.queries.js';

@@ -6,7 +6,7 @@ import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { lockByName } from '../../../platform/database/locks.queries.js';
 import { QuotaExceededError } from '../../../platform/errors/errors.js';
-import { coalesce } from '../../../platform/queue/batching/coalesce.js';
+import { coalesce } from '../../../platform/concurrency/coalesce.js';
 import { QuotaRefusalsService } from './quota-refusals.service.js';
 import {
   countsUsage,

@@ -1,5 +1,5 @@
 import { ConcurrentUploadsError } from '../../../platform/errors/errors.js';
-import type { RedisService } from '../../../platform/queue/redis.service.js';
+import type { RedisService } from '../../../platform/redis/redis.service.js';
 import type { QuotaRefusalsService } from './quota-refusals.service.js';
 import { UploadSlotsService } from './upload-slots.service.js';
 

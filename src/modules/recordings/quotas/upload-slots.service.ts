@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ConcurrentUploadsError } from '../../../platform/errors/errors.js';
-import { RedisService } from '../../../platform/queue/redis.service.js';
+import { RedisService } from '../../../platform/redis/redis.service.js';
 import { type ReleaseSlot, SharedSlots } from '../../../platform/rate-limit/shared-slots.js';
 import { QuotaRefusalsService } from './quota-refusals.service.js';
 

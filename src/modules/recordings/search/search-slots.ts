@@ -1,5 +1,5 @@
 import { RateLimitError } from '../../../platform/errors/errors.js';
-import { ConcurrencyLimit } from '../../../platform/queue/concurrency-limit.js';
+import { ConcurrencyLimit } from '../../../platform/concurrency/concurrency-limit.js';
 
 /** Searches at a time in one process. Its other connections to Postgres serve everything else. */
 const MAX_RUNNING = 6;

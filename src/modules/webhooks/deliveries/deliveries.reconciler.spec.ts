@@ -1,7 +1,7 @@
 import type { Job, Queue } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import type { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
-import type { RedisService } from '../../../platform/queue/redis.service.js';
+import type { ReconcilerService } from '../../../platform/reconciler/reconciler.service.js';
+import type { RedisService } from '../../../platform/redis/redis.service.js';
 import type { QueueWatchdogService } from '../../../platform/queue/watchdog/queue-watchdog.service.js';
 import type { WebhookEventsService } from '../events/webhook-events.service.js';
 import { DeliveriesProcessor } from './deliveries.processor.js';

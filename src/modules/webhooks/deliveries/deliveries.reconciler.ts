@@ -1,7 +1,7 @@
 import { InjectQueue } from '@nestjs/bull';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
+import { ReconcilerService } from '../../../platform/reconciler/reconciler.service.js';
 import { WebhookEventsService } from '../events/webhook-events.service.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { DeliveriesService } from './deliveries.service.js';

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
-import { RedisService } from '../../../platform/queue/redis.service.js';
+import { ReconcilerService } from '../../../platform/reconciler/reconciler.service.js';
+import { RedisService } from '../../../platform/redis/redis.service.js';
 import { DeliveriesService } from './deliveries.service.js';
 import { SendLoopsService } from './send-loops/send-loops.service.js';
 

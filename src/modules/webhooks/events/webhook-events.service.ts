@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
-import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
+import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { EventSignalsService } from '../feed/event-signals.service.js';
 import { EVENT_KINDS, type FeedKind } from './event-kinds.js';

@@ -1,6 +1,6 @@
 import type { Repository } from 'typeorm';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
-import type { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
+import type { ReconcilerService } from '../../../platform/reconciler/reconciler.service.js';
 import type { EventSequence } from '../events/event-sequence.entity.js';
 import { EventFeedService } from './event-feed.service.js';
 

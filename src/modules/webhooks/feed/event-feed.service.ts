@@ -2,8 +2,8 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { DatabaseService } from '../../../platform/database/database.service.js';
-import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
-import { repeatWhileFull } from '../../../platform/queue/repeat-while-full.js';
+import { ReconcilerService } from '../../../platform/reconciler/reconciler.service.js';
+import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { EventSequence } from '../events/event-sequence.entity.js';
 import {
   accountsWithUnnumberedEvents,

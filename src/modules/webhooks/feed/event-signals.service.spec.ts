@@ -1,4 +1,4 @@
-import type { SignalListener, SignalsService } from '../../../platform/queue/signals.service.js';
+import type { SignalListener, SignalsService } from '../../../platform/redis/signals.service.js';
 import { EventSignalsService } from './event-signals.service.js';
 
 describe('EventSignalsService', () => {

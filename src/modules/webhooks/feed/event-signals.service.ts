@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { SignalsService, type Unsubscribe } from '../../../platform/queue/signals.service.js';
+import { SignalsService, type Unsubscribe } from '../../../platform/redis/signals.service.js';
 
 const CHANNEL = 'events';
 /** Events that are committed within this time share a message. */

@@ -1,5 +1,5 @@
 import type { DatabaseService } from '../../database/database.service.js';
-import type { RedisService } from '../../queue/redis.service.js';
+import type { RedisService } from '../../redis/redis.service.js';
 import type { ObjectStore } from '../../storage/object-store.js';
 import { HealthService } from './health.service.js';
 

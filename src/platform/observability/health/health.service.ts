@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DatabaseService } from '../../database/database.service.js';
-import { RedisService } from '../../queue/redis.service.js';
+import { RedisService } from '../../redis/redis.service.js';
 import { ObjectStore } from '../../storage/object-store.js';
 import { pingDatabase } from './health.queries.js';
-import { sharedRun } from './shared-run.js';
+import { sharedRun } from '../../concurrency/shared-run.js';
 
 /** `degraded`: it works without something, such as Redis. `checks` holds `ok`, or the problem and its remedy. */
 export interface HealthReport {

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { Queue } from 'bull';
 import type { Env, Role } from '../../config/env.js';
 import { QueueWatchdogService } from './queue-watchdog.service.js';
-import type { RedisService } from '../redis.service.js';
+import type { RedisService } from '../../redis/redis.service.js';
 
 const CHECK_MS = 10_000;
 

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy, Optional } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Env } from '../../config/env.js';
-import { RedisService } from '../redis.service.js';
+import { RedisService } from '../../redis/redis.service.js';
 
 interface Watched {
   queue: Queue;

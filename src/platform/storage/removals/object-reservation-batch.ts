@@ -1,5 +1,5 @@
 import type { SqlRunner } from '../../database/database.service.js';
-import { coalesce } from '../../queue/batching/coalesce.js';
+import { coalesce } from '../../concurrency/coalesce.js';
 import { insertReservations } from './object-removals.queries.js';
 
 /** Longer than any store takes for one upload. */

@@ -1,5 +1,5 @@
 import type { SandboxMode } from '../../../../platform/config/env.js';
-import { sharedRun } from '../../../../platform/observability/health/shared-run.js';
+import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import { FairQueue } from '../../chunks/fair-queue.js';
 import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
 import type { ChunkOptions } from './child-messages.js';

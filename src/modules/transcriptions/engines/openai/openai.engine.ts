@@ -1,8 +1,8 @@
 import type { Env } from '../../../../platform/config/env.js';
 import { languageCode } from '../../../../platform/languages/languages.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
-import { sharedRun } from '../../../../platform/observability/health/shared-run.js';
-import { pause } from '../../../../platform/queue/timeout/pause.js';
+import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
+import { pause } from '../../../../platform/concurrency/pause.js';
 import { whisperCode } from '../whisper-code.js';
 import {
   type AudioChunk,

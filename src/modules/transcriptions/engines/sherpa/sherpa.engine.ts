@@ -8,7 +8,7 @@ import { selectedModel } from '../../models/selected-model.js';
 import { CHILD_READS, childFile } from '../children/package-folders.js';
 import { ChildPool } from '../children/child-pool.js';
 import type { ChildModule } from '../children/engine-child.js';
-import { sharedRun } from '../../../../platform/observability/health/shared-run.js';
+import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import {
   type AudioChunk,
   type ChunkTranscript,

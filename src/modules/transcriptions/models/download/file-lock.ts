@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { pause } from '../../../../platform/queue/timeout/pause.js';
+import { pause } from '../../../../platform/concurrency/pause.js';
 import { errorCode, ignoreAbsent } from '../../../../platform/storage/file-system.js';
 import { isRunning } from '../../../../platform/storage/is-running.js';
 

@@ -1,4 +1,4 @@
-import { pause } from '../../../../platform/queue/timeout/pause.js';
+import { pause } from '../../../../platform/concurrency/pause.js';
 import { TransientSourceError } from './source-error.js';
 
 /** Times in milliseconds. Tests shorten them. */

@@ -1,5 +1,5 @@
 import type { DatabaseService } from '../../../../platform/database/database.service.js';
-import { coalesce } from '../../../../platform/queue/batching/coalesce.js';
+import { coalesce } from '../../../../platform/concurrency/coalesce.js';
 import { type DeliverySuccess, markDelivered } from '../deliveries.queries.js';
 
 /**

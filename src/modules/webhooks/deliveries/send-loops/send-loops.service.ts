@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, type Gauge, Registry } from 'prom-client';
 import { retryWhileUnavailable } from '../../../../platform/database/unavailable.js';
 import { valueGauge } from '../../../../platform/observability/value-gauge.js';
-import { ConcurrencyLimit } from '../../../../platform/queue/concurrency-limit.js';
+import { ConcurrencyLimit } from '../../../../platform/concurrency/concurrency-limit.js';
 import { SignedSenderService } from '../../sending/signed-sender.service.js';
 import { type DeliveryOutcome, isSuccess } from '../../sending/webhook-sender.service.js';
 import type { ClaimedDelivery } from '../deliveries.queries.js';

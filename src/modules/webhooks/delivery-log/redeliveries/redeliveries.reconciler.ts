@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { ReconcilerService } from '../../../../platform/queue/reconciler.service.js';
+import { ReconcilerService } from '../../../../platform/reconciler/reconciler.service.js';
 import { RedeliveriesService } from './redeliveries.service.js';
 
 /** Continues redeliveries of many after their first batch, also when the process that began one has died. */

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { Registry } from 'prom-client';
 import type { Env } from '../../../../platform/config/env.js';
 import type { DatabaseService } from '../../../../platform/database/database.service.js';
-import type { RedisService } from '../../../../platform/queue/redis.service.js';
+import type { RedisService } from '../../../../platform/redis/redis.service.js';
 import type { ReaderPosition } from '../event-feed.queries.js';
 import type { EventFeedService } from '../event-feed.service.js';
 import type { EventSignalsService } from '../event-signals.service.js';

@@ -1,4 +1,4 @@
-import type { Env } from '../../config/env.js';
+import type { Env } from '../config/env.js';
 import { RedisConnection } from './redis-connection.js';
 
 const SENTINELS = ['10.0.0.5:26379', 'redis-1.local:1', '[fd00::1]:26380'];

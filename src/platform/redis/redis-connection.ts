@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
-import type { Env } from '../../config/env.js';
+import type { Env } from '../config/env.js';
 
 const REOPEN_MS = 1000;
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { Env } from '../config/env.js';
-import { RedisConnection } from './redis/redis-connection.js';
-import { Timeout } from './timeout/timeout.js';
+import { RedisConnection } from './redis-connection.js';
+import { Timeout } from '../concurrency/timeout.js';
 
 /** Longest wait for an answer. Every caller has a fallback without Redis. */
 const TIMEOUT_MS = 250;

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { type Redis, ReplyError } from 'ioredis';
 import { Env } from '../config/env.js';
-import { RedisConnection } from './redis/redis-connection.js';
+import { RedisConnection } from './redis-connection.js';
 import { RedisService } from './redis.service.js';
 
 /**

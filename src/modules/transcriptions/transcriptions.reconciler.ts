@@ -1,9 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
-import { RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import { SearchBackfillService } from '../../recordings/search/backfill/search-backfill.service.js';
-import { RetranscriptionsService } from '../retranscriptions/retranscriptions.service.js';
-import { TranscriptionsService } from '../transcriptions.service.js';
+import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
+import { RecordingLeasesService } from '../recordings/leases/recording-leases.service.js';
+import { SearchBackfillService } from '../recordings/search/backfill/search-backfill.service.js';
+import { RetranscriptionsService } from './retranscriptions/retranscriptions.service.js';
+import { TranscriptionsService } from './transcriptions.service.js';
 
 /**
  * Fails recordings whose attempts are used up, indexes the transcriptions of earlier releases, and marks those that are to
