@@ -9,6 +9,9 @@ export interface Credentials {
   secret: string;
 }
 
+/** The real engine gives way to everything else on the machine. */
+const FINISHED_MS = 180_000;
+
 /** A client of the public API with the key pair of one account. */
 export class ApiClient {
   constructor(
@@ -52,7 +55,7 @@ export class ApiClient {
     return await eventually(async () => {
       const { body } = await this.get(`/v1/recordings/${id}`).expect(200);
       return (body as { status: string }).status === 'processing' ? null : (body as Record<string, unknown>);
-    });
+    }, FINISHED_MS);
   }
 
   get headers(): Record<string, string> {

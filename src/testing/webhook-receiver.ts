@@ -26,6 +26,8 @@ export interface Answer {
   status?: number;
   headers?: Record<string, string>;
   delayMs?: number;
+  /** Answers once this has resolved. */
+  after?: Promise<unknown>;
   /** Bytes of the body; `Infinity` never ends. */
   bodyBytes?: number;
   /** The body itself, instead of `bodyBytes`. */
@@ -125,6 +127,7 @@ export class WebhookReceiver {
 
 async function give(answer: Answer, response: ServerResponse): Promise<void> {
   if (answer.delayMs !== undefined) await delay(answer.delayMs);
+  await answer.after;
   if (answer.drop) return void response.destroy();
   if (answer.hang === 'headers') return;
   response.writeHead(answer.status ?? 200, answer.headers);

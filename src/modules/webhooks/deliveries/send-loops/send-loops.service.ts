@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, type Gauge, Registry } from 'prom-client';
 import { retryWhileUnavailable } from '../../../../platform/database/unavailable.js';
-import { valueGauge } from '../../../../platform/observability/value-gauge.js';
+import { valueGauge } from '../../../../platform/observability/metrics/value-gauge.js';
 import { ConcurrencyLimit } from '../../../../platform/concurrency/concurrency-limit.js';
 import { SignedSenderService } from '../../sending/signed-sender.service.js';
 import { type DeliveryOutcome, isSuccess } from '../../sending/webhook-sender.service.js';

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { EventBus } from '../events/event-bus.js';
+import type { EventBus } from '../../events/event-bus.js';
 import { valueGauge } from './value-gauge.js';
 
 /** The Prometheus metrics of this process, to which each part adds its own. Labels never hold values chosen by clients. */

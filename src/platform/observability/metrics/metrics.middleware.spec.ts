@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { Request, Response } from 'express';
 import { Registry } from 'prom-client';
-import type { EventBus } from '../events/event-bus.js';
-import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connections/connection-limiter.js';
+import type { EventBus } from '../../events/event-bus.js';
+import { CONNECTION_LIMITS, type ConnectionLimiter } from '../../http/server/connections/connection-limiter.js';
 import { addConnectionMetrics } from './connection-metrics.js';
 import { createMetricsRegistry } from './metrics-registry.js';
 import { MetricsMiddleware } from './metrics.middleware.js';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connections/connection-limiter.js';
+import { CONNECTION_LIMITS, type ConnectionLimiter } from '../../http/server/connections/connection-limiter.js';
 
 /** What the HTTP server, which is older than the registry, counts by itself. */
 export function addConnectionMetrics(registry: Registry, limiter: ConnectionLimiter): void {
