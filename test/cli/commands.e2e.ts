@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { EventStreamsService } from '../../src/modules/webhooks/feed/streams/event-streams.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { SPEECH } from '../../src/testing/speech.js';
@@ -197,15 +198,18 @@ describe('vnotes', () => {
     const child = user.start('watch', '--text', '--json', '--count', '2');
     const result = resultOf(child);
     // The stream begins with what happens after it was opened.
-    const uploads = setInterval(() => void Promise.resolve(client.upload(NAME).expect(201)), 1500);
-    const { code, stdout } = await result.finally(() => clearInterval(uploads));
+    await eventually(() => service.app.get(EventStreamsService).open === 1);
+    await client.upload(NAME).expect(201);
+    const { code, stdout } = await result;
     expect(code).toBe(0);
     const events = stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as { event: string });
-    expect(events).toHaveLength(2);
-    expect(events[0]).toMatchObject({ event: 'recording.accepted', text: null });
+    expect(events).toMatchObject([
+      { event: 'recording.accepted', text: null },
+      { event: 'recording.transcribed', text: TEXT },
+    ]);
   });
 
   it('ends a watch on Ctrl-C with 130', async () => {
@@ -257,7 +261,7 @@ describe('vnotes', () => {
     const script = `#!/bin/bash\nfile="\${@: -1}"\ntrap 'cp "${tools}/${NAME}" "$file"; exit 0' INT\ntouch "${tools}/ready"\nwhile :; do sleep 0.05; done\n`;
     await writeFile(join(tools, 'arecord'), script, { mode: 0o755 });
     const person = user.with({ PATH: `${tools}:/usr/bin:/bin` });
-    const typed = await person.onTerminal('vnotes record --wait', [[/● 0:0[12]/, '\n']]);
+    const typed = await person.onTerminal('vnotes record --wait', [[/● 0:0[1-9]/, '\n']]);
     expect(typed).toMatchObject({ code: 0, stdout: expect.stringContaining(TEXT) });
     const timed = await person.run('record', '--seconds', '1', '--keep', 'memo.wav', '--json');
     expect(JSON.parse(timed.stdout)).toMatchObject({ uploads: [{ recording: { original_filename: 'memo.wav' } }] });

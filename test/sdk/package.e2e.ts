@@ -148,11 +148,15 @@ describe('the packed client', () => {
         return console.log(`${name}: skipped; ${problem}`);
       }
       const file = join(packed.folder, `${name.replace(' ', '-')}.json`);
-      await writeFile(file, JSON.stringify(await setup()));
-      const output = await packed.run(binary, [...args, 'program.mjs', file]);
-      const { results, endedAt } = JSON.parse(output) as { results: Record<string, string>; endedAt: number };
-      const seconds = (Date.now() - endedAt) / 1000;
-      expectOk(name, { ...results, ...(ALL && { 'ends after': seconds < 2 ? 'ok' : `${seconds} s` }) });
+      let seconds = Infinity;
+      // A busy machine may delay one end. What holds the process delays each.
+      for (let run = 0; run < 3 && seconds >= 2; run += 1) {
+        await writeFile(file, JSON.stringify(await setup()));
+        const output = await packed.run(binary, [...args, 'program.mjs', file]);
+        const { results, endedAt } = JSON.parse(output) as { results: Record<string, string>; endedAt: number };
+        seconds = (Date.now() - endedAt) / 1000;
+        expectOk(name, { ...results, ...(ALL && { 'ends after': seconds < 2 ? 'ok' : `${seconds} s` }) });
+      }
       expect(seconds).toBeLessThan(2);
     },
   );

@@ -75,15 +75,10 @@ describe('the text of a recording', () => {
     await question.getByRole('button', { name: 'Stay' }).click();
     expect(await editor(page).inputValue()).toBe(RIGHT);
 
-    let asked = '';
     const second = await page.context().newPage();
-    page.on('dialog', (dialog) => {
-      asked = dialog.type();
-      void dialog.accept();
-    });
-    await page.close({ runBeforeUnload: true });
-    await second.waitForTimeout(500);
-    expect(asked).toBe('beforeunload');
+    const [dialog] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })]);
+    expect(dialog.type()).toBe('beforeunload');
+    await Promise.all([page.waitForEvent('close'), dialog.accept()]);
 
     const { key, secret } = client.credentials;
     await second.goto(`${service.url}/#${new URLSearchParams({ key, secret }).toString()}`);

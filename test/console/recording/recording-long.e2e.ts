@@ -38,6 +38,22 @@ const slowest = (page: Page) =>
       }),
   );
 
+/** Where the page is once it has come to rest: a wheel scrolls for a while. */
+const restingPlace = (page: Page) =>
+  page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        let [place, frames] = [scrollY, 0];
+        const look = () => {
+          frames = scrollY === place ? frames + 1 : 0;
+          place = scrollY;
+          if (frames < 5) requestAnimationFrame(look);
+          else resolve(place);
+        };
+        requestAnimationFrame(look);
+      }),
+  );
+
 describe('a recording of two hours', () => {
   const service = useService({ ROLES: 'api' });
   const browser = useBrowser();
@@ -82,7 +98,7 @@ describe('a recording of two hours', () => {
     await page.mouse.wheel(0, -6000);
     const back = page.getByRole('button', { name: 'Back to the spoken word' });
     await back.waitFor();
-    const scrolled = await page.evaluate(() => scrollY);
+    const scrolled = await restingPlace(page);
     await page.waitForTimeout(1000);
     expect(await page.evaluate(() => scrollY)).toBe(scrolled);
     await screenshot(page, 'recording-scrolled-away', { fullPage: false });

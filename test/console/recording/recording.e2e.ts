@@ -14,20 +14,23 @@ const playButton = (page: Page) => page.getByRole('button', { name: 'Play', exac
 /** Remembers which words are lit: a word may be over before a test has looked. */
 async function watchSpoken(page: Page): Promise<void> {
   await page.evaluate(() => {
-    const spoken: string[] = ((window as { spoken?: string[] }).spoken = []);
+    const spoken: number[] = ((window as { spoken?: number[] }).spoken = []);
     const text = document.querySelector('.transcript-text') as HTMLElement;
     new MutationObserver((changes) => {
       for (const { target } of changes) {
-        const { classList, textContent } = target as HTMLElement;
-        if (classList.contains('is-spoken')) spoken.push(textContent ?? '');
+        const { classList, dataset } = target as HTMLElement;
+        const word = Number(dataset.n);
+        if (classList.contains('is-spoken') && spoken.at(-1) !== word) spoken.push(word);
       }
     }).observe(text, { subtree: true, attributeFilter: ['class'] });
   });
 }
 
-async function expectSpoken(page: Page, words: string[]): Promise<void> {
-  const until = (wanted: string) => ((window as { spoken?: string[] }).spoken ?? []).join(' ').includes(wanted);
-  await page.waitForFunction(until, words.join(' '), { timeout: 10_000 });
+/** Waits until the word with this number, or a later one, is lit. @returns the numbers of those that were, in order */
+async function spokenUntil(page: Page, last: number): Promise<number[]> {
+  const isReached = (word: number) => ((window as { spoken?: number[] }).spoken?.at(-1) ?? -1) >= word;
+  await page.waitForFunction(isReached, last);
+  return await page.evaluate(() => (window as { spoken?: number[] }).spoken ?? []);
 }
 
 /** Events arrive from now on. */
@@ -54,15 +57,18 @@ describe('a recording of speech, from the upload to the word that is spoken', ()
     const page = await browser.page({ signedInAs: client, route: route(body.id) });
     await page.getByRole('heading', { name: 'jfk.wav' }).waitFor();
 
-    await page.locator('.word').nth(8).waitFor({ timeout: 90_000 });
+    await page.locator('.word').nth(8).waitFor({ timeout: 180_000 });
     await page.locator('.waveform').waitFor();
-    const words = await page.locator('.word').allTextContents();
     await watchSpoken(page);
     await page.locator('.word').nth(1).click();
-    await expectSpoken(page, words.slice(1, 6));
-    await judge(page, 'played');
+    const spoken = await spokenUntil(page, 5);
+    // Before the audio ends: then the key would play it again.
     await page.keyboard.press(' ');
     await playButton(page).waitFor();
+    await judge(page, 'played');
+    // A browser that draws too few frames leaves out words, and lights those that it does light in their order.
+    expect(spoken[0]).toBe(1);
+    expect(spoken).toEqual([...new Set(spoken)].toSorted((a, b) => a - b));
   });
 });
 

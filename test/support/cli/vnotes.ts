@@ -10,8 +10,8 @@ import { ROOT } from '../paths.js';
 
 const TSDOWN = join(ROOT, 'node_modules', 'tsdown', 'dist', 'run.mjs');
 
-/** A program that waits for keys that nobody types. */
-const TERMINAL_LIMIT_MS = 30_000;
+/** Ends a program that waits for keys that nobody types, before the test ends without its output. */
+const TERMINAL_LIMIT_MS = 150_000;
 
 /** The built command line, with hooks of Jest that build it into a folder of its own. */
 export class BuiltVnotes {
