@@ -76,7 +76,10 @@ export class AuthenticatorService {
     return keyPair || endUser ? { keyPair, endUser } : null;
   }
 
-  private async identify({ keyPair, endUser }: RequestCredentials, fresh: boolean): Promise<AuthenticatedCaller | null> {
+  private async identify(
+    { keyPair, endUser }: RequestCredentials,
+    fresh: boolean,
+  ): Promise<AuthenticatedCaller | null> {
     const apiKey = keyPair && (await this.findKey(keyPair.key, keyPair.secret, fresh));
     const accountId = keyPair ? apiKey?.accountId : endUser?.accountId;
     if (accountId === undefined || (endUser && endUser.accountId !== accountId)) return null;

@@ -9,7 +9,7 @@ import {
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
 import { ApiErrorsIn } from '../../platform/http/output/api-errors.decorator.js';
-import { notAnUpload } from '../recordings/upload/upload-form.js';
+import { notAnUpload } from '../recordings/upload/upload-requests.service.js';
 import { idempotencyKeyReused } from '../recordings/upload/upload.service.js';
 import { AudioNotTranscribedError, OPENAI_ERRORS, TranscriptionTimeoutError } from './openai-errors.js';
 import { GRANULARITIES, RESPONSE_FORMATS, STREAM_NAMES } from './transcription-form.js';

@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { type FormField, MAX_FIELD_BYTES } from '../../platform/http/input/form-fields.js';
-import type { RepeatRule, UploadDetails, UploadFormFields } from '../recordings/upload/upload-fields.js';
+import type { RepeatRule, UploadDetails, UploadFormFields } from '../recordings/upload/upload-requests.service.js';
 import { promptTerms } from './prompt-terms.js';
 import { languageName } from '../../platform/languages/languages.js';
 

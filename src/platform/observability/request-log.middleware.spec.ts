@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import express, { type Request, type Response } from 'express';
 import request from 'supertest';
-import { eventually } from '../../testing/eventually.js';
 import { RequestLogMiddleware } from './request-log.middleware.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
@@ -64,7 +63,7 @@ describe('RequestLogMiddleware', () => {
     socket.write('GET /endless HTTP/1.1\r\nHost: here\r\n\r\n');
     await once(socket, 'data');
     socket.destroy();
-    await eventually(() => written.length > 0);
+    while (written.length === 0) await turn();
     server.close();
     expect(lines()).toEqual([expect.objectContaining({ path: '/endless', aborted: true })]);
   });

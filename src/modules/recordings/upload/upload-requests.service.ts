@@ -8,6 +8,10 @@ import { type KeyPairSource, readIdempotencyKey, type UploadFormFields } from '.
 import { minFileBytes, readUploadForm } from './upload-form.js';
 import { type UploadContext, type UploadResult, UploadService } from './upload.service.js';
 
+// For other modules, which import no other file of an upload.
+export type { RepeatRule, UploadDetails, UploadFormFields } from './upload-fields.js';
+export { notAnUpload } from './upload-form.js';
+
 /** Longer user agents are cut off. */
 const MAX_USER_AGENT = 512;
 
