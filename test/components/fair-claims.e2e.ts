@@ -60,8 +60,6 @@ async function claimAll(count: number) {
   return claimed.map((lease) => lease as NonNullable<typeof lease>);
 }
 
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
-
 describe('D33: claims', () => {
   it('take the oldest recording of an account first, and a released one at its old place', async () => {
     // More than the eight that a claim considers of an account.
@@ -271,14 +269,15 @@ describe('D33: claims', () => {
 
   it('cost no more with 100,000 recordings in the queue of an account', async () => {
     const [flooding, other] = await Promise.all([api.account(), api.account()]);
-    const timed = async (): Promise<number> => {
+    // The shortest of several: other processes lengthen some of them, a costly plan lengthens all.
+    const timed = async (claim = () => leases.claimNext(), count = 15): Promise<number> => {
       const times = [];
-      for (let i = 0; i < 15; i++) {
+      for (let i = 0; i < count; i++) {
         const started = performance.now();
-        expect(await leases.claimNext()).not.toBeNull();
+        expect(await claim()).not.toBeNull();
         times.push(performance.now() - started);
       }
-      return median(times);
+      return Math.min(...times);
     };
     await waiting(flooding, 100);
     await waiting(other, 100);
@@ -287,10 +286,11 @@ describe('D33: claims', () => {
     await api.database.query('ANALYZE recordings');
     const long = await timed();
     const postponed = { accountId: flooding.accountId, language: null, minDurationMs: 0 };
-    const started = performance.now();
-    const lease = await leases.claimNext({ except: { sharedEnginesDown: false, others: [postponed] } });
-    const beside = performance.now() - started;
-    expect(lease?.accountId).toBe(other.accountId);
+    const beside = await timed(async () => {
+      const lease = await leases.claimNext({ except: { sharedEnginesDown: false, others: [postponed] } });
+      expect(lease?.accountId).toBe(other.accountId);
+      return lease;
+    }, 3);
     reportMeasurement(`a claim beside 100,000 that no engine can take now: ${beside.toFixed(1)} ms`);
     expect(beside).toBeLessThan(3000);
     reportMeasurement(`a claim: ${short.toFixed(1)} ms with 100 waiting, ${long.toFixed(1)} ms with 100,000`);

@@ -77,14 +77,28 @@ describe('what a process remembers of credentials', () => {
     }
   }
 
+  /**
+   * Statements of a request right after another one that made the process remember the credentials. The least of up to
+   * ten tries, because a busy machine may take longer for the first than the copy lasts, which is then read again.
+   */
+  async function statementsAfter(
+    first: () => Promise<unknown>,
+    request: () => Promise<unknown>,
+    { expected }: { expected: number },
+  ): Promise<number> {
+    let least = Infinity;
+    for (let i = 0; i < 10 && least > expected; i++) {
+      await first();
+      least = Math.min(least, await statementsOf(request));
+    }
+    return least;
+  }
+
   it('spares Postgres: a request for one recording is one statement, and one for a list, too', async () => {
     const client = await near.account();
     const get = () => client.get('/v1/recordings/019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60').expect(404);
     const list = () => client.get('/v1/recordings').expect(200);
-    for (const request of [get, list]) {
-      await request();
-      expect(await statementsOf(request)).toBe(1);
-    }
+    for (const request of [get, list]) expect(await statementsAfter(request, request, { expected: 1 })).toBe(1);
   });
 
   it('spares Postgres from guesses: a hundred unknown pairs at once are a few statements, and one connection (D14)', async () => {
@@ -104,9 +118,10 @@ describe('what a process remembers of credentials', () => {
     expect(statements).toBeLessThanOrEqual(2 + (performance.now() - started) / 10);
 
     // A wrong secret of a known key, and a pair whose checksum is wrong, need none.
-    await client.get('/v1/account').expect(200);
     const wrong = { key: client.credentials.key, secret: makeKeyPair().secret };
-    expect(await statementsOf(async () => expect(await guess(wrong)).toBe(401))).toBe(0);
+    const right = () => client.get('/v1/account').expect(200);
+    const guessSecret = async () => expect(await guess(wrong)).toBe(401);
+    expect(await statementsAfter(right, guessSecret, { expected: 0 })).toBe(0);
     const broken = { ...makeKeyPair(), secret: `vns_${'a'.repeat(49)}` };
     expect(await statementsOf(async () => expect(await guess(broken)).toBe(401))).toBe(0);
   });

@@ -6,6 +6,7 @@ import { eventually } from '../../src/testing/eventually.js';
 import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
 import { startService, useService } from '../../src/testing/test-service.js';
 import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
+import { startStopwatch } from '../support/cpu-wait.js';
 import { HostileReceiver } from '../support/servers/hostile-receiver.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { reportMeasurement } from '../support/service/measurements.js';
@@ -61,10 +62,10 @@ describe('D34: endpoints that hang', () => {
     const endsAt = Date.now() + 12_000;
     while (Date.now() < endsAt) {
       const [id] = await failRecordings(service, healthy.accountId, 1);
-      const emitted = Date.now();
+      const elapsed = startStopwatch();
       const arrived = (await receiver.waitFor(({ length }) => length > waits.length)).at(-1);
+      waits.push(Math.round(elapsed()));
       expect(arrived?.body.toString()).toContain(id);
-      waits.push((arrived?.at.getTime() ?? Infinity) - emitted);
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
     reportMeasurement(
@@ -74,7 +75,7 @@ describe('D34: endpoints that hang', () => {
     expect(Math.max(...waits)).toBeLessThan(1000);
     expect(most).toBeLessThanOrEqual(HOST_LIMIT);
     await Promise.all([hanging.close(), receiver.close()]);
-  }, 120_000);
+  });
 
   it('deliveries go on without Redis', async () => {
     const proxy = await TcpProxy.to(service.environment.variables.REDIS_URL as string);

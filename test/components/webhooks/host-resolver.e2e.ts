@@ -92,8 +92,8 @@ describe('resolveHost', () => {
     const elapsed = performance.now() - started;
     // A second for the first try, and longer for the second.
     expect(elapsed).toBeGreaterThan(2500);
-    expect(elapsed).toBeLessThan(5000);
-  }, 10_000);
+    expect(elapsed).toBeLessThan(15_000);
+  });
 
   it('goes by the hosts file first', async () => {
     expect(await ask('crm.example.com', [[TYPE_A, [four]]])).toEqual(['10.0.0.1', 'fd00::1']);

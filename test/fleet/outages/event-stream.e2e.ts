@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { ApiClient } from '../../../src/testing/api-client.js';
+import { eventually } from '../../../src/testing/eventually.js';
 import { useEnvironment } from '../../../src/testing/test-environment.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { EventStreamClient } from '../../support/http/clients/event-stream.js';
@@ -13,6 +14,8 @@ const ROUNDS = Number(process.env.EVENT_STREAM_ROUNDS ?? 3);
 const WRITERS = 4;
 /** Pause of a writer after an upload. Without one the writers take the whole machine. */
 const WRITE_EVERY_MS = 20;
+/** In this time each process looks for new events at least once. */
+const POLL_MS = 2500;
 
 const environment = useEnvironment();
 
@@ -43,11 +46,17 @@ class Follower {
   readonly ids: number[] = [];
   connections = 0;
   private lastEventId: number | null = null;
+  private stream: EventStreamClient | null = null;
   private stopped = false;
   private readonly running: Promise<void>;
 
   constructor(client: ApiClient, apis: Apis, query: string) {
     this.running = this.follow(client, apis, query);
+  }
+
+  /** Id of the last event so far. */
+  get lastId(): number | undefined {
+    return this.stream?.ids.at(-1) ?? this.ids.at(-1);
   }
 
   async stop(): Promise<void> {
@@ -63,10 +72,12 @@ class Follower {
           lastEventId: this.lastEventId,
         });
         if (stream.status === 200) this.connections++;
+        this.stream = stream;
         while (stream.endedAt === null && !this.stopped) await delay(20);
         stream.close();
         this.ids.push(...stream.ids);
         this.lastEventId = stream.lastEventId ?? this.lastEventId;
+        this.stream = null;
       } catch {
         // Nobody listens there at the moment.
       }
@@ -117,8 +128,10 @@ it(
     const limits = ['--plan', 'enterprise', '--rate-limit', '100000', '--burst-limit', '100000'];
     const client = await newAccount(environment, apis.url(0), ...limits);
     let [written, read] = [false, false];
-    const writing = Promise.all(Array.from({ length: WRITERS }, () => write(client, apis, () => written)));
     const followers = [new Follower(client, apis, ''), new Follower(client, apis, '?after=0')];
+    // Without `after` a stream begins with what happens next.
+    await eventually(() => followers.every(({ connections }) => connections > 0));
+    const writing = Promise.all(Array.from({ length: WRITERS }, () => write(client, apis, () => written)));
     const paging = page(client, apis, () => read);
 
     for (let round = 0; round < ROUNDS; round++) {
@@ -141,8 +154,9 @@ it(
     );
     const expected = rows.map(({ sequence }) => Number(sequence));
     expect(expected).toEqual(expected.map((_, i) => i + 1));
-    // A stream is told of all of it within 3 s, wherever it is connected.
-    await delay(3500);
+    await eventually(() => followers.every(({ lastId }) => lastId === expected.at(-1)));
+    // Also what would come twice.
+    await delay(POLL_MS);
     read = true;
     const results = [await paging];
     for (const follower of followers) {
@@ -158,5 +172,5 @@ it(
     );
     for (const seen of results) expect(seen).toEqual(expected);
   },
-  60_000 + ROUNDS * 30_000,
+  150_000 + ROUNDS * 30_000,
 );

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { startStopwatch } from '../../support/cpu-wait.js';
 import {
   expectAlive,
   expectHarmless,
@@ -276,13 +277,14 @@ describe('a bad request is refused, and changes nothing', () => {
 
     it('does not wait for a body before it refuses a stranger', async () => {
       const refuses = async (target: string): Promise<void> => {
+        const elapsed = startStopwatch();
         const connection = await RawConnection.open(service.url);
         await connection.send(head('POST', target, [JSON_TYPE, ['Transfer-Encoding', 'chunked']]));
-        const answer = await connection.answer(2000);
+        const answer = await connection.answer(10_000);
         expect(answer.status).toBe(target === '/v1/nothing' ? 404 : 401);
         expectHeaders(answer);
-        const { brokenAfterMs } = await connection.flood(chunk(Buffer.alloc(1000, 'x')), 10);
-        expect(brokenAfterMs).toBeLessThan(5000);
+        await connection.flood(chunk(Buffer.alloc(1000, 'x')), 10);
+        expect(elapsed()).toBeLessThan(5000);
       };
       await Promise.all(['/v1/recordings', '/v1/account/api-keys', '/v1/nothing'].map(refuses));
     });
@@ -406,12 +408,14 @@ describe('a bad request is refused, and changes nothing', () => {
     it('bounds what 10,000 unknown fields cost', async () => {
       const body = `{${Array.from({ length: 10_000 }, (_, i) => `"${i.toString(36)}":1`).join(',')}}`;
       for (const operation of WITH_JSON) {
+        const elapsed = startStopwatch();
         const answer = await askJson(operation.method, targetOf(operation), Buffer.from(body));
+        const ms = elapsed();
         expect(answer.status).toBe(400);
         reportMeasurement(
-          `${nameOf(operation)}: 10,000 unknown fields in ${body.length} bytes, answered with ${answer.text.length} bytes after ${Math.round(answer.afterMs)} ms`,
+          `${nameOf(operation)}: 10,000 unknown fields in ${body.length} bytes, answered with ${answer.text.length} bytes after ${Math.round(ms)} ms`,
         );
-        expect(answer.afterMs).toBeLessThan(2000);
+        expect(ms).toBeLessThan(2000);
       }
     });
 
@@ -742,11 +746,12 @@ describe('a client that takes its time', () => {
   });
 
   it('is ended when it sends an unneeded body slowly', async () => {
+    const elapsed = startStopwatch();
     const connection = await RawConnection.open(service.url);
     await connection.send(requestOf('GET', '/v1/account', ['Content-Length', 1_000_000]));
-    expect((await connection.answer(2000)).status).toBe(200);
-    const { brokenAfterMs } = await connection.flood(Buffer.from('x'), 50, 10_000);
-    expect(brokenAfterMs).toBeLessThan(6000);
+    expect((await connection.answer(10_000)).status).toBe(200);
+    await connection.flood(Buffer.from('x'), 50);
+    expect(elapsed()).toBeLessThan(6000);
     await expectNoConnections(service, 4000);
   });
 

@@ -18,6 +18,8 @@ import { useService } from '../../../src/testing/test-service.js';
 import { settledUploadState, type UploadState, uploadState } from '../../support/state/upload-state.js';
 
 const MAX_BYTES = 26_214_400;
+/** For so long the rest of a refused upload is still read. */
+const GRACE_MS = 1000;
 const FORMATS = /webm, mp3, ogg, wav, m4a, aac, flac or amr/;
 const FILE_HEADERS = ['Content-Disposition: form-data; name="file"; filename="note.wav"', 'Content-Type: audio/wav'];
 const NOTE = silenceWav(0.1);
@@ -370,17 +372,28 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
     });
 
     it('lets a client that only reads after it has sent see the 413', async () => {
-      const connection = await RawConnection.open(service.url);
       const body = Buffer.concat([opening(), wavOfBytes(MAX_BYTES + 60_000)]);
-      await connection.send(uploadHead(byLength(lengthWith(MAX_BYTES + 60_000))));
-      await connection.send(body);
-      await delay(300);
-      expect((await connection.answer()).status).toBe(413);
-      // The rest arrives within the second of grace: the connection is as good as new.
-      await connection.send(closing);
-      await connection.send(head('GET', '/v1/account', Object.entries(client.headers)));
-      expect((await connection.answer()).status).toBe(200);
-      connection.destroy();
+      const status = await eventually(async () => {
+        const connection = await RawConnection.open(service.url);
+        connection.stopReading();
+        await connection.send(uploadHead(byLength(lengthWith(MAX_BYTES + 60_000))));
+        const started = performance.now();
+        await connection.send(body);
+        connection.resumeReading();
+        expect((await connection.answer()).status).toBe(413);
+        // The rest arrives within the second of grace: the connection is as good as new.
+        await connection.send(closing);
+        const isInTime = performance.now() - started < GRACE_MS;
+        await connection.send(head('GET', '/v1/account', Object.entries(client.headers)));
+        const next = await connection.answer().catch((error: unknown) => {
+          // A busy machine may have taken longer.
+          if (isInTime) throw error;
+          return null;
+        });
+        connection.destroy();
+        return next?.status;
+      });
+      expect(status).toBe(200);
     });
   });
 

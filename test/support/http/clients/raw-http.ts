@@ -23,6 +23,8 @@ export class RawConnection {
   /** Resolves when the connection has ended, on either side, with the milliseconds until then. */
   readonly closed: Promise<number>;
   private static readonly all = new Set<RawConnection>();
+  /** `age` when the server ended its half. */
+  endedAfterMs: number | null = null;
   private readonly opened = performance.now();
   private received = Buffer.alloc(0);
   private isOver = false;
@@ -34,8 +36,10 @@ export class RawConnection {
     socket.on('data', (bytes: Buffer) => {
       this.received = Buffer.concat([this.received, bytes]);
     });
+    socket.on('end', () => (this.endedAfterMs = this.age));
     this.closed = new Promise((resolve) => {
       socket.once('close', () => {
+        this.endedAfterMs ??= this.age;
         this.isOver = true;
         RawConnection.all.delete(this);
         resolve(this.age);
