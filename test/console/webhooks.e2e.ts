@@ -212,6 +212,22 @@ describe('the webhooks of the console', () => {
     await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
   });
 
+  it('keeps the focus on its button when the list arrives', async () => {
+    const page = await open('/keys');
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/v1/webhooks*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.evaluate(() => (location.hash = '/webhooks'));
+    await tabTo(page, 'button', 'New webhook');
+    answer();
+    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'New webhook' }).waitFor();
+  });
+
   it('says which scope is missing, and tries again when the service was away', async () => {
     const reader = await service.key(account, ['recordings:read', 'account:read']);
     const refused = await open('/webhooks', reader);

@@ -22,19 +22,18 @@ export function WebhookList() {
     async (signal) => (await api().webhooks.list({ limit: PAGE_SIZE }, { signal })).webhooks,
     [],
   );
-  const add = (
-    <button type="button" class="button is-primary" onClick={() => (creating.value = true)}>
-      <Icon name="plus" />
-      New webhook
-    </button>
-  );
   const isEmpty = webhooks.value?.length === 0;
   return (
     <div class="stack">
       <PageHeader
         title="Webhooks"
         hint="Your server gets a signed request when a recording is done, and need not ask for it."
-        actions={!isEmpty && add}
+        actions={
+          <button type="button" class="button is-primary" onClick={() => (creating.value = true)}>
+            <Icon name="plus" />
+            New webhook
+          </button>
+        }
       />
       {Boolean(webhooks.error) && <Failed error={webhooks.error} onRetry={webhooks.reload} />}
       {!webhooks.value && webhooks.loading && <Loading label="Loading the webhooks…" />}
@@ -43,7 +42,6 @@ export function WebhookList() {
           icon="webhook"
           title="No webhook yet"
           hint="Add the URL of your server. A test request then shows at once whether it arrives."
-          action={add}
         />
       )}
       {webhooks.value && !isEmpty && <Webhooks webhooks={webhooks.value} />}
