@@ -11,7 +11,7 @@ import { choosePort, RANK, runLocally, startServices, teardown } from './lib/loc
 import { ROOT } from './lib/paths.mjs';
 import { stopProcess, waitUntil } from './lib/processes.mjs';
 import { prepareProject } from './lib/setup.mjs';
-import { seconds, step } from './lib/steps.mjs';
+import { parallelStep, seconds, step } from './lib/steps.mjs';
 import { ensureSystemPackages } from './lib/system-packages.mjs';
 
 const READY_TIMEOUT_MS = 30_000;
@@ -28,8 +28,7 @@ await runLocally(main);
 
 async function main(given) {
   console.log('Voice Note Transcription Service, development\n');
-  await step('System', () => ensureSystemPackages(given));
-  await prepareProject();
+  await Promise.all([parallelStep('System', () => ensureSystemPackages(given)), prepareProject({ tools: false })]);
   const services = await startServices(given);
   const { port, note } = await choosePort(services);
   env = { LOG_LEVEL: 'warn', ...services, PORT: String(port) };

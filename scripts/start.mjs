@@ -29,8 +29,7 @@ async function main(settings) {
   const given = withModel(settings, model);
   const production = given.NODE_ENV === 'production';
   console.log('Voice Note Transcription Service\n');
-  await step('System', () => ensureSystemPackages(given));
-  await prepareProject();
+  await Promise.all([parallelStep('System', () => ensureSystemPackages(given)), prepareProject({ tools: false })]);
   if (model) await parallelStep('Model', () => prepareModel(given, model));
   const env = await startServices(given);
   await step('Schema', () => migrate(env));

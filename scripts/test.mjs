@@ -6,7 +6,7 @@ import { checkOnNode, NODE_24 } from './lib/other-node.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { runVisibly, stopTools } from './lib/processes.mjs';
 import { checkPlatform, prepareProject } from './lib/setup.mjs';
-import { lastStep, printError, seconds, step } from './lib/steps.mjs';
+import { lastStep, parallelStep, printError, seconds, step } from './lib/steps.mjs';
 import { ensureSystemPackages, findTestBrowser, installTestPackages } from './lib/system-packages.mjs';
 import { Teardown } from './lib/teardown.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
@@ -40,12 +40,12 @@ try {
 async function main() {
   checkPlatform();
   const clean = cleanEnvironment();
-  await step('System', async () => {
+  const system = parallelStep('System', async () => {
     const done = await ensureSystemPackages(clean);
     await installTestPackages();
     return done;
   });
-  await prepareProject();
+  await Promise.all([system, prepareProject()]);
   const services = await step('Services', startServices);
   const env = { ...clean, ...services.env, CHROMIUM: findTestBrowser() };
   if (jestArguments.length > 0) {
