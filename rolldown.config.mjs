@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { defineConfig } from 'rolldown';
 
-const DIST = join(dirname(fileURLToPath(import.meta.url)), 'dist');
+const DIST = join(dirname(fileURLToPath(import.meta.url)), 'dist.next');
 const COMMANDS = join(DIST, 'commands');
 
 export default defineConfig({

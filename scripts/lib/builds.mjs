@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { readFileIfAny } from './files.mjs';
@@ -8,16 +8,26 @@ import { run } from './processes.mjs';
 import { UserError } from './steps.mjs';
 
 const LOCK = 'package-lock.json';
-/** In the folder that a build writes, which every build empties first. */
+/** In the folder that a build writes. */
 const STAMP = '.sources';
+/** A build writes beside its output and takes its place when it is whole, so that a running service misses no file. */
+const NEXT = '.next';
 
 const SERVICE = {
   name: 'service',
   output: 'dist',
   product: 'main.js',
-  inputs: [LOCK, 'nest-cli.json', 'rolldown.config.mjs', 'tsconfig.json', 'tsconfig.build.json', 'src'],
+  inputs: [
+    LOCK,
+    'nest-cli.json',
+    'rolldown.config.mjs',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'tsconfig.release.json',
+    'src',
+  ],
   commands: [
-    ['node_modules/@nestjs/cli/bin/nest.js', 'build'],
+    ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--path', 'tsconfig.release.json'],
     ['node_modules/rolldown/bin/cli.mjs', '--config'],
   ],
 };
@@ -33,12 +43,23 @@ const CONSOLE = {
     ),
     'sdk/src',
   ],
-  commands: [['node_modules/vite/bin/vite.js', 'build', 'console', '--logLevel', 'warn']],
+  commands: [
+    [
+      'node_modules/vite/bin/vite.js',
+      'build',
+      'console',
+      '--outDir',
+      `dist${NEXT}`,
+      '--emptyOutDir',
+      '--logLevel',
+      'warn',
+    ],
+  ],
 };
 
-/** Builds what has changed since it was built. @returns {Promise<string>} what was done */
-export async function buildAll() {
-  const built = (await Promise.all([SERVICE, CONSOLE].map(build))).filter(Boolean);
+/** Builds what has changed since it was built, or everything. @returns {Promise<string>} what was done */
+export async function buildAll({ always = false } = {}) {
+  const built = (await Promise.all([SERVICE, CONSOLE].map((part) => build(part, always)))).filter(Boolean);
   return built.length > 0 ? built.join(' and ') : 'up to date';
 }
 
@@ -51,18 +72,28 @@ export function forgetConsoleBuild() {
  * What was built is known by the content of the sources and not by times, which an interrupted build or another
  * branch checked out would make misleading.
  */
-async function build({ name, output, product, inputs, commands }) {
+async function build({ name, output, product, inputs, commands }, always) {
   const fingerprint = fingerprintOf(inputs);
   const stamp = join(ROOT, output, STAMP);
-  if (existsSync(join(ROOT, output, product)) && readFileIfAny(stamp) === fingerprint) return null;
+  const isCurrent = existsSync(join(ROOT, output, product)) && readFileIfAny(stamp) === fingerprint;
+  if (isCurrent && !always) return null;
   // Vite builds for development where NODE_ENV says so.
   const env = { ...process.env, NODE_ENV: 'production' };
   for (const command of commands) {
     const result = await run(process.execPath, command, { cwd: ROOT, env });
     if (result.code !== 0) throw new UserError(`The build of the ${name} failed:\n${result.output.trim()}`);
   }
-  writeFileSync(stamp, fingerprint);
+  writeFileSync(join(ROOT, output + NEXT, STAMP), fingerprint);
+  replaceFolder(join(ROOT, output), join(ROOT, output + NEXT));
   return name;
+}
+
+export function replaceFolder(folder, next) {
+  const old = `${folder}.old`;
+  rmSync(old, { recursive: true, force: true });
+  if (existsSync(folder)) renameSync(folder, old);
+  renameSync(next, folder);
+  rmSync(old, { recursive: true, force: true });
 }
 
 function fingerprintOf(inputs) {

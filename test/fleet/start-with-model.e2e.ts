@@ -26,6 +26,7 @@ const COPIED = [
   'src',
   'tsconfig.build.json',
   'tsconfig.json',
+  'tsconfig.release.json',
 ];
 const ENTRY = {
   name: 'tones',
