@@ -26,4 +26,15 @@ describe('promptTerms', () => {
     expect(promptTerms(', '.repeat(8000))).toEqual([]);
     expect(promptTerms('A '.repeat(8000))).toEqual([]);
   });
+
+  it('takes time in proportion to the length, whatever the marks', () => {
+    for (const mark of ['"', ' ', '.', ',', ': ', '" ', '. .']) {
+      const prompt = `${'x'.repeat(10)}${mark.repeat(400_000 / mark.length)}x`;
+      const before = process.cpuUsage();
+      promptTerms(prompt);
+      const { user } = process.cpuUsage(before);
+      // Quadratic: over a minute.
+      expect(user).toBeLessThan(2_000_000);
+    }
+  });
 });

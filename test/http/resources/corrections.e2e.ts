@@ -29,9 +29,9 @@ describe('a correction (D44)', () => {
     id = await transcribed();
   });
 
-  async function transcribed(by = client): Promise<string> {
+  async function transcribed(by = client, durationMs = 2000): Promise<string> {
     const recordingId = await upload(by);
-    await transcribe(service, recordingId, { text: 'go forward ten meters', words: SPOKEN, durationMs: 2000 });
+    await transcribe(service, recordingId, { text: 'go forward ten meters', words: SPOKEN, durationMs });
     return recordingId;
   }
 
@@ -232,6 +232,12 @@ describe('a correction (D44)', () => {
       'words',
       /words\[1\]\.start/,
     ],
+    [
+      'a word after the end of the recording',
+      { words: [0, 86_000].map((start) => ({ word: 'a', start, end: start + 1 })) },
+      'words',
+      /words\[1\]\.end must not be after the end of the recording, at 2 s/,
+    ],
     ['a blank word', { words: [{ word: ' ', start: 0, end: 1 }] }, 'words', /\.word/],
     ['a time in text', { words: [{ word: 'a', start: '0', end: 1 }] }, 'words', /\.start/],
     ['a confidence over 1', { words: [{ word: 'a', start: 0, end: 1, confidence: 2 }] }, 'words', /\.confidence/],
@@ -242,6 +248,7 @@ describe('a correction (D44)', () => {
   });
 
   it('takes the words of two hours, and a body of 2 MB at most, which no other operation takes', async () => {
+    id = await transcribed(client, 7_200_000);
     const words = Array.from({ length: 20_000 }, (_, i) => ({
       word: `word${i % 997}`,
       start: Number((i * 0.36).toFixed(2)),

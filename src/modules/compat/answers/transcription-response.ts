@@ -42,19 +42,20 @@ export function verboseJsonOf(
   const { language, durationSeconds: duration, text } = transcript;
   const withWords = granularities.includes('word');
   const withSegments = !withWords || granularities.includes('segment');
+  const confidenceOf = confidences(transcript);
   return {
     task: 'transcribe',
     language,
     duration,
     text,
-    ...(withSegments ? { segments: passages.map((passage, id) => segmentOf(passage, id, transcript)) } : {}),
+    ...(withSegments ? { segments: passages.map((passage, id) => segmentOf(passage, id, confidenceOf)) } : {}),
     ...(withWords ? { words: transcript.words.map(({ word, start, end }) => ({ word, start, end })) } : {}),
     usage: usageOf(transcript),
   };
 }
 
 /** With all keys that OpenAI has. Whisper's own figures, which no other engine knows, have the values of certainty. */
-function segmentOf({ startMs, endMs, text }: Passage, id: number, transcript: TimedTranscript): object {
+function segmentOf({ startMs, endMs, text }: Passage, id: number, confidenceOf: Confidence): object {
   const [start, end] = [startMs / 1000, endMs / 1000];
   return {
     id,
@@ -65,18 +66,36 @@ function segmentOf({ startMs, endMs, text }: Passage, id: number, transcript: Ti
     text: ` ${text}`,
     tokens: [],
     temperature: 0,
-    avg_logprob: logProbability(confidenceIn(transcript, start, end)),
+    avg_logprob: logProbability(confidenceOf(start, end)),
     compression_ratio: compressionRatio(text),
     no_speech_prob: 0,
   };
 }
 
-/** Mean confidence of the words in that time; that of the recording where the engine gives none. */
-function confidenceIn({ words, confidence }: TimedTranscript, start: number, end: number): number {
+/** Mean confidence of the words whose middle lies in that time, in seconds. */
+type Confidence = (start: number, end: number) => number;
+
+/** Sorts once for all segments: a transcript may have 43,000 words. The recording's where the engine gives none. */
+function confidences({ words, confidence }: TimedTranscript): Confidence {
   const known = words
-    .filter((word) => (word.start + word.end) / 2 >= start && (word.start + word.end) / 2 <= end)
-    .flatMap((word) => word.confidence ?? []);
-  return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) / known.length : confidence;
+    .flatMap(({ start, end, confidence: value }) => (value === null ? [] : { middle: (start + end) / 2, value }))
+    .toSorted((one, other) => one.middle - other.middle);
+  const sums = [0];
+  for (const { value } of known) sums.push((sums.at(-1) ?? 0) + value);
+  /** How many words lie before the time. */
+  const countWhere = (isBefore: (middle: number) => boolean): number => {
+    let [low, high] = [0, known.length];
+    while (low < high) {
+      const index = (low + high) >> 1;
+      if (isBefore(known[index]?.middle ?? 0)) low = index + 1;
+      else high = index;
+    }
+    return low;
+  };
+  return (start, end) => {
+    const [from, to] = [countWhere((middle) => middle < start), countWhere((middle) => middle <= end)];
+    return to > from ? ((sums[to] ?? 0) - (sums[from] ?? 0)) / (to - from) : confidence;
+  };
 }
 
 /** JSON has no -∞. */

@@ -1,3 +1,4 @@
+import { trimmedEnd } from '../../../platform/http/input/text-rules.js';
 import type { ByteRange } from '../../../platform/storage/byte-range.js';
 
 /** More in one request are not served: the whole file is (RFC 9110 §14.2 allows it). */
@@ -15,7 +16,7 @@ const RANGE_SPEC = /^(?:(\d+)-(\d*)|-(\d+))$/;
 export function parseByteRanges(header: string, size: number): ByteRange[] | null {
   const [, set] = /^bytes=(.*)$/i.exec(header.trim()) ?? [];
   if (set === undefined) return null;
-  const specs = set.split(',').flatMap((element) => element.replace(/^[ \t]+|[ \t]+$/g, '') || []);
+  const specs = set.split(',').flatMap((element) => trimmedEnd(element, /[ \t]/).replace(/^[ \t]+/, '') || []);
   if (specs.length === 0 || specs.length > MAX_RANGES) return null;
   let ranges: ByteRange[] = [];
   for (const spec of specs) {

@@ -56,6 +56,26 @@ describe('transcribeChunks', () => {
     );
   });
 
+  it('leaves nothing behind on a signal that lives longer: the signal would keep every transcript', async () => {
+    const listening = new Map<EventTarget, number>();
+    const count = (by: number) =>
+      function (this: EventTarget): void {
+        listening.set(this, (listening.get(this) ?? 0) + by);
+      };
+    const added = jest.spyOn(EventTarget.prototype, 'addEventListener').mockImplementation(count(1));
+    const removed = jest.spyOn(EventTarget.prototype, 'removeEventListener').mockImplementation(count(-1));
+    try {
+      const transcribe = async () => transcriptOf('a');
+      await run({ source: new Source(), count: 3, transcribe });
+      const failing = run({ source: new Source(), count: 3, transcribe: () => Promise.reject(new Error('broken')) });
+      await expect(failing).rejects.toThrow('broken');
+      expect([...listening.values()]).toEqual([0, 0]);
+    } finally {
+      added.mockRestore();
+      removed.mockRestore();
+    }
+  });
+
   it('reports each result in order, as soon as all before it are there', async () => {
     const reported: string[] = [];
     const ends = new Map<number, () => void>();

@@ -33,7 +33,7 @@ export async function transcribeChunks({
 }: ChunkSource): Promise<TranscribedChunk[]> {
   const failure = new AbortController();
   const signal = AbortSignal.any([outer, failure.signal]);
-  const aborted = rejectionOf(signal);
+  const { aborted, forget } = rejectionOf(signal);
   const entry = queue.join(accountId, isBackground);
   const results: Promise<TranscribedChunk>[] = [];
   let reported: Promise<unknown> = Promise.resolve();
@@ -71,17 +71,23 @@ export async function transcribeChunks({
     failure.abort(error);
     throw error;
   } finally {
+    forget();
     entry.leave();
   }
 }
 
-/** Rejects with the signal's reason once it is aborted. */
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  const rejection = new Promise<never>((_, reject) => {
+/**
+ * `aborted` rejects with the signal's reason once it is aborted. Without `forget` Node keeps a signal made by
+ * `AbortSignal.any`, and with it all results, until the process ends.
+ */
+function rejectionOf(signal: AbortSignal): { aborted: Promise<never>; forget: () => void } {
+  let forget = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
     const abort = (): void => reject(signal.reason as Error);
+    forget = () => signal.removeEventListener('abort', abort);
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
   });
-  rejection.catch(() => undefined);
-  return rejection;
+  aborted.catch(() => undefined);
+  return { aborted, forget };
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
-import { NotFoundError, PreconditionFailedError } from '../../../platform/errors/errors.js';
+import { InvalidRequestError, NotFoundError, PreconditionFailedError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
 import type { EntityTags } from '../../../platform/http/input/entity-tags.js';
 import { type RecordingSnapshot, TranscriptionCorrected } from '../../recordings/recordings.events.js';
@@ -15,6 +15,8 @@ import type { CorrectTranscriptionDto } from './corrections.dto.js';
 
 /** The text that replaces the engine's, and its words as JSON text; nulls for the engine's own. */
 type Correction = Pick<Transcription, 'correctedText' | 'correctedWords'>;
+
+const LATE_SECONDS = 1;
 
 interface Locked {
   recording: RecordingSnapshot;
@@ -45,10 +47,11 @@ export class CorrectionsService {
     const { recording, transcription } = await this.transcriptions.find(accountId, recordingId);
     // Before the transaction, because to align a long text takes time. If a rerun ends meanwhile, the correction keeps
     // the earlier word times.
+    const seconds = recording.durationMs / 1000;
     const corrected =
       text === undefined
-        ? correctionOf(readCorrectedWords(words).words ?? [])
-        : correctionOf(timeCorrectedText(text, wordsOf(transcription), recording.durationMs / 1000), text);
+        ? correctionOf(wordsWithin(words, seconds, transcription))
+        : correctionOf(timeCorrectedText(text, wordsOf(transcription), seconds), text);
     return await this.database.transact(async (tx) => {
       const { present, recording: locked } = await this.lock(tx, accountId, recordingId, ifMatch);
       const served = servedVersion(present, 'current');
@@ -95,6 +98,19 @@ export class CorrectionsService {
     await this.bus.emit(new TranscriptionCorrected(recording, version, text, change.updatedAt), tx);
     return changed;
   }
+}
+
+/**
+ * Engines place the last words up to a second late; a client may send back whatever it was given.
+ * @throws InvalidRequestError when a word ends after the recording
+ */
+function wordsWithin(given: unknown, seconds: number, transcription: Transcription): TranscriptionWord[] {
+  const words = readCorrectedWords(given).words ?? [];
+  const last = wordsOf(transcription).reduce((latest, { end }) => Math.max(latest, end), seconds);
+  const beyond = words.findIndex(({ end }) => end > last + LATE_SECONDS);
+  if (beyond === -1) return words;
+  const reason = `has a wrong item: words[${beyond}].end must not be after the end of the recording, at ${seconds} s`;
+  throw new InvalidRequestError({ field: 'words', reason });
 }
 
 function correctionOf(words: TranscriptionWord[], text = joinWords(words.map(({ word }) => word))): Correction {

@@ -22,3 +22,14 @@ export function isFutureInstant(text: string): boolean {
   const time = Date.parse(text);
   return day !== undefined && isDay(day) && time > Date.now() && time < YEAR_10000;
 }
+
+/**
+ * Without the characters at its end that match. An expression such as `/ +$/` takes quadratic time for a text with many
+ * blanks in its middle.
+ * @param mark matches one UTF-16 unit; without the flag `g`
+ */
+export function trimmedEnd(text: string, mark: RegExp): string {
+  let end = text.length;
+  while (end > 0 && mark.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
+}
