@@ -28,6 +28,7 @@ describe('numbers of the environment', () => {
     ['TRANSFER_GRACE_SECONDS', 1, 3600],
     ['WRITE_TIMEOUT_SECONDS', 1, 3600],
     ['KEEP_ALIVE_SECONDS', 1, 3600],
+    ['POOL_SIZE', 4, 1000],
     ['RECONCILE_SECONDS', 0, 3600],
     ['WEBHOOK_CONNECTIONS', 1, 50_000],
     ['WEBHOOK_CONNECTIONS_PER_HOST', 1, 50_000],

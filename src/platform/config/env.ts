@@ -22,6 +22,8 @@ export class Env {
   readonly databaseUrl: string;
   /** Behind a pooler, which refuses settings and may change the session with every transaction. */
   readonly databasePooler: boolean;
+  /** Connections of a process to Postgres. */
+  readonly poolSize: number;
   readonly databasePreparedStatements: boolean;
   /** With sentinels its host and port are not used. */
   readonly redisUrl: string;
@@ -227,6 +229,7 @@ function readServers(read: EnvReader) {
   return {
     databaseUrl: read.postgresUrl('DATABASE_URL') ?? read.missing('DATABASE_URL'),
     databasePooler: read.oneOf('DATABASE_POOLER', ['true', 'false'], 'false') === 'true',
+    poolSize: read.integer('POOL_SIZE', 20, 4, 1000),
     databasePreparedStatements: read.oneOf('DATABASE_PREPARED_STATEMENTS', ['true', 'false'], 'true') === 'true',
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']) ?? read.missing('REDIS_URL'),
     redisSentinels: read.list('REDIS_SENTINELS', isHostAndPort, 'addresses such as 10.0.0.5:26379'),

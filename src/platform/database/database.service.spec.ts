@@ -58,6 +58,29 @@ describe('DatabaseService', () => {
     expect(done).toEqual([]);
   });
 
+  it.each(['40P01', '40001'])(
+    'runs a transaction again that Postgres ended with %s, and once what waits',
+    async (code) => {
+      let attempts = 0;
+      const result = await database.transact(async (tx) => {
+        attempts += 1;
+        follow(tx, `attempt ${attempts}`);
+        if (attempts < 3) throw Object.assign(new Error('conflict'), { code });
+        return 'result';
+      });
+      expect(result).toBe('result');
+      expect(done).toEqual(['commit', 'attempt 3']);
+    },
+  );
+
+  it('gives up after four conflicts, and at once after any other error', async () => {
+    const failing = jest.fn((code: string) => Promise.reject(Object.assign(new Error(code), { code })));
+    await expect(database.transact(() => failing('40P01'))).rejects.toThrow('40P01');
+    expect(failing).toHaveBeenCalledTimes(4);
+    await expect(database.transact(() => failing('23505'))).rejects.toThrow('23505');
+    expect(failing).toHaveBeenCalledTimes(5);
+  });
+
   it('undoes a savepoint that failed, with what waits for its commit, and nothing else', async () => {
     await database.transact(async (tx) => {
       follow(tx, 'outer');

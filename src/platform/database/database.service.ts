@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isNativeError } from 'node:util/types';
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { ClientBase, Pool } from 'pg';
@@ -52,18 +54,43 @@ export class Tx implements SqlRunner {
   }
 }
 
+/** SQLSTATE 40001 serialization_failure, 40P01 deadlock_detected. Postgres has undone the whole transaction. */
+const CONFLICTS = /^40(001|P01)$/;
+const MAX_ATTEMPTS = 4;
+const RETRY_MS = 50;
+
+const isConflict = (error: unknown): boolean =>
+  isNativeError(error) && 'code' in error && CONFLICTS.test(String(error.code));
+
 @Injectable()
 export class DatabaseService implements SqlRunner {
   constructor(@InjectDataSource() readonly dataSource: DataSource) {}
 
-  /** Commits when `work` resolves, rolls back when it throws. */
+  /**
+   * Commits when `work` resolves, rolls back when it throws. A deadlock or a serialisation failure is nobody's mistake:
+   * `work` runs again, so it must change nothing but the database.
+   */
   async transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const { tx, result } = await this.dataSource.transaction(async (manager) => {
-      const opened = new Tx(manager);
-      return { tx: opened, result: await work(opened) };
-    });
+    const { tx, result } = await this.retryConflicts(() =>
+      this.dataSource.transaction(async (manager) => {
+        const opened = new Tx(manager);
+        return { tx: opened, result: await work(opened) };
+      }),
+    );
     tx.committed();
     return result;
+  }
+
+  private async retryConflicts<T>(transaction: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await transaction();
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !isConflict(error)) throw error;
+        // At random, so that two that met do not meet again.
+        await delay(Math.random() * attempt * RETRY_MS);
+      }
+    }
   }
 
   async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {

@@ -4,7 +4,10 @@ import {
   deleteOldBreakdowns,
   forgetUserUsage,
 } from '../../../src/modules/recordings/usage-counters/usage-breakdown.queries.js';
-import { sumUsage } from '../../../src/modules/recordings/usage-counters/usage-counters.queries.js';
+import {
+  compactUsageCounters,
+  sumUsage,
+} from '../../../src/modules/recordings/usage-counters/usage-counters.queries.js';
 import { useService } from '../../../src/testing/test-service.js';
 
 describe('the usage counters in Postgres', () => {
@@ -25,6 +28,21 @@ describe('the usage counters in Postgres', () => {
          VALUES ($1, $2, 'processing', $3::int, $3::int, $3::int * 2, $3::int * 3, $3::int * 4)`,
       [account, day, figure],
     );
+
+  it('are compacted until nothing is left, however much there is', async () => {
+    await query(
+      `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+         SELECT $1, '2026-01-01', 'processing', 1, 1, 2, 3 FROM generate_series(1, 45000)`,
+      [accountId],
+    );
+    await compactUsageCounters(service.database);
+    const [row] = await query(
+      `SELECT (SELECT count(*)::int FROM usage_counter_deltas WHERE account_id = $1) AS left,
+         (SELECT accepted::int FROM usage_counters WHERE account_id = $1) AS accepted`,
+      [accountId],
+    );
+    expect(row).toEqual({ left: 0, accepted: 45_000 });
+  });
 
   it('give what is used of the quotas: the month from its first day, the rest of all days', async () => {
     await count(accountId, 'usage_counters', '2026-01-31', 1);

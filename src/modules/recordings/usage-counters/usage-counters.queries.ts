@@ -1,3 +1,4 @@
+import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import type { SqlRunner } from '../../../platform/database/database.service.js';
 import type { Recording, RecordingStatus, Rerun } from '../recording.entity.js';
 import { BREAKDOWN_FIGURES, DIMENSIONS_OF_DELTA, KEPT_SINCE } from './breakdown-columns.js';
@@ -149,7 +150,7 @@ export async function sumUsage(
   );
 }
 
-/** Deltas that one round adds up: bounds the transaction. */
+/** Deltas that one statement adds up: bounds the transaction. */
 const COMPACT_BATCH = 20_000;
 
 const sumsOf = (columns: readonly string[]): string => columns.map((column) => `sum(${column})`).join(', ');
@@ -169,12 +170,21 @@ const COMPACT = `
     WHERE d.day >= ${KEPT_SINCE}
     GROUP BY 1, 2, 3, 4
     ON CONFLICT ON CONSTRAINT usage_breakdowns_pkey DO UPDATE SET ${addTo('b', BREAKDOWN_FIGURES)}
+  ),
+  added AS (
+    INSERT INTO usage_counters AS c (account_id, day, status, ${COLUMNS})
+    SELECT account_id, day, status, ${sumsOf(FIGURE_COLUMNS)} FROM gone GROUP BY account_id, day, status
+    ON CONFLICT ON CONSTRAINT usage_counters_pkey DO UPDATE SET ${addTo('c', FIGURE_COLUMNS)}
   )
-  INSERT INTO usage_counters AS c (account_id, day, status, ${COLUMNS})
-  SELECT account_id, day, status, ${sumsOf(FIGURE_COLUMNS)} FROM gone GROUP BY account_id, day, status
-  ON CONFLICT ON CONSTRAINT usage_counters_pkey DO UPDATE SET ${addTo('c', FIGURE_COLUMNS)}`;
+  SELECT count(*)::integer AS count FROM gone`;
 
-/** Moves deltas into the counters. SQL, because both happen in one statement. Runs beside any number of writers. */
+/**
+ * Moves deltas into the counters until few are left. SQL, because both happen in one statement. Runs beside any number of
+ * writers.
+ */
 export async function compactUsageCounters(runner: SqlRunner): Promise<void> {
-  await runner.query(COMPACT);
+  await repeatWhileFull(COMPACT_BATCH, async () => {
+    const [gone] = await runner.query<{ count: number }>(COMPACT);
+    return gone?.count ?? 0;
+  });
 }

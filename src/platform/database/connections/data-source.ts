@@ -10,7 +10,6 @@ export type Migration = new () => MigrationInterface;
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** A request without a connection by then is answered 503, within 2 s in all. */
 const CONNECT_TIMEOUT_MS = 1500;
-const POOL_SIZE = 20;
 
 /** A column is named after its property, in snake_case. */
 class SnakeCase extends DefaultNamingStrategy {
@@ -33,7 +32,7 @@ export function dataSourceOptions(env: Env, migrations: Migration[]): Extract<Da
     applicationName: 'voice-notes',
     extra: {
       Client: WatchedClient,
-      max: POOL_SIZE,
+      max: env.poolSize,
       connectionTimeoutMillis: connectTimeoutMs(env.databaseUrl),
       query_timeout: STATEMENT_TIMEOUT_MS + 1000,
       keepAlive: true,
