@@ -190,7 +190,7 @@ describe('vnotes', () => {
     expect(await user.run('search', 'nobody', 'said')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'No text has: nobody said\n',
+      stderr: 'No transcript contains "nobody said".\n',
     });
   });
 
@@ -248,7 +248,7 @@ describe('vnotes', () => {
   it('shows usage', async () => {
     const { stdout } = await user.run('usage');
     expect(stdout).toMatch(/^Account .* enterprise, active\nThis month +\d+ recordings/);
-    expect(stdout).toMatch(/\nAudio that waits +0:0\d +100:00:00 +/);
+    expect(stdout).toMatch(/\nQueued audio +0:0\d +100:00:00 +/);
     expect(stdout).toMatch(/\nRequests +\d+ of 1000 a minute left\n/);
     expect(await user.json('usage', '--by', 'key')).toMatchObject({ usage: [{ key_id: expect.any(String) }] });
   });

@@ -191,7 +191,7 @@ describe('vnotes upload', () => {
     [[NAMES[0] ?? '', 'missing.ogg'], 2, 'There is no file missing.ogg. Nothing was uploaded.'],
     [['.'], 2, '. is a folder. Name its files: ./*'],
     [['big.wav'], 5, 'big.wav: it has 26.2 MB; the service takes at most 25 MB.'],
-    [[...NAMES, '--format', 'vtt'], 2, 'With several files and --format vtt name a folder: --out'],
+    [[...NAMES, '--format', 'vtt'], 2, '--format vtt with several files needs --out FOLDER.'],
     [[NAMES[0] ?? '', '--tag', 'novalue'], 2, 'Write a tag as KEY=VALUE.'],
   ])('refuses %j', async (args, code, message) => {
     const { user, client } = await personOf();

@@ -125,7 +125,7 @@ describe('the frame of the console', () => {
         .waitFor();
     });
     await expectGoodEverywhere(page, 'throttled');
-    await page.getByRole('heading', { name: 'No recording fits' }).waitFor();
+    await page.getByRole('heading', { name: 'No matching recordings' }).waitFor();
   });
 
   it('says discreetly when the connection for events is lost, and when it is back', async () => {
@@ -139,7 +139,7 @@ describe('the frame of the console', () => {
     await expectGoodEverywhere(page, 'offline');
     await page.context().setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { name: 'No recording fits' }).waitFor();
+    await page.getByRole('heading', { name: 'No matching recordings' }).waitFor();
     await state.getByText('Live', { exact: true }).waitFor();
   });
 });

@@ -235,7 +235,7 @@ describe('the list of recordings in the console', () => {
   it('has a state for what is loading, for nothing found, and for what went wrong', async () => {
     await seedNotes(service, account, [{}]);
     const page = await open('/?q=unheard');
-    await title(page, 'No recording fits').waitFor();
+    await title(page, 'No matching recordings').waitFor();
     await expectGoodEverywhere(page, 'recordings-nothing');
     await button(page, 'Show all recordings').click();
     await row(page, 'note-1.webm').waitFor();

@@ -40,7 +40,7 @@ describe('signing in to the console', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('The key and the secret do not fit').waitFor();
+    await page.getByRole('alert').getByText('This secret does not belong to this key.').waitFor();
     await expectGoodEverywhere(page, 'sign-in-refused');
     await page.getByLabel('API secret').focus();
     await page.keyboard.press('Control+A');

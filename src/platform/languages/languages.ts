@@ -124,6 +124,6 @@ function canonicalCode(tag: string, { nameOf }: Names): string | null {
 
 /** `Burmese/Myanmar`, `Spanish; Castilian`, `Chinese (simplified)`: the first name decides. */
 function firstOfSeveral(text: string): string | null {
-  const first = /^(.+?)\s*[/;,(]/.exec(text)?.[1];
-  return first === undefined ? null : languageCode(first);
+  const end = text.search(/[/;,(]/);
+  return end > 0 ? languageCode(text.slice(0, end).trimEnd()) : null;
 }

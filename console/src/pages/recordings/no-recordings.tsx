@@ -41,8 +41,8 @@ function NoResults({ onChange }: Pick<NoRecordingsProps, 'onChange'>) {
   return (
     <Empty
       icon="search"
-      title="No recording fits"
-      hint="Look for fewer words, or remove a filter. Only what is transcribed can be found by its words."
+      title="No matching recordings"
+      hint="Try fewer words or remove a filter. Search covers transcribed recordings only."
       action={
         <button type="button" class="button" onClick={() => onChange(NOTHING)}>
           Show all recordings

@@ -86,8 +86,8 @@ function Problem({ error, wait }: { error: unknown; wait: number }) {
 function wordsOf(error: unknown): { title: string; hint: string } {
   if (error instanceof ApiError && error.status === 401)
     return {
-      title: 'The key and the secret do not fit',
-      hint: 'Copy both again, in full. A revoked key does not work.',
+      title: 'This secret does not belong to this key.',
+      hint: 'Copy both again in full. A revoked or expired key does not work.',
     };
   return describeError(error);
 }

@@ -7,10 +7,10 @@ import { formatHours } from './format-hours';
 type Quota = Awaited<ReturnType<VoiceNotes['account']['quotas']>>['quotas'][number];
 
 const QUOTAS: Record<Quota['quota'], { title: string; hint: string; format: (n: number) => string }> = {
-  stored_bytes: { title: 'Stored audio', hint: 'A delete frees it.', format: formatBytes },
+  stored_bytes: { title: 'Stored audio', hint: 'Delete recordings to free space.', format: formatBytes },
   audio_seconds_per_month: { title: 'Audio this month', hint: 'Deleted recordings count.', format: formatHours },
-  queued_audio_seconds: { title: 'Audio in the queue', hint: 'Until it is transcribed.', format: formatHours },
-  concurrent_uploads: { title: 'Uploads at a time', hint: 'Those under way now.', format: String },
+  queued_audio_seconds: { title: 'Queued audio', hint: 'Not transcribed yet.', format: formatHours },
+  concurrent_uploads: { title: 'Concurrent uploads', hint: 'In progress now.', format: String },
 };
 
 export function Quotas({ quotas }: { quotas: readonly Quota[] }) {
@@ -50,7 +50,7 @@ function QuotaLine({ quota: { quota, limit, used, resets_at } }: { quota: Quota 
           value={used}
         />
       )}
-      <p class="muted small">{resets_at === null ? hint : `${hint} Starts again at 0 on ${formatDay(resets_at)}.`}</p>
+      <p class="muted small">{resets_at === null ? hint : `${hint} Resets on ${formatDay(resets_at)}.`}</p>
     </li>
   );
 }

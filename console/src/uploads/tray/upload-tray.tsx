@@ -85,7 +85,7 @@ function Total() {
 /** For example `2 of 5 sent, 1 needs you`. */
 function summaryOf(shown: readonly UploadView[]): string {
   const views = shown.filter(({ phase }) => phase !== 'recording');
-  if (views.length === 0) return 'one is being recorded';
+  if (views.length === 0) return 'recording…';
   const sent = views.filter(({ phase }) => phase === 'sent').length;
   const stuck = views.filter(({ phase }) => NEEDS_PERSON.has(phase)).length;
   const all = sent === views.length ? `${sent} sent` : `${sent} of ${views.length} sent`;

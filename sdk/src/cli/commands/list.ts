@@ -43,7 +43,7 @@ export async function searchRecordings(context: Context, options: ListOptions, w
     print: (recordings) => {
       for (const recording of recordings) output.print(hit(recording, q, output));
     },
-    none: `No text has: ${q}`,
+    none: `No transcript contains "${q}".`,
     summary: (total) => count(total, 'recording'),
   });
 }

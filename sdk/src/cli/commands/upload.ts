@@ -45,8 +45,7 @@ const RETRIES = 10;
 export async function uploadFiles(context: Context, options: UploadCommandOptions, files: string[]): Promise<ExitCode> {
   const inputs = await findInputs(files, options.filename);
   if (inputs.length > 1 && options.format !== undefined && options.format !== 'text' && !options.out) {
-    if (!context.output.json)
-      throw usageError(`With several files and --format ${options.format} name a folder: --out`);
+    if (!context.output.json) throw usageError(`--format ${options.format} with several files needs --out FOLDER.`);
   }
   return await new UploadRun(context, await context.client({ maxRetries: RETRIES }), options, inputs).all();
 }

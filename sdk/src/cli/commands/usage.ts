@@ -30,7 +30,7 @@ export async function showUsage(context: Context, { days, by = 'day' }: UsageOpt
     { title: 'USED', value: ({ quota, used }) => amount(quota, used) },
     { title: 'LIMIT', value: ({ quota, limit: most }) => (most === null ? 'unlimited' : amount(quota, most)) },
     { title: 'LEFT', value: (quota) => share(quota) },
-    { title: 'STARTS AGAIN', value: ({ resets_at }) => time(resets_at, output.forPeople), optional: 1 },
+    { title: 'RESETS', value: ({ resets_at }) => time(resets_at, output.forPeople), optional: 1 },
   ]);
   output.print('');
   printUsage(usage, by, output);
@@ -39,8 +39,8 @@ export async function showUsage(context: Context, { days, by = 'day' }: UsageOpt
 const QUOTAS: Record<string, { name: string; amount: (value: number) => string }> = {
   stored_bytes: { name: 'Audio stored', amount: bytes },
   audio_seconds_per_month: { name: 'Audio this month', amount: duration },
-  queued_audio_seconds: { name: 'Audio that waits', amount: duration },
-  concurrent_uploads: { name: 'Uploads at once', amount: String },
+  queued_audio_seconds: { name: 'Queued audio', amount: duration },
+  concurrent_uploads: { name: 'Concurrent uploads', amount: String },
 };
 
 type Client = Awaited<ReturnType<Context['client']>>;

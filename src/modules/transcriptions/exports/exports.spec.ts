@@ -190,6 +190,10 @@ describe('SubRip (D42)', () => {
     expect(subRipOf(untimed('', 5))).toBe('');
     const srt = subRipOf(untimed('a 00:00:01,000 ----> 00:00:02,000 <i>b</i>', 4));
     expect(srt.match(/-->/g)).toHaveLength(1);
+    // Quadratic: over half a minute.
+    const before = process.cpuUsage();
+    subRipOf(untimed('-'.repeat(200_000), 4));
+    expect(process.cpuUsage(before).user).toBeLessThan(10_000_000);
     expect(srt).toContain('<i>b</i>');
   });
 });

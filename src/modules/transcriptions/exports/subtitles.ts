@@ -21,7 +21,8 @@ const linesOf = ({ lines }: Cue, escape: (line: string) => string): string => li
 /** Who speaks, in a form that players know. */
 const voiceOf = ({ channel }: Cue): string => (channel === undefined ? '' : `<v ${channelName(channel)}>`);
 
-const subRipText = (line: string): string => line.replaceAll(/-{2,}>/g, '->');
+/** The look-behind lets a search begin only at the first dash of a run, so that long runs take linear time. */
+const subRipText = (line: string): string => line.replaceAll(/(?<!-)--+>/g, '->');
 
 const webVttText = (line: string): string =>
   line.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -58,7 +58,7 @@ export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProp
 function DayFields({ query, error }: { query: ListQuery; error: string | undefined }) {
   return (
     <div class="day-fields">
-      <Field label="From" hint="Days are of UTC.">
+      <Field label="From" hint="Days in UTC">
         <input name="from" type="date" defaultValue={query.from} />
       </Field>
       <Field label="To" error={error}>
