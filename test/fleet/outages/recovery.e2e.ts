@@ -257,6 +257,14 @@ describe('a process that holds the reconciler’s lock', () => {
     const kept = await held();
     const [frozen, spare] = await Promise.all([startProcess('worker'), startProcess('worker')]);
     spare.signal('SIGSTOP');
+    // What it still asks of Postgres could otherwise take the lock in the moment when the keeper gives it up.
+    await eventually(async () => {
+      const { rowCount } = await admin.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+           AND pid <> pg_backend_pid() AND query LIKE '%pg_try_advisory_xact_lock%'`,
+      );
+      return rowCount === 0;
+    });
     // A task that cannot get on keeps the lock for as long as is needed to freeze its process.
     await admin.query('BEGIN; LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE');
     await keeper.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]);
