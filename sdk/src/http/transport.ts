@@ -40,7 +40,7 @@ export class Transport {
     if (!/^https?:\/\/[^/]/i.test(options.baseUrl)) {
       throw new TypeError('baseUrl must be the address of the service, such as https://notes.example.com');
     }
-    this.origin = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
+    this.origin = options.baseUrl.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '');
     this.maxRetries = options.maxRetries ?? DEFAULT_RETRIES;
     this.timeout = options.timeout ?? DEFAULT_TIMEOUT_MS;
   }

@@ -37,7 +37,6 @@ function keyPairOf(bearer: string): SentKeyPair | null {
 
 /** Other schemes than Bearer are ignored: a proxy's Basic credentials may pass through. */
 function bearerToken({ authorization }: IncomingHttpHeaders): string | null {
-  if (authorization === undefined) return null;
-  const [, token] = /^bearer(?: +(.*))?$/i.exec(authorization) ?? [];
-  return token ?? (/^bearer *$/i.test(authorization) ? '' : null);
+  const [scheme] = /^bearer(?:$| +)/i.exec(authorization ?? '') ?? [];
+  return scheme === undefined || authorization === undefined ? null : authorization.slice(scheme.length);
 }

@@ -48,7 +48,7 @@ export function serviceUrl(text: string, name: string): string {
     throw usageError(`${name} must be an http or https URL, such as https://notes.example.com.`);
   }
   if (url.username || url.password) throw usageError(`${name} must have no user name and password in it.`);
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/v1$/, '');
+  return `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '');
 }
 
 async function storedProfile(wanted: string | undefined): Promise<{ name: string; profile: Profile } | null> {

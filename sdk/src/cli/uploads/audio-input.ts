@@ -50,7 +50,8 @@ async function find(file: string): Promise<AudioInput> {
     if (error.code === 'ENOENT') throw usageError(`There is no file ${file}. Nothing was uploaded.`);
     throw usageError(`${file} cannot be read (${error.code}). Nothing was uploaded.`);
   });
-  if (found.isDirectory()) throw usageError(`${file} is a folder. Name its files: ${file.replace(/\/+$/, '')}/*`);
+  if (found.isDirectory())
+    throw usageError(`${file} is a folder. Name its files: ${file.replace(/(?<!\/)\/+$/, '')}/*`);
   return { label: file, filename: basename(file), path: await realpath(file) };
 }
 

@@ -104,7 +104,7 @@ function urlOf({ publicUrl, host, port: wanted }: ListenOptions, port: number, p
   }
   if (!/^https?:\/\/\S+$/.test(publicUrl)) throw usageError('--public-url must be an http or https URL.');
   if (wanted === undefined) throw usageError('With --public-url say where the tunnel leads: --port');
-  return publicUrl.replace(/\/+$/, '') + path;
+  return publicUrl.replace(/(?<!\/)\/+$/, '') + path;
 }
 
 /** Promise.withResolvers came with Node 22. */

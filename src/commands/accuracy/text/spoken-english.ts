@@ -70,7 +70,7 @@ function below1000(number: number): string {
 }
 
 function ordinalOf(cardinalNumber: string): string {
-  return cardinalNumber.replace(/\w+$/, (last) => ORDINALS[last] ?? `${last.replace(/y$/, 'ie')}th`);
+  return cardinalNumber.replace(/\b\w+$/, (last) => ORDINALS[last] ?? `${last.replace(/y$/, 'ie')}th`);
 }
 
 const digitByDigit = (digits: string): string => [...digits].map((digit) => ONES[Number(digit)]).join(' ');

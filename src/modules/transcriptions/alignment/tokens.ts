@@ -44,7 +44,7 @@ export function joinTokens(tokens: readonly Token[]): string {
 
 /** With the punctuation that these scripts use. */
 const UNSPACED_OR_MARK = String.raw`${UNSPACED}\u3001-\u303f\uff01-\uff0f\uff1a-\uff1f`;
-const ENDS_UNSPACED = new RegExp(`[${UNSPACED_OR_MARK}][\\p{M}\\p{P}]*$`, 'u');
+const ENDS_UNSPACED = new RegExp(`[${UNSPACED_OR_MARK}][\\p{M}\\p{P}]{0,16}$`, 'u');
 const BEGINS_UNSPACED = new RegExp(`^\\p{P}*[${UNSPACED_OR_MARK}]|^[\\p{P}]+$`, 'u');
 
 /** The text of a list of words: with spaces, but for scripts that have none. */

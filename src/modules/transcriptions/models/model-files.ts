@@ -68,7 +68,7 @@ export function requireFiles(folder: string, what: string, files: ModelFiles, ro
  */
 export function readTokens(file: string): string[] {
   const text = readText(file, MAX_TOKENS_BYTES);
-  const lines = text.split('\n').map((line) => line.replace(/\s+$/, ''));
+  const lines = text.split('\n').map((line) => line.trimEnd());
   while (lines.at(-1) === '') lines.pop();
   if (lines.length === 0) throw new ModelError(`${file} is empty`);
   return lines.map((line, index) => {

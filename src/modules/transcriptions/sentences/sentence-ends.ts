@@ -12,7 +12,7 @@ export interface SentenceToken extends TimedToken {
 const TERMINATORS = '.!?…‼⁇⁈⁉。．｡！？؟۔।॥\u037e։።፧፨။។៕།༎';
 /** Quotation marks and brackets that close after it. */
 const CLOSING = String.raw`[\p{Pe}\p{Pf}"'»]*`;
-const TERMINATED = new RegExp(`([${TERMINATORS}]+)(${CLOSING})$`, 'u');
+const TERMINATED = new RegExp(`(?<![${TERMINATORS}])([${TERMINATORS}]+)(${CLOSING})$`, 'u');
 /** Only so many characters of a token are looked at, because a text may be one row of thousands of dots. */
 const TAIL = 32;
 /** A single dot, or several: it may belong to an abbreviation, or stand for words that are missing. */

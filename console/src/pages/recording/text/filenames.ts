@@ -12,7 +12,7 @@ export function filenameOf(
   const base = (original_filename ?? '')
     .replace(/\.[A-Za-z0-9]{1,5}$/, '')
     .replace(FORBIDDEN, ' ')
-    .replace(/^[\s.]+|[\s.]+$/g, '')
+    .replace(/^[\s.]+|(?<![\s.])[\s.]+$/g, '')
     .slice(0, LONGEST);
   return `${base === '' ? `voice-note-${created_at.slice(0, 16).replace(/[T:]/g, '-')}` : base}.${extension}`;
 }

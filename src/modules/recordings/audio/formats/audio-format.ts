@@ -48,7 +48,7 @@ function ebmlDocType(head: FileWindow): string | null {
     const element = readEbmlElement(head, position);
     if (!element || element.size === null) return null;
     // A string may be padded with NULs (§7.4).
-    if (element.id === 0x4282) return head.latin1(element.data, Math.min(element.size, 64)).replace(/\0+$/, '');
+    if (element.id === 0x4282) return head.latin1(element.data, Math.min(element.size, 64)).replace(/(?<!\0)\0+$/, '');
     position = element.data + element.size;
   }
   return null;

@@ -137,7 +137,7 @@ class WebmReading {
     if (!track) return;
     if (id === TRACK_NUMBER) track.number = value;
     else if (id === TRACK_TYPE) track.type = value;
-    else if (id === CODEC_ID) track.codecId ||= this.window.latin1(data, size).replace(/\0+$/, '');
+    else if (id === CODEC_ID) track.codecId ||= this.window.latin1(data, size).replace(/(?<!\0)\0+$/, '');
     else if (id === CODEC_DELAY) track.codecDelay = value;
     else if (id === SAMPLING_FREQUENCY) track.samplingFrequency = this.window.floatBe(data, size);
     else if (id === CHANNELS) track.channels = value;

@@ -53,7 +53,7 @@ export class OpenAiClient {
     connections: number,
   ) {
     this.base = new URL(baseUrl);
-    this.address = `${this.base.origin}${this.base.pathname.replace(/\/+$/, '')}`;
+    this.address = `${this.base.origin}${this.base.pathname.replace(/(?<!\/)\/+$/, '')}`;
     // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
     const connect = { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true };
     this.agent = new Agent({ connections, connect });
@@ -82,7 +82,7 @@ export class OpenAiClient {
     try {
       const response = await this.agent.request({
         origin: this.base.origin,
-        path: `${this.base.pathname.replace(/\/+$/, '')}${path}`,
+        path: `${this.base.pathname.replace(/(?<!\/)\/+$/, '')}${path}`,
         method,
         headers: { accept: 'application/json', ...this.authorization(), ...form?.headers },
         body: form ? Readable.from(form.parts) : null,

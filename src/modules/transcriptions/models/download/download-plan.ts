@@ -98,7 +98,7 @@ function gitDigest(oid: unknown): PublishedDigest | null {
 
 /** From `Link: <https://…>; rel="next"`, of the same source only. */
 function nextPage(link: string | null, address: string): string | null {
-  const [, url] = /<([^>]+)>;\s*rel="?next"?/.exec(link ?? '') ?? [];
+  const [, url] = /<([^<>]+)>;\s*rel="?next"?/.exec(link ?? '') ?? [];
   return url?.startsWith(`${address}/`) ? url.slice(address.length) : null;
 }
 

@@ -36,7 +36,7 @@ export class SourceClient {
     private readonly timing: DownloadTiming,
   ) {
     this.base = new URL(modelsUrl);
-    this.address = `${this.base.origin}${this.base.pathname.replace(/\/+$/, '')}`;
+    this.address = `${this.base.origin}${this.base.pathname.replace(/(?<!\/)\/+$/, '')}`;
     this.authorization = authorizationOf(this.base, hfToken);
     // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
     const tls = { timeout: timing.connectMs, rejectUnauthorized: true };
