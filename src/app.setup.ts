@@ -17,6 +17,7 @@ import { JsonBodyPipe } from './platform/http/input/json/json-body.pipe.js';
 import { validateRequestLine } from './platform/http/server/request-line.js';
 import { BoundedExpressAdapter } from './platform/http/server/express.adapter.js';
 import { securityHeaders } from './platform/http/server/security-headers.js';
+import { ThreadPoolService } from './platform/threads/thread-pool.service.js';
 import { RequestValidationPipe } from './platform/http/input/request-validation.pipe.js';
 import { addConnectionMetrics } from './platform/observability/metrics/connection-metrics.js';
 import { MetricsMiddleware } from './platform/observability/metrics/metrics.middleware.js';
@@ -62,7 +63,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   app.use(validateRequestLine);
   if (env.corsOrigins.length > 0) allowOrigins(app, env.corsOrigins);
   app.use(options.answer.bind(options));
-  app.use(provideJsonBody);
+  app.use(provideJsonBody(app.get(ThreadPoolService)));
   const errors = app.get(RequestErrorsService);
   app.useGlobalFilters(new ErrorFilter((request, error) => errors.record(request, error)));
   app.useGlobalPipes(new JsonBodyPipe(), new RequestValidationPipe());

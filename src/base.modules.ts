@@ -10,6 +10,7 @@ import { LoggingModule } from './platform/observability/logging.module.js';
 import { ObservabilityModule } from './platform/observability/observability.module.js';
 import { QueueModule } from './platform/queue/queue.module.js';
 import { RateLimitModule } from './platform/rate-limit/rate-limit.module.js';
+import { ThreadsModule } from './platform/threads/threads.module.js';
 import { ReconcilerModule } from './platform/reconciler/reconciler.module.js';
 import { RedisModule } from './platform/redis/redis.module.js';
 import { SecretsModule } from './platform/secrets/secrets.module.js';
@@ -25,6 +26,7 @@ export function baseModules(env: Env, extensions: Extension[]): (Type | DynamicM
     RedisModule,
     QueueModule,
     ReconcilerModule,
+    ThreadsModule,
     SecretsModule,
     StorageModule.forRoot(selectObjectStore(env, addedBy(extensions, 'objectStores'))),
     EventsModule,

@@ -92,8 +92,8 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/chunks/fair-queue.ts',
-    tests: 'src/modules/transcriptions/chunks/fair-queue.spec.ts',
+    file: 'src/platform/concurrency/fair-queue.ts',
+    tests: 'src/platform/concurrency/fair-queue.spec.ts',
     faults: [
       ['the background takes every slot', 'Math.max(1, slots - 1)', 'slots'],
       [

@@ -14,7 +14,7 @@ import { DescribeTranscription } from './compat.openapi.js';
 import { TranscriptionTimeoutError } from './openai-errors.js';
 import { TranscriptStream } from './answers/transcript-stream.js';
 import type { TranscriptionOptions } from './transcription-form.js';
-import { jsonOf, verboseJsonOf } from './answers/transcription-response.js';
+import { jsonOf, usageOf } from './answers/transcription-response.js';
 import { WaitingRequestsService } from './waiting/waiting-requests.service.js';
 
 const TEXT = 'text/plain; charset=utf-8';
@@ -70,7 +70,7 @@ export class AudioTranscriptionsController {
       );
       if (response.destroyed) return;
       if (stream) stream.end(transcript);
-      else this.send(response, transcript, options);
+      else await this.send(principal.accountId, response, transcript, options);
     } catch (error) {
       // The client has disconnected.
       if (response.destroyed) return;
@@ -99,27 +99,32 @@ export class AudioTranscriptionsController {
     };
   }
 
-  private send(
+  private async send(
+    accountId: string,
     response: Response,
     transcript: EngineTranscript,
     { format, granularities }: TranscriptionOptions,
-  ): void {
+  ): Promise<void> {
     nameEngine(response, transcript);
+    const { text, words, durationSeconds, language, confidence } = transcript;
     switch (format) {
       case 'json':
         response.json(jsonOf(transcript));
         break;
-      case 'verbose_json':
-        response.json(verboseJsonOf(transcript, this.exports.cues(transcript), granularities));
+      case 'verbose_json': {
+        const withWords = granularities.includes('word');
+        const withSegments = !withWords || granularities.includes('segment');
+        const source = { text, words, durationSeconds, language, confidence, usage: usageOf(transcript) };
+        const json = await this.exports.verboseJson(accountId, { ...source, withWords, withSegments });
+        response.type('json').send(json);
         break;
+      }
       case 'text':
-        response.type(TEXT).end(`${transcript.text}\n`);
+        response.type(TEXT).end(`${text}\n`);
         break;
       case 'srt':
-        response.type(TEXT).end(this.exports.subRip(transcript));
-        break;
       case 'vtt':
-        response.type(TEXT).end(this.exports.webVtt(transcript));
+        response.type(TEXT).end(await this.exports.render(accountId, { format, text, words, durationSeconds }));
         break;
     }
   }

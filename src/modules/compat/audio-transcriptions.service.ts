@@ -9,7 +9,7 @@ import { TranscriptionsService } from '../transcriptions/transcriptions.service.
 import { AudioNotTranscribedError } from './openai-errors.js';
 import { RecordingEndsService } from './waiting/recording-ends.service.js';
 import { TranscriptionFormFields, type TranscriptionOptions } from './transcription-form.js';
-import type { TimedTranscript } from './answers/transcription-response.js';
+import type { StoredTranscript } from './answers/transcription-response.js';
 
 /** Requests within this time after a failure get the same failure; a later one has the recording transcribed again. */
 const FAILURE_REPEATED_MS = 60_000;
@@ -22,7 +22,7 @@ export interface AcceptedAudio {
 }
 
 /** A transcript and its engine. */
-export interface EngineTranscript extends TimedTranscript {
+export interface EngineTranscript extends StoredTranscript {
   provider: string;
   model: string;
 }
@@ -62,9 +62,8 @@ export class AudioTranscriptionsService {
       const { status, failureReason, durationMs } = await this.recordings.get(accountId, recordingId);
       if (status === 'failed') throw new AudioNotTranscribedError(failureReason ?? '');
       if (status === 'transcribed') {
-        const { words, ...transcription } = await this.transcriptions.get(accountId, recordingId);
-        const list = JSON.parse(words) as TimedTranscript['words'];
-        return { ...transcription, words: list, durationSeconds: durationMs / 1000 };
+        const transcription = await this.transcriptions.get(accountId, recordingId);
+        return { ...transcription, durationSeconds: durationMs / 1000 };
       }
       await this.ends.waitForEnd(recordingId, signal, onChunk);
     }

@@ -8,7 +8,7 @@ export const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] a
 type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
 export const GRANULARITIES = ['word', 'segment'] as const;
-export type Granularity = (typeof GRANULARITIES)[number];
+type Granularity = (typeof GRANULARITIES)[number];
 
 /** What a client asks for, beside the audio. */
 export interface TranscriptionOptions {

@@ -14,7 +14,6 @@ import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import { isUnchanged } from '../../platform/http/input/entity-tags.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
-import type { ExportSource } from './exports/cues.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
 import { acceptedFormat, CONTENT_TYPES } from './exports/transcription-format.js';
 import {
@@ -92,7 +91,8 @@ export class TranscriptionsController {
     }
     if (format === 'json') return presentTranscription(served);
     response.setHeader('Content-Type', CONTENT_TYPES[format]);
-    const words = JSON.parse(served.words) as ExportSource['words'];
-    return this.exports.render(format, { text: served.text, words, durationSeconds: recording.durationMs / 1000 });
+    const { text: servedText, words } = served;
+    const durationSeconds = recording.durationMs / 1000;
+    return await this.exports.render(accountId, { format, text: servedText, words, durationSeconds });
   }
 }

@@ -43,7 +43,7 @@ const note = (text: string) => ({
   language: 'english',
   durationSeconds: 2.5,
   confidence: 1,
-  words: [],
+  words: '[]',
 });
 const chunk = (offset: number, text: string, attempt = 1) => ({
   type: 'chunk' as const,

@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import type { ApiError } from '../../../platform/errors/errors.js';
 import type { ChunkSignal } from '../../transcriptions/transcript-signals.service.js';
 import { openAiErrorBody } from '../openai-errors.js';
-import { type TimedTranscript, usageOf } from './transcription-response.js';
+import { type StoredTranscript, usageOf } from './transcription-response.js';
 
 /** Keeps proxies from ending a stream without data. */
 const COMMENT_MS = 15_000;
@@ -38,7 +38,7 @@ export class TranscriptStream {
     this.sendDelta(chunk.text);
   }
 
-  end(transcript: TimedTranscript & { provider: string; model: string }): void {
+  end(transcript: StoredTranscript & { provider: string; model: string }): void {
     this.begin(transcript);
     // Another attempt may have another text than the one that was sent: `done` has the right one.
     const rest = transcript.text.startsWith(this.sent) ? transcript.text.slice(this.sent.length) : '';

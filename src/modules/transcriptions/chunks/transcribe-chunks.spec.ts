@@ -1,6 +1,6 @@
 import type { AudioChunk, ChunkTranscript } from '../engines/transcription-engine.js';
 import { transcribeChunks } from './transcribe-chunks.js';
-import { FairQueue } from './fair-queue.js';
+import { FairQueue } from '../../../platform/concurrency/fair-queue.js';
 import type { TranscribedChunk } from './transcript-joiner.js';
 
 const SECOND_OF_SILENCE = Buffer.alloc(32_000);

@@ -1,6 +1,6 @@
 import { BYTES_PER_SECOND } from '../decoding/pcm.js';
 import type { AudioChunk, ChunkTranscript } from '../engines/transcription-engine.js';
-import type { FairQueue } from './fair-queue.js';
+import type { FairQueue } from '../../../platform/concurrency/fair-queue.js';
 import type { TranscribedChunk } from './transcript-joiner.js';
 
 export interface ChunkSource {

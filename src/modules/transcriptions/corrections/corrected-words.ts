@@ -1,7 +1,7 @@
-import { isCleanText } from '../../../platform/http/input/rules.js';
+import { isCleanText } from '../../../platform/http/input/text-rules.js';
 import { timeTokens } from '../alignment/time-tokens.js';
 import { channelsOf } from '../channels/token-channels.js';
-import { tokensOf } from '../alignment/tokens.js';
+import { joinWords, tokensOf } from '../alignment/tokens.js';
 
 /** A word of a transcription: seconds from the start of the recording, and how sure the engine was of it (0–1). */
 export interface TranscriptionWord {
@@ -83,6 +83,45 @@ function problemOf(item: unknown, previousStart: number): string | null {
 
 const isWithin = (value: unknown, minimum: number, maximum: number): value is number =>
   typeof value === 'number' && value >= minimum && value <= maximum;
+
+/** What a person sends, the engine's words as JSON text, and the length of the recording in seconds. */
+export interface CorrectionInput {
+  text: string | undefined;
+  /** JSON text of a list, unless there is a text. */
+  words: string | undefined;
+  spokenWords: string;
+  seconds: number;
+}
+
+/** The corrected text, and its words as JSON text; or what is wrong with the words, in words that follow the field's name. */
+export type CorrectionResult = { text: string; words: string; problem: null } | { problem: string };
+
+/** A function for threads: of a long recording it takes a second. */
+export function makeCorrection({ text, words, spokenWords, seconds }: CorrectionInput): CorrectionResult {
+  const spoken = JSON.parse(spokenWords) as TranscriptionWord[];
+  if (text !== undefined) return resultOf(timeCorrectedText(text, spoken, seconds), text);
+  const read = readCorrectedWords(words);
+  const problem = read.problem ?? problemOfTimes(read.words, spoken, seconds);
+  return problem === null ? resultOf(read.words ?? []) : { problem };
+}
+
+function resultOf(words: TranscriptionWord[], text = joinWords(words.map(({ word }) => word))): CorrectionResult {
+  return { text, words: JSON.stringify(words), problem: null };
+}
+
+/** Engines place the last words up to a second late; a client may send back whatever it was given. */
+const LATE_SECONDS = 1;
+
+function problemOfTimes(
+  words: readonly TranscriptionWord[],
+  spoken: readonly TranscriptionWord[],
+  seconds: number,
+): string | null {
+  const last = spoken.reduce((latest, { end }) => Math.max(latest, end), seconds);
+  const beyond = words.findIndex(({ end }) => end > last + LATE_SECONDS);
+  if (beyond === -1) return null;
+  return `has a wrong item: words[${beyond}].end must not be after the end of the recording, at ${seconds} s`;
+}
 
 /**
  * Words for a corrected text: those that a person left as they were keep their time and confidence, the others get

@@ -2,14 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import { IsOmittable, IsValid } from '../../../platform/http/input/rules.js';
-import {
-  MAX_CHANNEL,
-  MAX_SECONDS,
-  MAX_TEXT_CHARACTERS,
-  MAX_WORD_CHARACTERS,
-  MAX_WORDS,
-  readCorrectedWords,
-} from './corrected-words.js';
+import { MAX_CHANNEL, MAX_SECONDS, MAX_TEXT_CHARACTERS, MAX_WORD_CHARACTERS, MAX_WORDS } from './corrected-words.js';
 
 /** Control characters without the line feed, which separates paragraphs. */
 const CONTROL_CHARACTERS = /[^\P{Cc}\n]/u;
@@ -51,7 +44,10 @@ const JSON_TEXT = { type: 'string', description: 'JSON text of the list.' };
 
 function IsCorrectedWords(): PropertyDecorator {
   return applyDecorators(
-    IsValid('isCorrectedWords', (value) => readCorrectedWords(value).problem),
+    // The words themselves are read where they are used, beside the event loop.
+    IsValid('isCorrectedWords', (value) =>
+      Array.isArray(value) || typeof value === 'string' ? null : 'must be a list of words, or its JSON text',
+    ),
     ApiProperty({ oneOf: [{ type: 'array', maxItems: MAX_WORDS, items: WORD_SCHEMA }, JSON_TEXT] }),
   );
 }
@@ -76,7 +72,7 @@ export class CorrectTranscriptionDto {
    */
   @IsOmittable()
   @IsCorrectedWords()
-  words?: unknown;
+  words?: unknown[] | string;
 }
 
 /** @throws InvalidRequestError unless there is either a text or a list of words. */

@@ -3,20 +3,23 @@ import { DatabaseService, type Tx } from '../../../platform/database/database.se
 import { InvalidRequestError, NotFoundError, PreconditionFailedError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
 import type { EntityTags } from '../../../platform/http/input/entity-tags.js';
+import { costOfText, type ThreadTask, ThreadPoolService } from '../../../platform/threads/thread-pool.service.js';
 import { type RecordingSnapshot, TranscriptionCorrected } from '../../recordings/recordings.events.js';
 import { RecordingsService } from '../../recordings/recordings.service.js';
 import { RecordingSearchService } from '../../recordings/search/recording-search.service.js';
-import { joinWords } from '../alignment/tokens.js';
 import { entityTag, isCurrent, servedVersion } from '../transcription-version.js';
 import { Transcription } from '../transcription.entity.js';
 import { TranscriptionsService } from '../transcriptions.service.js';
-import { readCorrectedWords, timeCorrectedText, type TranscriptionWord } from './corrected-words.js';
+import { type CorrectionInput, type CorrectionResult, makeCorrection } from './corrected-words.js';
 import type { CorrectTranscriptionDto } from './corrections.dto.js';
 
 /** The text that replaces the engine's, and its words as JSON text; nulls for the engine's own. */
 type Correction = Pick<Transcription, 'correctedText' | 'correctedWords'>;
 
-const LATE_SECONDS = 1;
+const MAKE_CORRECTION: ThreadTask<CorrectionInput, CorrectionResult> = {
+  run: makeCorrection,
+  module: 'modules/transcriptions/corrections/corrected-words.js',
+};
 
 interface Locked {
   recording: RecordingSnapshot;
@@ -32,6 +35,7 @@ export class CorrectionsService {
     private readonly recordings: RecordingsService,
     private readonly search: RecordingSearchService,
     private readonly transcriptions: TranscriptionsService,
+    private readonly threads: ThreadPoolService,
   ) {}
 
   /**
@@ -47,11 +51,16 @@ export class CorrectionsService {
     const { recording, transcription } = await this.transcriptions.find(accountId, recordingId);
     // Before the transaction, because to align a long text takes time. If a rerun ends meanwhile, the correction keeps
     // the earlier word times.
-    const seconds = recording.durationMs / 1000;
-    const corrected =
-      text === undefined
-        ? correctionOf(wordsWithin(words, seconds, transcription))
-        : correctionOf(timeCorrectedText(text, wordsOf(transcription), seconds), text);
+    const input = {
+      text,
+      words: Array.isArray(words) ? JSON.stringify(words) : words,
+      spokenWords: transcription.words,
+      seconds: recording.durationMs / 1000,
+    };
+    const cost = costOfText(text ?? '', input.words ?? '', input.spokenWords);
+    const made = await this.threads.run(accountId, MAKE_CORRECTION, input, cost);
+    if (made.problem !== null) throw new InvalidRequestError({ field: 'words', reason: made.problem });
+    const corrected = { correctedText: made.text, correctedWords: made.words };
     return await this.database.transact(async (tx) => {
       const { present, recording: locked } = await this.lock(tx, accountId, recordingId, ifMatch);
       const served = servedVersion(present, 'current');
@@ -98,25 +107,4 @@ export class CorrectionsService {
     await this.bus.emit(new TranscriptionCorrected(recording, version, text, change.updatedAt), tx);
     return changed;
   }
-}
-
-/**
- * Engines place the last words up to a second late; a client may send back whatever it was given.
- * @throws InvalidRequestError when a word ends after the recording
- */
-function wordsWithin(given: unknown, seconds: number, transcription: Transcription): TranscriptionWord[] {
-  const words = readCorrectedWords(given).words ?? [];
-  const last = wordsOf(transcription).reduce((latest, { end }) => Math.max(latest, end), seconds);
-  const beyond = words.findIndex(({ end }) => end > last + LATE_SECONDS);
-  if (beyond === -1) return words;
-  const reason = `has a wrong item: words[${beyond}].end must not be after the end of the recording, at ${seconds} s`;
-  throw new InvalidRequestError({ field: 'words', reason });
-}
-
-function correctionOf(words: TranscriptionWord[], text = joinWords(words.map(({ word }) => word))): Correction {
-  return { correctedText: text, correctedWords: JSON.stringify(words) };
-}
-
-function wordsOf({ words }: Transcription): TranscriptionWord[] {
-  return JSON.parse(words) as TranscriptionWord[];
 }

@@ -1,28 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import { type Cue, cuesOf, type ExportSource } from './cues.js';
-import { paragraphsOf } from './paragraphs.js';
-import { subRipOf, webVttOf } from './subtitles.js';
-import type { TranscriptionFormat } from './transcription-format.js';
+import { costOfText, type ThreadTask, ThreadPoolService } from '../../../platform/threads/thread-pool.service.js';
+import { type ExportInput, renderExport } from './render-export.js';
+import { type VerboseInput, verboseJsonOf } from './verbose-json.js';
+
+const RENDER_EXPORT: ThreadTask<ExportInput, string> = {
+  run: renderExport,
+  module: 'modules/transcriptions/exports/render-export.js',
+};
+
+const VERBOSE_JSON: ThreadTask<VerboseInput, string> = {
+  run: verboseJsonOf,
+  module: 'modules/transcriptions/exports/verbose-json.js',
+};
 
 /** A transcript in other forms (D42), for this module and others. */
 @Injectable()
 export class TranscriptExportsService {
-  /** The body of an answer. */
-  render(format: Exclude<TranscriptionFormat, 'json'>, source: ExportSource): string {
-    if (format === 'text') return source.text;
-    if (format === 'paragraphs') return paragraphsOf(source);
-    return format === 'srt' ? subRipOf(source) : webVttOf(source);
+  constructor(private readonly threads: ThreadPoolService) {}
+
+  /** The body of an answer. @throws ServiceUnavailableError */
+  async render(accountId: string, input: ExportInput): Promise<string> {
+    const { format, text, words } = input;
+    if (format === 'text') return text;
+    return await this.threads.run(accountId, RENDER_EXPORT, input, costOfText(text, words));
   }
 
-  cues(source: ExportSource): Cue[] {
-    return cuesOf(source);
-  }
-
-  subRip(source: ExportSource): string {
-    return subRipOf(source);
-  }
-
-  webVtt(source: ExportSource): string {
-    return webVttOf(source);
+  /** As OpenAI names that form of its answer (D45); JSON text. @throws ServiceUnavailableError */
+  async verboseJson(accountId: string, input: VerboseInput): Promise<string> {
+    return await this.threads.run(accountId, VERBOSE_JSON, input, costOfText(input.text, input.words));
   }
 }

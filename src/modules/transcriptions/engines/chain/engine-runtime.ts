@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { FairQueue } from '../../chunks/fair-queue.js';
+import { FairQueue } from '../../../../platform/concurrency/fair-queue.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
 import { Outage } from '../outage.js';
 import type { TranscriptionEngine } from '../transcription-engine.js';

@@ -1,6 +1,6 @@
 import type { SandboxMode } from '../../../../platform/config/env.js';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
-import { FairQueue } from '../../chunks/fair-queue.js';
+import { FairQueue } from '../../../../platform/concurrency/fair-queue.js';
 import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
 import type { ChunkOptions } from './child-messages.js';
 import { type ChildModule, EngineChild } from './engine-child.js';

@@ -1,23 +1,27 @@
-import type { NextFunction, Request, Response } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { MalformedRequestError, PayloadTooLargeError } from '../../../errors/errors.js';
-import { duplicateKey } from './json-keys.js';
+import { type ThreadPoolService, type ThreadTask } from '../../../threads/thread-pool.service.js';
+import { parseBody, type ParsedBody, parseLargeBody } from './parse-body.js';
 
 export const JSON_BODY_BYTES = 102_400;
-/** Deeper than any body of ours. The bound keeps recursive code after this point safe. */
-const MAX_DEPTH = 16;
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const PARSE_LARGE_BODY: ThreadTask<Uint8Array, ParsedBody> = {
+  run: parseLargeBody,
+  module: 'platform/http/input/json/parse-body.js',
+};
 
 /**
  * The JSON body of a request that has not been read yet: `request.body`, until `JsonBodyPipe` reads it for a handler with
  * a `@Body()` parameter. A global parser would read the bodies of strangers before the guards refuse them (D14).
  */
 export class JsonBody {
-  /** A handler with `@JsonBodyLimit` takes more. */
+  /** A handler with `@JsonBodyLimit` takes more. In such a body lists and objects arrive as their JSON text. */
   maxBytes = JSON_BODY_BYTES;
   private body: Promise<object> | undefined;
 
-  constructor(private readonly request: Request) {}
+  constructor(
+    private readonly request: Request,
+    private readonly threads: ThreadPoolService,
+  ) {}
 
   /** The same object each time. @throws MalformedRequestError, PayloadTooLargeError */
   read(): Promise<object> {
@@ -30,22 +34,23 @@ export class JsonBody {
     if (!this.request.is('application/json') || (encoding && encoding !== 'identity')) {
       throw new MalformedRequestError('Send a JSON object with Content-Type: application/json.');
     }
-    const body = parse(await readAll(this.request, this.maxBytes));
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-      throw new MalformedRequestError('The body must be a JSON object.');
-    }
-    if (isDeeperThan(body, MAX_DEPTH)) {
-      throw new MalformedRequestError(`The body must not be nested deeper than ${MAX_DEPTH} levels.`);
-    }
-    return body;
+    const bytes = await readAll(this.request, this.maxBytes);
+    const parsed =
+      bytes.length <= JSON_BODY_BYTES
+        ? parseBody(bytes)
+        : await this.threads.run('', PARSE_LARGE_BODY, new Uint8Array(bytes), bytes.length);
+    if (parsed.problem !== null) throw new MalformedRequestError(parsed.problem);
+    return parsed.body;
   }
 }
 
 /** Puts the unread body in the place where `@Body()` looks for it. */
-export function provideJsonBody(request: Request, _response: Response, next: NextFunction): void {
-  request.body = new JsonBody(request);
-  next();
-}
+export const provideJsonBody =
+  (threads: ThreadPoolService): RequestHandler =>
+  (request, _response, next) => {
+    request.body = new JsonBody(request, threads);
+    next();
+  };
 
 /** Not Express's own parser: that one answers a body that is too large only when all of it has arrived. */
 function readAll(request: Request, maxBytes: number): Promise<Buffer> {
@@ -66,25 +71,4 @@ function readAll(request: Request, maxBytes: number): Promise<Buffer> {
     request.on('error', abort).on('close', abort);
     if (request.destroyed) abort();
   });
-}
-
-function parse(bytes: Buffer): unknown {
-  let text: string;
-  let body: unknown;
-  try {
-    text = utf8.decode(bytes);
-    body = JSON.parse(text);
-  } catch {
-    throw new MalformedRequestError('The body is not valid JSON in UTF-8.');
-  }
-  const duplicate = duplicateKey(text);
-  if (duplicate !== null) {
-    throw new MalformedRequestError(`The body has the key ${JSON.stringify(duplicate.slice(0, 100))} twice.`);
-  }
-  return body;
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
 }
