@@ -67,8 +67,8 @@ export const events = [
     faults: [
       [
         'a full page says that nothing follows while events have no number',
-        'isWaiting && events.length <= limit',
-        'isWaiting && events.length < limit',
+        'isWaiting && !pageOf(rows, limit).hasMore',
+        'isWaiting && rows.length < limit',
       ],
     ],
   },
@@ -102,8 +102,8 @@ export const events = [
     faults: [
       [
         'a reader that is a hundred events behind waits for the next poll',
-        'events.length < MAX_EVENTS',
-        'events.length <= MAX_EVENTS',
+        'hasMore && !stream.isBlocked',
+        'events.length > 100 && !stream.isBlocked',
       ],
     ],
   },

@@ -7,6 +7,7 @@ import type { Principal } from '../../access/principal.js';
 import { Env } from '../../platform/config/env.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { translate } from '../../platform/http/output/error.filter.js';
+import { sendText } from '../../platform/http/output/send-text.js';
 import { requestIdOf } from '../../platform/http/server/request-id.js';
 import { TranscriptExportsService } from '../transcriptions/exports/transcript-exports.service.js';
 import { AudioTranscriptionsService, type EngineTranscript } from './audio-transcriptions.service.js';
@@ -116,15 +117,18 @@ export class AudioTranscriptionsController {
         const withSegments = !withWords || granularities.includes('segment');
         const source = { text, words, durationSeconds, language, confidence, usage: usageOf(transcript) };
         const json = await this.exports.verboseJson(accountId, { ...source, withWords, withSegments });
-        response.type('json').send(json);
+        response.setHeader('Content-Type', 'application/json; charset=utf-8');
+        sendText(response, json);
         break;
       }
       case 'text':
-        response.type(TEXT).end(`${text}\n`);
+        response.setHeader('Content-Type', TEXT);
+        sendText(response, `${text}\n`);
         break;
       case 'srt':
       case 'vtt':
-        response.type(TEXT).end(await this.exports.render(accountId, { format, text, words, durationSeconds }));
+        response.setHeader('Content-Type', TEXT);
+        sendText(response, await this.exports.render(accountId, { format, text, words, durationSeconds }));
         break;
     }
   }

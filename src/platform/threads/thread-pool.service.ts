@@ -34,7 +34,7 @@ export function costOfText(text: string, ...json: string[]): number {
 }
 
 /**
- * Keeps work that grows with its input off the event loop, where it would hold up every other request (D68): long inputs
+ * Keeps work that grows with its input off the event loop, where it would hold up every other request (D60): long inputs
  * go to threads, which accounts share fairly, short ones are done at once.
  */
 @Injectable()
@@ -83,7 +83,8 @@ export class ThreadPoolService implements OnApplicationShutdown {
 
 /** Loaded with the first long text: most processes never have one. */
 async function startPool(): Promise<Piscina> {
-  const { Piscina: Pool } = await import('piscina');
+  // The class itself, whatever its types say of the CommonJS module.
+  const { default: Pool } = (await import('piscina')) as unknown as { default: typeof Piscina };
   return new Pool({
     minThreads: 0,
     maxThreads: THREADS,

@@ -28,7 +28,9 @@ export async function insertNotes(stage, accountId, count) {
     customTags: `CASE WHEN i % 3 = 0 THEN '{"kind":"third"}' WHEN i % 10 = 1 THEN '{"kind":"tenth"}' END`,
   });
   const recording = { id: '', accountId, userId: null, customTags: null };
-  const texts = Array.from({ length: TEXTS }, randomText).map((text) => ({ text, ...textTerms(recording, text) }));
+  const texts = await Promise.all(
+    Array.from({ length: TEXTS }, randomText).map(async (text) => ({ text, ...(await textTerms(recording, text)) })),
+  );
   await stage.sql('CREATE TABLE IF NOT EXISTS bench_texts (i int PRIMARY KEY, terms tsvector, folded text, text text)');
   await stage.sql('TRUNCATE bench_texts');
   await stage.sql(

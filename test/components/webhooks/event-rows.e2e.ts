@@ -1,6 +1,6 @@
 import {
   accountsWithUnnumberedEvents,
-  type FeedEvent,
+  type FeedRow,
   numberEvents,
   selectAccountsWithNewEvents,
   selectFeedPage,
@@ -39,7 +39,7 @@ async function insert({ accountId }: ApiClient, ...names: string[]): Promise<voi
   }
 }
 
-const bodies = (events: readonly FeedEvent[]) => events.map(({ body }) => body);
+const bodies = (events: readonly FeedRow[]) => events.map(({ body }) => body);
 const sequences = async ({ accountId }: ApiClient): Promise<unknown[]> =>
   await api.database.query('SELECT body, sequence::int FROM events WHERE account_id = $1 ORDER BY position', [
     accountId,
@@ -87,13 +87,13 @@ describe('a page of the feed', () => {
     await numberEvents(api.database, [client.accountId], 100);
     const reader = { accountId: client.accountId, after: 1 };
     const page = await selectFeedPage(api.database, reader, 2);
-    expect([bodies(page.events), page.isWaiting]).toEqual([['b', 'c'], false]);
-    const [event] = page.events;
+    expect([bodies(page.rows), page.isWaiting]).toEqual([['b', 'c'], false]);
+    const [event] = page.rows;
     expect(event).toMatchObject({ sequence: 2, kind: 'recording.accepted', createdAt: expect.any(Date) });
     await insert(client, 'e');
     const rest = await selectFeedPage(api.database, { ...reader, after: 3 }, 100);
-    expect([bodies(rest.events), rest.isWaiting]).toEqual([['d'], true]);
-    expect(await selectFeedPage(api.database, { ...reader, after: 4 }, 100)).toEqual({ events: [], isWaiting: true });
+    expect([bodies(rest.rows), rest.isWaiting]).toEqual([['d'], true]);
+    expect(await selectFeedPage(api.database, { ...reader, after: 4 }, 100)).toEqual({ rows: [], isWaiting: true });
   });
 
   it('is read for several readers in one statement, so many events for each, in its place', async () => {

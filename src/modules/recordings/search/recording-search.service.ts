@@ -64,7 +64,7 @@ export class RecordingSearchService {
 
   /** As `replace`, of a recording that the caller has read. */
   async write(tx: Tx, recording: TaggedRecording, text: string): Promise<void> {
-    await writeDocument(tx, recording.id, { ...textTerms(recording, text), text });
+    await writeDocument(tx, recording.id, { ...(await textTerms(recording, text)), text });
   }
 
   /**

@@ -30,10 +30,9 @@ describe('the terms of an account', () => {
 });
 
 describe('the terms of a recording', () => {
-  const placesOf = (text: string, word: string): number[] => {
-    const [, places] = new RegExp(`'${MARK.replaceAll('+', '\\+')}${word}':([\\d,]+)`).exec(
-      textTerms(RECORDING, text).terms,
-    ) ?? [undefined, ''];
+  const placesOf = async (text: string, word: string): Promise<number[]> => {
+    const { terms: written } = await textTerms(RECORDING, text);
+    const [, places] = new RegExp(`'${MARK.replaceAll('+', '\\+')}${word}':([\\d,]+)`).exec(written) ?? [undefined, ''];
     return places === '' ? [] : places.split(',').map(Number);
   };
 
@@ -49,23 +48,23 @@ describe('the terms of a recording', () => {
     ['fives four', false],
     ['四 four', false],
     ['four 四', false],
-  ])('have a pair for two neighbours of at most 4 letters: %s %s', (text, has) => {
+  ])('have a pair for two neighbours of at most 4 letters: %s %s', async (text, has) => {
     const [first, second] = [...tokensOf(text)] as [never, never];
     expect(isPair(first, second)).toBe(has);
-    expect(textTerms(RECORDING, text).terms.includes(`${MARK}${text}`)).toBe(has);
+    expect((await textTerms(RECORDING, text)).terms.includes(`${MARK}${text}`)).toBe(has);
   });
 
-  it('have at most 255 places of a word, and none behind 16,383', () => {
-    const often = placesOf('again '.repeat(300), 'again');
+  it('have at most 255 places of a word, and none behind 16,383', async () => {
+    const often = await placesOf('again '.repeat(300), 'again');
     expect(often).toEqual(Array.from({ length: 255 }, (_, i) => i + 1));
     const many = 'other '.repeat(16_382);
-    expect(placesOf(`${many}last`, 'last')).toEqual([16_383]);
-    expect(placesOf(`${many}other last`, 'last')).toEqual([]);
+    expect(await placesOf(`${many}last`, 'last')).toEqual([16_383]);
+    expect(await placesOf(`${many}other last`, 'last')).toEqual([]);
   });
 
-  it('end with the word that passes 900,000 bytes', () => {
+  it('end with the word that passes 900,000 bytes', async () => {
     const words = Array.from({ length: 60_000 }, (_, i) => `w${`${i}`.padStart(5, '0')}`);
-    const { terms: written, folded } = textTerms(RECORDING, words.join(' '));
+    const { terms: written, folded } = await textTerms(RECORDING, words.join(' '));
     // 11 of the first term, and 16 of each word, with 2 for each place.
     const kept = Math.floor((900_000 - 11 - 2 * 16_383) / 16) + 1;
     expect(folded).toBe(` ${words.slice(0, kept).join(' ')} `);

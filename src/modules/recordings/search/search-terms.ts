@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Recording } from '../recording.entity.js';
 import { tokensOf, type Token } from './folding.js';
 
@@ -109,8 +110,11 @@ export function tagTerms(recording: TaggedRecording): string | null {
   return addTags(vector, recording) > 0 ? vector.toString() : null;
 }
 
+/** Positions that one turn of the event loop works on: the longest texts take 80 ms. */
+const TURN_POSITIONS = 10_000;
+
 /** @returns the terms of a recording with its text, and its tokens as `phrasePattern` finds them. */
-export function textTerms(recording: TaggedRecording, text: string): { terms: string; folded: string } {
+export async function textTerms(recording: TaggedRecording, text: string): Promise<{ terms: string; folded: string }> {
   const own = new AccountTerms(recording.accountId);
   const vector = new TermVector();
   addTags(vector, recording);
@@ -123,10 +127,15 @@ export function textTerms(recording: TaggedRecording, text: string): { terms: st
     folded.push(token.text);
     if (token.isRun) {
       const { characters, neighbours } = gramsOf(token.text);
-      for (const character of characters) vector.add(own.word(character), ++position);
-      for (const neighbour of neighbours) vector.add(own.word(neighbour), position);
+      for (const [index, character] of characters.entries()) {
+        vector.add(own.word(character), ++position);
+        const neighbour = neighbours[index];
+        if (neighbour !== undefined) vector.add(own.word(neighbour), position);
+        if (position % TURN_POSITIONS === 0) await nextTurn();
+      }
     } else {
       vector.add(own.word(token.text), ++position);
+      if (position % TURN_POSITIONS === 0) await nextTurn();
       if (before && isPair(before, token)) vector.add(own.pair(before.text, token.text));
     }
     before = token;

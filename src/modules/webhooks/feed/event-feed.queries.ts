@@ -9,6 +9,9 @@ export interface FeedEvent {
   createdAt: Date;
 }
 
+/** A row of a page: the body is null when it did not fit any more. */
+export type FeedRow = Omit<FeedEvent, 'body'> & { body: string | null };
+
 /** How far a reader of an account has come. */
 export interface ReaderPosition {
   accountId: string;
@@ -16,14 +19,22 @@ export interface ReaderPosition {
   after: number;
 }
 
-const EVENT = 'e.id, e.sequence::float8 AS sequence, e.kind, e.body, e.created_at AS "createdAt"';
+/** Bodies that one page has. Of 100 bodies of long notes there would be 60 MB. */
+const PAGE_BYTES = 1_000_000;
+/** An event, without its body when those before it have filled the page. */
+const EVENT = `e.id, e.sequence::float8 AS sequence, e.kind, e.created_at AS "createdAt",
+  CASE WHEN e.bytes_before < ${PAGE_BYTES} THEN e.body END AS body`;
+const BYTES_BEFORE = `sum(octet_length(e.body)) OVER (ORDER BY e.sequence ROWS UNBOUNDED PRECEDING)
+  - octet_length(e.body) AS bytes_before`;
 /** Whether events of account $1 have no number yet. */
 const UNNUMBERED = 'SELECT FROM events w WHERE w.account_id = $1 AND w.sequence IS NULL';
 
 const PAGE = `
   SELECT waiting.waiting, page.* FROM (SELECT EXISTS (${UNNUMBERED}) AS waiting) waiting
   LEFT JOIN LATERAL (
-    SELECT ${EVENT} FROM events e WHERE e.account_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
+    SELECT ${EVENT} FROM (
+      SELECT e.*, ${BYTES_BEFORE} FROM events e WHERE e.account_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
+    ) e
   ) page ON true ORDER BY page.sequence`;
 
 /**
@@ -34,11 +45,11 @@ export async function selectFeedPage(
   runner: SqlRunner,
   { accountId, after }: ReaderPosition,
   limit: number,
-): Promise<{ events: FeedEvent[]; isWaiting: boolean }> {
-  const rows = await runner.prepared<FeedEvent & { waiting: boolean }>(PAGE, [accountId, after, limit]);
+): Promise<{ rows: FeedRow[]; isWaiting: boolean }> {
+  const rows = await runner.prepared<FeedRow & { waiting: boolean }>(PAGE, [accountId, after, limit]);
   return {
     // Without an event there is one row of nulls.
-    events: rows.filter(({ id }) => id !== null),
+    rows: rows.filter(({ id }) => id !== null),
     isWaiting: rows[0]?.waiting === true,
   };
 }
@@ -48,13 +59,15 @@ export async function selectNextEvents(
   runner: SqlRunner,
   readers: readonly ReaderPosition[],
   limit: number,
-): Promise<(FeedEvent & { place: number })[]> {
+): Promise<(FeedRow & { place: number })[]> {
   return await runner.prepared(
     `SELECT (reader.place - 1)::int AS place, next.*
      FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS reader (account_id, after, place)
      CROSS JOIN LATERAL (
-       SELECT ${EVENT} FROM events e WHERE e.account_id = reader.account_id AND e.sequence > reader.after
-       ORDER BY e.sequence LIMIT $3
+       SELECT ${EVENT} FROM (
+         SELECT e.*, ${BYTES_BEFORE} FROM events e
+         WHERE e.account_id = reader.account_id AND e.sequence > reader.after ORDER BY e.sequence LIMIT $3
+       ) e
      ) next ORDER BY reader.place, next.sequence`,
     [readers.map(({ accountId }) => accountId), readers.map(({ after }) => after), limit],
   );

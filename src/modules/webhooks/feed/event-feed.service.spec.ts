@@ -108,8 +108,8 @@ describe('EventFeedService', () => {
   it('reads for several readers, with the events of each in its own place; numbers each account once', async () => {
     const readers = ['a', 'b', 'a'].map((accountId, after) => ({ accountId, after }));
     const found = await feed.next(readers, 100);
-    expect(found.map((events) => events.map(({ sequence }) => sequence))).toEqual([[1], [], [7, 8]]);
-    expect(found[0]?.[0]).not.toHaveProperty('place');
+    expect(found.map(({ events }) => events.map(({ sequence }) => sequence))).toEqual([[1], [], [7, 8]]);
+    expect(found[0]?.events[0]).not.toHaveProperty('place');
     expect(given).toEqual([[['a', 'b'], BATCH]]);
   });
 

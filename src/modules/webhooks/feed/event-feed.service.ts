@@ -8,6 +8,7 @@ import { EventSequence } from '../events/event-sequence.entity.js';
 import {
   accountsWithUnnumberedEvents,
   type FeedEvent,
+  type FeedRow,
   numberEvents,
   type ReaderPosition,
   selectAccountsWithNewEvents,
@@ -19,6 +20,12 @@ import {
 const BATCH = 1000;
 /** Accounts whose sequences one statement locks. */
 const MAX_ACCOUNTS = 100;
+
+/** Events in their order, and whether there are more. */
+export interface FeedPage {
+  events: FeedEvent[];
+  hasMore: boolean;
+}
 
 /** The events of an account in the order of their sequence (D40, docs/decisions/0013). */
 @Injectable()
@@ -33,15 +40,15 @@ export class EventFeedService implements OnModuleInit {
     this.reconciler.register('number events', () => this.numberRemaining());
   }
 
-  /** @returns up to `limit` events, and whether there are more. */
-  async page(accountId: string, after: number, limit: number): Promise<{ events: FeedEvent[]; hasMore: boolean }> {
+  /** @returns up to `limit` events, less where their bodies are large. */
+  async page(accountId: string, after: number, limit: number): Promise<FeedPage> {
     const reader = { accountId, after };
-    let { events, isWaiting } = await selectFeedPage(this.database, reader, limit + 1);
-    if (isWaiting && events.length <= limit) {
+    let { rows, isWaiting } = await selectFeedPage(this.database, reader, limit + 1);
+    if (isWaiting && !pageOf(rows, limit).hasMore) {
       await numberEvents(this.database, [accountId], BATCH);
-      ({ events } = await selectFeedPage(this.database, reader, limit + 1));
+      ({ rows } = await selectFeedPage(this.database, reader, limit + 1));
     }
-    return { events: events.slice(0, limit), hasMore: events.length > limit };
+    return pageOf(rows, limit);
   }
 
   /** Sequence of the last event that was committed until now; 0 without any. */
@@ -51,12 +58,13 @@ export class EventFeedService implements OnModuleInit {
     return Number(row?.last ?? 0);
   }
 
-  /** The next events of each reader, at most `limit`, also those that had no number until now. */
-  async next(readers: readonly ReaderPosition[], limit: number): Promise<FeedEvent[][]> {
+  /** The next events of each reader, at most `limit`, less where their bodies are large; also those that had no number until now. */
+  async next(readers: readonly ReaderPosition[], limit: number): Promise<FeedPage[]> {
     await numberEvents(this.database, [...new Set(readers.map(({ accountId }) => accountId))], BATCH);
-    const found: FeedEvent[][] = readers.map(() => []);
-    for (const { place, ...event } of await selectNextEvents(this.database, readers, limit)) found[place]?.push(event);
-    return found;
+    const found: FeedRow[][] = readers.map(() => []);
+    for (const { place, ...event } of await selectNextEvents(this.database, readers, limit + 1))
+      found[place]?.push(event);
+    return found.map((rows) => pageOf(rows, limit));
   }
 
   /** Those of the accounts that have events after the position of their reader. */
@@ -74,4 +82,11 @@ export class EventFeedService implements OnModuleInit {
       return accountIds.length;
     });
   }
+}
+
+/** @param rows one more than the page has, if there are so many */
+function pageOf(rows: readonly FeedRow[], limit: number): FeedPage {
+  const full = rows.findIndex(({ body }, index) => index === limit || body === null);
+  const events = (full === -1 ? rows : rows.slice(0, full)) as FeedEvent[];
+  return { events, hasMore: full !== -1 };
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerOptions, type ServerResp
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Env } from '../../config/env.js';
+import { sendText } from '../output/send-text.js';
 import { ConnectionLimiter } from './connections/connection-limiter.js';
 import { endParsingWithConnection } from './end-parsing.js';
 import { preparedClasses } from './prepared-express.js';
@@ -47,12 +48,12 @@ export class BoundedExpressAdapter extends ExpressAdapter {
    * (docs/performance.md). Held by express.adapter.spec.ts.
    */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
-    if (!isPlain(body) || response.hasHeader('Content-Type')) return super.reply(response, body, statusCode);
+    const hasType = response.hasHeader('Content-Type');
+    if (hasType ? typeof body !== 'string' : !isPlain(body)) return super.reply(response, body, statusCode);
     if (statusCode !== undefined) response.statusCode = statusCode;
-    const text = JSON.stringify(body);
+    if (typeof body === 'string') return sendText(response, body);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
-    response.setHeader('Content-Length', Buffer.byteLength(text));
-    return response.end(text);
+    return sendText(response, JSON.stringify(body));
   }
 
   /** A connection that is busy when the shutdown begins becomes idle later, and would be kept alive for a minute. */

@@ -35,7 +35,8 @@ export class SearchBackfillService {
       const texts = await readTexts(missing.map(({ id }) => id));
       for (const recording of missing) {
         const text = texts.get(recording.id) ?? null;
-        const document = text === null ? { terms: tagTerms(recording), folded: null } : textTerms(recording, text);
+        const document =
+          text === null ? { terms: tagTerms(recording), folded: null } : await textTerms(recording, text);
         if (document.terms !== null) {
           await insertMissing(this.database, recording.id, { ...document, terms: document.terms, text });
         }

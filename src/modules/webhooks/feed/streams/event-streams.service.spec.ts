@@ -57,7 +57,7 @@ describe('EventStreamsService', () => {
     const feed = {
       next: async (readers: readonly ReaderPosition[]) => {
         read.push(...readers.map(({ after }) => after));
-        return readers.map(() => []);
+        return readers.map(() => ({ events: [], hasMore: false }));
       },
       accountsWithNewEvents: async (readers: ReaderPosition[]) => {
         asked.push(readers);

@@ -30,9 +30,12 @@ describe('StreamReadLoop', () => {
     loop = new StreamReadLoop(async (readers, limit) => {
       reads.push([...readers]);
       if (failing) throw new Error('no connection');
-      const found = readers.map(({ after }) =>
-        numbers(Math.max(0, Math.min(limit, stored - after)), after + 1).map((sequence) => ({ sequence }) as FeedEvent),
-      );
+      const found = readers.map(({ after }) => ({
+        events: numbers(Math.max(0, Math.min(limit, stored - after)), after + 1).map(
+          (sequence) => ({ sequence }) as FeedEvent,
+        ),
+        hasMore: stored - after > limit,
+      }));
       await turn();
       meanwhile?.();
       meanwhile = null;

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import type { FeedEvent, ReaderPosition } from '../event-feed.queries.js';
+import type { ReaderPosition } from '../event-feed.queries.js';
+import type { FeedPage } from '../event-feed.service.js';
 import type { EventStream } from './event-stream.js';
 
 /** Events that one read has for a reader: bounds what is written at once to one that is far behind. */
@@ -8,7 +9,7 @@ const MAX_EVENTS = 100;
 const MAX_READERS = 50;
 
 type Streams = Pick<EventStream, 'accountId' | 'position' | 'isBlocked' | 'send'>;
-type Read = (readers: readonly ReaderPosition[], limit: number) => Promise<FeedEvent[][]>;
+type Read = (readers: readonly ReaderPosition[], limit: number) => Promise<FeedPage[]>;
 
 /**
  * Reads the events of the streams that are behind, one statement at a time for all of them. Streams at the same position
@@ -39,7 +40,7 @@ export class StreamReadLoop {
       const readers = groups.map(([first]) => ({ accountId: first.accountId, after: first.position }));
       try {
         const found = await this.next(readers, MAX_EVENTS);
-        groups.forEach((group, i) => this.send(group, found[i] ?? []));
+        groups.forEach((group, i) => this.send(group, found[i]));
       } catch (error) {
         // The next poll finds them again.
         this.logger.warn({ err: error }, 'event streams could not read events');
@@ -62,11 +63,10 @@ export class StreamReadLoop {
     return [...groups.values()];
   }
 
-  private send(group: readonly Streams[], events: readonly FeedEvent[]): void {
+  private send(group: readonly Streams[], { events, hasMore }: FeedPage = { events: [], hasMore: false }): void {
     for (const stream of group) {
       stream.send(events);
-      if (events.length < MAX_EVENTS) continue;
-      if (!stream.isBlocked) this.behind.add(stream);
+      if (hasMore && !stream.isBlocked) this.behind.add(stream);
     }
   }
 }
