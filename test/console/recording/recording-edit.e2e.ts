@@ -136,6 +136,44 @@ describe('the text of a recording', () => {
     expect(await served(id)).toBe(RIGHT);
   });
 
+  it('of two tabs stays in both: what one saves takes nothing from the other', async () => {
+    const id = await add();
+    const [first, theirs] = [await open(id), TEXT.replace('two', 'three')];
+    const second = await first.context().newPage();
+    const { key, secret } = client.credentials;
+    await second.goto(`${service.url}/#${new URLSearchParams({ key, secret }).toString()}`);
+    await second.evaluate((path) => (location.hash = path), route(id));
+    for (const [page, text] of [
+      [first, theirs],
+      [second, RIGHT],
+    ] as const) {
+      await button(page, 'Correct').click();
+      await editor(page).fill(text);
+    }
+    await button(first, 'Save the correction').click();
+    await first.getByText('The correction is saved.').waitFor();
+    await button(second, 'Save the correction').click();
+    await second.getByRole('heading', { name: 'Somebody else has changed this text' }).waitFor();
+    const marked = await second.locator('.conflict-side').first().locator('mark').allTextContents();
+    expect(marked.join('|')).toContain('two');
+    expect(marked.join('|')).not.toContain('delivery');
+
+    await second.getByRole('link', { name: 'Recordings' }).first().click();
+    const question = second.getByRole('dialog', { name: 'Leave without saving?' });
+    await question.getByRole('button', { name: 'Leave and keep the draft' }).click();
+    await second.getByRole('heading', { name: 'Recordings', level: 1 }).waitFor();
+    await second.evaluate((path) => (location.hash = path), route(id));
+    await button(second, 'Continue').click();
+    expect(await editor(second).inputValue()).toBe(RIGHT);
+    expect(await served(id)).toBe(theirs);
+
+    await button(second, 'Cancel').click();
+    await second.getByRole('button', { name: 'Sign out' }).first().click();
+    await second.getByRole('button', { name: 'Sign in' }).waitFor();
+    const kept = await second.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name));
+    expect(kept).not.toContain('vnotes-drafts');
+  });
+
   it('is transcribed again, says what goes on, and lists the versions', async () => {
     const id = await add();
     const page = await open(id);

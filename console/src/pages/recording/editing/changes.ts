@@ -1,22 +1,25 @@
-/** Two texts in three parts each: what both begin with, where they differ, and what both end with. */
-export interface Difference {
-  before: string;
-  changed: [string, string];
-  after: string;
+import { diffWordsWithSpace } from 'diff';
+
+/** A piece of a text, and whether the other text has another one in its place. */
+export interface Part {
+  text: string;
+  isChanged: boolean;
 }
 
-/** Compares by whole words. */
-export function differenceOf(one: string, other: string): Difference {
-  const [a, b] = [one.split(/(?<=\s)/u), other.split(/(?<=\s)/u)];
-  let start = 0;
-  while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
-  let end = 0;
-  while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end += 1;
-  return {
-    before: a.slice(0, start).join(''),
-    changed: [a.slice(start, a.length - end).join(''), b.slice(start, b.length - end).join('')],
-    after: a.slice(a.length - end).join(''),
-  };
+/** Two long texts that have little in common are compared for so long; then all between their common ends counts as changed. */
+const LIMIT_MS = 500;
+/** Words of every script, also of those without spaces. */
+const words = new Intl.Segmenter(undefined, { granularity: 'word' });
+
+/** The parts of both texts, by whole words. */
+export function differenceOf(one: string, other: string): [Part[], Part[]] {
+  const changes = diffWordsWithSpace(one, other, { intlSegmenter: words, timeout: LIMIT_MS });
+  if (!changes) return [[{ text: one, isChanged: true }], [{ text: other, isChanged: true }]];
+  const partsWithout = (side: 'added' | 'removed'): Part[] =>
+    changes
+      .filter((change) => !change[side])
+      .map(({ value, added, removed }) => ({ text: value, isChanged: added || removed }));
+  return [partsWithout('added'), partsWithout('removed')];
 }
 
 /** Whether two texts differ in more than blanks. */

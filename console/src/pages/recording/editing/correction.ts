@@ -3,7 +3,8 @@ import { ApiError, type Transcription } from 'vnotes';
 
 import type { Note } from '../note';
 import { isSameText } from './changes';
-import { type Draft, DraftWriter } from './drafts';
+import { randomId } from '../../../uploads/store/upload-item';
+import { type Draft, DraftWriter, removeDraft } from './drafts';
 
 /** What the service accepts. */
 export const LONGEST_TEXT = 200_000;
@@ -17,6 +18,9 @@ export class Correction {
   readonly conflict = signal<Transcription | null>(null);
   readonly isKept = signal(true);
   private etag: string | null;
+  private readonly draftId = randomId();
+  /** The draft that this one goes on with, until this one is stored. */
+  private continued: string | null;
   private readonly drafts = new DraftWriter(() => (this.isKept.value = false));
 
   /**
@@ -31,6 +35,7 @@ export class Correction {
   ) {
     this.text.value = draft?.text ?? initial;
     this.etag = draft ? draft.etag : transcription.etag;
+    this.continued = draft?.id ?? null;
   }
 
   get isChanged(): boolean {
@@ -43,7 +48,9 @@ export class Correction {
 
   change(text: string): void {
     this.text.value = text;
-    this.drafts.write({ recordingId: this.note.id, text, etag: this.etag, savedAt: Date.now() });
+    const { draftId: id, etag } = this;
+    this.drafts.write({ id, recordingId: this.note.id, text, etag, savedAt: Date.now() });
+    void this.dropContinued();
   }
 
   /** @returns whether it is saved */
@@ -83,7 +90,14 @@ export class Correction {
   }
 
   async discard(): Promise<void> {
-    await this.drafts.remove(this.note.id);
+    await this.drafts.remove(this.draftId);
+    await this.dropContinued();
+  }
+
+  private async dropContinued(): Promise<void> {
+    const id = this.continued;
+    this.continued = null;
+    if (id !== null) await removeDraft(id);
   }
 
   private async meet(): Promise<void> {

@@ -1,5 +1,9 @@
+import { onSignOut } from '../../../session/session';
+
 /** A correction that was begun and not saved. */
 export interface Draft {
+  /** Each editor has its own, so that two tabs on one recording do not touch each other's text. */
+  id: string;
   recordingId: string;
   text: string;
   /** Of the text that it corrects. */
@@ -7,22 +11,26 @@ export interface Draft {
   savedAt: number;
 }
 
-const STORE = 'corrections';
+const NAME = 'vnotes-drafts';
+const VERSION = 2;
+const STORE = 'drafts';
 
-/** Drafts outlive the tab and the browser. They hold text of the recording and no credentials. */
+/** The latest. Drafts outlive the tab and the browser. They hold text of the recording and no credentials. */
 export async function readDraft(recordingId: string): Promise<Draft | null> {
   try {
-    const found: unknown = await run('readonly', (store) => store.get(recordingId));
-    return (found as Draft | undefined) ?? null;
+    const found = (await run('readonly', (store) => store.index('recordingId').getAll(recordingId))) as Draft[];
+    return found.toSorted((one, other) => other.savedAt - one.savedAt)[0] ?? null;
   } catch {
     // A browser that stores nothing, as in some private windows.
     return null;
   }
 }
 
-export async function removeDraft(recordingId: string): Promise<void> {
-  await run('readwrite', (store) => store.delete(recordingId)).catch(() => undefined);
+export async function removeDraft(id: string): Promise<void> {
+  await run('readwrite', (store) => store.delete(id)).catch(() => undefined);
 }
+
+onSignOut(() => void indexedDB.deleteDatabase(NAME));
 
 /** Writes the latest draft, one at a time: a long text is written at most as often as the disk can. */
 export class DraftWriter {
@@ -38,10 +46,10 @@ export class DraftWriter {
   }
 
   /** Nothing is written any more after it. */
-  async remove(recordingId: string): Promise<void> {
+  async remove(id: string): Promise<void> {
     this.next = null;
     await this.writing;
-    await removeDraft(recordingId);
+    await removeDraft(id);
   }
 
   private async drain(): Promise<void> {
@@ -70,9 +78,11 @@ async function run(mode: IDBTransactionMode, request: (store: IDBObjectStore) =>
 
 function open(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
-    const request = indexedDB.open('vnotes-drafts', 1);
+    const request = indexedDB.open(NAME, VERSION);
     request.addEventListener('upgradeneeded', () => {
-      request.result.createObjectStore(STORE, { keyPath: 'recordingId' });
+      // Of version 1, which had one draft for each recording.
+      for (const store of request.result.objectStoreNames) request.result.deleteObjectStore(store);
+      request.result.createObjectStore(STORE, { keyPath: 'id' }).createIndex('recordingId', 'recordingId');
     });
     request.addEventListener('success', () => resolve(request.result));
     request.addEventListener('error', () => reject(request.error ?? new Error('The drafts cannot be opened.')));

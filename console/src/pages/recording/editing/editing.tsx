@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Transcription } from 'vnotes';
 
 import { formatAge } from '../../../format/date';
+import { randomId } from '../../../uploads/store/upload-item';
 import type { Note } from '../note';
 import { Notice } from '../panels/notice';
 import type { Reading } from '../transcript/reading';
@@ -45,7 +46,7 @@ export function Editing({ note, transcription, reading, original, isEditing }: E
         draft.value = null;
         isEditing.value = false;
         if (text === undefined) return;
-        draft.value = { recordingId: note.id, text, etag: transcription.etag, savedAt: Date.now() };
+        draft.value = { id: randomId(), recordingId: note.id, text, etag: transcription.etag, savedAt: Date.now() };
         isEditing.value = true;
       }}
     />
@@ -86,10 +87,11 @@ function useDraft(recordingId: string): Signal<Draft | null> {
 }
 
 function DraftNotice({ draft, onContinue }: { draft: Signal<Draft | null>; onContinue: () => void }) {
-  const { recordingId, savedAt } = draft.value as Draft;
-  const discard = () => {
-    draft.value = null;
-    void removeDraft(recordingId);
+  const { id, recordingId, savedAt } = draft.value as Draft;
+  const discard = async () => {
+    await removeDraft(id);
+    // Another tab may have left one, too.
+    draft.value = await readDraft(recordingId);
   };
   return (
     <Notice icon="edit">
@@ -98,7 +100,7 @@ function DraftNotice({ draft, onContinue }: { draft: Signal<Draft | null>; onCon
         <button type="button" class="button is-primary" onClick={onContinue}>
           Continue
         </button>
-        <button type="button" class="button" onClick={discard}>
+        <button type="button" class="button" onClick={() => void discard()}>
           Discard the draft
         </button>
       </div>

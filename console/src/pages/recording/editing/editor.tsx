@@ -1,12 +1,11 @@
-import { useCallback, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
-import { Dialog } from '../../../components/dialog';
 import { Failed } from '../../../components/failed';
 import { toast } from '../../../components/toast';
 import type { Playback } from '../player/playback';
 import { Conflict } from './conflict';
 import { type Correction, LONGEST_TEXT } from './correction';
-import { useLeaveGuard } from './use-leave-guard';
+import { LeaveDialog } from './leave-dialog';
 import './editor.css';
 
 interface EditorProps {
@@ -111,28 +110,4 @@ interface EditorActionsProps {
   onSave: () => void;
   /** @param text that was discarded and is to be edited again */
   onClose: (text?: string) => void;
-}
-
-function LeaveDialog({ correction }: { correction: Correction }) {
-  const guard = useLeaveGuard(useCallback(() => correction.isChanged, [correction]));
-  const leaveWithout = async () => {
-    await correction.discard();
-    guard.leave();
-  };
-  return (
-    <Dialog open={guard.isAsking} title="Leave without saving?" onClose={guard.stay}>
-      <p>Your correction is not saved. It can stay on this device as a draft, for the next time you open this note.</p>
-      <div class="dialog-actions">
-        <button type="button" class="button is-primary" onClick={guard.leave}>
-          Leave and keep the draft
-        </button>
-        <button type="button" class="button is-danger" onClick={() => void leaveWithout()}>
-          Leave and discard it
-        </button>
-        <button type="button" class="button" onClick={guard.stay}>
-          Stay
-        </button>
-      </div>
-    </Dialog>
-  );
 }

@@ -1,0 +1,30 @@
+import { useCallback } from 'preact/hooks';
+
+import { Dialog } from '../../../components/dialog';
+import type { Correction } from './correction';
+import { useLeaveGuard } from './use-leave-guard';
+
+/** Asks what is to become of a correction that is not saved. */
+export function LeaveDialog({ correction }: { correction: Correction }) {
+  const guard = useLeaveGuard(useCallback(() => correction.isChanged, [correction]));
+  const leaveWithout = async () => {
+    await correction.discard();
+    guard.leave();
+  };
+  return (
+    <Dialog open={guard.isAsking} title="Leave without saving?" onClose={guard.stay}>
+      <p>Your correction is not saved. It can stay on this device as a draft, for the next time you open this note.</p>
+      <div class="dialog-actions">
+        <button type="button" class="button is-primary" onClick={guard.leave}>
+          Leave and keep the draft
+        </button>
+        <button type="button" class="button is-danger" onClick={() => void leaveWithout()}>
+          Leave and discard it
+        </button>
+        <button type="button" class="button" onClick={guard.stay}>
+          Stay
+        </button>
+      </div>
+    </Dialog>
+  );
+}
