@@ -38,12 +38,12 @@ export const counters = [
   },
   {
     file: 'src/modules/users/users.service.ts',
-    tests: 'test/http/resources/usage.e2e.ts',
+    tests: 'test/http/resources/users.e2e.ts',
     name: 'what an erased one has used',
     faults: [
       [
         'the usage goes on naming an end user who was erased',
-        '    await this.recordings.forgetUsage(accountId, userId);\n',
+        '      await this.recordings.forgetUsage(tx, accountId, userId);\n',
         '',
       ],
     ],

@@ -133,7 +133,7 @@ export const retention = [
     faults: [
       [
         'an erasure that is complete is done again in each round',
-        '    await this.erasures.delete({ accountId, userId });\n',
+        '    await endErasure(this.database, erasure);\n',
         '',
       ],
     ],

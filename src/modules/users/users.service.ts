@@ -1,10 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { DatabaseService } from '../../platform/database/database.service.js';
 import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
 import { RecordingErasureService } from '../recordings/erasure/recording-erasure.service.js';
 import { WebhookEventsService } from '../webhooks/events/webhook-events.service.js';
-import { UserErasure } from './user-erasure.entity.js';
+import { endErasure, requestErasure, selectErasures, type Erasure } from './user-erasures.queries.js';
 
 /** What an erasure has done so far. */
 export interface ErasureResult {
@@ -21,13 +20,11 @@ const EVENTS = 200;
 /** Erasures that one round of the reconciler works on. */
 const MAX_ERASURES = 10;
 
-type User = Pick<UserErasure, 'accountId' | 'userId'>;
-
-/** Erases end users, in batches that are each complete: one that was interrupted is continued (D46). */
+/** Erases what end users had until the request, in batches that are each complete: one that was interrupted is continued (D46). */
 @Injectable()
 export class UsersService implements OnModuleInit {
   constructor(
-    @InjectRepository(UserErasure) private readonly erasures: Repository<UserErasure>,
+    private readonly database: DatabaseService,
     private readonly recordings: RecordingErasureService,
     private readonly events: WebhookEventsService,
     private readonly reconciler: ReconcilerService,
@@ -38,35 +35,38 @@ export class UsersService implements OnModuleInit {
   }
 
   async erase(accountId: string, userId: string): Promise<ErasureResult> {
-    const user = { accountId, userId };
-    await this.erasures.upsert({ ...user, requestedAt: () => 'now()' }, ['accountId', 'userId']);
-    return await this.work(user);
+    const until = await this.database.transact(async (tx) => {
+      await this.recordings.forgetUsage(tx, accountId, userId);
+      return await requestErasure(tx, accountId, userId);
+    });
+    return await this.work({ accountId, userId, until });
   }
 
   private async continueErasures(): Promise<void> {
-    for (const user of await this.erasures.find({ order: { requestedAt: 'ASC' }, take: MAX_ERASURES })) {
-      await this.work(user);
-    }
+    for (const erasure of await selectErasures(this.database, MAX_ERASURES)) await this.work(erasure);
   }
 
-  private async work({ accountId, userId }: User): Promise<ErasureResult> {
+  private async work(erasure: Erasure): Promise<ErasureResult> {
+    const { accountId, userId, until } = erasure;
     const deadline = Date.now() + WORK_MS;
     const result = { deletedRecordings: 0, redactedEvents: 0, complete: false };
     // The recordings first, because a transcription that is under way adds an event of the user when it ends.
     for (let left = true; left;) {
       if (Date.now() > deadline) return result;
-      const deleted = await this.recordings.deleteSome(accountId, userId);
+      const deleted = await this.recordings.deleteSome(erasure);
       result.deletedRecordings += deleted;
-      left = deleted > 0 || (await this.recordings.hasRecordings(accountId, userId));
+      left = deleted > 0 || (await this.recordings.hasRecordings(erasure));
     }
-    await this.recordings.forgetIdempotencyKeys(accountId, userId);
-    await this.recordings.forgetUsage(accountId, userId);
+    await this.recordings.forgetIdempotencyKeys(erasure);
+    // What changed while it was under way, unless the user has come back.
+    const isBack = await this.recordings.hasNewRecordings(accountId, userId);
+    if (!isBack) await this.database.transact((tx) => this.recordings.forgetUsage(tx, accountId, userId));
     for (let redacted = EVENTS; redacted === EVENTS;) {
       if (Date.now() > deadline) return result;
-      redacted = await this.events.redactUser(accountId, userId, EVENTS);
+      redacted = await this.events.redactUser(accountId, userId, until, EVENTS);
       result.redactedEvents += redacted;
     }
-    await this.erasures.delete({ accountId, userId });
+    await endErasure(this.database, erasure);
     return { ...result, complete: true };
   }
 }

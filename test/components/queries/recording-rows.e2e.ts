@@ -55,7 +55,7 @@ describe('the rows of recordings', () => {
 
   describe('of an end user, when they are erased', () => {
     const erase = (count: number) =>
-      service.database.transact((tx) => deleteRecordingsOfUser(tx, accountId, 'ada', count));
+      service.database.transact((tx) => deleteRecordingsOfUser(tx, { accountId, userId: 'ada', until: 'now' }, count));
     const left = async () => (await query<{ id: string }>('SELECT id FROM recordings')).map(({ id }) => id);
 
     it('go the newest first, so many at a time, and those of nobody else', async () => {
@@ -88,7 +88,7 @@ describe('the rows of recordings', () => {
          FROM usage_counter_deltas WHERE account_id = $1 ORDER BY day, status, key_id NULLS FIRST`,
         [accountId],
       );
-      const delta = { ...NONE, day: '2026-01-02', key_id: null, user_id: 'ada' };
+      const delta = { ...NONE, day: '2026-01-02', key_id: null, user_id: null };
       expect(deltas).toEqual([
         { ...delta, day: '2026-01-01', status: 'failed', listed: -1, bytes: -160 },
         { ...delta, status: 'failed', listed: -1, bytes: -320, key_id: key },
@@ -123,7 +123,7 @@ describe('the rows of recordings', () => {
       for (const key of ['a', 'b', 'c']) await add(accountId, 'ada', key);
       await add(accountId, 'eve', 'a');
       await add(strangerId, 'ada', 'a');
-      const forget = () => deleteIdempotencyKeysOf(service.database, accountId, 'ada', 2);
+      const forget = () => deleteIdempotencyKeysOf(service.database, { accountId, userId: 'ada', until: 'now' }, 2);
       expect([await forget(), await forget(), await forget()]).toEqual([2, 1, 0]);
       const kept = 'SELECT FROM idempotency_keys WHERE account_id = ANY ($1)';
       expect(await query(kept, [[accountId, strangerId]])).toHaveLength(2);

@@ -174,11 +174,12 @@ describe('the events of an end user', () => {
     await named(client, 'grace', 1);
     await named(client, null, 1);
     await named(other, 'zoe', 1);
-    const lock = (count: number) => api.database.transact((tx) => lockEventsOfUser(tx, client.accountId, 'zoe', count));
+    const lock = (count: number) =>
+      api.database.transact((tx) => lockEventsOfUser(tx, client.accountId, 'zoe', 'now', count));
     expect(await lock(3)).toEqual(ids.slice(0, 3).map((id) => ({ id, body: 'before' })));
     expect(await lock(10)).toHaveLength(4);
     await api.database.transact(async (tx) => {
-      await lockEventsOfUser(tx, client.accountId, 'zoe', 1);
+      await lockEventsOfUser(tx, client.accountId, 'zoe', 'now', 1);
       const free = await api.database.query<{ id: string }>(
         'SELECT id FROM events WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED',
         [ids],

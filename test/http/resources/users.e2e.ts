@@ -1,6 +1,7 @@
 import request from 'supertest';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
+import { RecordingErasureService } from '../../../src/modules/recordings/erasure/recording-erasure.service.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { expectError } from '../../support/http/expect-errors.js';
@@ -111,6 +112,35 @@ describe('the erasure of an end user (D46)', () => {
     expect((await stranger.get(`/v1/recordings/${id}`).expect(200)).body.user_id).toBe('zoe');
     const next = await uploadAs(client, 'zoe');
     expect((await client.get(`/v1/recordings/${next}`).expect(200)).body.user_id).toBe('zoe');
+  });
+
+  it('ends at the time of the request: what comes while it is completed stays, with its key, events and usage', async () => {
+    const client = await service.account();
+    const before = await uploadAs(client, 'zoe', 'first');
+    await service.database.query(`INSERT INTO user_erasures VALUES ($1, 'zoe', clock_timestamp())`, [client.accountId]);
+    const after = await uploadAs(client, 'zoe', 'second');
+    const worker = await startService(service.environment, { ROLES: 'deliverer' });
+    await eventually(async () => (await rows('user_erasures')) === 0);
+    await worker.close();
+    expectError(await client.get(`/v1/recordings/${before}`), 'NotFoundError');
+    expect((await client.get(`/v1/recordings/${after}`).expect(200)).body.user_id).toBe('zoe');
+    expect(await rows('idempotency_keys WHERE account_id = $1', client.accountId)).toBe(1);
+    const naming = (await feedOf(client)).filter(({ text }) => text.includes('zoe'));
+    expect(naming.map(({ text }) => text.includes(after))).toEqual([true]);
+
+    // And again, with an upload in the middle: the usage of the user is that of the upload alone.
+    const erasure = service.app.get(RecordingErasureService);
+    const spy = jest.spyOn(erasure, 'forgetIdempotencyKeys');
+    spy.mockImplementationOnce(async () => void (await uploadAs(client, 'zoe')));
+    await erase(client, 'zoe').expect(202);
+    const { body } = await client.get('/v1/account/usage?by=user').expect(200);
+    const counts = (body.items as { user_id: string | null; recordings_count: number }[]).map(
+      ({ user_id: userId, recordings_count: count }) => [userId, count],
+    );
+    expect(counts).toEqual([
+      [null, 2],
+      ['zoe', 1],
+    ]);
   });
 
   it('refuses an id that cannot be one', async () => {

@@ -2,18 +2,26 @@ import type { SqlRunner, Tx } from '../../../platform/database/database.service.
 import { selectList } from '../../../platform/database/entity-columns.js';
 import { Recording } from '../recording.entity.js';
 
+/** An end user, and the time up to which they are erased: as Postgres writes it, because a Date has no microseconds. */
+export interface ErasedUser {
+  accountId: string;
+  userId: string;
+  until: string;
+}
+
+/** The usage of the user was moved to nobody before, so that what is deleted is taken from there. */
 const DELETE = `
   WITH gone AS (
     DELETE FROM recordings WHERE id IN (
-      SELECT id FROM recordings WHERE account_id = $1 AND user_id = $2
-      ORDER BY created_at DESC, id DESC LIMIT $3 FOR UPDATE)
+      SELECT id FROM recordings WHERE account_id = $1 AND user_id = $2 AND created_at <= $3::timestamptz
+      ORDER BY created_at DESC, id DESC LIMIT $4 FOR UPDATE)
     RETURNING *),
   counted AS (
     INSERT INTO usage_counter_deltas
       (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms, key_id, user_id)
     SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, -count(*), 0, 0, -sum(file_size_bytes),
-      -coalesce(sum(duration_ms) FILTER (WHERE status = 'processing' OR rerun = 'requested'), 0), key_id, user_id
-    FROM gone GROUP BY 1, 2, 3, key_id, user_id),
+      -coalesce(sum(duration_ms) FILTER (WHERE status = 'processing' OR rerun = 'requested'), 0), key_id, NULL
+    FROM gone GROUP BY 1, 2, 3, key_id),
   removed AS (INSERT INTO object_removals (object_key, remove_after) SELECT object_key, now() FROM gone)
   SELECT ${selectList(Recording, 'r')} FROM gone r`;
 
@@ -24,24 +32,35 @@ const DELETE = `
  */
 export async function deleteRecordingsOfUser(
   tx: Tx,
-  accountId: string,
-  userId: string,
+  { accountId, userId, until }: ErasedUser,
   count: number,
 ): Promise<Recording[]> {
-  return await tx.prepared<Recording>(DELETE, [accountId, userId, count]);
+  return await tx.prepared<Recording>(DELETE, [accountId, userId, until, count]);
 }
 
 /** SQL, because TypeORM's DELETE has no LIMIT. @returns how many, at most `count`. */
 export async function deleteIdempotencyKeysOf(
   runner: SqlRunner,
-  accountId: string,
-  userId: string,
+  { accountId, userId, until }: ErasedUser,
   count: number,
 ): Promise<number> {
   const rows = await runner.query(
     `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-       SELECT ctid FROM idempotency_keys WHERE account_id = $1 AND identity = $2 LIMIT $3)) RETURNING 1`,
-    [accountId, userId, count],
+       SELECT ctid FROM idempotency_keys WHERE account_id = $1 AND identity = $2 AND created_at <= $3::timestamptz
+       LIMIT $4)) RETURNING 1`,
+    [accountId, userId, until, count],
   );
   return rows.length;
+}
+
+/** Whether recordings of that time are left. Another process may delete them at the same time. SQL, because of the time. */
+export async function hasRecordingsOfUser(
+  runner: SqlRunner,
+  { accountId, userId, until }: ErasedUser,
+): Promise<boolean> {
+  const rows = await runner.query(
+    'SELECT 1 FROM recordings WHERE account_id = $1 AND user_id = $2 AND created_at <= $3::timestamptz LIMIT 1',
+    [accountId, userId, until],
+  );
+  return rows.length > 0;
 }

@@ -1,13 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { DatabaseService } from '../../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
 import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { Recording } from '../recording.entity.js';
 import { RecordingDeleted } from '../recordings.events.js';
 import { forgetUserUsage } from '../usage-counters/usage-breakdown.queries.js';
-import { deleteIdempotencyKeysOf, deleteRecordingsOfUser } from './recording-erasure.queries.js';
+import {
+  deleteIdempotencyKeysOf,
+  deleteRecordingsOfUser,
+  type ErasedUser,
+  hasRecordingsOfUser,
+} from './recording-erasure.queries.js';
 
 /** Recordings that one transaction deletes, each with an event. */
 const BATCH = 50;
@@ -23,9 +28,9 @@ export class RecordingErasureService {
   ) {}
 
   /** Deletes some recordings, as one by one (D24), but their events do not name the user. @returns how many. */
-  async deleteSome(accountId: string, userId: string): Promise<number> {
+  async deleteSome(user: ErasedUser): Promise<number> {
     return await this.database.transact(async (tx) => {
-      const gone = await deleteRecordingsOfUser(tx, accountId, userId, BATCH);
+      const gone = await deleteRecordingsOfUser(tx, user, BATCH);
       for (const recording of gone) {
         await this.bus.emit(new RecordingDeleted({ ...recording, userId: null, customTags: null }), tx);
       }
@@ -33,17 +38,21 @@ export class RecordingErasureService {
     });
   }
 
-  /** Whether recordings are left. Another process may delete them at the same time. */
-  async hasRecordings(accountId: string, userId: string): Promise<boolean> {
+  async hasRecordings(user: ErasedUser): Promise<boolean> {
+    return await hasRecordingsOfUser(this.database, user);
+  }
+
+  /** Whether the user has uploaded anything since. */
+  async hasNewRecordings(accountId: string, userId: string): Promise<boolean> {
     return await this.recordings.existsBy({ accountId, userId });
   }
 
-  async forgetIdempotencyKeys(accountId: string, userId: string): Promise<void> {
-    await repeatWhileFull(KEYS, () => deleteIdempotencyKeysOf(this.database, accountId, userId, KEYS));
+  async forgetIdempotencyKeys(user: ErasedUser): Promise<void> {
+    await repeatWhileFull(KEYS, () => deleteIdempotencyKeysOf(this.database, user, KEYS));
   }
 
   /** What the user has used stays a part of the account's usage, and counts for no end user. */
-  async forgetUsage(accountId: string, userId: string): Promise<void> {
-    await this.database.transact((tx) => forgetUserUsage(tx, accountId, userId));
+  async forgetUsage(tx: Tx, accountId: string, userId: string): Promise<void> {
+    await forgetUserUsage(tx, accountId, userId);
   }
 }

@@ -46,11 +46,14 @@ export async function lockEventsOfUser(
   tx: Tx,
   accountId: string,
   userId: string,
+  until: string,
   count: number,
 ): Promise<{ id: string; body: string }[]> {
   return await tx.query(
-    `SELECT id, body FROM events WHERE account_id = $1 AND user_id = $2 ORDER BY id LIMIT $3 FOR NO KEY UPDATE`,
-    [accountId, userId, count],
+    `SELECT id, body FROM events e WHERE account_id = $1 AND user_id = $2 AND (created_at <= $3::timestamptz
+       OR NOT EXISTS (SELECT FROM recordings r WHERE r.id = e.recording_id))
+     ORDER BY id LIMIT $4 FOR NO KEY UPDATE`,
+    [accountId, userId, until, count],
   );
 }
 

@@ -119,9 +119,9 @@ describe('what remains of events', () => {
   });
 
   it('does not name an end user after their erasure, and returns the number of changed events', async () => {
-    expect(await events.redactUser('account', 'jane', 3)).toBe(1);
+    expect(await events.redactUser('account', 'jane', '2026-01-01', 3)).toBe(1);
     expect(statements.map(({ parameters }) => parameters)).toEqual([
-      ['account', 'jane', 3],
+      ['account', 'jane', '2026-01-01', 3],
       [['e'], ['{"recording":{"id":"r","identity":null}}']],
     ]);
   });

@@ -77,9 +77,9 @@ export class WebhookEventsService {
    * Removes an end user and the tags from the bodies of up to `count` events. The events stay, and deliveries that are
    * still to come send the new body. @returns how many.
    */
-  async redactUser(accountId: string, userId: string, count: number): Promise<number> {
+  async redactUser(accountId: string, userId: string, until: string, count: number): Promise<number> {
     return await this.database.transact(async (tx) => {
-      const events = await lockEventsOfUser(tx, accountId, userId, count);
+      const events = await lockEventsOfUser(tx, accountId, userId, until, count);
       await replaceBodies(
         tx,
         events.map(({ id, body }) => ({ id, body: withoutPersonalData(body) })),
