@@ -107,13 +107,7 @@ export const deliveries = [
     file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.ts',
     tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
     name: 'is tried as often as before',
-    faults: [
-      [
-        'a redelivery goes on with the schedule of before',
-        'next_attempt_at = now(), attempts_before = d.attempts,',
-        'next_attempt_at = now(),',
-      ],
-    ],
+    faults: [['a redelivery goes on with the schedule of before', ' attempts_before = d.attempts,', '']],
   },
   {
     file: 'src/modules/webhooks/delivery-log/test-call/test-calls.service.ts',

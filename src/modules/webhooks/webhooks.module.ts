@@ -12,6 +12,7 @@ import { Delivery } from './deliveries/delivery.entity.js';
 import { DeliveriesController } from './delivery-log/deliveries.controller.js';
 import { DeliveryLogService } from './delivery-log/delivery-log.service.js';
 import { RedeliveriesReconciler } from './delivery-log/redeliveries/redeliveries.reconciler.js';
+import { RedeliveryPaceService } from './delivery-log/redeliveries/redelivery-pace.service.js';
 import { RedeliveriesService } from './delivery-log/redeliveries/redeliveries.service.js';
 import { WebhookRedelivery } from './delivery-log/redeliveries/webhook-redelivery.entity.js';
 import { TestCallsController } from './delivery-log/test-call/test-calls.controller.js';
@@ -44,6 +45,7 @@ import { WebhooksService } from './webhooks.service.js';
     WebhookEventsListener,
     DeliveryLogService,
     RedeliveriesService,
+    RedeliveryPaceService,
     RedeliveriesReconciler,
     DeliveriesReconciler,
     TestCallsService,

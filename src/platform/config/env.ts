@@ -98,6 +98,8 @@ export class Env {
   /** Kinds of errors that are kept of an account for each day. */
   readonly requestErrorGroups: number;
   /** Open at the same time in all processes. */
+  /** Events that an account may have sent again to one destination. */
+  readonly redeliveriesPerSecond: number;
   readonly eventStreamsPerAccount: number;
   /** Between two comments on an event stream, which keep idle connections open. */
   readonly eventStreamCommentSeconds: number;
@@ -158,6 +160,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     eventRetentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
     requestErrorRetentionDays: read.integer('REQUEST_ERROR_RETENTION_DAYS', 7, 1, 30),
     requestErrorGroups: read.integer('REQUEST_ERROR_GROUPS', 200, 10, 10_000),
+    redeliveriesPerSecond: read.integer('REDELIVERIES_PER_SECOND', 20, 1, 10_000),
     eventStreamsPerAccount: read.integer('EVENT_STREAMS_PER_ACCOUNT', 10, 1, 100_000),
     eventStreamCommentSeconds: read.integer('EVENT_STREAM_COMMENT_SECONDS', 15, 1, 3600),
     ...readCompatSettings(read),

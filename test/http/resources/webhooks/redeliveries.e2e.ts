@@ -1,3 +1,4 @@
+import request from 'supertest';
 import { DeliveriesService } from '../../../../src/modules/webhooks/deliveries/deliveries.service.js';
 import type { ClaimedDelivery } from '../../../../src/modules/webhooks/deliveries/deliveries.queries.js';
 import { RedeliveriesService } from '../../../../src/modules/webhooks/delivery-log/redeliveries/redeliveries.service.js';
@@ -11,8 +12,8 @@ import { DELIVERY } from '../../../support/http/response-shapes.js';
 import { reportMeasurement } from '../../../support/service/measurements.js';
 import { failRecordings } from '../../../support/state/recording-events.js';
 
-/** Two attempts. */
-const VARIABLES = { WEBHOOK_RETRY_SCHEDULE: '1' };
+/** Two attempts, and a receiver that can take any number. */
+const VARIABLES = { WEBHOOK_RETRY_SCHEDULE: '1', REDELIVERIES_PER_SECOND: '10000' };
 /** Sends nothing: a test claims, or starts a worker. */
 const api = useService({ ...VARIABLES, ROLES: 'api' });
 
@@ -214,6 +215,47 @@ describe('D39: redelivery of many', () => {
     await api.app.get(RedeliveriesService).continueAll();
     expect(await total(made)).toBe(2502);
     expect(await countOf(redeliverMany(made))).toBe(0);
+  });
+
+  it('is 409 over what is not sent yet, and 202 once it was', async () => {
+    const made = await hook();
+    await failRecordings(api, client.accountId, 3);
+    for (let i = 0; i < 3; i++) await deliveries.record(await claim(made), SUCCESS);
+    expect(await countOf(redeliverMany(made, { status: 'delivered' }))).toBe(3);
+    await deliveries.record(await claim(made), SUCCESS);
+    expectError(await redeliverMany(made, { status: 'delivered' }), 'ConflictError');
+    for (let i = 0; i < 2; i++) await deliveries.record(await claim(made), SUCCESS);
+    expect(await countOf(redeliverMany(made, { status: 'delivered' }))).toBe(3);
+  });
+
+  it('has a rate for the account and the destination, whatever number of calls and webhooks', async () => {
+    const [one, two] = [await hook(), await hook('http://127.0.0.1:9/another')];
+    const elsewhere = await hook('http://127.0.0.1:10/');
+    await missedEvents(150);
+    const usual = await startService(api.environment, { ROLES: 'api' });
+    for (const { id } of [one, two, elsewhere]) {
+      const calling = request(usual.url).post(`/v1/webhooks/${id}/redeliver`).set(client.headers).send({});
+      expect(await countOf(calling)).toBe(150);
+    }
+    await usual.close();
+    const waiting = async ({ id }: Hook): Promise<[due: number, seconds: number]> => {
+      const [row] = await api.database.query<{ due: number; seconds: number }>(
+        `SELECT count(*) FILTER (WHERE next_attempt_at <= updated_at)::int AS due,
+           extract(epoch FROM max(next_attempt_at) - max(updated_at))::float8 AS seconds
+         FROM deliveries WHERE webhook_id = $1`,
+        [id],
+      );
+      return [row?.due ?? -1, row?.seconds ?? -1];
+    };
+    // 20 a second, of which 5 seconds go at once: 100 of the first, and none of the second behind it.
+    const [[firstDue, firstEnd], [secondDue, secondEnd]] = [await waiting(one), await waiting(two)];
+    expect(firstDue).toBeGreaterThanOrEqual(100);
+    expect(firstDue).toBeLessThan(115);
+    expect(firstEnd).toBeGreaterThan(1.5);
+    expect(firstEnd).toBeLessThan(2.6);
+    expect(secondDue).toBe(0);
+    expect(secondEnd - firstEnd).toBeGreaterThan(5);
+    expect((await waiting(elsewhere))[0]).toBeGreaterThanOrEqual(100);
   });
 
   it('reads past any number of events that were not missed', async () => {

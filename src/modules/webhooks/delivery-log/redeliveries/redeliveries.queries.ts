@@ -1,3 +1,4 @@
+import type { Pace } from './redelivery-pace.service.js';
 import type { Tx } from '../../../../platform/database/database.service.js';
 import { MAX_LOGGED } from '../../deliveries/deliveries.queries.js';
 import type { RedeliverDto } from '../deliveries.dto.js';
@@ -22,13 +23,23 @@ export interface Position {
   id: string;
 }
 
+/** Without a bound. */
+export const AT_ONCE: Pace = { startSeconds: 0, intervalSeconds: 0 };
+
+/** The time of the row that is at `place`, from 0. @param first place of the two parameters of the pace */
+const dueAt = (place: string, first: number): string =>
+  `now() + make_interval(secs => greatest(0, $${first}::float8 + ${place} * $${first + 1}::float8))`;
+
+const parametersOf = ({ startSeconds, intervalSeconds }: Pace): number[] => [startSeconds, intervalSeconds];
+
 /**
  * Makes deliveries that have ended pending again, and moves the attempts that delivered them to the log.
  * @param chosen which of `deliveries d`, and how they are locked.
+ * @param pace place of its first parameter
  */
-const redeliver = (chosen: string): string => `
+const redeliver = (chosen: string, pace: number): string => `
   WITH chosen AS MATERIALIZED (
-    SELECT d.id, d.status, d.attempts, coalesce(d.last_attempt_at, d.updated_at) AS last_attempt_at,
+    SELECT d.id, d.created_at, d.status, d.attempts, coalesce(d.last_attempt_at, d.updated_at) AS last_attempt_at,
       d.last_status, coalesce(d.last_duration_ms, 0) AS last_duration_ms, d.last_response
     FROM deliveries d WHERE ${chosen}
   ), logged AS (
@@ -38,10 +49,12 @@ const redeliver = (chosen: string): string => `
   ), forgotten AS (
     DELETE FROM delivery_attempts a USING chosen c
     WHERE a.delivery_id = c.id AND a.number <= c.attempts - ${MAX_LOGGED}
+  ), placed AS (
+    SELECT id, row_number() OVER (ORDER BY created_at, id) - 1 AS place FROM chosen
   ), reopened AS (
-    UPDATE deliveries d SET status = 'pending', next_attempt_at = now(), attempts_before = d.attempts,
+    UPDATE deliveries d SET status = 'pending', next_attempt_at = ${dueAt('placed.place', pace)}, attempts_before = d.attempts,
       last_response = NULL, updated_at = now()
-    FROM chosen WHERE d.id = chosen.id RETURNING d.created_at, d.id
+    FROM placed WHERE d.id = placed.id RETURNING d.created_at, d.id
   )
   SELECT created_at::text AS at, id FROM reopened r ORDER BY r.created_at, r.id`;
 
@@ -49,24 +62,44 @@ const redeliver = (chosen: string): string => `
  * One that has ended. SQL because one statement changes the delivery and its log. Of two at the same time the second
  * waits, and finds it pending. @returns whether it was changed.
  */
-export async function redeliverOne(tx: Tx, webhookId: string, id: string): Promise<boolean> {
+export async function redeliverOne(tx: Tx, webhookId: string, id: string, pace = AT_ONCE): Promise<boolean> {
   const rows = await tx.query(
-    redeliver(`d.id = $1 AND d.webhook_id = $2 AND d.status <> 'pending' FOR NO KEY UPDATE`),
-    [id, webhookId],
+    redeliver(`d.id = $1 AND d.webhook_id = $2 AND d.status <> 'pending' FOR NO KEY UPDATE`, 3),
+    [id, webhookId, ...parametersOf(pace)],
   );
   return rows.length > 0;
 }
 
 /** The next deliveries of a redelivery of many, the oldest first. SQL because of LIMIT. @returns their positions. */
-export async function redeliverNext(tx: Tx, job: LockedRedelivery, count: number): Promise<Position[]> {
+export async function redeliverNext(tx: Tx, job: LockedRedelivery, count: number, pace = AT_ONCE): Promise<Position[]> {
   return await tx.query<Position>(
     redeliver(
       `d.webhook_id = $1 AND d.status = '${endedStatus(job)}' AND d.created_at >= $2::timestamptz AND d.created_at < $3::timestamptz
        AND (d.created_at, d.id) > ($4::timestamptz, $5::uuid) AND d.updated_at < $6::timestamptz
        ORDER BY d.created_at, d.id LIMIT $7 FOR NO KEY UPDATE SKIP LOCKED`,
+      8,
     ),
-    [job.webhookId, job.createdFrom, job.createdUntil, job.afterAt, job.afterId, job.startedAt, count],
+    [
+      job.webhookId,
+      job.createdFrom,
+      job.createdUntil,
+      job.afterAt,
+      job.afterId,
+      job.startedAt,
+      count,
+      ...parametersOf(pace),
+    ],
   );
+}
+
+/** Whether an earlier redelivery is under way: some of it has not been sent yet. SQL, because it compares columns. */
+export async function isRedelivering(tx: Tx, webhookId: string): Promise<boolean> {
+  const rows = await tx.query(
+    `SELECT 1 FROM deliveries
+     WHERE webhook_id = $1 AND status = 'pending' AND attempts > 0 AND attempts = attempts_before LIMIT 1`,
+    [webhookId],
+  );
+  return rows.length > 0;
 }
 
 /** Events that one statement looks at, missed or not. */
@@ -118,13 +151,14 @@ export async function insertMissed(
   tx: Tx,
   { webhookId, accountId }: LockedRedelivery,
   missed: readonly { id: string; eventId: string }[],
+  pace = AT_ONCE,
 ): Promise<void> {
   await tx.query(
     `INSERT INTO deliveries (id, account_id, event_id, webhook_id, status, next_attempt_at, created_at, updated_at)
-     SELECT m.id, $1, e.id, $2, 'pending', now(), e.created_at, now()
-     FROM unnest($3::uuid[], $4::uuid[]) AS m (id, event_id) JOIN events e ON e.id = m.event_id
+     SELECT m.id, $1, e.id, $2, 'pending', ${dueAt('(m.place - 1)', 5)}, e.created_at, now()
+     FROM unnest($3::uuid[], $4::uuid[]) WITH ORDINALITY AS m (id, event_id, place) JOIN events e ON e.id = m.event_id
      ORDER BY e.created_at, e.id ON CONFLICT ON CONSTRAINT deliveries_event_webhook_key DO NOTHING`,
-    [accountId, webhookId, missed.map(({ id }) => id), missed.map(({ eventId }) => eventId)],
+    [accountId, webhookId, missed.map(({ id }) => id), missed.map(({ eventId }) => eventId), ...parametersOf(pace)],
   );
 }
 

@@ -4,6 +4,7 @@ import type { DatabaseService } from '../../../../platform/database/database.ser
 import type { JobQueue } from '../../../../platform/queue/job-queue.js';
 import type { DeliveryJob } from '../../deliveries/deliveries.queue.js';
 import { RedeliveriesService } from './redeliveries.service.js';
+import type { RedeliveryPaceService } from './redelivery-pace.service.js';
 import type { WebhookRedelivery } from './webhook-redelivery.entity.js';
 
 describe('RedeliveriesService.continueAll', () => {
@@ -23,6 +24,7 @@ describe('RedeliveriesService.continueAll', () => {
       { transact: async (work: (tx: object) => unknown) => await work({}) } as unknown as DatabaseService,
       { find } as unknown as Repository<WebhookRedelivery>,
       {} as JobQueue<DeliveryJob>,
+      {} as RedeliveryPaceService,
     );
     redeliveries['runBatch'] = async (_tx, webhookId) => {
       if (webhookId === failing) throw new Error('deadlock');

@@ -15,6 +15,7 @@ import {
   countRedelivery,
   insertMissed,
   insertRedelivery,
+  isRedelivering,
   type LockedRedelivery,
   lockRedelivery,
   moveRedelivery,
@@ -24,6 +25,7 @@ import {
   selectMissed,
   START,
 } from './redeliveries.queries.js';
+import { RedeliveryPaceService } from './redelivery-pace.service.js';
 import { WebhookRedelivery } from './webhook-redelivery.entity.js';
 
 /** Rows that one transaction looks at or changes, which takes well under a second. */
@@ -46,6 +48,7 @@ export class RedeliveriesService {
     private readonly database: DatabaseService,
     @InjectRepository(WebhookRedelivery) private readonly redeliveries: Repository<WebhookRedelivery>,
     @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
+    private readonly pace: RedeliveryPaceService,
   ) {}
 
   /** @throws NotFoundError, ConflictError while it is pending, or the webhook is disabled */
@@ -55,7 +58,8 @@ export class RedeliveriesService {
       const webhook = await lockAgainstDeletion(tx, { id: webhookId, accountId });
       if (!webhook || !(await tx.manager.existsBy(Delivery, { id, webhookId }))) throw new NotFoundError('delivery');
       if (webhook.status !== 'active') throw webhookDisabled();
-      if (!(await redeliverOne(tx, webhookId, id))) throw deliveryPending();
+      const pace = await this.pace.take(accountId, webhook.url, 1);
+      if (!(await redeliverOne(tx, webhookId, id, pace))) throw deliveryPending();
       tx.afterCommit(() => this.wake(webhookId, id));
     });
   }
@@ -74,6 +78,7 @@ export class RedeliveriesService {
       if (!(await insertRedelivery(tx, { ...dto, accountId, webhookId }))) throw redeliveryInProgress();
       const job = await lockRedelivery(tx, webhookId);
       const matching = job ? await countRedelivery(tx, job, webhook.events) : 0;
+      if (matching > 0 && (await isRedelivering(tx, webhookId))) throw redeliveryInProgress();
       if (matching === 0) await tx.manager.delete(WebhookRedelivery, { webhookId });
       return matching;
     });
@@ -114,34 +119,38 @@ export class RedeliveriesService {
     const webhook = await lockAgainstDeletion(tx, { id: webhookId });
     const job = webhook && (await lockRedelivery(tx, webhookId));
     if (!job) return false;
-    const isOver = webhook.status !== 'active' || (await this.runPhase(tx, job));
+    const isOver = webhook.status !== 'active' || (await this.runPhase(tx, job, webhook.url));
     if (isOver) await tx.manager.delete(WebhookRedelivery, { webhookId });
     tx.afterCommit(() => this.wake(webhookId, 'redelivery'));
     return !isOver;
   }
 
   /** First what has ended, then what was missed. @returns whether nothing is left. */
-  private async runPhase(tx: Tx, job: LockedRedelivery): Promise<boolean> {
-    const last = job.phase === 'deliveries' ? await this.redeliverEnded(tx, job) : await this.addMissed(tx, job);
+  private async runPhase(tx: Tx, job: LockedRedelivery, url: string): Promise<boolean> {
+    const last =
+      job.phase === 'deliveries' ? await this.redeliverEnded(tx, job, url) : await this.addMissed(tx, job, url);
     if (last) {
       await moveRedelivery(tx, job, last);
       return false;
     }
     if (job.phase === 'events' || job.status !== null) return true;
-    return await this.runPhase(tx, { ...job, phase: 'events', ...START });
+    return await this.runPhase(tx, { ...job, phase: 'events', ...START }, url);
   }
 
   /** @returns where the next batch begins, null when there is none. */
-  private async redeliverEnded(tx: Tx, job: LockedRedelivery): Promise<Position | null> {
-    const done = await redeliverNext(tx, job, BATCH);
+  private async redeliverEnded(tx: Tx, job: LockedRedelivery, url: string): Promise<Position | null> {
+    const done = await redeliverNext(tx, job, BATCH, await this.pace.take(job.accountId, url, BATCH));
+    await this.pace.giveBack(job.accountId, url, BATCH - done.length);
     return done.length < BATCH ? null : (done.at(-1) ?? null);
   }
 
   /** @returns where the next batch begins, null when there is none. */
-  private async addMissed(tx: Tx, job: LockedRedelivery): Promise<Position | null> {
+  private async addMissed(tx: Tx, job: LockedRedelivery, url: string): Promise<Position | null> {
     const { eventIds, last } = await selectMissed(tx, job, BATCH);
     const missed = eventIds.map((eventId) => ({ id: uuidv7(), eventId }));
-    if (missed.length > 0) await insertMissed(tx, job, missed);
+    if (missed.length > 0) {
+      await insertMissed(tx, job, missed, await this.pace.take(job.accountId, url, missed.length));
+    }
     return last;
   }
 
