@@ -24,7 +24,7 @@ export interface Position {
 }
 
 /** Without a bound. */
-export const AT_ONCE: Pace = { startSeconds: 0, intervalSeconds: 0 };
+const AT_ONCE: Pace = { startSeconds: 0, intervalSeconds: 0 };
 
 /** The time of the row that is at `place`, from 0. @param first place of the two parameters of the pace */
 const dueAt = (place: string, first: number): string =>
