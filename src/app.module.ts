@@ -11,7 +11,6 @@ import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { RecordingsModule } from './modules/recordings/recordings.module.js';
-import { EngineNamesModule } from './modules/recordings/transcribe-again/engine-names.module.js';
 import { selectEngines } from './modules/transcriptions/engines/chain/engine-selection.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
@@ -38,7 +37,6 @@ export class AppModule {
         AccountModule,
         ApiKeysModule,
         AccessTokensModule,
-        EngineNamesModule.forRoot([...new Set(engines.chain.map(({ name }) => name))]),
         RecordingsModule,
         TranscriptionsModule,
         WebhooksModule,

@@ -129,6 +129,13 @@ describe('lists of the environment', () => {
       'CIDRs such as 10.0.0.0/8',
     ],
     [
+      'CLIENT_ENGINES',
+      'openai, pocketsphinx',
+      ['openai', 'pocketsphinx'],
+      ['open ai', '{}'],
+      'names of engines such as openai',
+    ],
+    [
       'CORS_ORIGINS',
       'https://a.example,http://b:1',
       ['https://a.example', 'http://b:1'],

@@ -48,6 +48,8 @@ export class Env {
   readonly s3SecretAccessKey: string | null;
   /** Name of a registered engine, or `auto`. */
   readonly transcriptionEngine: string;
+  /** Engines that clients of accounts without engines of their own may name. */
+  readonly clientEngines: readonly string[];
   /** Recordings a worker process transcribes at once; null: four for each core. */
   readonly transcriptionConcurrency: number | null;
   readonly sandbox: SandboxMode;
@@ -214,6 +216,7 @@ function readWebhookSettings(read: EnvReader) {
 function readTranscriptionSettings(read: EnvReader) {
   return {
     transcriptionEngine: read.text('TRANSCRIPTION_ENGINE') ?? 'auto',
+    clientEngines: read.list('CLIENT_ENGINES', (item) => /^[\w.-]+$/.test(item), 'names of engines such as openai'),
     transcriptionConcurrency: read.optionalInteger('TRANSCRIPTION_CONCURRENCY', 1, 256),
     sandbox: read.oneOf('SANDBOX', ['required', 'auto', 'off'], 'auto'),
     speechDetector: read.oneOf('SPEECH_DETECTOR', ['auto', 'energy'], 'auto'),

@@ -1,10 +1,10 @@
+import request from 'supertest';
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
-import { ENGINE_NAMES } from '../../../src/modules/recordings/transcribe-again/engine-names.module.js';
 import { selectDifferences } from '../../../src/modules/recordings/usage-counters/counter-audit.queries.js';
 import { RetranscriptionsService } from '../../../src/modules/transcriptions/retranscriptions/retranscriptions.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
-import { useService } from '../../../src/testing/test-service.js';
+import { startService, useService } from '../../../src/testing/test-service.js';
 import { expectError, expectHeaders, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';
 import { SINGLE_RECORDING, TRANSCRIPTION_VERSION } from '../../support/http/response-shapes.js';
 import {
@@ -29,7 +29,7 @@ describe('transcribing again (D49)', () => {
   let client: ApiClient;
   let id: string;
 
-  const service = useService({ ROLES: 'api' });
+  const service = useService({ ROLES: 'api', CLIENT_ENGINES: 'pocketsphinx' });
 
   beforeEach(async () => {
     client = await service.account();
@@ -101,7 +101,7 @@ describe('transcribing again (D49)', () => {
     expect(first).toMatchObject({ total: 1, page_size: 1, pending: null, next_page_uri: null });
     expect(first.transcriptions).toStrictEqual([{ ...TRANSCRIPTION_VERSION, is_served: true, text: FIRST.text }]);
 
-    const [engine] = service.app.get<string[]>(ENGINE_NAMES);
+    const engine = 'pocketsphinx';
     await again(id, { engine }).expect(202);
     expect((await versionsOf()).pending).toEqual({ engine, requested_at: expect.any(String) });
     await transcribe(service, id, SECOND);
@@ -274,11 +274,24 @@ describe('transcribing again (D49)', () => {
     expect(await termsOf()).toEqual({ vocabulary: null });
     await transcribe(service, id, SECOND);
 
-    const [shared] = service.app.get<string[]>(ENGINE_NAMES);
     await service.database.query(`UPDATE accounts SET engines = '[{"name":"own"}]' WHERE id = $1`, [client.accountId]);
-    expectInvalid(await again(id, { engine: shared }), 'engine', /must be the name of an engine: own$/);
+    expectInvalid(await again(id, { engine: 'pocketsphinx' }), 'engine', /must be the name of an engine: own$/);
     await again(id, { engine: 'own' }).expect(202);
     expect(await rowOf()).toMatchObject({ requested_engine: 'own' });
+  });
+
+  it('lets clients name no engine, unless the operator opens some; a name that is no engine stops the start', async () => {
+    const closed = await startService(service.environment, { ROLES: 'api' });
+    const refused = await request(closed.url)
+      .post(`${of(id)}/transcribe`)
+      .set(client.headers)
+      .send({ engine: 'pocketsphinx' });
+    expectInvalid(refused, 'engine', /must be left out/);
+    await closed.close();
+    const wrong = startService(service.environment, { ROLES: 'api', CLIENT_ENGINES: 'parrot' });
+    await expect(wrong).rejects.toThrow(
+      /CLIENT_ENGINES names parrot, and the engines configured here are .*pocketsphinx/,
+    );
   });
 
   it('waits in the queue of the account, within its quota, and is no audio of the month', async () => {

@@ -1,5 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Quotas } from '../../../access/quotas.js';
+import { Env } from '../../../platform/config/env.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import { normalizeTerms } from '../../../platform/languages/vocabulary.js';
@@ -8,7 +9,6 @@ import type { RunOptions } from '../recordings.queries.js';
 import { RecordingsService } from '../recordings.service.js';
 import { readLanguage } from '../upload/upload-fields.js';
 import { selectEnginesOf } from './account-engines.queries.js';
-import { ENGINE_NAMES } from './engine-names.module.js';
 import type { TranscribeAgainDto } from './transcribe-again.dto.js';
 
 /** Checks what a client asks for in another run of a recording (D49). */
@@ -17,7 +17,7 @@ export class TranscribeAgainService {
   constructor(
     private readonly recordings: RecordingsService,
     private readonly database: DatabaseService,
-    @Inject(ENGINE_NAMES) private readonly engineNames: readonly string[],
+    private readonly env: Env,
   ) {}
 
   /** @throws NotFoundError, InvalidRequestError, ConflictError while it is to be transcribed, QuotaExceededError */
@@ -33,12 +33,18 @@ export class TranscribeAgainService {
     return await this.recordings.transcribeAgain(accountId, id, options, quotas);
   }
 
-  /** An account that the operator has given engines of its own has no others. */
+  /** Those that the operator has given to the account, else those that are open to all: others may cost more. */
   private async checkEngine(accountId: string, engine: string): Promise<void> {
-    const names = (await selectEnginesOf(this.database, accountId)) ?? this.engineNames;
+    const names = (await selectEnginesOf(this.database, accountId)) ?? this.env.clientEngines;
     if (!names.includes(engine)) throw unknownEngine(names);
   }
 }
 
 export const unknownEngine = (names: readonly string[]): InvalidRequestError =>
-  new InvalidRequestError({ field: 'engine', reason: `must be the name of an engine: ${names.join(' or ')}` });
+  new InvalidRequestError({
+    field: 'engine',
+    reason:
+      names.length > 0
+        ? `must be the name of an engine: ${names.join(' or ')}`
+        : 'must be left out: this service lets clients choose no engine',
+  });

@@ -12,17 +12,22 @@ export interface EngineSelection {
 }
 
 /**
- * Reads TRANSCRIPTION_ENGINE: one engine, or several of which the first that can work does.
+ * Reads TRANSCRIPTION_ENGINE, one engine or several of which the first that can work does, and checks CLIENT_ENGINES.
  * @throws InvalidEnvironmentError
  */
 export function selectEngines(env: Env, added: readonly EngineDefinition[]): EngineSelection {
   const selected = choicesOf(env).map((choice) => ({ choice, definition: selectEngine(env, added, choice.name) }));
   const named = selected.map(({ definition }) => definition);
   const others = registeredEngines(added).filter((other) => !named.includes(other) && other.isConfigured?.(env));
-  return {
-    chain: selected.map(({ choice, definition }) => ({ ...choice, name: definition.name })),
-    definitions: [...new Set([...named, ...others])],
-  };
+  const definitions = [...new Set([...named, ...others])];
+  const unknown = env.clientEngines.find((name) => !definitions.some((definition) => definition.name === name));
+  if (unknown !== undefined) {
+    const names = definitions.map(({ name }) => name).join(', ');
+    throw new InvalidEnvironmentError([
+      `CLIENT_ENGINES names ${unknown}, and the engines configured here are ${names}`,
+    ]);
+  }
+  return { chain: selected.map(({ choice, definition }) => ({ ...choice, name: definition.name })), definitions };
 }
 
 function choicesOf({ transcriptionEngine }: Env): EngineChoice[] {
