@@ -73,7 +73,7 @@ describe('RecordingsService', () => {
     expect(names()).toEqual(['get', 'reopen', 'quotas', 'count', 'emit', 'commit']);
     expect(stepOf('reopen')).toEqual(['a', ID, true]);
     const queueOnly = { ...QUOTAS, storedBytes: null, audioSecondsPerMonth: null };
-    expect(stepOf('quotas')).toEqual(['a', queueOnly, { bytes: 0, monthMs: 0, queuedMs: 1500 }]);
+    expect(stepOf('quotas')).toEqual(['a', queueOnly, { bytes: 0, monthMs: 1500, queuedMs: 1500 }]);
     expect(stepOf('emit')).toEqual([new RecordingAccepted(RECORDING as never)]);
   });
 
@@ -83,11 +83,15 @@ describe('RecordingsService', () => {
     expect(names()).toEqual(['get', 'reopen']);
   });
 
-  it('again is a rerun of what is transcribed, and needs room in the queue', async () => {
+  it('again is a rerun of what is transcribed, and needs room in the queue and in the month', async () => {
     expect(await service.transcribeAgain('a', ID, {}, QUOTAS)).toBe(RECORDING);
-    expect(names()).toEqual(['get', 'rerun', 'quotas', 'count', 'emit', 'commit']);
+    expect(names()).toEqual(['get', 'rerun', 'quotas', 'count', 'count', 'emit', 'commit']);
     expect(stepOf('emit')).toEqual([new RerunRequested(RECORDING as never)]);
-    expect(stepOf('quotas')?.[2]).toEqual({ bytes: 0, monthMs: 0, queuedMs: 1500 });
+    expect(stepOf('quotas')).toEqual([
+      'a',
+      { ...QUOTAS, storedBytes: null },
+      { bytes: 0, monthMs: 1500, queuedMs: 1500 },
+    ]);
   });
 
   it('again is a new run of what has failed, and 409 of what waits', async () => {

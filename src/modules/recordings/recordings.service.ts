@@ -88,7 +88,8 @@ export class RecordingsService {
   ): Promise<Recording | null> {
     const recording = await reopenFailed(tx, { accountId, id }, options);
     if (!recording) return null;
-    await this.enforceQueue(tx, recording, quotas);
+    // Its audio was counted in the month of its upload.
+    await this.enforce(tx, recording, { ...quotas, audioSecondsPerMonth: null });
     await countStatusChange(tx, recording, 'failed', 'processing', 0);
     await this.bus.emit(new RecordingAccepted(recording), tx);
     return recording;
@@ -103,16 +104,16 @@ export class RecordingsService {
   ): Promise<Recording | null> {
     const recording = await requestRerun(tx, { accountId, id }, options);
     if (!recording) return null;
-    await this.enforceQueue(tx, recording, quotas);
+    await this.enforce(tx, recording, quotas);
     await countRerun(tx, recording);
     await this.bus.emit(new RerunRequested(recording), tx);
     return recording;
   }
 
-  /** The audio was counted in the month of its upload, and takes no more room. @throws QuotaExceededError */
-  private async enforceQueue(tx: Tx, { accountId, durationMs }: Recording, quotas: Quotas): Promise<void> {
-    const queueOnly = { ...quotas, storedBytes: null, audioSecondsPerMonth: null };
-    await this.quotas.enforce(tx, accountId, queueOnly, { bytes: 0, monthMs: 0, queuedMs: durationMs });
+  /** The audio is stored already. @throws QuotaExceededError */
+  private async enforce(tx: Tx, { accountId, durationMs }: Recording, quotas: Quotas): Promise<void> {
+    const demand = { bytes: 0, monthMs: durationMs, queuedMs: durationMs };
+    await this.quotas.enforce(tx, accountId, { ...quotas, storedBytes: null }, demand);
   }
 
   /** In every status: the row, the rows that belong to it, and the audio. @throws NotFoundError */

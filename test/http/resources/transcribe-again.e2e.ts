@@ -294,14 +294,15 @@ describe('transcribing again (D49)', () => {
     );
   });
 
-  it('waits in the queue of the account, within its quota, and is no audio of the month', async () => {
+  it('waits in the queue of the account, within its quota, and is audio of the month', async () => {
     const owner = await service.account();
     const [note, other] = [await transcribed(owner), await transcribed(owner)];
     await service.app.get(AccountService).update(owner.accountId, { quotas: { queuedAudioSeconds: 1 } });
     const usage = async () => (await owner.get('/v1/account').expect(200)).body.usage.current_month;
     const before = await usage();
     await owner.post(`${of(note)}/transcribe`, {}).expect(202);
-    expect([await queuedSeconds(owner), await usage()]).toEqual([1, before]);
+    const after = { ...before, total_duration_seconds: before.total_duration_seconds + 1 };
+    expect([await queuedSeconds(owner), await usage()]).toEqual([1, after]);
     const differences = () => selectDifferences(service.database, owner.accountId);
     expect(await differences()).toEqual([]);
     const refused = await owner.post(`${of(other)}/transcribe`, {});
@@ -312,6 +313,19 @@ describe('transcribing again (D49)', () => {
     expect(await queuedSeconds(owner)).toBe(0.9);
     await owner.delete(of(note)).expect(204);
     expect([await queuedSeconds(owner), await differences()]).toEqual([0, []]);
+  });
+
+  it('is refused once the audio of the month is used up, by any number of runs, while a failed one is not', async () => {
+    const owner = await service.account();
+    const [note, failed] = [await transcribed(owner), await upload(owner)];
+    await fail(service, failed);
+    await service.app.get(AccountService).update(owner.accountId, { quotas: { audioSecondsPerMonth: 3 } });
+    await owner.post(`${of(note)}/transcribe`, {}).expect(202);
+    await transcribe(service, note, FIRST);
+    const refused = await owner.post(`${of(note)}/transcribe`, {});
+    expectError(refused, 'QuotaExceededError', expect.objectContaining({ quota: 'audio_seconds_per_month' }));
+    expect(await rowOf(note)).toMatchObject({ rerun: null });
+    await owner.post(`${of(failed)}/transcribe`, {}).expect(202);
   });
 
   it('ends without a trace when the recording is deleted meanwhile (D24)', async () => {

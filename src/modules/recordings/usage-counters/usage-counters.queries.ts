@@ -65,9 +65,11 @@ function endedAs(status: RecordingStatus, count: number): Partial<Figures> {
   return status === 'processing' ? {} : { [status]: count };
 }
 
-/** A rerun that the account asks for waits in its queue (D49). */
+/** A rerun that the account asks for waits in its queue, and is audio of the day on which it asks (D49). */
 export async function countRerun(runner: SqlRunner, recording: CountedRecording): Promise<void> {
-  await insertDelta(runner, recording, 'transcribed', { ...NO_CHANGE, queuedMs: recording.durationMs });
+  const { durationMs } = recording;
+  await insertDelta(runner, recording, 'transcribed', { ...NO_CHANGE, queuedMs: durationMs });
+  await insertDelta(runner, { ...recording, createdAt: new Date() }, 'transcribed', { ...NO_CHANGE, durationMs });
 }
 
 /** @param durationMs by how much the duration changed; `recording` has the duration after it. */
