@@ -1,4 +1,5 @@
 import { measureAttacks } from './hostile/attacks.mjs';
+import { measureCompression } from './compression.mjs';
 import { measureConsole } from './console.mjs';
 import { measureDeliveries } from './deliveries.mjs';
 import { measureEvents } from './events.mjs';
@@ -19,6 +20,7 @@ import { measureLargeUploads, measureUpload } from './upload.mjs';
 export const MEASURES = {
   get: measureGet,
   list: measureList,
+  compression: measureCompression,
   growth: measureGrowth,
   'one day': measureOneDay,
   search: measureSearch,

@@ -48,10 +48,11 @@ export class BoundedExpressAdapter extends ExpressAdapter {
    * (docs/performance.md). Held by express.adapter.spec.ts.
    */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
-    const hasType = response.hasHeader('Content-Type');
-    if (hasType ? typeof body !== 'string' : !isPlain(body)) return super.reply(response, body, statusCode);
+    const type = response.getHeader('Content-Type');
+    const isText = typeof body === 'string' && String(type).endsWith('; charset=utf-8');
+    if (!isText && (type !== undefined || !isPlain(body))) return super.reply(response, body, statusCode);
     if (statusCode !== undefined) response.statusCode = statusCode;
-    if (typeof body === 'string') return sendText(response, body);
+    if (isText) return sendText(response, body);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     return sendText(response, JSON.stringify(body));
   }
