@@ -46,7 +46,7 @@ describe('errors', () => {
     environment.defer(() => postgres.close());
   });
   // Behind a proxy, so that tests can come from addresses of their own.
-  const behindProxy = { TRUST_PROXY: '1', ADDRESS_RATE_LIMIT: '60/120', METRICS_TOKEN: 'a-token' };
+  const behindProxy = { TRUST_PROXY: '1', ADDRESS_RATE_LIMIT: '60/120', METRICS_TOKEN: 'a-token-for-the-metrics' };
   const service = useService(() => ({ ROLES: 'api', DATABASE_URL: postgres.url, ...behindProxy }), {
     environment,
     extensions: [{ module: DefectModule }],

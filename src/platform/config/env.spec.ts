@@ -24,6 +24,7 @@ describe('SECRET_KEY and SECRET_KEY_PREVIOUS', () => {
     [{}, 'SECRET_KEY is required'],
     [{ SECRET_KEY: 'k'.repeat(31) }, 'SECRET_KEY must be at least 32 characters long'],
     [{ SECRET_KEY: KEY, SECRET_KEY_PREVIOUS: 'p' }, 'SECRET_KEY_PREVIOUS must be at least 32 characters long'],
+    [{ SECRET_KEY: KEY, METRICS_TOKEN: 'm'.repeat(15) }, 'METRICS_TOKEN must be at least 16 characters long'],
     [{ SECRET_KEY: KEY, SECRET_KEY_PREVIOUS: ` ${KEY}\n` }, 'SECRET_KEY_PREVIOUS must differ from SECRET_KEY'],
   ])('%j: %s', (keys, problem) => {
     expect(() => read(keys)).toThrow(`Invalid environment variables:\n  ${problem}`);

@@ -168,7 +168,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     ...readCompatSettings(read),
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
     console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
-    metricsToken: read.text('METRICS_TOKEN'),
+    metricsToken: read.secret('METRICS_TOKEN', 16),
     trustProxy: read.trustProxy(),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
   });

@@ -4,11 +4,14 @@ import { DataSource } from 'typeorm';
 import { Env } from '../config/env.js';
 import { dataSourceOptions, type Migration } from './connections/data-source.js';
 import { DatabaseService } from './database.service.js';
-import { assertSchema } from './schema/schema.js';
+import { assertSchema, assertTimeLimit } from './schema/schema.js';
 
 @Module({})
 export class DatabaseModule implements OnModuleInit {
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly env: Env,
+  ) {}
 
   /**
    * @param migrations every migration of the core and the extensions, in order.
@@ -35,6 +38,7 @@ export class DatabaseModule implements OnModuleInit {
   }
 
   async onModuleInit(): Promise<void> {
+    if (this.env.databasePooler) await assertTimeLimit(this.dataSource);
     await assertSchema(this.dataSource);
   }
 }

@@ -36,8 +36,8 @@ export async function measureCompression(stage, { pairs, seconds }) {
   const rate = (values) => Math.round(median(values)).toLocaleString('en');
   const figures = `${rate(gzip)} against ${rate(plain)} transcripts/s; ${sizes[1]} of ${sizes[0]} bytes`;
   return [
-    { what: 'GET a long transcript with gzip / without', value: ratio(gzip, plain), target: 0.05, figures },
-    { what: 'the same with Brotli', value: ratio(brotli, plain), target: 0.05, figures: `${sizes[2]} bytes` },
+    { what: 'GET a long transcript with gzip / without', value: ratio(gzip, plain), target: 0.4, figures },
+    { what: 'the same with Brotli', value: ratio(brotli, plain), target: 0.25, figures: `${sizes[2]} bytes` },
   ];
 }
 

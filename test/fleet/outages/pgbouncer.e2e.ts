@@ -27,10 +27,24 @@ if (!isInstalled) it.todo('runs behind PgBouncer in transaction mode: skipped, b
   beforeAll(async () => {
     bouncer = await PgBouncer.to(environment.variables.DATABASE_URL as string, POOL_SIZE);
     environment.defer(() => bouncer.stop());
+    await expect(start('api')).rejects.toThrow(/ALTER ROLE \S+ SET statement_timeout = '15s'/);
+    await limitStatements();
     api = await start('api');
     workers = [await start('worker'), await start('worker')];
     client = await api.account();
   });
+
+  /** For the database of this test alone: others use the role. */
+  async function limitStatements(): Promise<void> {
+    const direct = new DataSource(dataSourceOptions(readEnv({ ...environment.variables }), []));
+    await direct.initialize();
+    const name = new URL(environment.variables.DATABASE_URL as string).pathname.slice(1);
+    await direct.query(`ALTER DATABASE "${name}" SET statement_timeout = '15s'`);
+    await direct.destroy();
+    // Sessions of before have the old setting.
+    await bouncer.stop();
+    bouncer = await PgBouncer.to(environment.variables.DATABASE_URL as string, POOL_SIZE);
+  }
 
   function start(roles: string): Promise<TestService> {
     return startService(environment, {

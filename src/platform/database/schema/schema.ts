@@ -76,6 +76,25 @@ async function runPending(
   }
 }
 
+class MissingTimeLimit extends Error {
+  override readonly name = 'MissingTimeLimit';
+
+  constructor(role: string) {
+    super(
+      `DATABASE_POOLER=true, and the role has no time limit for statements: a single one could run for ever. ` +
+        `Run: ALTER ROLE ${role} SET statement_timeout = '15s'`,
+    );
+  }
+}
+
+/** Behind a pooler the service can set limits in transactions only. @throws MissingTimeLimit */
+export async function assertTimeLimit(dataSource: DataSource): Promise<void> {
+  const [row] = await dataSource.query<{ timeout: string; role: string }[]>(
+    `SELECT current_setting('statement_timeout') AS timeout, quote_ident(current_user) AS role`,
+  );
+  if (row?.timeout === '0') throw new MissingTimeLimit(row.role);
+}
+
 /** @throws SchemaMismatch when the schema is not the one that this code was written for. */
 export async function assertSchema(dataSource: DataSource): Promise<void> {
   const runner = dataSource.createQueryRunner();

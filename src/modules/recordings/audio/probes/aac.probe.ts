@@ -1,13 +1,10 @@
 import { ADTS_HEADER_BYTES, type AdtsFrame, isFollowedByAdts, readAdtsFrame } from '../formats/adts-frame.js';
 import type { FileWindow } from '../formats/file-window.js';
 import { skipId3Tags } from '../formats/id3-tags.js';
-import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
+import { type AudioFacts, longestSeconds, MAX_JUNK_BYTES, NOTHING_KNOWN } from './audio-facts.js';
 
 /** The longest frame, 8191 bytes, and the header of the next. */
 const LOOK_AHEAD = 8192 + ADTS_HEADER_BYTES;
-
-/** Bytes that are no frame, such as a tag at the end, after which the search stops. */
-const MAX_JUNK_BYTES = 64 * 1024;
 
 const SYNC = Buffer.from([0xff]);
 
@@ -35,5 +32,6 @@ export async function probeAac(window: FileWindow): Promise<AudioFacts> {
   }
   if (!first) return NOTHING_KNOWN;
   const { sampleRate, channels } = first;
-  return { durationSeconds: seconds, sampleRate, channels, bitRate: (bytes * 8) / seconds, codec: 'aac' };
+  const durationSeconds = seconds + (junk > MAX_JUNK_BYTES ? longestSeconds(window.size - position) : 0);
+  return { durationSeconds, sampleRate, channels, bitRate: (bytes * 8) / seconds, codec: 'aac' };
 }

@@ -36,6 +36,21 @@ describe('probeAudio of MP3', () => {
     expect(await probe(tagged)).toMatchObject({ durationSeconds: 2.038 });
   });
 
+  it('counts what follows any junk, and the rest of a file that is nearly all junk as if it were long', async () => {
+    const junk = (bytes: number): Buffer => Buffer.alloc(bytes, 0x20);
+    const hidden = Buffer.concat([silentMp3(0.25), junk(64 * 1024 + 1), silentMp3(900)]);
+    expect((await probe(hidden)).durationSeconds).toBeGreaterThan(900);
+    const behind = Buffer.concat([silentMp3(0.25), junk(1024 * 1024 + 1), silentMp3(60)]);
+    expect((await probe(behind)).durationSeconds).toBeGreaterThan(60);
+  });
+
+  it('skips a large APE tag', async () => {
+    const tag = Buffer.alloc(32 + 3_000_000, 0xfe);
+    tag.write('APETAGEX', 'latin1');
+    tag.writeUInt32LE(3_000_000, 12);
+    expect((await probe(Buffer.concat([silentMp3(1), tag]))).durationSeconds).toBeCloseTo(1, 1);
+  });
+
   it('gives the average of a variable bit rate', async () => {
     const slower = Buffer.alloc(208);
     slower.writeUInt32BE(0xfffb50c4);

@@ -1,12 +1,9 @@
-import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
+import { type AudioFacts, longestSeconds, MAX_JUNK_BYTES, NOTHING_KNOWN } from './audio-facts.js';
 import type { FileWindow } from '../formats/file-window.js';
 import { id3v2Length, type MpegFrame, readMpegFrame } from '../formats/mpeg-frame.js';
 
 /** The longest layer III frame, 1441 bytes, and the header of the next. */
 const LOOK_AHEAD = 1536;
-
-/** Bytes that are no frame, such as a tag at the end, after which the search stops. */
-const MAX_JUNK_BYTES = 64 * 1024;
 
 /** Skipping an ID3 tag costs about as much as searching this many bytes. */
 const TAG_WORK = 512;
@@ -29,12 +26,19 @@ export async function probeMp3(window: FileWindow, start = 0): Promise<AudioFact
       continue;
     }
     inSync = false;
-    const tag = id3v2Length(window, position);
+    const tag = id3v2Length(window, position) || apeLength(window, position);
     const next = tag > 0 ? position + tag : await window.seek(SYNC, position + 1);
     junk += tag > 0 ? TAG_WORK : next - position;
     position = next;
   }
-  return count.facts();
+  return count.facts(junk > MAX_JUNK_BYTES ? longestSeconds(window.size - position) : 0);
+}
+
+/** Length of the APEv2 tag at `position`, which may hold a cover image; 0 without one (wiki.hydrogenaud.io, APEv2 specification). */
+function apeLength(window: FileWindow, position: number): number {
+  if (position + 32 > window.size || window.latin1(position, 8) !== 'APETAGEX') return 0;
+  // Of what follows its header.
+  return 32 + window.u32le(position + 12);
 }
 
 /** Out of sync, eleven set bits prove little: a frame counts when a similar one, or the end of the file, follows it. */
@@ -65,13 +69,14 @@ class FrameCount {
     this.bytes += frame.length;
   }
 
-  facts(): AudioFacts {
+  /** @param restSeconds of what was not looked at */
+  facts(restSeconds: number): AudioFacts {
     if (!this.first) return NOTHING_KNOWN;
     const { sampleRate, channels, bitRate } = this.first;
     const { frames = 0, delay = 0, padding = 0 } = this.info ?? {};
     const dropped = delay + (this.frames >= frames ? padding : 0);
     return {
-      durationSeconds: Math.max(0, this.seconds - dropped / sampleRate),
+      durationSeconds: Math.max(0, this.seconds + restSeconds - dropped / sampleRate),
       sampleRate,
       channels,
       bitRate: this.isConstant ? bitRate : (this.bytes * 8) / this.seconds,
