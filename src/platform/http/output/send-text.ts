@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import compression from 'compression';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 
 /** Shorter texts fit into one packet anyhow. */
 const LEAST_COMPRESSED = 1024;
@@ -14,12 +14,14 @@ const compress = compression({ threshold: 0, filter: () => true });
 
 /**
  * Ends a response of which the headers are set. What is larger than 1 kB is compressed if the client takes that (D61): here
- * and not as a middleware, which costs every short response 10 µs. A long text goes out piece by piece as the client takes them, because to
- * encode the words of a long note at once holds the event loop for 100 ms (D60); its length is not known before.
+ * and not as a middleware, which costs every short response 10 µs. A long text goes out piece by piece as the client takes
+ * them, because to encode the words of a long note at once holds the event loop for 100 ms (D60); its length is not known
+ * before.
  */
 export function sendText(response: Response, text: string): void {
   if (text.length <= LEAST_COMPRESSED) end(response, text);
-  else compress(response.req as Request, response, () => end(response, text));
+  // The length of what GET would send is not known: that of the plain text would be another's.
+  else compress(response.req, response, () => (response.req.method === 'HEAD' ? response.end() : end(response, text)));
 }
 
 function end(response: Response, text: string): void {

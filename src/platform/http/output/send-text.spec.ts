@@ -1,0 +1,94 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import express, { type Request, type Response } from 'express';
+import * as client from 'undici';
+import { sendText } from './send-text.js';
+
+const WORDS = Array.from({ length: 500 }, (_, i) => ({
+  word: `grün${i}`,
+  start: i / 3,
+  end: i / 3 + 0.2,
+  confidence: 0.9,
+}));
+const TEXT = JSON.stringify(WORDS);
+/** Sent in pieces. */
+const LONG = TEXT.repeat(20);
+
+/** The answer to a request with this Accept-Encoding, its body as it came. */
+async function ask(text: string, acceptEncoding: string, method = 'GET') {
+  const app = express();
+  app.use((_request: Request, response: Response) => {
+    response.setHeader('ETag', '"tag"');
+    response.vary('Accept');
+    sendText(response, text);
+  });
+  const server = app.listen(0);
+  try {
+    const { port } = server.address() as AddressInfo;
+    const { headers, body } = await client.request(`http://127.0.0.1:${port}/`, {
+      method,
+      headers: { 'accept-encoding': acceptEncoding, connection: 'close' },
+    });
+    return { headers, body: Buffer.from(await body.arrayBuffer()) };
+  } finally {
+    server.close();
+  }
+}
+
+const decoded = (coding: unknown, body: Buffer): string =>
+  (coding === 'br' ? brotliDecompressSync(body) : coding === 'gzip' ? gunzipSync(body) : body).toString();
+
+describe('a text as an answer (D61)', () => {
+  it.each([
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip', 'gzip'],
+    ['gzip;q=0.5, identity', undefined],
+    ['br;q=0', undefined],
+    ['identity', undefined],
+    ['zstd', undefined],
+    ['*', 'br'],
+    ['', undefined],
+  ])('for Accept-Encoding: %s has the coding %s, whether it goes out whole or in pieces', async (accepted, coding) => {
+    for (const text of [TEXT, LONG]) {
+      const { headers, body } = await ask(text, accepted);
+      expect(headers['content-encoding']).toBe(coding);
+      expect(headers.vary).toBe('Accept, Accept-Encoding');
+      expect(headers.etag).toBe('"tag"');
+      expect(decoded(coding, body) === text).toBe(true);
+    }
+  });
+
+  it('is as it is up to 1 kB, and then does not vary', async () => {
+    const { headers, body } = await ask('a'.repeat(1024), 'gzip, br');
+    expect(headers).toMatchObject({ 'content-length': '1024', vary: 'Accept' });
+    expect(headers['content-encoding']).toBeUndefined();
+    expect(body).toHaveLength(1024);
+    expect((await ask('a'.repeat(1025), 'br')).headers['content-encoding']).toBe('br');
+  });
+
+  it('has no body for HEAD, and no length that GET would not have', async () => {
+    const { headers: short } = await ask('short', 'br', 'HEAD');
+    expect(short['content-length']).toBe('5');
+    const { headers, body } = await ask(TEXT, 'br', 'HEAD');
+    expect(headers).toMatchObject({ etag: '"tag"', vary: 'Accept, Accept-Encoding' });
+    expect([headers['content-length'], body.length]).toEqual([undefined, 0]);
+  });
+
+  it('is coded in other threads', async () => {
+    let longest = 0;
+    let isOver = false;
+    const clock = (async () => {
+      for (let last = performance.now(); !isOver;) {
+        await delay(1);
+        longest = Math.max(longest, performance.now() - last);
+        last = performance.now();
+      }
+    })();
+    const { body } = await ask(LONG.repeat(20), 'br');
+    isOver = true;
+    await clock;
+    expect(brotliDecompressSync(body)).toHaveLength(Buffer.byteLength(LONG) * 20);
+    expect(longest).toBeLessThan(100);
+  });
+});
