@@ -3,6 +3,7 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/controls.css';
 import './styles/content.css';
+import './styles/print.css';
 import { render } from 'preact';
 
 import { App } from './app';

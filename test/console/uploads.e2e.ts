@@ -205,6 +205,40 @@ describe('uploads in the console', () => {
     expect((await storedBy(client)).total).toBe(1);
   });
 
+  it('leaves the end of the list in sight, and shows first and whole what needs the person', async () => {
+    const client = await service.account();
+    const page = await browser.page({ signedInAs: client, height: 640 });
+    const long = `${'a very long name '.repeat(8)}.wav`;
+    await dropFiles(page, [{ name: 'letter.wav', bytes: Buffer.from('Dear Sir or Madam') }]);
+    await says(page, 'letter.wav', /This looks like text/);
+    await dropFiles(
+      page,
+      [long, ...Array.from({ length: 11 }, (_, i) => `note ${i}.wav`)].map((name) => speechFile('cards-001.wav', name)),
+    );
+    const toggle = tray(page).getByRole('button', { name: 'Uploads: 12 of 13 sent, 1 needs you' });
+    await toggle.waitFor();
+    await page.getByText('12 recordings').first().waitFor();
+    expect(await tray(page).getByRole('listitem').first().innerText()).toContain('letter.wav');
+    for (const width of [1280, 1024, 360]) {
+      await page.setViewportSize({ width, height: 640 });
+      await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+      await screenshot(page, `uploads-tray-${width}`, { fullPage: false });
+      const places = await page.evaluate(() => {
+        const place = (selector: string) => (document.querySelector(selector) as Element).getBoundingClientRect();
+        const label = document.querySelector('.upload-toggle > span') as Element;
+        return {
+          list: place('.list-card').bottom,
+          tray: place('.upload-tray').top,
+          bottom: place('.upload-tray').bottom,
+          isWhole: label.scrollWidth <= label.clientWidth || getComputedStyle(label).overflow === 'visible',
+        };
+      });
+      expect(places.list).toBeLessThanOrEqual(places.tray);
+      expect(places.bottom).toBeLessThanOrEqual(640);
+      expect(places.isWhole).toBe(true);
+    }
+  });
+
   it('waits for the next sign-in when the key was revoked', async () => {
     const client = await service.account();
     const key = await service.key(client, ['recordings:read', 'recordings:write', 'account:read']);

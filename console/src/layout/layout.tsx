@@ -35,9 +35,9 @@ export function Layout({ children }: { children: ComponentChildren }) {
         <ThrottleNotice />
         <BulkProgressBar />
         {children}
+        <UploadTray />
       </main>
       <Tabs />
-      <UploadTray />
       <Toasts />
       <ShortcutHelp />
     </div>

@@ -114,6 +114,37 @@ describe('the page of a recording', () => {
     await judge(page, `text-${width}-${theme}`);
   });
 
+  it('prints as a document: black on white in every theme, without controls', async () => {
+    const page = await open(note, { theme: 'dark' });
+    await page.locator('.word').first().waitFor();
+    await page.getByRole('button', { name: 'Dark' }).click();
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    await screenshot(page, 'recording-print');
+    const printed = await page.evaluate(() => {
+      const all = [...document.body.querySelectorAll<HTMLElement>('*')].filter((element) => element.checkVisibility());
+      const isControl = (element: Element) =>
+        element.matches('button:not(.block-time), input, select, textarea, nav, audio, summary, [role=slider]');
+      const texts = all.filter(({ childNodes }) =>
+        [...childNodes].some(({ nodeType, data }: Node & { data?: string }) => nodeType === 3 && data?.trim()),
+      );
+      const grounds = [document.documentElement, ...all].map((element) => getComputedStyle(element).backgroundColor);
+      return {
+        controls: all.filter(isControl).map(({ outerHTML }) => outerHTML.slice(0, 80)),
+        colours: [...new Set(texts.map((element) => getComputedStyle(element).color))],
+        grounds: [...new Set(grounds)].filter((colour) => colour !== 'rgba(0, 0, 0, 0)'),
+        underlined: all.filter((element) => getComputedStyle(element).textDecorationLine !== 'none').length,
+        left: Math.min(...texts.map((element) => element.getBoundingClientRect().left)),
+        text: document.querySelector<HTMLElement>('.transcript-text')?.innerText.replace(/\s+/g, ' '),
+      };
+    });
+    expect(printed.controls).toEqual([]);
+    expect(printed.colours).toEqual(['rgb(0, 0, 0)']);
+    expect(printed.grounds).toEqual(['rgb(255, 255, 255)']);
+    expect(printed).toMatchObject({ underlined: 0, left: 0 });
+    expect(printed.text).toContain('this is Anna from the north gate.');
+    expect(await page.getByRole('heading', { name: 'delivery at the north gate' }).isVisible()).toBe(true);
+  });
+
   it('does everything by keyboard alone', async () => {
     const page = await open(note);
     await page.locator('.word').first().waitFor();

@@ -3,6 +3,8 @@ import { expectAccessible, expectAccessibleColours, structureOf } from './access
 import { screenshot } from './screenshot.js';
 
 const WIDTHS = [1280, 360];
+/** Just where layouts change, and between: a width that fits no layout is most likely there. */
+const NARROWEST_TO_WIDEST = [320, 360, 768, 896, 960, 1024, 1104, 1152, 1280];
 const THEMES = ['light', 'dark'] as const;
 
 /**
@@ -20,14 +22,32 @@ export async function expectGoodEverywhere(page: Page, name: string): Promise<vo
       await (structure === judged ? expectAccessibleColours(page) : expectAccessible(page));
       judged = structure;
     }
-    const { content, view } = await page.evaluate(() => ({
-      content: document.documentElement.scrollWidth,
-      view: document.documentElement.clientWidth,
-    }));
-    expect({ name, width, content }).toEqual({ name, width, content: view });
   }
+  await expectNoOverflow(page, name);
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.emulateMedia({ colorScheme: 'light' });
+}
+
+/** At every width neither the page nor a card or dialog on it is wider than its room, and no dialog leaves the window. */
+async function expectNoOverflow(page: Page, name: string): Promise<void> {
+  for (const width of NARROWEST_TO_WIDEST) {
+    await page.setViewportSize({ width, height: 640 });
+    // Charts follow the size of their card in the frame after.
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const tooWide = await page.evaluate(() => {
+      const wide = [...document.querySelectorAll('html, main, .card, dialog[open], .upload-tray')].filter(
+        ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
+      );
+      const outside = [...document.querySelectorAll('dialog[open], dialog[open] .form-actions')].filter((element) => {
+        const { left, right, top, bottom } = element.getBoundingClientRect();
+        return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight + 0.5;
+      });
+      return [...wide, ...outside].map(({ tagName, className, scrollWidth, clientWidth }) =>
+        [tagName, className, scrollWidth, clientWidth].join(' '),
+      );
+    });
+    expect({ name, width, tooWide }).toEqual({ name, width, tooWide: [] });
+  }
 }
 
 /** Presses Tab until the element with this name, once it is there, has the focus. @throws Error when it is never reached */

@@ -26,7 +26,7 @@ export function CreateKey({ own, open, onClose, onCreated }: Props) {
     );
   }
   return (
-    <Dialog open={open} title="New API key" onClose={onClose}>
+    <Dialog open={open} title="New API key" wide onClose={onClose}>
       {open && (
         <CreateKeyForm
           own={own}

@@ -31,7 +31,7 @@ export function UploadTray() {
           <TrayHeader summary={summary} open={open.value} onToggle={() => (open.value = !open.value)} />
           {open.value && (
             <ul class="upload-list">
-              {views.toReversed().map((view) => (
+              {inOrder(views).map((view) => (
                 <UploadRow key={view.item.id} view={view} />
               ))}
             </ul>
@@ -40,6 +40,13 @@ export function UploadTray() {
       )}
     </>
   );
+}
+
+/** What needs the person comes first, then the newest. */
+function inOrder(views: readonly UploadView[]): UploadView[] {
+  const newest = views.toReversed();
+  const needs = ({ phase }: UploadView) => NEEDS_PERSON.has(phase);
+  return [...newest.filter(needs), ...newest.filter((view) => !needs(view))];
 }
 
 /** On a small screen the list would cover the page. */
