@@ -97,8 +97,8 @@ export const retention = [
     faults: [
       [
         'a task of the reconciler that fails ends the round',
-        "      await task.run().catch((error: unknown) => {\n        this.logger.warn({ err: error, task: task.name }, 'reconciler task failed');\n      });\n",
-        '      await task.run();\n',
+        "      .catch((error: unknown) => {\n        this.logger.warn({ err: error, task: task.name }, 'reconciler task failed');\n      })\n",
+        '',
       ],
     ],
   },

@@ -153,6 +153,29 @@ describe('ReconcilerService', () => {
     expect(ran).toEqual(['local', 'local, too', 'first', 'second']);
   });
 
+  it('does not wait longer than a second for a task, and does not run it twice at a time', async () => {
+    let finish = (): void => undefined;
+    let runs = 0;
+    reconciler = reconcilerOf(['deliverer']);
+    reconciler.register('long', () => {
+      runs += 1;
+      return new Promise((resolve) => (finish = resolve));
+    });
+    reconciler.register('last', async () => void ran.push('last'));
+    reconciler.onApplicationBootstrap();
+    await pass(0.999);
+    expect(ran).not.toContain('last');
+    await pass(0.001);
+    expect(ran.at(-1)).toBe('last');
+    expect(ended).toEqual(['commit', 'release']);
+    await pass(2 * RECONCILE_SECONDS);
+    expect([ran.filter((name) => name === 'last').length, runs]).toEqual([3, 1]);
+    finish();
+    await pass(RECONCILE_SECONDS);
+    expect(runs).toBe(2);
+    finish();
+  });
+
   it('finishes the task in progress at the stop, and begins no other', async () => {
     let finish = (): void => undefined;
     reconciler = reconcilerOf(['deliverer']);

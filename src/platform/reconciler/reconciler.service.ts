@@ -15,9 +15,13 @@ interface ReconcilerTask {
  */
 const IDLE_ROUNDS = 6;
 
+/** A task that takes longer, such as a clean-up of much, goes on beside the others, which do not wait for it any more. */
+const TURN_MS = 1000;
+
 /**
  * Repairs what crashes and lost jobs left behind, from the tables alone. Tasks run one after another every
- * RECONCILE_SECONDS, in one worker process at a time. Every worker registers all tasks.
+ * RECONCILE_SECONDS, in one worker process at a time. Every worker registers all tasks. A task of a process that has lost the
+ * lock meanwhile may still run: each of them is right also when two run at the same time.
  */
 @Injectable()
 export class ReconcilerService implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -25,6 +29,8 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
   private readonly tasks: ReconcilerTask[] = [];
   private timer: NodeJS.Timeout | undefined;
   private round: Promise<void> = Promise.resolve();
+  /** Tasks that have not ended, those of earlier rounds too. */
+  private readonly running = new Map<ReconcilerTask, Promise<void>>();
   private stopped = false;
 
   constructor(
@@ -46,6 +52,7 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
     this.stopped = true;
     clearTimeout(this.timer);
     await this.round;
+    await Promise.all(this.running.values());
   }
 
   private schedule(delayMs: number): void {
@@ -65,14 +72,23 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
     }
   }
 
-  /** A failed task does not stop the others; it runs again in the next round. */
+  /** A task that fails, or takes long, does not stop the others; it runs again in the next round after its end. */
   private async run(tasks: ReconcilerTask[]): Promise<void> {
     for (const task of tasks) {
       if (this.stopped) return;
-      await task.run().catch((error: unknown) => {
-        this.logger.warn({ err: error, task: task.name }, 'reconciler task failed');
-      });
+      if (!this.running.has(task)) await withinTurn(this.start(task));
     }
+  }
+
+  private start(task: ReconcilerTask): Promise<void> {
+    const ended = task
+      .run()
+      .catch((error: unknown) => {
+        this.logger.warn({ err: error, task: task.name }, 'reconciler task failed');
+      })
+      .finally(() => this.running.delete(task));
+    this.running.set(task, ended);
+    return ended;
   }
 
   private async underLock(work: () => Promise<void>): Promise<void> {
@@ -88,4 +104,13 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
       await holder.release();
     }
   }
+}
+
+async function withinTurn(ended: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const turn = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, TURN_MS);
+  });
+  await Promise.race([ended, turn]);
+  clearTimeout(timer);
 }
