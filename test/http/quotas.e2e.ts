@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
+import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { RedisService } from '../../src/platform/redis/redis.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
@@ -71,6 +72,32 @@ describe('D32: stored_bytes', () => {
     expectError(await client.upload(NOTE), 'QuotaExceededError', details);
     await client.delete(`/v1/recordings/${id}`).expect(204);
     expect(await uploadAtOnce(client, 3)).toHaveLength(1);
+  });
+
+  it('is not exceeded by an upload whose storage hung while others filled it', async () => {
+    const stored = 60 * 1024 * 1024;
+    const client = await account({ storedBytes: stored });
+    const store = service.app.get(ObjectStore);
+    const put = store.put.bind(store);
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    let isHanging = false;
+    const spy = jest.spyOn(store, 'put').mockImplementationOnce(async (...parameters) => {
+      isHanging = true;
+      await held;
+      await put(...parameters);
+    });
+    const hanging = client.upload(NOTE).then((answer) => answer);
+    await eventually(() => isHanging);
+    await service.database.query(
+      `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms)
+       VALUES ($1, current_date, 'processing', 0, 0, 0, $2, 0)`,
+      [client.accountId, stored],
+    );
+    goOn();
+    expectError(await hanging, 'QuotaExceededError', expect.objectContaining({ quota: 'stored_bytes', used: stored }));
+    spy.mockRestore();
+    expect(await quota(client, 'stored_bytes')).toMatchObject({ used: stored });
   });
 
   it('is compared with Content-Length before the body is read', async () => {

@@ -163,7 +163,8 @@ export class UploadService {
         form.file,
         checked.then(() => undefined),
       );
-      const [, isNearLimit] = await checked;
+      // Again, because storage may have taken its time, in which other uploads were stored.
+      const isNearLimit = await this.quotas.isNearLimit(recording.accountId, quotas, demand);
       await this.database.transact(async (tx) => {
         await this.claimKey(tx, recording, claim);
         if (isNearLimit) await this.quotas.enforce(tx, recording.accountId, quotas, demand);
