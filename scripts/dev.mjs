@@ -41,7 +41,7 @@ async function main(given) {
   const { credentials } = await step('Demo account', () => demoAccount(baseUrl, env));
   console.log();
   printCommands(baseUrl, credentials);
-  if (env.CONSOLE !== 'off') console.log(`  Console        ${signInLink(baseUrl, credentials)}`);
+  if (env.CONSOLE !== 'off') console.log(`  Console        ${await signInLink(baseUrl, credentials)}`);
   console.log(`  Base URL       ${baseUrl}${note}\n  Documentation  ${baseUrl}/docs`);
   console.log('  Logs           below, from LOG_LEVEL=warn on\n  Stop           Ctrl-C\n');
 }

@@ -40,7 +40,7 @@ async function main(settings) {
     return `${rolesOf(env).join(' and ')} ready at ${baseUrl}${note}`;
   });
   const demo = !production && rolesOf(env).includes('api') ? await tryOut(baseUrl, env) : null;
-  printReady(baseUrl, env, demo);
+  await printReady(baseUrl, env, demo);
 }
 
 async function tryOut(baseUrl, env) {
@@ -58,10 +58,10 @@ async function tryOut(baseUrl, env) {
   }
 }
 
-function printReady(baseUrl, env, demo) {
+async function printReady(baseUrl, env, demo) {
   console.log(`\nReady in ${seconds(performance.now() - startedAt)}.\n`);
   if (demo) printCommands(baseUrl, demo);
-  if (demo && env.CONSOLE !== 'off') console.log(`  Console        ${signInLink(baseUrl, demo)}`);
+  if (demo && env.CONSOLE !== 'off') console.log(`  Console        ${await signInLink(baseUrl, demo)}`);
   if (rolesOf(env).includes('api')) console.log(`  Base URL       ${baseUrl}\n  Documentation  ${baseUrl}/docs`);
   console.log(`  Logs           ${relative(ROOT, join(DATA, 'logs'))}\n  Stop           Ctrl-C\n`);
 }

@@ -11,6 +11,7 @@ import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { RecordingsModule } from './modules/recordings/recordings.module.js';
+import { SignInCodesModule } from './modules/sign-in-codes/sign-in-codes.module.js';
 import { selectEngines } from './modules/transcriptions/engines/chain/engine-selection.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
@@ -37,6 +38,7 @@ export class AppModule {
         AccountModule,
         ApiKeysModule,
         AccessTokensModule,
+        SignInCodesModule,
         RecordingsModule,
         TranscriptionsModule,
         WebhooksModule,

@@ -1,11 +1,13 @@
 import { Route, Router, Switch } from 'wouter-preact';
 
+import { Loading } from './components/loading';
 import { Layout } from './layout/layout';
 import { RecordingsPage } from './pages/recordings/recordings-page';
 import { SignInPage } from './pages/sign-in/sign-in-page';
 import { useHashLocation } from './routing/hash-location';
 import { lazyPage } from './routing/lazy-page';
 import { client } from './session/session';
+import { isExchanging } from './session/sign-in-link';
 
 const RecordPage = lazyPage('Record', () => import('./pages/record/record-page'));
 const RecordingPage = lazyPage('Recording', () => import('./pages/recording/recording-page'));
@@ -16,7 +18,7 @@ const ErrorsPage = lazyPage('Errors', () => import('./pages/errors/errors-page')
 
 /** Routes are in the fragment (`#/recordings/{id}`), so that the server has one document to serve. */
 export function App() {
-  if (!client.value) return <SignInPage />;
+  if (!client.value) return isExchanging.value ? <Loading label="Signing in…" /> : <SignInPage />;
   return (
     <Router hook={useHashLocation}>
       <Layout>

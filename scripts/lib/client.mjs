@@ -13,6 +13,10 @@ export class Client {
     return this.#call('/v1/account');
   }
 
+  createSignInCode() {
+    return this.#call('/v1/account/sign-in-codes', { method: 'POST' });
+  }
+
   upload(file, idempotencyKey) {
     const body = new FormData();
     body.set('file', new Blob([readFileSync(file)]), basename(file));

@@ -18,6 +18,8 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'DELETE /v1/account/api-keys/{key_id}': (client) => client.keys.revoke(ID),
   'POST /v1/account/access-tokens': (client) => client.accessTokens.create({ identity: 'user-1' }),
   'DELETE /v1/account/access-tokens': (client) => client.accessTokens.void(),
+  'POST /v1/account/sign-in-codes': (client) => client.account.createSignInCode(),
+  'POST /v1/account/sign-in-codes/exchange': (client) => client.account.exchangeSignInCode('vnc_x'),
   'POST /v1/recordings': (client) => client.recordings.upload(new Uint8Array(1)),
   'GET /v1/recordings': (client) => client.recordings.list(),
   'GET /v1/recordings/{recording_id}': (client) => client.recordings.get(ID),

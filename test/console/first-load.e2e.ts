@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
 import { expectAccessible } from '../support/browser/accessibility.js';
-import { signInLink, useBrowser } from '../support/browser/browser.js';
+import { signInByLink, useBrowser } from '../support/browser/browser.js';
 import { screenshot } from '../support/browser/screenshot.js';
 
 const LIMIT_BYTES = 100_000;
@@ -29,7 +29,7 @@ describe('the console in a browser, before anything is clicked', () => {
   it('takes the credentials of the link out of the address bar and the history at once', async () => {
     const page = await browser.page({ url: service.url });
     await page.goto('about:blank');
-    await page.goto(signInLink(account));
+    await signInByLink(page, account);
     await signedIn(page);
     expect(page.url()).not.toContain(account.credentials.key);
     expect(page.url()).not.toContain(account.credentials.secret);

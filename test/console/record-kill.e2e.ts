@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../../src/testing/eventually.js';
 import { SPEECH } from '../../src/testing/speech.js';
 import { useService } from '../../src/testing/test-service.js';
-import { signInLink } from '../support/browser/browser.js';
+import { signInByLink } from '../support/browser/browser.js';
 import { KillableBrowser } from '../support/browser/killable-browser.js';
 import { fetchBinary } from '../support/http/clients/audio-client.js';
 
@@ -27,7 +27,7 @@ describe('a browser that is killed while it records', () => {
       for (let n = 0; n < KILLS; n += 1) {
         const before = await browser.start();
         const capture = await Capture.of(before);
-        await before.goto(signInLink(client));
+        await signInByLink(before, client);
         await before.evaluate(() => (location.hash = '/record'));
         await before.getByRole('button', { name: 'Record', exact: true }).click();
         const startedAt = await eventually(() => capture.startedAt);
@@ -40,7 +40,7 @@ describe('a browser that is killed while it records', () => {
         expect(capture.partMs).toBeLessThanOrEqual(LOSS_MS / 2);
 
         const after = await browser.start();
-        await after.goto(signInLink(client));
+        await signInByLink(after, client);
         await after.evaluate(() => (location.hash = '/record'));
         await after.getByText(/^A recording of \d:\d\d from today/).waitFor();
         await after.getByRole('button', { name: /^Send/ }).click();

@@ -5,7 +5,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { expectAccessible } from '../support/browser/accessibility.js';
-import { signInLink, useBrowser } from '../support/browser/browser.js';
+import { signInByLink, useBrowser } from '../support/browser/browser.js';
 import { screenshot } from '../support/browser/screenshot.js';
 
 async function secondsOf(work: () => Promise<void>): Promise<number> {
@@ -123,7 +123,7 @@ describe('recording in the console', () => {
     await recorded(page, 3);
     await page.reload();
     expect(asked).toBe(1);
-    await page.goto(signInLink(client));
+    await signInByLink(page, client);
     await tray(page).getByText('Not sent: the page was closed during the recording.').waitFor();
     await page.evaluate(() => (location.hash = '/record'));
     await page.getByText(/A recording of 0:(?!00)\d\d from today \d\d:\d\d was not sent./).waitFor();
@@ -158,7 +158,7 @@ describe('recording in the console', () => {
     await page.getByRole('button', { name: 'Sign out' }).first().click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await storedItems(page)).toBe(1);
-    await page.goto(signInLink(client));
+    await signInByLink(page, client);
     await tray(page).getByRole('button', { name: /^Send/ }).click();
     await tray(page).getByText('Sent', { exact: true }).waitFor();
     const [recording] = await sent(client);

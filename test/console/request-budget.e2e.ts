@@ -18,7 +18,8 @@ class Requests {
   constructor(page: Page) {
     const nameOf = (request: Request): string | null => {
       const { pathname } = new URL(request.url());
-      const takesToken = pathname.startsWith('/v1/') && !pathname.endsWith('/signed-audio');
+      const takesToken =
+        pathname.startsWith('/v1/') && !pathname.endsWith('/signed-audio') && !pathname.endsWith('/exchange');
       return takesToken ? `${request.method()} ${pathname.replace(/[0-9a-f-]{36}/, '{id}')}` : null;
     };
     page.on('request', (request) => {

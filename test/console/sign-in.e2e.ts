@@ -1,7 +1,10 @@
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
+import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
-import { useBrowser } from '../support/browser/browser.js';
+import { silenceWav } from '../support/audio/audio-bytes.js';
+import { signInLink, useBrowser } from '../support/browser/browser.js';
+import { dropFiles } from '../support/browser/drop-files.js';
 import { expectGoodEverywhere } from '../support/browser/views.js';
 import { withoutTokens } from '../support/state/without-tokens.js';
 
@@ -131,11 +134,90 @@ describe('signing in to the console', () => {
   it('takes a link that is pasted into the open console', async () => {
     const page = await open();
     await form(page);
-    const { key, secret } = account.credentials;
-    await page.evaluate((hash) => (location.hash = hash), new URLSearchParams({ key, secret }).toString());
+    const { secret } = account.credentials;
+    const { hash } = new URL(await signInLink(account));
+    await page.evaluate((fragment) => (location.hash = fragment), hash);
     await list(page);
     expect(await stored(page)).not.toContain(secret);
+    expect(page.url()).not.toContain('code');
     await page.goBack();
     expect(await stored(page)).not.toContain(secret);
+  });
+
+  it('D65: a link works once, and says so the second time', async () => {
+    const page = await browser.page({ url: service.url, expectedProblems: [/401/] });
+    const link = await signInLink(account);
+    await page.goto('about:blank');
+    await page.goto(link);
+    await list(page);
+    expect(page.url()).not.toContain('code');
+    const other = await page.context().newPage();
+    await other.goto(link);
+    await form(other);
+    await other.getByText(/This link was used before or has expired/).waitFor();
+    expect(other.url()).not.toContain('code');
+    await expectGoodEverywhere(other, 'sign-in-used-link');
+  });
+
+  it('asks before a link takes a person who is signed in to another account', async () => {
+    const stranger = await service.account();
+    const page = await browser.page({ url: service.url });
+    await page.getByLabel('Stay signed in on this device').check();
+    await fill(page);
+    await list(page);
+    const { hash } = new URL(await signInLink(stranger));
+    const question = page.getByRole('dialog', { name: 'Sign in with this link?' });
+    const key = () => page.evaluate(() => localStorage.getItem('voice-notes.credentials') ?? '');
+
+    const other = await page.context().newPage();
+    await other.goto(`${service.url}/${hash}`);
+    await other.getByRole('dialog', { name: 'Sign in with this link?' }).waitFor();
+    await expectGoodEverywhere(other, 'sign-in-question');
+    await other.close();
+
+    await page.evaluate((fragment) => (location.hash = fragment), hash);
+    await question.getByRole('button', { name: 'Stay signed in' }).click();
+    await question.waitFor({ state: 'hidden' });
+    expect(await key()).toContain(account.credentials.key);
+    expect(page.url()).not.toContain('code');
+
+    await page.evaluate((fragment) => (location.hash = fragment), hash);
+    await question.getByRole('button', { name: 'Use the link' }).click();
+    await question.waitFor({ state: 'hidden' });
+    await eventually(async () => (await key()) === '');
+  });
+
+  it('asks before signing out deletes what is not uploaded, and leaves nothing behind', async () => {
+    const page = await open();
+    await fill(page);
+    await list(page);
+    await page.context().setOffline(true);
+    await dropFiles(page, [{ name: 'unsent.wav', bytes: silenceWav(0.1) }]);
+    await page.getByText('unsent.wav').first().waitFor();
+    const items = () =>
+      page.evaluate(
+        () =>
+          new Promise<number>((resolve) => {
+            const opening = indexedDB.open('voice-notes');
+            opening.addEventListener('success', () => {
+              const count = opening.result.transaction('items').objectStore('items').count();
+              count.addEventListener('success', () => {
+                opening.result.close();
+                resolve(count.result);
+              });
+            });
+          }),
+      );
+    await eventually(async () => (await items()) === 1);
+    const question = page.getByRole('dialog', { name: 'Sign out and delete what is not uploaded?' });
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await question.getByRole('button', { name: 'Stay signed in' }).click();
+    expect(await items()).toBe(1);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await question.getByRole('button', { name: 'Sign out and delete' }).click();
+    await form(page);
+    expect(await items()).toBe(0);
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    await page.context().setOffline(false);
   });
 });

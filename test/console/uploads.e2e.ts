@@ -3,7 +3,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
 import { wavOfBytes } from '../support/audio/audio-bytes.js';
 import { expectAccessible } from '../support/browser/accessibility.js';
-import { signInLink, useBrowser } from '../support/browser/browser.js';
+import { signInByLink, useBrowser } from '../support/browser/browser.js';
 import { dragFiles, dropFiles, limitUploads, pasteFile, speechFile } from '../support/browser/drop-files.js';
 import { screenshot } from '../support/browser/screenshot.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
@@ -82,7 +82,7 @@ describe('uploads in the console', () => {
     await screenshot(page, 'uploads-sending', { fullPage: false });
     await page.reload();
     await limitUploads(page);
-    await page.goto(signInLink(client));
+    await signInByLink(page, client);
     await says(page, 'long.wav', 'Sent');
     expect((await storedBy(client)).total).toBe(1);
   });
@@ -132,7 +132,7 @@ describe('uploads in the console', () => {
     await ageAttempts(page, 24 * 3_600_000);
     await page.unroute('**/v1/recordings');
     await page.reload();
-    await page.goto(signInLink(client));
+    await signInByLink(page, client);
     await says(page, 'go-forward', /An earlier attempt got no answer, so this may have arrived already./);
     await row(page, 'go-forward').getByRole('button', { name: 'Send again' }).click();
     await says(page, 'go-forward', 'Sent');
@@ -184,7 +184,7 @@ describe('uploads in the console', () => {
     await screenshot(page, 'uploads-refused', { fullPage: false });
 
     await page.reload();
-    await page.goto(signInLink(client));
+    await signInByLink(page, client);
     await row(page, 'go-forward').getByRole('button', { name: 'Try again' }).click();
     await says(page, 'go-forward', 'Sent');
     await row(page, 'letter').getByRole('button', { name: 'Discard' }).click();
@@ -247,7 +247,7 @@ describe('uploads in the console', () => {
     await client.delete(`/v1/account/api-keys/${key.credentials.id}`).expect(204);
     await dropFiles(page, [speechFile()]);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
-    await page.goto(signInLink(client));
+    await signInByLink(page, client);
     await says(page, 'go-forward', 'Sent');
     expect((await storedBy(client)).total).toBe(1);
   });
@@ -256,7 +256,7 @@ describe('uploads in the console', () => {
     const client = await service.account();
     const first = await browser.page({ signedInAs: client });
     const second = await first.context().newPage();
-    await second.goto(signInLink(client));
+    await signInByLink(second, client);
     await limitUploads(first, 60_000);
     await dropFiles(first, [{ name: 'long.wav', bytes: wavOfBytes(600_000) }]);
     await says(first, 'long.wav', /\d % sent/);

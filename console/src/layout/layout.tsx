@@ -15,6 +15,7 @@ import { NavLinks } from './nav-links';
 import { TAB_PAGES } from './pages';
 import { Rail } from './rail';
 import { ShortcutHelp } from './shortcut-help';
+import { SignOutDialogs } from './sign-out';
 import { ThrottleNotice } from './throttle-notice';
 import './layout.css';
 
@@ -40,6 +41,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
       <Tabs />
       <Toasts />
       <ShortcutHelp />
+      <SignOutDialogs />
     </div>
   );
 }

@@ -4,10 +4,10 @@ import { useLocation } from 'wouter-preact';
 import { Dialog } from '../components/dialog';
 import { Icon } from '../components/icon';
 import { account } from '../session/account';
-import { signOut } from '../session/session';
 import { LimitMeter } from './limit-meter';
 import { NavLinks } from './nav-links';
 import { isCurrent, MENU_PAGES } from './pages';
+import { askToSignOut } from './sign-out';
 import { ThemeSwitch } from './theme-switch';
 
 /** What does not fit into the bar of a small screen. */
@@ -32,7 +32,14 @@ export function Menu() {
         </nav>
         <LimitMeter />
         <ThemeSwitch />
-        <button type="button" class="button" onClick={signOut}>
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            close();
+            askToSignOut();
+          }}
+        >
           <Icon name="sign-out" />
           Sign out
         </button>

@@ -1,11 +1,11 @@
 import { Icon } from '../components/icon';
 import { account } from '../session/account';
-import { signOut } from '../session/session';
 import { Brand } from './brand';
 import { LimitMeter } from './limit-meter';
 import { LiveMark } from './live-mark';
 import { NavLinks } from './nav-links';
 import { ACCOUNT_PAGES, NOTE_PAGES } from './pages';
+import { askToSignOut } from './sign-out';
 import { ThemeSwitch } from './theme-switch';
 
 /** At the side of a wide screen. */
@@ -33,7 +33,7 @@ export function Rail() {
             class="button is-quiet is-icon"
             aria-label="Sign out"
             title="Sign out"
-            onClick={signOut}
+            onClick={askToSignOut}
           >
             <Icon name="sign-out" />
           </button>

@@ -55,6 +55,7 @@ export function signIn(pair: Credentials, { remember = false }: { remember?: boo
 export function signOut(): void {
   for (const callback of atSignOut) callback();
   forgetCredentials();
+  sessionStorage.clear();
   leave(null);
   navigate('/', { replace: true });
 }

@@ -299,6 +299,26 @@ export type CreatedAccessTokenView = {
     code: 'ACCESS_TOKEN_CREATED';
 };
 
+export type CreatedSignInCodeView = {
+    /**
+     * For one exchange.
+     */
+    code: string;
+    expires_at: string;
+};
+
+export type ExchangeSignInCodeDto = {
+    /**
+     * The code of `POST /v1/account/sign-in-codes`.
+     */
+    code: string;
+};
+
+export type ExchangedKeyView = {
+    api_key: string;
+    api_secret: string;
+};
+
 export type SubresourceUrisView = {
     transcription: string;
 };
@@ -1863,6 +1883,104 @@ export type AccessTokensCreateResponses = {
 };
 
 export type AccessTokensCreateResponse = AccessTokensCreateResponses[keyof AccessTokensCreateResponses];
+
+export type SignInCodesCreateData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/account/sign-in-codes';
+};
+
+export type SignInCodesCreateErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: Error;
+    /**
+     * `AuthenticationError`
+     */
+    401: Error;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: Error;
+    /**
+     * `RateLimitError`
+     */
+    429: Error;
+    /**
+     * `InternalError`
+     */
+    500: Error;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: Error;
+};
+
+export type SignInCodesCreateError = SignInCodesCreateErrors[keyof SignInCodesCreateErrors];
+
+export type SignInCodesCreateResponses = {
+    /**
+     * Created
+     */
+    201: CreatedSignInCodeView;
+};
+
+export type SignInCodesCreateResponse = SignInCodesCreateResponses[keyof SignInCodesCreateResponses];
+
+export type SignInCodesExchangeData = {
+    body: ExchangeSignInCodeDto;
+    path?: never;
+    query?: never;
+    url: '/v1/account/sign-in-codes/exchange';
+};
+
+export type SignInCodesExchangeErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: Error;
+    /**
+     * `AuthenticationError`
+     */
+    401: Error;
+    /**
+     * `AccountSuspendedError`
+     */
+    403: Error;
+    /**
+     * `MalformedRequestError`
+     */
+    408: Error;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: Error;
+    /**
+     * `RateLimitError`
+     */
+    429: Error;
+    /**
+     * `InternalError`
+     */
+    500: Error;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: Error;
+};
+
+export type SignInCodesExchangeError = SignInCodesExchangeErrors[keyof SignInCodesExchangeErrors];
+
+export type SignInCodesExchangeResponses = {
+    /**
+     * OK
+     */
+    200: ExchangedKeyView;
+};
+
+export type SignInCodesExchangeResponse = SignInCodesExchangeResponses[keyof SignInCodesExchangeResponses];
 
 export type RecordingsListData = {
     body?: never;

@@ -2,7 +2,16 @@ import type { AccountUsageData, RequestErrorsListData } from '../api/types.gen.j
 import type { RequestOptions } from '../http/client-options.js';
 import type { Transport } from '../http/transport.js';
 import { Paged } from '../pages/paged.js';
-import type { Account, AccountErrors, Quotas, UsageItem, UsageReport, Vocabulary } from '../types.js';
+import type {
+  Account,
+  AccountErrors,
+  ExchangedKey,
+  Quotas,
+  SignInCode,
+  UsageItem,
+  UsageReport,
+  Vocabulary,
+} from '../types.js';
 
 /** The account itself: what it is, has used and may use. */
 export class AccountResource {
@@ -30,6 +39,23 @@ export class AccountResource {
   /** Which requests were refused in the last days, and why: grouped, the last seen first. */
   errors(query: RequestErrorsListData['query'] = {}, options?: RequestOptions): Promise<AccountErrors> {
     return this.transport.json({ ...options, method: 'GET', path: '/account/errors', query });
+  }
+
+  /** A code for one exchange within 10 minutes: a link `{baseUrl}/#code={code}` opens the console signed in. */
+  createSignInCode(options?: RequestOptions): Promise<SignInCode> {
+    // A second code does no harm.
+    const mayRepeat = true;
+    return this.transport.json({ ...options, method: 'POST', path: '/account/sign-in-codes', mayRepeat });
+  }
+
+  /** The API key and the secret that a code stands for. It needs no credentials, and ends the code. */
+  exchangeSignInCode(code: string, options?: RequestOptions): Promise<ExchangedKey> {
+    return this.transport.json({
+      ...options,
+      method: 'POST',
+      path: '/account/sign-in-codes/exchange',
+      body: { code },
+    });
   }
 
   /** Names and words to expect in all recordings. */

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { expectAccessible } from '../../support/browser/accessibility.js';
-import { useBrowser } from '../../support/browser/browser.js';
+import { signInByLink, useBrowser } from '../../support/browser/browser.js';
 import { screenshot } from '../../support/browser/screenshot.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 import { addNote, evenly } from '../../support/state/spoken-notes.js';
@@ -80,8 +80,7 @@ describe('the text of a recording', () => {
     expect(dialog.type()).toBe('beforeunload');
     await Promise.all([page.waitForEvent('close'), dialog.accept()]);
 
-    const { key, secret } = client.credentials;
-    await second.goto(`${service.url}/#${new URLSearchParams({ key, secret }).toString()}`);
+    await signInByLink(second, client);
     await second.evaluate((path) => (location.hash = path), route(id));
     await second.getByText(/You began to correct this text/).waitFor();
     await judge(second, 'draft');
@@ -140,8 +139,7 @@ describe('the text of a recording', () => {
     const id = await add();
     const [first, theirs] = [await open(id), TEXT.replace('two', 'three')];
     const second = await first.context().newPage();
-    const { key, secret } = client.credentials;
-    await second.goto(`${service.url}/#${new URLSearchParams({ key, secret }).toString()}`);
+    await signInByLink(second, client);
     await second.evaluate((path) => (location.hash = path), route(id));
     for (const [page, text] of [
       [first, theirs],

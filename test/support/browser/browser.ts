@@ -60,7 +60,8 @@ export class TestBrowser {
     this.opened.push({ context, problems });
     const page = await context.newPage();
     await arrange?.(page);
-    await page.goto(signedInAs ? signInLink(signedInAs) : `${url}/`);
+    if (signedInAs) await signInByLink(page, signedInAs);
+    else await page.goto(`${url}/`);
     // The page moves on without being loaded, as by a link; a second load would sign it out.
     if (route) await page.evaluate((path) => (location.hash = path), route);
     return page;
@@ -80,8 +81,25 @@ export class TestBrowser {
 }
 
 /** The link of scripts/lib/demo.mjs. */
-export function signInLink({ url, credentials }: ApiClient): string {
-  return `${url}/#${new URLSearchParams({ key: credentials.key, secret: credentials.secret }).toString()}`;
+export async function signInLink(client: ApiClient): Promise<string> {
+  const { code } = (await client.post('/v1/account/sign-in-codes').expect(201)).body as { code: string };
+  return `${client.url}/#${new URLSearchParams({ code }).toString()}`;
+}
+
+/** Resolves once the code is exchanged. A key without account:read has no link, and signs in by the form. */
+export async function signInByLink(page: Page, client: ApiClient): Promise<void> {
+  const { status, body } = await client.post('/v1/account/sign-in-codes');
+  if (status === 201) {
+    const exchanged = page.waitForResponse('**/v1/account/sign-in-codes/exchange');
+    await page.goto(`${client.url}/#code=${body.code as string}`);
+    await exchanged;
+  } else {
+    await page.goto(`${client.url}/`);
+    await page.getByLabel('API key').fill(client.credentials.key);
+    await page.getByLabel('API secret').fill(client.credentials.secret);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+  await page.getByRole('navigation').first().waitFor();
 }
 
 /**

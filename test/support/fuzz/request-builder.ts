@@ -43,7 +43,7 @@ export class RequestBuilder {
     }
     // What is left names no row: any value will do.
     target = target.replaceAll(/\{\w+\}/g, 'any');
-    const { headers, body } = encodeBody(plan.body);
+    const { headers, body } = encodeBody(await this.exchangeable(owner, operation, plan.body));
     const credentials = await this.headersOf(owner, plan.credentials, operation);
     return {
       method: operation.method,
@@ -114,6 +114,17 @@ export class RequestBuilder {
     const { body } = await owner.post(`/v1/recordings/${id}/audio-url`).expect(201);
     const token = new URL(body.url as string, this.service.url).searchParams.get('token') ?? '';
     return query.map(([name, value]) => [name, value === example ? token : value]);
+  }
+
+  /** The document's example of a code stands for one that can be exchanged. */
+  private async exchangeable(
+    owner: ApiClient,
+    operation: DescribedOperation,
+    body: Plan['body'],
+  ): Promise<Plan['body']> {
+    if (!operation.path.endsWith('/sign-in-codes/exchange') || body?.kind !== 'json') return body;
+    const { code } = (await owner.post('/v1/account/sign-in-codes').expect(201)).body as { code: string };
+    return { ...body, text: body.text.replace(/vnc_[\w-]{43}(?=")/, code) };
   }
 
   private async kept(rows: Map<string, string>, key: string, make: () => Promise<string>): Promise<string> {

@@ -45,6 +45,7 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
   'DELETE /v1/account/api-keys/:key_id': [{ query: '?descendants=true' }],
   'POST /v1/account/access-tokens': [{ body: { identity: text(255) } }],
   'DELETE /v1/account/access-tokens': [{ query: `?identity=${text(255)}` }],
+  'POST /v1/account/sign-in-codes': NONE,
   'GET /v1/webhooks': PAGE,
   'POST /v1/webhooks': [{ body: WEBHOOK }],
   'GET /v1/webhooks/:webhook_id': NONE,

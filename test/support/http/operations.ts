@@ -67,6 +67,7 @@ export const OPERATIONS: Operation[] = [
     body: { identity: 'user-1' },
   }),
   define('DELETE /v1/account/access-tokens', 'account:write', 204, {}),
+  define('POST /v1/account/sign-in-codes', 'account:read', 201, shapes.CREATED_SIGN_IN_CODE),
   define('GET /v1/webhooks', 'webhooks:read', 200, shapes.pageOf('webhooks')),
   define('POST /v1/webhooks', 'webhooks:write', 201, shapes.CREATED_WEBHOOK, { body: WEBHOOK_BODY }),
   define('GET /v1/webhooks/:webhook_id', 'webhooks:read', 200, shapes.WEBHOOK),
@@ -120,7 +121,7 @@ export const OPERATIONS: Operation[] = [
 ];
 
 /** Operations that take no credentials. They have tests of their own. */
-const PUBLIC_OPERATIONS = ['GET /v1/recordings/:recording_id/signed-audio'];
+const PUBLIC_OPERATIONS = ['GET /v1/recordings/:recording_id/signed-audio', 'POST /v1/account/sign-in-codes/exchange'];
 
 /** Everything that the router has. */
 export const ROUTES = [...OPERATIONS.map(nameOf), ...PUBLIC_OPERATIONS].toSorted();

@@ -10,6 +10,7 @@ import type { UsageReportView } from '../../../src/modules/account/usage/usage.p
 import type { AudioUrlView } from '../../../src/modules/recordings/audio-download/audio-url.presenter.js';
 import type { QuotaName } from '../../../src/access/quotas.js';
 import { SCOPES } from '../../../src/access/scopes.js';
+import type { CreatedSignInCodeView } from '../../../src/modules/sign-in-codes/sign-in-code.presenter.js';
 import type { CreatedAccessTokenView } from '../../../src/modules/access-tokens/access-token.presenter.js';
 import type { AccountView, UsagePeriodView } from '../../../src/modules/account/account.view.js';
 import type { QuotasView, QuotaView } from '../../../src/modules/account/quotas.presenter.js';
@@ -141,6 +142,11 @@ export const CREATED_ACCESS_TOKEN = shapeOf<CreatedAccessTokenView>('CreatedAcce
   scopes: [],
   expires_at: creationTime,
   code: 'ACCESS_TOKEN_CREATED',
+});
+
+export const CREATED_SIGN_IN_CODE = shapeOf<CreatedSignInCodeView>('CreatedSignInCodeView', {
+  code: like('a sign-in code', /^vnc_[\w-]{43}$/),
+  expires_at: creationTime,
 });
 
 export const USAGE_REPORT = shapeOf<UsageReportView>('UsageReportView', {

@@ -1,0 +1,64 @@
+import { signal } from '@preact/signals';
+
+import { Dialog } from '../components/dialog';
+import { account } from '../session/account';
+import { signOut } from '../session/session';
+import { askedCode, exchange } from '../session/sign-in-link';
+import { discardItem } from '../uploads/uploads';
+import { uploads } from '../uploads/upload-list';
+
+const isAsking = signal(false);
+
+/** What would be lost. A recording that is under way ends and stays on the device. */
+const unsent = () => uploads.value.filter(({ phase }) => phase !== 'sent' && phase !== 'recording');
+
+/** Signing out empties what the browser keeps: it asks first when that is more than a copy. */
+export function askToSignOut(): void {
+  if (unsent().length > 0) isAsking.value = true;
+  else signOut();
+}
+
+/** The questions before another account, or none, is signed in. */
+export function SignOutDialogs() {
+  const discard = async () => {
+    await Promise.all(unsent().map(({ item }) => discardItem(item.id)));
+    isAsking.value = false;
+    signOut();
+  };
+  const stay = () => (isAsking.value = false);
+  const stayHere = () => (askedCode.value = null);
+  return (
+    <>
+      <Dialog open={isAsking.value} title="Sign out and delete what is not uploaded?" onClose={stay}>
+        <p>
+          {unsent().length === 1
+            ? 'One recording on this device is not uploaded yet.'
+            : `${unsent().length} recordings on this device are not uploaded yet.`}{' '}
+          Signing out deletes what this browser keeps.
+        </p>
+        <div class="dialog-actions">
+          <button type="button" class="button is-primary" onClick={stay}>
+            Stay signed in
+          </button>
+          <button type="button" class="button is-danger" onClick={() => void discard()}>
+            Sign out and delete
+          </button>
+        </div>
+      </Dialog>
+      <Dialog open={askedCode.value !== null} title="Sign in with this link?" onClose={stayHere}>
+        <p>
+          You are signed in{account.value ? ` to ${account.value.name}` : ''}. This link signs you out and signs you in
+          with the key of whoever made it. What you record then goes to their account.
+        </p>
+        <div class="dialog-actions">
+          <button type="button" class="button is-primary" onClick={stayHere}>
+            Stay signed in
+          </button>
+          <button type="button" class="button" onClick={() => void exchange(askedCode.value ?? '')}>
+            Use the link
+          </button>
+        </div>
+      </Dialog>
+    </>
+  );
+}
