@@ -8,6 +8,8 @@ export interface Actor {
   by: 'api_key';
   by_key_id: string | null;
   request_id: string;
+  /** Of the client, as `TRUST_PROXY` tells it. */
+  address: string | undefined;
 }
 
 /** The caller, as a parameter of a handler that changes credentials. */
@@ -16,5 +18,11 @@ export const CurrentActor = createParamDecorator((_: unknown, context: Execution
   const { principal } = request;
   if (!principal) throw new Error('a public handler has no principal');
   const { accountId, keyId } = principal;
-  return { account_id: accountId, by: 'api_key', by_key_id: keyId, request_id: requestIdOf(request) };
+  return {
+    account_id: accountId,
+    by: 'api_key',
+    by_key_id: keyId,
+    request_id: requestIdOf(request),
+    address: request.ip,
+  };
 });

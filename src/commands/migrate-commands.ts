@@ -23,7 +23,7 @@ export function showStatus(extensions: Extension[]): Promise<string> {
 
 async function withDataSource<T>(extensions: Extension[], work: (dataSource: DataSource) => Promise<T>): Promise<T> {
   const env = readEnv(process.env);
-  protectProcess(env);
+  protectProcess();
   const dataSource = migrationDataSource(env, migrationsOf(extensions));
   try {
     await dataSource.initialize();

@@ -12,7 +12,7 @@ export async function runService(extensions: Extension[]): Promise<void> {
   let env: Env | undefined;
   try {
     env = readEnv(process.env);
-    protectProcess(env);
+    protectProcess();
     const app = await createApp(env, extensions);
     stopOnSignals(() => app.close());
     await app.listen(env.port, env.host);

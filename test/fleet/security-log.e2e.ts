@@ -78,6 +78,7 @@ describe('what the log tells of credentials', () => {
       by_key_id: client.credentials.id,
       account_id: client.accountId,
       request_id: expect.any(String),
+      address: expect.stringContaining('127.0.0.1'),
     };
     expect(securityOf(built.log())).toEqual([
       { ...by, token_id: expect.any(String), msg: 'access token created' },

@@ -114,7 +114,7 @@ describe('the last errors of an account (D53)', () => {
     const found = await counted(2);
     expect(found.map(({ operation, type }) => [operation, type])).toEqual(
       expect.arrayContaining([
-        ['GET /v1/recordings', 'PermissionError'],
+        ['GET /v1/*', 'PermissionError'],
         ['GET /v1/webhooks', 'AccountSuspendedError'],
       ]),
     );

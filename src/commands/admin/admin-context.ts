@@ -67,7 +67,7 @@ export async function withApp<T>(
   const env = { ...given, roles: [], logLevel: 'silent' };
   // Standard output is for the result of the command.
   const securityLog = new SecurityLogService(createLogger(given, standardError()));
-  protectProcess(env);
+  protectProcess();
   try {
     const options = { logger: false, abortOnError: false } as const;
     const app = await NestFactory.createApplicationContext(AdminModule.register(env, extensions, securityLog), options);

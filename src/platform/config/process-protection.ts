@@ -4,15 +4,15 @@ import koffi from 'koffi';
 const PR_SET_DUMPABLE = 4;
 
 /** What every process of the service does at boot, before it opens a connection. */
-export function protectProcess({ secretKey }: { secretKey: string | null }): void {
+export function protectProcess(): void {
   // `0` would switch off the check of certificates of Postgres, Redis and S3, unless each client said otherwise.
   delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-  if (secretKey !== null) forbidInspection();
+  forbidInspection();
 }
 
 /**
  * Closes /proc/PID/environ, /proc/PID/mem and ptrace of this process to other processes of its user, and forbids core
- * dumps: they hold SECRET_KEY. Children that it starts are not affected. Root may still look (prctl(2), Linux only).
+ * dumps: they hold the passwords of Postgres and Redis, and SECRET_KEY or the keys of engines. Children that it starts are not affected. Root may still look (prctl(2), Linux only).
  */
 function forbidInspection(): void {
   if (process.platform !== 'linux') return;

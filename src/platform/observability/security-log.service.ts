@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 
-/** Ids and facts of a security event. Never secrets, names, addresses of persons or URLs. */
+/** Ids and facts of a security event. Never secrets, names, e-mail addresses or URLs. */
 type Fields = Record<string, string | number | boolean | null | undefined | readonly unknown[]>;
 
 /**

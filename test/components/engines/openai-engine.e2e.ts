@@ -268,7 +268,10 @@ describe('the OpenAI engine', () => {
       server.answer = { status: 422, json: { detail: 'Audio is broken' } };
       const error = await failure(transcribe());
       expect(error).toBeInstanceOf(AudioRejectedError);
-      expect(error.message).toBe('The transcription server refused the audio: Audio is broken');
+      expect(error).toMatchObject({
+        message: 'The transcription server refused the audio',
+        cause: 'Audio is broken',
+      });
       expect(server.calls).toHaveLength(1);
     });
 

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
-import { ConflictError, InvalidRequestError } from '../../../platform/errors/errors.js';
+import { ConflictError, InvalidRequestError, PermissionError } from '../../../platform/errors/errors.js';
 import { setCaller } from '../../../platform/observability/request-caller.js';
 import type { ReconcilerService } from '../../../platform/reconciler/reconciler.service.js';
 import { presentRequestErrors } from './request-error.presenter.js';
@@ -99,6 +99,25 @@ describe('RequestErrorsService (D53)', () => {
     ]);
     await pass(10 * FLUSH_MS);
     expect(written).toHaveLength(1);
+  });
+
+  it('tells few kinds of errors of end users apart, so that they push out no others', async () => {
+    for (let i = 0; i < 1000; i++) {
+      const request = requestOf(`/v1/route-${i}`);
+      setCaller(request, { account_id: 'a', token_id: 't' });
+      service.record(request, new PermissionError('recordings:read'));
+      const upload = requestOf('/v1/recordings', 'POST');
+      setCaller(upload, { account_id: 'a', token_id: 't' });
+      service.record(upload, new InvalidRequestError({ field: `field-${i}`, reason: 'is wrong' }));
+    }
+    await pass(FLUSH_MS);
+    const kinds = (written[0] as { operation: string; field: string; count: number }[]).map(
+      ({ operation, field, count }) => [operation, field, count],
+    );
+    expect(kinds).toEqual([
+      ['GET /v1/*', '', 1000],
+      ['POST /v1/recordings', '', 1000],
+    ]);
   });
 
   it.each([

@@ -21,6 +21,8 @@ import {
 const FLUSH_MS = 1000;
 /** Rows deleted by one statement. */
 const BATCH = 1000;
+const FORBIDDEN = 403;
+const OTHER_PATH = '/v1/*';
 
 /**
  * Counts the refused requests of accounts (D53). They are added up in memory and written once a second, in one statement
@@ -55,14 +57,16 @@ export class RequestErrorsService implements OnModuleInit, OnApplicationShutdown
   record(request: Request, error: ApiError): void {
     const caller = callerOf(request);
     if (!caller) return;
+    const isOfEndUser = caller.token_id !== undefined;
     const { field } = error.details;
     const isKept = this.pending.add({
       accountId: caller.account_id,
-      operation: operationOf(request),
+      operation: isOfEndUser && error.status === FORBIDDEN ? `${request.method} ${OTHER_PATH}` : operationOf(request),
       status: error.status,
       code: String(error.code),
       type: error.type,
-      field: typeof field === 'string' ? field : null,
+      // An end user chooses the names of fields: so few kinds of errors are theirs that they push out no others.
+      field: typeof field === 'string' && !isOfEndUser ? field : null,
       message: error.message,
       requestId: requestIdOf(request),
       at: new Date(),
@@ -109,5 +113,5 @@ export class RequestErrorsService implements OnModuleInit, OnApplicationShutdown
 function operationOf(request: Request): string {
   const { path } = request.route as { path: unknown };
   const isKnown = typeof path === 'string' && path.startsWith('/v1/') && !path.includes('{*');
-  return `${request.method} ${isKnown ? path.replaceAll(/:(\w+)/g, '{$1}') : '/v1/*'}`;
+  return `${request.method} ${isKnown ? path.replaceAll(/:(\w+)/g, '{$1}') : OTHER_PATH}`;
 }

@@ -123,7 +123,11 @@ export class TranscriptionRunService {
 
   private async handleFailure(lease: Lease, error: unknown): Promise<void> {
     if (error instanceof LeaseLostError) return;
-    if (error instanceof AudioRejectedError) return this.fail(lease, error.message);
+    if (error instanceof AudioRejectedError) {
+      const { cause } = error;
+      if (cause) this.logger.warn({ recording_id: lease.id, engine_message: cause }, 'engine rejected the audio');
+      return this.fail(lease, error.message);
+    }
     if (error instanceof ObjectNotFoundError) return this.fail(lease, 'The audio is no longer in storage.');
     if (error instanceof WorkerStoppingError) {
       await this.leases.release(lease);

@@ -25,9 +25,12 @@ describe('toEngineError', () => {
     [422, { detail: [{ loc: ['body', 'file'], msg: 'bad' }] }, '[{"loc":["body","file"],"msg":"bad"}]'],
     [400, { error: 'failed to read audio data' }, 'failed to read audio data'],
     [400, { object: 'error', message: 'Unsupported language', code: 400 }, 'Unsupported language'],
-  ])('%d rejects the audio, with the message of the server', (status, json, message) => {
+  ])('%d rejects the audio, and keeps the message of the server to the log', (status, json, message) => {
     expect(error(response(status, json))).toBeInstanceOf(AudioRejectedError);
-    expect(error(response(status, json)).message).toBe(`The transcription server refused the audio: ${message}`);
+    expect(error(response(status, json))).toMatchObject({
+      message: 'The transcription server refused the audio',
+      cause: message,
+    });
   });
 
   it('413 rejects the audio', () => {
@@ -74,15 +77,17 @@ describe('toEngineError', () => {
   });
 
   it('replaces the key by a character, and joins lines with one blank', () => {
-    expect(error(response(400, { error: ` bad ${KEY}\r\n\u0000\t key ` })).message).toBe(
-      'The transcription server refused the audio: bad … key',
-    );
+    expect(error(response(400, { error: ` bad ${KEY}\r\n\u0000\t key ` })).cause).toBe('bad … key');
     const withoutKey = toEngineError(response(500, { error: 'null is bad' }), ADDRESS, null);
     expect(withoutKey.message).toContain(': null is bad');
   });
 
   it('never contains the key, nor more than one line', () => {
-    const { message } = error(response(400, { error: `bad ${KEY}, not ${KEY}\n\u0000${'x'.repeat(1000)}` }));
+    const { message } = toEngineError(
+      response(500, { error: `bad ${KEY}, not ${KEY}\n\u0000${'x'.repeat(1000)}` }),
+      'http://stt',
+      KEY,
+    );
     expect(message).not.toContain(KEY);
     expect(message).not.toMatch(/\p{Cc}/u);
     expect(message.length).toBeLessThan(260);

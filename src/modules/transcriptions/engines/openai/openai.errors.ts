@@ -68,7 +68,8 @@ export function toEngineError(
   if (response.status === 413)
     return new AudioRejectedError('The transcription server refused the audio as too large.');
   if ([400, 415, 422].includes(response.status) && !aboutModel) {
-    return new AudioRejectedError(`The transcription server refused the audio${detail}`);
+    // The server's own words may tell of the operator's network or account: they are for the log.
+    return new AudioRejectedError('The transcription server refused the audio', { cause: redacted(message, apiKey) });
   }
   const hint = aboutModel || response.status === 404 ? ' (check OPENAI_BASE_URL and OPENAI_MODEL)' : '';
   const text = `The transcription server ${address} answered ${response.status}${hint}${detail}`;
