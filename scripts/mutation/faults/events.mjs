@@ -247,8 +247,8 @@ export const events = [
     tests: 'src/modules/webhooks/feed/streams/event-streams.service.spec.ts',
     faults: [
       [
-        'each first stream after the last subscribes once more, and the old subscriptions stay',
-        '    this.unsubscribe?.();\n',
+        'the process goes on to listen to accounts of which it has no stream any more',
+        '      this.unsubscribe(stream.accountId);\n',
         '',
       ],
     ],

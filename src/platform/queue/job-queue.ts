@@ -20,6 +20,11 @@ interface EnqueueOptions {
 
 /** A waiting job blocks duplicates for this long; after that the same row may be enqueued again. */
 const DEDUPLICATION_WINDOW_MS = 300_000;
+/**
+ * A job is a wake-up: with so many waiting, one more is of no use. So Redis does not fill up while nobody takes jobs, and
+ * who starts then finds in Postgres what no job names.
+ */
+const MAX_JOBS = 1000;
 /** With a hash tag, so that all keys of a queue lie in one slot of Redis Cluster. */
 const PREFIX = '{bull}';
 /** Closing a queue sends commands to Redis. On shutdown their answers are awaited for this long. */
@@ -53,11 +58,16 @@ export class JobQueue<Data extends JobData = JobData> extends Bull<Data> impleme
     this.redisService = redisService;
   }
 
-  /** Adds a job. @returns false when Redis is unavailable. */
+  /** Adds a job, unless many wait already. @returns false when Redis is unavailable. */
   async enqueue(data: Data, { deduplicationKey, first = false, delayMs = 0 }: EnqueueOptions): Promise<boolean> {
     const window = Math.floor(Date.now() / DEDUPLICATION_WINDOW_MS);
     const jobId = [...Object.values(data), deduplicationKey, window].join('-');
-    return (await this.redisService.tryCommand(() => this.add(data, { jobId, lifo: first, delay: delayMs }))) !== null;
+    const answer = await this.redisService.tryCommand(async () => {
+      const count = delayMs > 0 ? await this.getDelayedCount() : await this.getWaitingCount();
+      if (count < MAX_JOBS) await this.add(data, { jobId, lifo: first, delay: delayMs });
+      return true;
+    });
+    return answer !== null;
   }
 
   /** Bull waits for Redis, and its promise rejects when the process stops first. @nestjs/bull does not catch that. */

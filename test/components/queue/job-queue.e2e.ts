@@ -80,6 +80,28 @@ describe('a job', () => {
     expect((await queue.getDelayed())[0]?.opts).toMatchObject({ delay: 60_000, lifo: false });
   });
 
+  it('is not added to a thousand that wait: while nobody takes jobs, Redis does not fill up', async () => {
+    const add = async (from: number, count: number, delayMs = 0): Promise<void> => {
+      for (let i = from; i < from + count; i += 100) {
+        const hundred = Array.from({ length: 100 }, (_, j) => i + j);
+        const added = hundred.map((id) => queue.enqueue({ id: `${id}` }, { deduplicationKey: 'new', delayMs }));
+        expect(await Promise.all(added)).toEqual(added.map(() => true));
+      }
+    };
+    const keysOf = async (): Promise<number> => (await redis.client.keys(`{bull}:${name}:*`)).length;
+    await add(0, 1000);
+    const keys = await keysOf();
+    await add(1000, 4000);
+    expect(await queue.getWaitingCount()).toBe(1000);
+    expect(await keysOf()).toBe(keys);
+    await add(5000, 1200, 60_000);
+    expect(await queue.getDelayedCount()).toBe(1000);
+    expect(await takeAll()).toHaveLength(1000);
+    await eventually(async () => (await queue.getWaitingCount()) === 0 && (await queue.getActiveCount()) === 0);
+    await queue.enqueue({ id: 'after' }, { deduplicationKey: 'new' });
+    await eventually(async () => (await queue.getWaitingCount()) === 0);
+  });
+
   it('is not enqueued while Redis is unavailable, which the caller is told', async () => {
     jest.spyOn(redis, 'tryCommand').mockResolvedValue(null);
     expect(await queue.enqueue({ id: 'a' }, { deduplicationKey: 1 })).toBe(false);

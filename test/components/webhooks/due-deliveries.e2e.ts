@@ -42,10 +42,7 @@ describe('a new event', () => {
     );
     expect(rows.map(({ webhook_id: id }) => id).toSorted()).toEqual([webhookId, other].toSorted());
     expect(rows.every(({ same, due }) => same && due)).toBe(true);
-    const expected = rows.map((row) => [
-      { webhookId: row.webhook_id },
-      { deduplicationKey: row.event_id, first: true },
-    ]);
+    const expected = rows.map((row) => [{ webhookId: row.webhook_id }, { deduplicationKey: 'new', first: true }]);
     expect(enqueue.mock.calls).toHaveLength(2);
     expect(enqueue.mock.calls).toEqual(expect.arrayContaining(expected));
   });
@@ -126,7 +123,7 @@ describe('a redelivery', () => {
     const id = await failed();
     await client.post(`/v1/webhooks/${webhookId}/deliveries/${id}/redeliver`).expect(202);
     expect(await rowOf(id)).toEqual(reopened);
-    expect(enqueue.mock.calls).toEqual([[{ webhookId }, { deduplicationKey: id, first: true }]]);
+    expect(enqueue.mock.calls).toEqual([[{ webhookId }, { deduplicationKey: 'redelivery', first: true }]]);
   });
 
   it('of many does so, too, with one job', async () => {

@@ -1,11 +1,11 @@
-import { InjectQueue, Process, Processor } from '@nestjs/bull';
+import { InjectQueue, OnQueueCompleted, Process, Processor } from '@nestjs/bull';
 import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { QueueWatchdogService } from '../../../platform/queue/watchdog/queue-watchdog.service.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { SendLoopsService } from './send-loops/send-loops.service.js';
 
-/** A job only starts the webhook's send loop, so that no job waits for an endpoint. */
+/** A job only wakes the webhook's send loop, so that no job waits for an endpoint. */
 @Processor(DELIVERY_QUEUE)
 export class DeliveriesProcessor {
   constructor(
@@ -16,8 +16,13 @@ export class DeliveriesProcessor {
     watchdog.watch(queue, () => false);
   }
 
+  /** Nothing: the job has to leave Redis first. */
   @Process()
-  process(job: Job<DeliveryJob>): void {
+  process(): void {}
+
+  /** While it was in Redis others of its webhook were dropped. What they stood for is committed, so the loop finds it now. */
+  @OnQueueCompleted()
+  wake(job: Job<DeliveryJob>): void {
     this.loops.wake(job.data.webhookId);
   }
 }

@@ -88,7 +88,7 @@ describe('the tasks of deliveries', () => {
     expect(loops.wake.mock.calls).toEqual([['a'], ['b'], ['c']]);
   });
 
-  it('a job wakes the loop of its webhook; a process that sends is never too busy for one', () => {
+  it('a job that has left Redis wakes the loop of its webhook; a process that sends is never too busy for one', () => {
     const watch = jest.fn();
     const queue = {} as Queue as JobQueue<DeliveryJob>;
     const processor = new DeliveriesProcessor(
@@ -98,7 +98,9 @@ describe('the tasks of deliveries', () => {
     );
     expect(watch).toHaveBeenCalledWith(queue, expect.any(Function));
     expect(watch.mock.calls[0][1]()).toBe(false);
-    processor.process({ data: { webhookId: 'a' } } as Job<DeliveryJob>);
+    processor.process();
+    expect(loops.wake).not.toHaveBeenCalled();
+    processor.wake({ data: { webhookId: 'a' } } as Job<DeliveryJob>);
     expect(loops.wake.mock.calls).toEqual([['a']]);
   });
 });

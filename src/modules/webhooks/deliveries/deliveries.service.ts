@@ -85,7 +85,7 @@ export class DeliveriesService {
     );
     tx.afterCommit(() => {
       for (const { id: webhookId } of webhooks)
-        void this.jobs.enqueue({ webhookId }, { deduplicationKey: eventId, first: true });
+        void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'new', first: true });
     });
   }
 

@@ -3,24 +3,26 @@ import { EventSignalsService } from './event-signals.service.js';
 
 describe('EventSignalsService', () => {
   let published: string[][];
-  let listener: SignalListener | undefined;
+  /** By channel. */
+  let listeners: Map<string, SignalListener>;
   let signals: EventSignalsService;
 
   beforeEach(() => {
     jest.useFakeTimers();
     published = [];
+    listeners = new Map();
     signals = new EventSignalsService({
       publish: async (...message: string[]) => void published.push(message),
-      subscribe: (_channel: string, added: SignalListener) => {
-        listener = added;
-        return () => (listener = undefined);
+      subscribe: (channel: string, listener: SignalListener) => {
+        listeners.set(channel, listener);
+        return () => listeners.delete(channel);
       },
     } as unknown as SignalsService);
   });
 
   afterEach(() => jest.useRealTimers());
 
-  it('announces each account once in 20 ms, and again afterwards', () => {
+  it('announces each account once in 20 ms on a channel of its own, and again afterwards', () => {
     for (const account of ['a', 'b', 'a']) signals.announce(account);
     jest.advanceTimersByTime(19);
     expect(published).toEqual([]);
@@ -28,8 +30,9 @@ describe('EventSignalsService', () => {
     signals.announce('a');
     jest.advanceTimersByTime(100);
     expect(published).toEqual([
-      ['events', 'a,b'],
-      ['events', 'a'],
+      ['events:a', 'new'],
+      ['events:b', 'new'],
+      ['events:a', 'new'],
     ]);
   });
 
@@ -38,16 +41,17 @@ describe('EventSignalsService', () => {
     signals.onApplicationShutdown();
     signals.onApplicationShutdown();
     jest.advanceTimersByTime(100);
-    expect(published).toEqual([['events', 'a']]);
+    expect(published).toEqual([['events:a', 'new']]);
   });
 
-  it('tells its listeners the accounts, or that some may have been missed', () => {
-    const heard: unknown[] = [];
-    const end = signals.subscribe((accountIds) => heard.push(accountIds));
-    listener?.('a,b');
-    listener?.(null);
-    expect(heard).toEqual([['a', 'b'], null]);
+  it('listens to one account, for messages and for times in which some may have been missed', () => {
+    let heard = 0;
+    const end = signals.subscribe('a', () => heard++);
+    expect([...listeners.keys()]).toEqual(['events:a']);
+    listeners.get('events:a')?.('new');
+    listeners.get('events:a')?.(null);
+    expect(heard).toBe(2);
     end();
-    expect(listener).toBeUndefined();
+    expect(listeners.size).toBe(0);
   });
 });

@@ -1,11 +1,12 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { SignalsService, type Unsubscribe } from '../../../platform/redis/signals.service.js';
 
-const CHANNEL = 'events';
+/** A channel for each account, so that a process gets only what its own streams wait for. */
+const channelOf = (accountId: string): string => `events:${accountId}`;
 /** Events that are committed within this time share a message. */
 const BATCH_MS = 20;
 
-/** Tells the event streams of every process which accounts have new events. Messages may get lost. */
+/** Tells the event streams of an account, in every process, that it has new events. Messages may get lost. */
 @Injectable()
 export class EventSignalsService implements OnApplicationShutdown {
   private readonly announced = new Set<string>();
@@ -19,9 +20,9 @@ export class EventSignalsService implements OnApplicationShutdown {
     this.timer ??= setTimeout(() => this.flush(), BATCH_MS);
   }
 
-  /** @param listener is called with account ids, or with null when some may have been missed. */
-  subscribe(listener: (accountIds: string[] | null) => void): Unsubscribe {
-    return this.signals.subscribe(CHANNEL, (message) => listener(message === null ? null : message.split(',')));
+  /** @param listener is called when the account has, or may have, new events. It must not throw. */
+  subscribe(accountId: string, listener: () => void): Unsubscribe {
+    return this.signals.subscribe(channelOf(accountId), listener);
   }
 
   onApplicationShutdown(): void {
@@ -33,6 +34,6 @@ export class EventSignalsService implements OnApplicationShutdown {
     this.timer = undefined;
     const accountIds = [...this.announced];
     this.announced.clear();
-    void this.signals.publish(CHANNEL, accountIds.join(','));
+    for (const accountId of accountIds) void this.signals.publish(channelOf(accountId), 'new');
   }
 }

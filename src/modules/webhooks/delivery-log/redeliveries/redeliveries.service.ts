@@ -60,7 +60,7 @@ export class RedeliveriesService {
       if (webhook.status !== 'active') throw webhookDisabled();
       const pace = await this.pace.take(accountId, webhook.url, 1);
       if (!(await redeliverOne(tx, webhookId, id, pace))) throw deliveryPending();
-      tx.afterCommit(() => this.wake(webhookId, id));
+      tx.afterCommit(() => this.wake(webhookId));
     });
   }
 
@@ -121,7 +121,7 @@ export class RedeliveriesService {
     if (!job) return false;
     const isOver = webhook.status !== 'active' || (await this.runPhase(tx, job, webhook.url));
     if (isOver) await tx.manager.delete(WebhookRedelivery, { webhookId });
-    tx.afterCommit(() => this.wake(webhookId, 'redelivery'));
+    tx.afterCommit(() => this.wake(webhookId));
     return !isOver;
   }
 
@@ -154,8 +154,8 @@ export class RedeliveriesService {
     return last;
   }
 
-  private wake(webhookId: string, deduplicationKey: string): void {
-    void this.jobs.enqueue({ webhookId }, { deduplicationKey, first: true });
+  private wake(webhookId: string): void {
+    void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'redelivery', first: true });
   }
 }
 

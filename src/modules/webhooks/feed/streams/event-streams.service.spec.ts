@@ -38,7 +38,10 @@ describe('EventStreamsService', () => {
   let news: string[];
   let look: () => Promise<void>;
   let liveKeys: string[];
-  let signal: ((accountIds: string[] | null) => void) | null;
+  /** Listeners by account. */
+  let subscribed: Map<string, () => void>;
+  /** Subscriptions that were made, ended ones too. */
+  let subscriptions: string[];
   let registry: Registry;
   let logged: unknown[][];
   let streams: EventStreamsService;
@@ -50,7 +53,8 @@ describe('EventStreamsService', () => {
     news = [];
     look = () => Promise.resolve();
     liveKeys = ['key'];
-    signal = null;
+    subscribed = new Map();
+    subscriptions = [];
     registry = new Registry();
     logged = [];
     jest.spyOn(Logger.prototype, 'warn').mockImplementation((...said: unknown[]) => void logged.push(said));
@@ -66,9 +70,10 @@ describe('EventStreamsService', () => {
       },
     };
     const signals = {
-      subscribe: (listener: typeof signal) => {
-        signal = listener;
-        return () => (signal = null);
+      subscribe: (accountId: string, listener: () => void) => {
+        subscribed.set(accountId, listener);
+        subscriptions.push(accountId);
+        return () => subscribed.delete(accountId);
       },
     };
     const redis = { client: { defineCommand: () => undefined }, tryCommand: async () => null };
@@ -153,16 +158,13 @@ describe('EventStreamsService', () => {
     expect(logged).toEqual([[{ err: expect.any(Error) }, 'event streams could not look for events']]);
   });
 
-  it('reads at once for a signal, looks when some may be missed, and reads again for a reader that has caught up', async () => {
+  it('reads at once for a signal of its account, and again for a reader that has caught up', async () => {
     const response = await open('a', 7);
     await open('b', 5);
     await pass(0);
-    signal?.(['a', 'other']);
+    subscribed.get('a')?.();
     await pass(0);
-    expect(read).toEqual([7, 5, 7]);
-    signal?.(null);
-    await pass(0);
-    expect(asked).toHaveLength(1);
+    expect([asked, read]).toEqual([[], [7, 5, 7]]);
     response.emit('drain');
     await pass(0);
     expect(read).toEqual([7, 5, 7, 7]);
@@ -202,7 +204,7 @@ describe('EventStreamsService', () => {
     const response = new FakeResponse();
     response.closed = true;
     for (let i = 0; i < 5; i++) await open('a', 1, { response });
-    expect([streams.open, response.written, signal]).toEqual([0, [], null]);
+    expect([streams.open, response.written, subscriptions]).toEqual([0, [], []]);
   });
 
   it('ends its streams when the process stops, and takes no more', async () => {
@@ -212,18 +214,21 @@ describe('EventStreamsService', () => {
     await expect(late).rejects.toMatchObject({ status: 503, retryAfter: 1 });
     expect(responses.map(({ writableEnded }) => writableEnded)).toEqual([true, true]);
     await expect(open('a', 1)).rejects.toMatchObject({ status: 503, retryAfter: 1 });
-    expect([signal, jest.getTimerCount()]).toEqual([null, 0]);
+    expect([subscribed.size, jest.getTimerCount()]).toEqual([0, 0]);
   });
 
-  it('listens and looks only while a stream is open', async () => {
-    expect(signal).toBeNull();
-    const [first, second] = [await open('a', 1), await open('b', 1)];
+  it('listens to the accounts of its open streams only, once to each, and looks while there is one', async () => {
+    const [first, again, other] = [await open('a', 1), await open('a', 1), await open('b', 1)];
+    expect(subscriptions).toEqual(['a', 'b']);
     first.emit('close');
-    expect(signal).not.toBeNull();
-    second.emit('close');
+    expect([...subscribed.keys()]).toEqual(['a', 'b']);
+    again.emit('close');
+    expect([...subscribed.keys()]).toEqual(['b']);
+    other.emit('close');
     // That of the slots is left.
-    expect([signal, jest.getTimerCount()]).toEqual([null, 1]);
+    expect([subscribed.size, jest.getTimerCount()]).toEqual([0, 1]);
     await open('a', 1);
+    expect(subscriptions).toEqual(['a', 'b', 'a']);
     await pass(POLL_MS);
     expect(asked).toHaveLength(1);
   });

@@ -26,10 +26,10 @@ export const STREAM_SCOPE = 'recordings:read';
 export class EventStreamsService implements BeforeApplicationShutdown {
   private readonly logger = new Logger(EventStreamsService.name);
   private readonly byAccount = new Map<string, Set<EventStream>>();
+  private readonly subscriptions = new Map<string, Unsubscribe>();
   private readonly slots: SharedSlots;
   private readonly loop: StreamReadLoop;
   private timers: NodeJS.Timeout[] = [];
-  private unsubscribe: Unsubscribe | undefined;
   private isPolling = false;
   private stopped = false;
 
@@ -90,23 +90,31 @@ export class EventStreamsService implements BeforeApplicationShutdown {
 
   private add(stream: EventStream): void {
     if (this.byAccount.size === 0) this.start();
-    const streams = this.byAccount.get(stream.accountId) ?? new Set();
-    this.byAccount.set(stream.accountId, streams.add(stream));
+    const { accountId } = stream;
+    const streams = this.byAccount.get(accountId);
+    if (streams) {
+      streams.add(stream);
+      return;
+    }
+    this.byAccount.set(accountId, new Set([stream]));
+    this.subscriptions.set(
+      accountId,
+      this.signals.subscribe(accountId, () => this.wake([accountId])),
+    );
   }
 
   private remove(stream: EventStream): void {
     this.loop.forget(stream);
     const streams = this.byAccount.get(stream.accountId);
     streams?.delete(stream);
-    if (streams?.size === 0) this.byAccount.delete(stream.accountId);
+    if (streams?.size === 0) {
+      this.byAccount.delete(stream.accountId);
+      this.unsubscribe(stream.accountId);
+    }
     if (this.byAccount.size === 0) this.pause();
   }
 
   private start(): void {
-    this.unsubscribe = this.signals.subscribe((accountIds) => {
-      if (accountIds) this.wake(accountIds);
-      else void this.poll();
-    });
     this.timers = [
       setInterval(() => void this.poll(), POLL_MS),
       setInterval(() => this.comment(), this.env.eventStreamCommentSeconds * 1000),
@@ -115,8 +123,12 @@ export class EventStreamsService implements BeforeApplicationShutdown {
 
   private pause(): void {
     for (const timer of this.timers) clearInterval(timer);
-    this.unsubscribe?.();
-    this.unsubscribe = undefined;
+    for (const accountId of this.subscriptions.keys()) this.unsubscribe(accountId);
+  }
+
+  private unsubscribe(accountId: string): void {
+    this.subscriptions.get(accountId)?.();
+    this.subscriptions.delete(accountId);
   }
 
   private wake(accountIds: readonly string[]): void {
