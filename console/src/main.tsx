@@ -7,6 +7,7 @@ import './styles/print.css';
 import { render } from 'preact';
 
 import { App } from './app';
+import { followDeletions } from './bulk/deletions';
 import { listenForShortcuts } from './hooks/use-shortcut';
 import { restrictMarkup } from './security/restrict-markup';
 import { followAccount } from './session/account';
@@ -27,4 +28,5 @@ watchLinkCode();
 followAccount();
 followEvents();
 followUploads();
+followDeletions();
 render(<App />, document.getElementById('app') as HTMLElement);

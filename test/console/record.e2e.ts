@@ -165,6 +165,25 @@ describe('recording in the console', () => {
     expect(recording?.duration_seconds).toBeGreaterThanOrEqual(1.5);
   });
 
+  it('is told to other tabs in its first second', async () => {
+    const client = await service.account();
+    const first = await browser.page({ signedInAs: client, route: '/record' });
+    const second = await first.context().newPage();
+    await signInByLink(second, client);
+    await second.getByRole('heading', { name: 'Recordings' }).waitFor();
+    // No part of the sound is there before a second has passed.
+    await first.evaluate(() => {
+      const begin = MediaRecorder.prototype.start;
+      MediaRecorder.prototype.start = function begun() {
+        begin.call(this, 5000);
+      };
+    });
+    await start(first);
+    await tray(second).getByText('Being recorded').waitFor({ timeout: 2000 });
+    await button(first, 'Discard').click();
+    await tray(second).waitFor({ state: 'detached' });
+  });
+
   it('says what is wrong with a tag before anything is sent', async () => {
     const page = await browser.page({ signedInAs: await service.account(), route: '/record', theme: 'dark' });
     await button(page, 'Add a tag').click();

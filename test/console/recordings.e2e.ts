@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
-import { signInLink, useBrowser } from '../support/browser/browser.js';
+import { signInByLink, signInLink, useBrowser } from '../support/browser/browser.js';
 import { HeldEvents } from '../support/browser/held-events.js';
 import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
 import { seedNotes } from '../support/state/many-notes.js';
@@ -185,6 +185,33 @@ describe('the list of recordings in the console', () => {
     await page.getByText(/^Deleting “note-2.webm”/).waitFor();
     await page.close({ runBeforeUnload: true });
     expect(await total()).toBe(2);
+  });
+
+  it('goes on with a deletion after a reload, and can still undo it', async () => {
+    await seedNotes(service, account, [{}, {}]);
+    const page = await open();
+    await rows(page).first().click();
+    await button(page, 'Delete').click();
+    await page.getByText(/^Deleting “note-2.webm”/).waitFor();
+    const again = async () => {
+      await page.reload();
+      await signInByLink(page, account);
+      await page.getByText(/^Deleting “note-2.webm”/).waitFor();
+      await page.getByText('1 recording', { exact: true }).first().waitFor();
+    };
+    await again();
+    await button(page, 'Undo').click();
+    await page.getByText('2 recordings').first().waitFor();
+    await rows(page).first().click();
+    await button(page, 'Delete').click();
+    await page.getByText(/^Deleting “note-2.webm”/).waitFor();
+    await again();
+    await button(page, 'Close the message').click();
+    await eventually(async () => (await total()) === 1);
+    await page.reload();
+    await signInByLink(page, account);
+    await rows(page).first().waitFor();
+    expect(await page.getByText(/^Deleting/).count()).toBe(0);
   });
 
   it('deletes at once when the person signs out', async () => {

@@ -157,6 +157,31 @@ describe('uploads in the console', () => {
     await says(page, 'go-forward', 'Sent');
   });
 
+  it('leaves the requests of a small plan to the pages, and sends at once what a person asks for', async () => {
+    const client = await service.account('free');
+    const refused: string[] = [];
+    const arrange = async (opened: Page): Promise<void> =>
+      void opened.on('response', (response) => {
+        if (response.status() === 429) refused.push(response.url());
+      });
+    const page = await browser.page({ signedInAs: client, arrange });
+    await page.getByRole('heading', { name: 'Your first voice note' }).waitFor();
+    await dropFiles(
+      page,
+      Array.from({ length: 12 }, (_, i) => speechFile('cards-001.wav', `note ${i}.wav`)),
+    );
+    await says(page, 'note 11.wav', /Few requests are left, and pages go first. Continues (in \d+ s|now)./);
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page.getByText('Stored audio').waitFor();
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
+    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    expect(await tray(page).getByText('Sent', { exact: true }).count()).toBeLessThan(6);
+    await row(page, 'note 11.wav').getByRole('button', { name: 'Send now' }).click();
+    await says(page, 'note 11.wav', 'Sent');
+    expect(refused).toEqual([]);
+  });
+
   it('counts down after a 429 and goes on by itself', async () => {
     const client = await service.account('free');
     const page = await browser.page({ signedInAs: client });

@@ -1,9 +1,9 @@
-import { signal } from '@preact/signals';
+import { effect, signal, untracked } from '@preact/signals';
 import { ApiError, type VoiceNotes } from 'vnotes';
 
 import { describeError } from '../components/describe-error';
 import { toast } from '../components/toast';
-import { client, onSignOut } from '../session/session';
+import { client, currentKey, onSignOut } from '../session/session';
 import { runMany } from './bulk-task';
 
 /** Recordings that are being deleted, or will be when the time for an undo is over. Lists leave them out. */
@@ -12,29 +12,74 @@ export const deletedIds = signal<ReadonlySet<string>>(new Set());
 /** Deletions whose time for an undo runs. */
 const pending = new Set<() => void>();
 
+/** Survives a reload of the tab: what was announced is still going to happen, and can still be undone. */
+const NAME = 'voice-notes.deletions';
+
 /** A 429 says how long to wait, and a free account has few requests a minute. */
 const UNTIL_ACCEPTED = { maxRetries: 30 };
 
 /**
- * Deletes after the time for an undo. Nothing was sent before: a page that is closed meanwhile leaves the recordings
- * where they are.
+ * Deletes after the time for an undo. Nothing was sent before: a tab that is closed meanwhile leaves the recordings
+ * where they are. After a reload the time begins again.
  */
 export function deleteWithUndo(ids: readonly string[], titles: readonly string[]): void {
   const api = client.peek();
   if (!api || ids.length === 0) return;
   hide(ids);
+  const forget = announce(ids, titles);
   const commit = () => {
     close();
-    if (pending.delete(commit)) void deleteNow(api, ids, titles);
+    if (pending.delete(commit)) void deleteNow(api, ids, titles).finally(forget);
   };
   const undo = () => {
     pending.delete(commit);
+    forget();
     show(ids);
   };
   pending.add(commit);
   const close = toast(`Deleting ${named(ids.length, titles)}.`, {
     action: { label: 'Undo', run: undo },
     onEnd: commit,
+  });
+}
+
+type Announced = Record<string, { key: string; ids: readonly string[]; titles: readonly string[] }>;
+
+function announced(): Announced {
+  try {
+    return JSON.parse(sessionStorage.getItem(NAME) ?? '{}') as Announced;
+  } catch {
+    // Without storage a reload forgets them.
+    return {};
+  }
+}
+
+function setAnnounced(all: Announced): void {
+  try {
+    sessionStorage.setItem(NAME, JSON.stringify(all));
+  } catch {
+    // As above.
+  }
+}
+
+/** @returns a function that ends it */
+function announce(ids: readonly string[], titles: readonly string[]): () => void {
+  const name = ids[0] as string;
+  setAnnounced({ ...announced(), [name]: { key: currentKey.peek() ?? '', ids, titles } });
+  return () => {
+    const { [name]: _, ...rest } = announced();
+    setAnnounced(rest);
+  };
+}
+
+/** Goes on after a reload, once the same key is signed in. */
+export function followDeletions(): void {
+  effect(() => {
+    const key = client.value && currentKey.value;
+    const ours = Object.values(announced()).filter(
+      (one) => one.key === key && !deletedIds.peek().has(one.ids[0] ?? ''),
+    );
+    untracked(() => ours.forEach(({ ids, titles }) => deleteWithUndo(ids, titles)));
   });
 }
 

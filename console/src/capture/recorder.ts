@@ -6,6 +6,7 @@ import { captureLock, holdLock } from '../uploads/sending/locks';
 import { LARGEST_FILE_BYTES } from '../uploads/sending/problems';
 import { tellTabs } from '../uploads/sending/tabs';
 import { newItem, type UploadItem } from '../uploads/store/upload-item';
+import { putItem } from '../uploads/store/upload-store';
 import { showItem } from '../uploads/upload-list';
 import { currentOwner, discardItem, enqueueRecording } from '../uploads/uploads';
 import { type AudioType, audioType } from './audio-type';
@@ -117,7 +118,11 @@ class Recorder {
     this.session.value = session;
     this.state.value = 'recording';
     showItem(writer.item, { phase: 'recording' });
-    tellTabs({ kind: 'changed' });
+    // Other tabs read it from the database, where the first part of the sound would put it otherwise.
+    void putItem(writer.item).then(
+      () => tellTabs({ kind: 'changed' }),
+      () => {},
+    );
     void navigator.storage?.persist?.().catch(() => false);
   }
 

@@ -9,9 +9,12 @@ export interface ErrorDescription {
   hint: string;
   /** For the operator of the service. */
   requestId: string | null;
-  /** When the same request may succeed, if the service said so. */
+  /** When to try the same request again, if it may succeed then. */
   retryInSeconds: number | null;
 }
+
+/** Between two attempts during an outage of which nobody says how long it lasts. */
+const OUTAGE_SECONDS = 5;
 
 type Words = Pick<ErrorDescription, 'title' | 'hint'>;
 
@@ -19,10 +22,12 @@ type Words = Pick<ErrorDescription, 'title' | 'hint'>;
 export function describeError(error: unknown): ErrorDescription {
   if (error instanceof ApiError) {
     const { requestId, retryAfter, status } = error;
-    const retryInSeconds = status === 429 || status === 503 ? retryAfter : null;
+    const retryInSeconds = status === 429 || status >= 500 ? (retryAfter ?? OUTAGE_SECONDS) : null;
     return { ...wordsOf(error), requestId: status >= 500 ? requestId : null, retryInSeconds };
   }
-  return { ...wordsOfFault(error), requestId: null, retryInSeconds: null };
+  const mayPass = error instanceof ConnectionError || error instanceof TimeoutError;
+  const retryInSeconds = mayPass && navigator.onLine ? OUTAGE_SECONDS : null;
+  return { ...wordsOfFault(error), requestId: null, retryInSeconds };
 }
 
 function wordsOfFault(error: unknown): Words {
@@ -30,9 +35,9 @@ function wordsOfFault(error: unknown): Words {
     return navigator.onLine
       ? {
           title: 'The service cannot be reached',
-          hint: 'It may be starting again, or a proxy is in the way. Try again.',
+          hint: 'It may be restarting, or a proxy is in the way.',
         }
-      : { title: 'No network', hint: 'This device is offline. Try again when it is connected.' };
+      : { title: 'No network', hint: 'This device is offline. The page loads when it is connected again.' };
   }
   if (error instanceof TimeoutError)
     return { title: 'No answer in time', hint: 'The network or the service is slow now. Try again.' };

@@ -4,10 +4,15 @@ import { describeError } from './describe-error';
 import { Icon } from './icon';
 import './states.css';
 
-/** What was asked for did not come: why, and what to do. After a 429 it tries again by itself. */
+/** What was asked for did not come: why, and what to do. What may pass is tried again by itself. */
 export function Failed({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const { title, hint, requestId, retryInSeconds } = describeError(error);
   const left = useCountdown(onRetry ? retryInSeconds : null, error, onRetry);
+  useEffect(() => {
+    if (!onRetry) return undefined;
+    addEventListener('online', onRetry, { once: true });
+    return () => removeEventListener('online', onRetry);
+  }, [onRetry]);
   return (
     <div class="state is-failed" role="alert">
       <span class="state-icon">

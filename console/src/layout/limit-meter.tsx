@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { RateLimit } from 'vnotes';
 
+import { remainingAt } from '../session/pacing';
 import { rateLimit } from '../session/session';
 
 /** Requests that are left before the account is slowed down. The bucket fills by itself between two answers. */
@@ -47,7 +48,5 @@ export function useRemaining(limit: RateLimit | null): number {
     return () => clearInterval(timer);
   }, [limit]);
   if (!limit) return 0;
-  const minutes = (limit.reset.getTime() - now) / 60_000;
-  const filled = minutes <= 0 ? limit.limit : Math.floor(limit.limit - minutes * limit.limit);
-  return Math.min(limit.limit, Math.max(limit.remaining, filled));
+  return remainingAt(limit, now);
 }

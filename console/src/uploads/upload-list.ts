@@ -8,6 +8,7 @@ import type { UploadItem } from './store/upload-item';
  * - `interrupted`: the browser ended while it was recorded
  * - `elsewhere`: another tab sends it
  * - `network`, `limit`, `service`: the next attempt waits
+ * - `paced`: few requests are left, and pages go first
  */
 type Phase =
   | 'recording'
@@ -17,6 +18,7 @@ type Phase =
   | 'elsewhere'
   | 'network'
   | 'limit'
+  | 'paced'
   | 'service'
   | 'refused'
   | 'sent';

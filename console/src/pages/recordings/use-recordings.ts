@@ -4,7 +4,8 @@ import { useSignal } from '@preact/signals';
 
 import { useAsync } from '../../hooks/use-async';
 import { beginnings, liveState, mayBeOld, useLiveEvents } from '../../session/live-events';
-import { client } from '../../session/session';
+import { backgroundTime } from '../../session/pacing';
+import { client, rateLimit } from '../../session/session';
 import { arrived } from '../../uploads/upload-list';
 import { currentPage, historyNow, keepPage, keptPage, outdatePage, type Page } from './kept-page';
 import { type ListQuery, requestOf } from './list-query';
@@ -15,6 +16,8 @@ export type RecordingsQuery = NonNullable<Parameters<VoiceNotes['recordings']['l
 const GATHER_MS = 400;
 /** At least between two requests that events lead to. */
 const PAUSE_MS = 2000;
+/** Of the limit of requests: for what a person does meanwhile. */
+const KEPT_FOR_PEOPLE = 0.2;
 
 export interface Recordings {
   page: Page | undefined;
@@ -104,7 +107,8 @@ function useGathered(run: () => void): () => void {
   useEffect(() => () => clearTimeout(state.timer), []);
   return () => {
     if (state.timer !== 0) return;
-    const delay = Math.max(GATHER_MS, state.last + PAUSE_MS - Date.now());
+    const next = Math.max(state.last + PAUSE_MS, backgroundTime(rateLimit.peek(), KEPT_FOR_PEOPLE, state.last));
+    const delay = Math.max(GATHER_MS, next - Date.now());
     state.timer = window.setTimeout(() => {
       Object.assign(state, { timer: 0, last: Date.now() });
       state.run();

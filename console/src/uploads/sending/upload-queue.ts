@@ -1,5 +1,7 @@
 import type { VoiceNotes } from 'vnotes';
 
+import { backgroundTime } from '../../session/pacing';
+import { rateLimit } from '../../session/session';
 import { attemptUpload } from './attempt';
 import { tryWithLock, uploadLock, whenFree } from './locks';
 import { outcomeOf } from './outcome';
@@ -10,6 +12,8 @@ import { changeView, hideItem, showArrived, showItem, uploads, type UploadView, 
 import { bytesOf, changeItem, findItem, isInMemory, removeItem } from '../store/upload-store';
 
 const AT_ONCE = 2;
+/** Of the limit of requests: for the pages, which a person waits for. */
+const KEPT_FOR_PAGES = 0.5;
 /** The service keeps an Idempotency-Key for 24 hours; an hour is for clocks that differ. */
 const KEY_LIFETIME_MS = 23 * 3_600_000;
 
@@ -20,6 +24,9 @@ export class UploadQueue {
   private readonly ended = new AbortController();
   /** No request before that time: the limit is the account's. */
   private limitedUntil = 0;
+  private lastStart = 0;
+  /** The person asked for it: it does not wait for the pages. */
+  private hurried: string | null = null;
   private timer = 0;
 
   /** @param apiKey the public half of the credentials */
@@ -47,6 +54,7 @@ export class UploadQueue {
   /** Tries an item now, whatever it waits for. */
   hurry(id: string): void {
     this.failures.delete(id);
+    this.hurried = id;
     changeView(id, { phase: 'queued', until: null });
     this.pump();
   }
@@ -57,9 +65,11 @@ export class UploadQueue {
     clearTimeout(this.timer);
     const now = Date.now();
     for (const view of uploads.peek().filter((candidate) => this.isWaiting(candidate))) {
-      const until = Math.max(view.until ?? 0, this.limitedUntil);
+      const until = Math.max(view.phase === 'paced' ? 0 : (view.until ?? 0), this.limitedUntil);
+      const paced = this.pacedUntil(view);
       if (until > now) this.wait(view, until);
       else if (!navigator.onLine) changeView(view.item.id, { phase: 'network', until: null });
+      else if (this.running.size < AT_ONCE && paced > now) changeView(view.item.id, { phase: 'paced', until: paced });
       else if (this.running.size < AT_ONCE) void this.run(view.item.id);
       else changeView(view.item.id, { phase: 'queued', until: null });
     }
@@ -67,8 +77,14 @@ export class UploadQueue {
     if (times.length > 0) this.timer = window.setTimeout(() => this.pump(), Math.min(...times) - now + 20);
   }
 
+  private pacedUntil({ item }: UploadView): number {
+    return this.hurried === item.id
+      ? 0
+      : backgroundTime(rateLimit.peek(), KEPT_FOR_PAGES, this.lastStart, this.running.size);
+  }
+
   private isWaiting({ item, phase }: UploadView): boolean {
-    return ['queued', 'network', 'limit', 'service'].includes(phase) && !this.running.has(item.id);
+    return ['queued', 'network', 'limit', 'paced', 'service'].includes(phase) && !this.running.has(item.id);
   }
 
   private wait({ item, phase, until: known }: UploadView, until: number): void {
@@ -85,6 +101,8 @@ export class UploadQueue {
   private async run(id: string): Promise<void> {
     const controller = new AbortController();
     this.running.set(id, controller);
+    this.lastStart = Date.now();
+    if (this.hurried === id) this.hurried = null;
     changeView(id, { phase: 'sending', sent: 0, until: null });
     try {
       const ours = await tryWithLock(uploadLock(id), () => this.send(id, controller.signal));

@@ -68,6 +68,7 @@ function RowButton({ label, name, strong, run }: ActionProps & { strong?: boolea
 /** @returns null where sending again as it is cannot help */
 function sendLabel({ phase, item: { problem } }: UploadView): string | null {
   if (phase === 'interrupted') return 'Send';
+  if (phase === 'paced') return 'Send now';
   if (phase === 'network' || phase === 'service') return 'Try now';
   if (phase !== 'refused' || ['too-large', 'format', 'unreadable'].includes(problem?.code ?? '')) return null;
   if (problem?.code === 'conflict') return 'Send as new';

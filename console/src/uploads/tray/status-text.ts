@@ -19,6 +19,8 @@ export function statusText(view: UploadView, now: number): string {
         : `Cannot reach the service. ${nextAttempt(view, now)}`;
     case 'limit':
       return `Too many requests at once. Continues ${countdown(view, now)}.`;
+    case 'paced':
+      return `Few requests are left, and pages go first. Continues ${countdown(view, now)}.`;
     case 'service':
       return `The service is not available. ${nextAttempt(view, now)}`;
     case 'refused':

@@ -23,21 +23,15 @@ export function DeliveryLog({ webhook }: { webhook: Webhook }) {
   const [search, setSearch] = useSearchParams();
   const query = readLogQuery(search);
   const change = (part: Partial<LogQuery>) => setSearch(writeLogQuery({ ...query, page: 0, ...part }));
-  const follows = useSignal(false);
   const redelivering = useSignal(false);
   const log = useAsync((signal) => loadLog(webhook.id, query, signal), [webhook.id, writeLogQuery(query).toString()]);
-  useFollow(follows.value, log.reload);
+  useFollow(log.value?.deliveries, log.reload);
   useShortcut('r', 'Load the deliveries again', log.reload);
   return (
     <section class="card" aria-labelledby="deliveries-title">
       <header class="card-header">
         <h2 id="deliveries-title">Deliveries</h2>
-        <LogActions
-          follows={follows}
-          isBusy={log.loading}
-          onRefresh={log.reload}
-          onRedeliver={() => (redelivering.value = true)}
-        />
+        <LogActions isBusy={log.loading} onRefresh={log.reload} onRedeliver={() => (redelivering.value = true)} />
       </header>
       <DeliveryFilters query={query} onChange={change} />
       {log.value?.total === 0 && !log.error && <NoDeliveries query={query} onClear={() => change(NO_FILTERS)} />}
