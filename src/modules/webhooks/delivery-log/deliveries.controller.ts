@@ -19,12 +19,7 @@ import {
   RedeliveryView,
   SingleDeliveryView,
 } from './delivery.presenter.js';
-import {
-  deliveryPending,
-  RedeliveriesService,
-  redeliveryInProgress,
-  webhookDisabled,
-} from './redeliveries/redeliveries.service.js';
+import { RedeliveriesService, redeliveryInProgress, webhookDisabled } from './redeliveries/redeliveries.service.js';
 
 const NO_WEBHOOK = new NotFoundError('webhook');
 const NO_DELIVERY = new NotFoundError('delivery');
@@ -81,13 +76,14 @@ export class DeliveriesController {
    * Redeliver an event
    *
    * @remarks
-   * Sends the event of a delivered or failed delivery again, with the same event id. The retry schedule begins anew.
+   * Sends the event of a delivered or failed delivery again, with the same event id. The retry schedule begins anew. The
+   * next attempt of a pending delivery is made now, and its schedule goes on.
    * @param webhookId Identifier of the webhook.
    * @param id Identifier of the delivery.
    */
   @Post('deliveries/:delivery_id/redeliver')
   @HttpCode(202)
-  @ApiErrors(NO_DELIVERY, deliveryPending(), webhookDisabled())
+  @ApiErrors(NO_DELIVERY, webhookDisabled())
   @RequireScope('webhooks:write')
   async redeliver(
     @CurrentPrincipal() { accountId }: Principal,

@@ -106,20 +106,27 @@ describe('D39: redelivery of one', () => {
     expect(found.attempts).toMatchObject([{ number: 1, status, duration_ms: 5, response: 'ok' }]);
   });
 
-  it('is a 409 while it is pending, also when it waits for a retry', async () => {
+  it('D66: makes one that waits for a retry due at once, within its schedule', async () => {
     const made = await hook();
     await failRecordings(api, client.accountId, 1);
     const [{ id }] = (await listed(made)) as [DeliveryView];
-    expectError(await redeliver(made, id), 'ConflictError');
+    await redeliver(made, id).expect(202);
     await deliveries.record(await claim(made), { ...SUCCESS, status: 500 });
-    expectError(await redeliver(made, id), 'ConflictError');
-    expect(await listed(made)).toMatchObject([{ attempts_count: 1, status: 'pending' }]);
+    await api.database.query(`UPDATE deliveries SET next_attempt_at = now() + interval '1 day' WHERE id = $1`, [id]);
+    expect(await deliveries.claim(made.id, 4)).toHaveLength(0);
+    const { body } = await redeliver(made, id).expect(202);
+    expect(body).toMatchObject({ id, status: 'pending', attempts_count: 1 });
+    expect(await claim(made)).toMatchObject({ id, attempt: 2, attemptsBefore: 0 });
+    // One that is being sent stays as it is.
+    await redeliver(made, id).expect(202);
+    expect(await deliveries.claim(made.id, 4)).toHaveLength(0);
+    expect(await listed(made)).toMatchObject([{ attempts_count: 2, status: 'pending' }]);
   });
 
   it('of many at the same time makes one', async () => {
     const { made, id } = await ended(200);
     const answers = await Promise.all(Array.from({ length: 8 }, () => redeliver(made, id)));
-    expect(statusesOf(answers)).toEqual([202, ...Array<number>(7).fill(409)]);
+    expect(statusesOf(answers)).toEqual(Array<number>(8).fill(202));
     expect(await deliveries.claim(made.id, 4)).toHaveLength(1);
     const { body } = await client.get(`/v1/webhooks/${made.id}/deliveries/${id}`).expect(200);
     expect(body.attempts).toHaveLength(1);

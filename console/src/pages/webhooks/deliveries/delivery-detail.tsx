@@ -105,11 +105,12 @@ function Body({ text }: { text: string }) {
 
 function Redeliver({ delivery, webhook, onRedelivered }: Props) {
   const { busy, error, run } = useSubmit();
-  const obstacle = obstacleOf(delivery, webhook);
+  const obstacle = webhook.status === 'disabled' ? 'Enable the webhook first.' : null;
+  const isPending = delivery.status === 'pending';
   const send = () =>
     void run(async () => {
       await api().webhooks.redeliver(webhook.id, delivery.id);
-      toast('The event is sent again.');
+      toast(isPending ? 'The event is sent now.' : 'The event is sent again.');
       onRedelivered();
     });
   return (
@@ -117,14 +118,9 @@ function Redeliver({ delivery, webhook, onRedelivered }: Props) {
       <FormError error={error.value} />
       <button type="button" class="button" disabled={busy.value || obstacle !== null} onClick={send}>
         <Icon name="retry" />
-        {busy.value ? 'Sending…' : 'Send this event again'}
+        {busy.value ? 'Sending…' : isPending ? 'Send this event now' : 'Send this event again'}
       </button>
       {obstacle !== null && <span class="muted">{obstacle}</span>}
     </div>
   );
-}
-
-function obstacleOf(delivery: Delivery, webhook: Webhook): string | null {
-  if (webhook.status === 'disabled') return 'Enable the webhook first.';
-  return delivery.status === 'pending' ? 'It is still being sent.' : null;
 }

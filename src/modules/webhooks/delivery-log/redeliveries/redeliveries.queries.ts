@@ -70,6 +70,21 @@ export async function redeliverOne(tx: Tx, webhookId: string, id: string, pace =
   return rows.length > 0;
 }
 
+/**
+ * Brings the next attempt of a pending delivery forward, unless it is being sent. SQL because of the database's clock.
+ * @returns whether it was changed.
+ */
+export async function hastenPending(tx: Tx, webhookId: string, id: string, startSeconds: number): Promise<boolean> {
+  const rows = await tx.query(
+    `UPDATE deliveries SET next_attempt_at = ${dueAt('0', 3)}, updated_at = now()
+     WHERE id = $1 AND webhook_id = $2 AND status = 'pending' AND (lease_until IS NULL OR lease_until < now())
+       AND next_attempt_at > ${dueAt('0', 3)}
+     RETURNING id`,
+    [id, webhookId, ...parametersOf({ startSeconds, intervalSeconds: 0 })],
+  );
+  return rows.length > 0;
+}
+
 /** The next deliveries of a redelivery of many, the oldest first. SQL because of LIMIT. @returns their positions. */
 export async function redeliverNext(tx: Tx, job: LockedRedelivery, count: number, pace = AT_ONCE): Promise<Position[]> {
   return await tx.query<Position>(

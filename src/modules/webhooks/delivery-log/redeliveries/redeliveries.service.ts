@@ -13,6 +13,7 @@ import { Webhook } from '../../webhook.entity.js';
 import type { RedeliverDto } from '../deliveries.dto.js';
 import {
   countRedelivery,
+  hastenPending,
   insertMissed,
   insertRedelivery,
   isRedelivering,
@@ -34,8 +35,6 @@ const BATCH = 1000;
 const MAX_BATCHES = 50;
 
 export const webhookDisabled = () => new ConflictError('This webhook is disabled. Set its status to active first.');
-export const deliveryPending = () =>
-  new ConflictError('This delivery is pending. Only delivered and failed ones can be redelivered.');
 export const redeliveryInProgress = () =>
   new ConflictError('A redelivery of this webhook is in progress. Try again when it has ended.');
 
@@ -51,7 +50,7 @@ export class RedeliveriesService {
     private readonly pace: RedeliveryPaceService,
   ) {}
 
-  /** @throws NotFoundError, ConflictError while it is pending, or the webhook is disabled */
+  /** One that waits for its next attempt becomes due. @throws NotFoundError, ConflictError while the webhook is disabled */
   async redeliver(accountId: string, webhookId: string, id: string): Promise<void> {
     if (!isResourceId(webhookId) || !isResourceId(id)) throw new NotFoundError('delivery');
     await this.database.transact(async (tx) => {
@@ -59,7 +58,10 @@ export class RedeliveriesService {
       if (!webhook || !(await tx.manager.existsBy(Delivery, { id, webhookId }))) throw new NotFoundError('delivery');
       if (webhook.status !== 'active') throw webhookDisabled();
       const pace = await this.pace.take(accountId, webhook.url, 1);
-      if (!(await redeliverOne(tx, webhookId, id, pace))) throw deliveryPending();
+      const isChanged =
+        (await redeliverOne(tx, webhookId, id, pace)) || (await hastenPending(tx, webhookId, id, pace.startSeconds));
+      // Otherwise it is due or being sent.
+      if (!isChanged) await this.pace.giveBack(accountId, webhook.url, 1);
       tx.afterCommit(() => this.wake(webhookId));
     });
   }
