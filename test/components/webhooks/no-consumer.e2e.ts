@@ -5,10 +5,15 @@ import { WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
 import { failRecordings } from '../../support/state/recording-events.js';
 
 const api = useService({ ROLES: 'api' });
+let receiver: WebhookReceiver;
+
+beforeAll(async () => {
+  receiver = await WebhookReceiver.listen();
+});
+afterAll(() => receiver.close());
 
 describe('while nobody sends webhooks', () => {
   it('events leave a constant number of keys in Redis, and a deliverer that starts later sends all', async () => {
-    const receiver = await WebhookReceiver.listen();
     const client = await api.account();
     const hook = { url: receiver.url(), events: ['recording.failed'] };
     const { body: webhook } = await client.post('/v1/webhooks', hook).expect(201);
