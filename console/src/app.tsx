@@ -1,7 +1,9 @@
-import { Route, Router, Switch } from 'wouter-preact';
+import { Link, Route, Router, Switch } from 'wouter-preact';
 
+import { Empty } from './components/empty';
 import { Loading } from './components/loading';
 import { Layout } from './layout/layout';
+import { PageHeader } from './layout/page-header';
 import { RecordingsPage } from './pages/recordings/recordings-page';
 import { SignInPage } from './pages/sign-in/sign-in-page';
 import { useHashLocation } from './routing/hash-location';
@@ -30,9 +32,28 @@ export function App() {
           <Route path="/keys" component={KeysPage} />
           <Route path="/usage" component={UsagePage} />
           <Route path="/errors" component={ErrorsPage} />
-          <Route component={RecordingsPage} />
+          <Route component={UnknownPage} />
         </Switch>
       </Layout>
     </Router>
+  );
+}
+
+function UnknownPage() {
+  return (
+    <>
+      <PageHeader title="Page not found" />
+      <div class="card">
+        <Empty
+          title="There is no page at this address"
+          hint="The link may be incomplete or mistyped."
+          action={
+            <Link class="button" href="/">
+              All recordings
+            </Link>
+          }
+        />
+      </div>
+    </>
   );
 }

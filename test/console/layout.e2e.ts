@@ -110,6 +110,30 @@ describe('the frame of the console', () => {
     expect(await help.count()).toBe(0);
   });
 
+  it('says what is so at an address that it does not know, and leads back', async () => {
+    const page = await browser.page({ signedInAs: account, route: '/recording/12' });
+    await heading(page, 'Page not found').waitFor();
+    await expectGoodEverywhere(page, 'unknown');
+    await page.getByRole('link', { name: 'All recordings' }).click();
+    await heading(page, 'Recordings').waitFor();
+  });
+
+  it('shows where it is with the colours that the system forces', async () => {
+    const page = await browser.page({ signedInAs: account, route: '/usage' });
+    await heading(page, 'Usage').waitFor();
+    await page.emulateMedia({ forcedColors: 'active' });
+    const groundOf = (name: string) =>
+      links(page)
+        .getByRole('link', { name, exact: true })
+        .evaluate((element) => getComputedStyle(element).backgroundColor);
+    expect(await groundOf('Usage')).not.toBe(await groundOf('Keys'));
+    const chosen = page
+      .getByRole('button', { name: 'Recordings', exact: true })
+      .or(page.locator('.segmented > :has(:checked)'));
+    const ground = await chosen.first().evaluate((element) => getComputedStyle(element).backgroundColor);
+    expect(ground).toBe(await groundOf('Usage'));
+  });
+
   it('shows what is left of the limit, and how long it waits after too many requests', async () => {
     const free = await service.account('free');
     const page = await browser.page({ signedInAs: free });
@@ -121,7 +145,7 @@ describe('the frame of the console', () => {
       await page.evaluate(() => (location.hash = '/?status=failed'));
       await page
         .getByRole('status')
-        .getByText(/goes on by itself in \d+ s/)
+        .getByText(/continues automatically in \d+ s/)
         .waitFor();
     });
     await expectGoodEverywhere(page, 'throttled');

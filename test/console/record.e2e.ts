@@ -271,7 +271,7 @@ describe('recording in the console', () => {
     const page = await browser.page({ signedInAs: await service.account() });
     await page.evaluate(() => Object.defineProperty(window, 'isSecureContext', { value: false }));
     await page.evaluate(() => (location.hash = '/record'));
-    await page.getByText('This address may not use the microphone.').waitFor();
+    await page.getByText('This page cannot use the microphone.').waitFor();
     await expectAccessible(page);
   });
 

@@ -123,7 +123,7 @@ describe('the list of recordings in the console', () => {
     await page.getByLabel('From').fill('2026-01-02');
     await page.getByLabel('To').fill('2026-01-01');
     await button(page, 'Apply').click();
-    await page.getByText('The last day is before the first.').waitFor();
+    await page.getByText('The end date is before the start date.').waitFor();
     await page.getByLabel('To').fill('');
     await button(page, 'Apply').click();
     await page.getByText('Write a tag as key=value, not “wrong”.').waitFor();

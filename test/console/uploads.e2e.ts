@@ -117,7 +117,7 @@ describe('uploads in the console', () => {
       { times: 1 },
     );
     await pasteFile(page, speechFile());
-    await says(page, 'go-forward', /This was sent before, and its recording was deleted since./);
+    await says(page, 'go-forward', /This was sent before, and its recording has since been deleted./);
     await row(page, 'go-forward').getByRole('button', { name: 'Send as new' }).click();
     await says(page, 'go-forward', 'Sent');
     expect((await storedBy(client)).total).toBe(1);
@@ -146,7 +146,7 @@ describe('uploads in the console', () => {
     await tray(page).waitFor({ state: 'detached' });
     await page.context().setOffline(true);
     await dropFiles(page, [speechFile()]);
-    await says(page, 'go-forward', 'No network. Continues by itself.');
+    await says(page, 'go-forward', 'No network. Continues automatically.');
     await expectAccessible(page);
     await proxy.cut();
     await page.context().setOffline(false);
@@ -201,7 +201,7 @@ describe('uploads in the console', () => {
     await says(page, 'letter.wav', /This looks like text, which cannot be transcribed. Choose audio in webm/);
     await refuseOnce(page, 413, 'PayloadTooLargeError');
     await dropFiles(page, [speechFile('jfk.wav')]);
-    await says(page, 'jfk', /Over 25 MB/);
+    await says(page, 'jfk', /Larger than 25 MB/);
     await refuseOnce(page, 403, 'QuotaExceededError');
     await dropFiles(page, [speechFile()]);
     await says(page, 'go-forward', /The quota of stored bytes is used up/);
@@ -218,7 +218,7 @@ describe('uploads in the console', () => {
     expect((await storedBy(client)).total).toBe(1);
   });
 
-  it('takes files from the dialog of the browser, and does not send one over 25 MB', async () => {
+  it('takes files from the dialog of the browser, and sends none that is empty or over 25 MB', async () => {
     const client = await service.account();
     const page = await browser.page({ signedInAs: client, route: '/record' });
     const opened = page.waitForEvent('filechooser');
@@ -226,7 +226,9 @@ describe('uploads in the console', () => {
     await (await opened).setFiles([{ name: 'small.wav', mimeType: 'audio/wav', buffer: speechFile().bytes }]);
     await dropFiles(page, [{ name: 'large.wav', bytes: 26_214_401 }]);
     await says(page, 'small.wav', 'Sent');
-    await says(page, 'large.wav', /Over 25 MB/);
+    await dropFiles(page, [{ name: 'nothing.wav', bytes: 0 }]);
+    await says(page, 'nothing.wav', /This file is empty/);
+    await says(page, 'large.wav', /Larger than 25 MB/);
     expect((await storedBy(client)).total).toBe(1);
   });
 

@@ -7,7 +7,7 @@ export interface MicrophoneProblem {
 }
 
 const INSECURE: MicrophoneProblem = {
-  title: 'This address may not use the microphone',
+  title: 'This page cannot use the microphone',
   hint: 'Browsers record only on pages with https, or on this machine’s own address (localhost). Uploading files works here too.',
 };
 
@@ -27,7 +27,7 @@ const MISSING: MicrophoneProblem = {
 };
 
 const BUSY: MicrophoneProblem = {
-  title: 'The microphone gives no sound',
+  title: 'No sound from the microphone',
   hint: 'Another program may be using it. Close that program, or choose another microphone.',
 };
 

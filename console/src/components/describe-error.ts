@@ -40,11 +40,11 @@ function wordsOfFault(error: unknown): Words {
       : { title: 'No network', hint: 'This device is offline. The page loads when it is connected again.' };
   }
   if (error instanceof TimeoutError)
-    return { title: 'No answer in time', hint: 'The network or the service is slow now. Try again.' };
+    return { title: 'The request timed out', hint: 'The network or the service is slow right now. Try again.' };
   if (error instanceof PageLoadError) {
     return {
       title: 'This page could not be loaded',
-      hint: 'There is no network, or the service was updated meanwhile. Try again. If that does not help, reload.',
+      hint: 'There is no network, or the service has been updated. Try again. If that does not help, reload the page.',
     };
   }
   const detail = error instanceof Error && error.message ? ` (${error.message})` : '';
@@ -57,34 +57,37 @@ function wordsOf(error: ApiError): Words {
     case 'AuthenticationError':
       return { title: 'The key is not accepted', hint: 'It was revoked or has expired. Sign in with another key.' };
     case 'PermissionError':
-      return { title: 'This key may not do that', hint: scopeHint(error) };
+      return { title: 'This key does not have permission', hint: scopeHint(error) };
     case 'AccountSuspendedError':
       return { title: 'The account is suspended', hint: message };
     case 'QuotaExceededError':
-      return { title: 'The quota of the account is used up', hint: message };
+      return { title: 'The account has reached its quota', hint: message };
     case 'RateLimitError':
-      return { title: 'Too many requests', hint: 'The limit of the account is reached for the moment.' };
+      return { title: 'Too many requests', hint: 'The account has reached its request limit for the moment.' };
     case 'NotFoundError':
-      return { title: 'Not found', hint: 'It was deleted, or the link is not complete.' };
+      return { title: 'Not found', hint: 'It was deleted, or the link is incomplete.' };
     case 'ConflictError':
-      return { title: 'That does not fit the present state', hint: message };
+      return { title: 'Not possible right now', hint: message };
     case 'PreconditionFailedError':
       return {
-        title: 'It was changed meanwhile',
-        hint: 'Somebody else changed it since it was loaded. Load it again.',
+        title: 'It has changed in the meantime',
+        hint: 'Somebody else changed it after you opened it. Load it again.',
       };
     case 'PayloadTooLargeError':
       return { title: 'The file is too large', hint: message };
     case 'ValidationError':
     case 'MalformedRequestError':
     case 'LimitExceededError':
-      return { title: 'The service did not accept that', hint: message };
+      return { title: 'The service did not accept the request', hint: message };
     case 'ServiceUnavailableError':
-      return { title: 'The service is not available now', hint: 'It says that this will pass. Try again.' };
+      return { title: 'The service is temporarily unavailable', hint: 'Try again in a moment.' };
     default:
       return error.status >= 500
-        ? { title: 'The service failed', hint: 'Try again. If it stays, give the operator the request id below.' }
-        : { title: 'The service refused that', hint: message };
+        ? {
+            title: 'Something went wrong in the service',
+            hint: 'Try again. If the problem persists, give the operator the request ID below.',
+          }
+        : { title: 'The service refused the request', hint: message };
   }
 }
 

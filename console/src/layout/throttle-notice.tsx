@@ -23,7 +23,7 @@ export function ThrottleNotice() {
         <p class="notice is-warn throttle-notice">
           <Icon name="clock" />
           <span>
-            Too many requests. The console goes on by itself
+            Too many requests. The console continues automatically
             <span class="numbers" aria-hidden="true">
               {' '}
               in {seconds} s

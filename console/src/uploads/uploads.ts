@@ -3,7 +3,7 @@ import { effect, untracked } from '@preact/signals';
 import { accountId } from '../session/account';
 import { client, currentKey } from '../session/session';
 import { captureLock, heldLocks, whenFree } from './sending/locks';
-import { LARGEST_FILE_BYTES, TOO_LARGE } from './sending/problems';
+import { EMPTY, LARGEST_FILE_BYTES, TOO_LARGE } from './sending/problems';
 import { onTabMessage, type TabMessage, tellTabs } from './sending/tabs';
 import { newItem, type NewItem, randomId, type UploadItem } from './store/upload-item';
 import { changeView, hideItem, showArrived, showItem, showStored, uploads, viewOf } from './upload-list';
@@ -87,9 +87,10 @@ function itemFor(file: File, { tags, language }: Pick<NewItem, 'tags' | 'languag
 }
 
 async function addFile(file: File, item: UploadItem): Promise<void> {
-  if (file.size > LARGEST_FILE_BYTES) {
+  const problem = file.size > LARGEST_FILE_BYTES ? TOO_LARGE : file.size === 0 ? EMPTY : null;
+  if (problem) {
     keepInMemory(item.id, file);
-    return showItem({ ...item, state: 'refused', problem: TOO_LARGE }, { durable: false });
+    return showItem({ ...item, state: 'refused', problem }, { durable: false });
   }
   await enqueueFile(item, file);
 }

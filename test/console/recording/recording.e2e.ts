@@ -290,7 +290,7 @@ describe('the page of a recording', () => {
       await client.delete(`/v1/recordings/${id}`).expect(204);
       await page.getByRole('heading', { name: 'This recording was deleted' }).waitFor({ timeout: 10_000 });
       await page.evaluate((path) => (location.hash = path), route('01a203f8-0000-7000-8000-000000000000'));
-      await page.getByRole('heading', { name: 'There is no such recording' }).waitFor();
+      await page.getByRole('heading', { name: 'Recording not found' }).waitFor();
       await judge(page, 'missing');
     });
 
@@ -303,7 +303,7 @@ describe('the page of a recording', () => {
       await page.evaluate(() => (location.hash = '/usage'));
       await page.getByRole('heading', { name: 'Usage' }).first().waitFor();
       await page.evaluate((path) => (location.hash = path), route(note));
-      await page.getByRole('heading', { name: 'The service failed' }).waitFor({ timeout: 20_000 });
+      await page.getByRole('heading', { name: 'Something went wrong in the service' }).waitFor({ timeout: 20_000 });
       isDown = false;
       await page.getByRole('button', { name: 'Try again' }).click();
       await page.locator('.word').first().waitFor();

@@ -71,7 +71,7 @@ function statusOf(): string {
       return 'Waits for the microphone: your browser may ask for it.';
     case 'recording':
       return recorder.session.value?.level.silent.value
-        ? 'Nothing is heard. Is the microphone muted?'
+        ? 'No sound detected. Is the microphone muted?'
         : 'Recording. What you say is kept in this browser until it is sent.';
     case 'paused':
       return 'Paused';

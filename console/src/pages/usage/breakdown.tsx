@@ -78,7 +78,7 @@ function PartTable({ by, parts, isCut }: PartTableProps) {
           </tbody>
         </table>
       </div>
-      {isCut && <p class="card-body muted small">These are the first 100. GET /v1/account/usage has all of them.</p>}
+      {isCut && <p class="card-body muted small">These are the first 100. GET /v1/account/usage returns them all.</p>}
     </>
   );
 }

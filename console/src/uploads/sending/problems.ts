@@ -7,13 +7,19 @@ export const LARGEST_FILE_BYTES = 26_214_400;
 
 export const TOO_LARGE: Problem = {
   code: 'too-large',
-  message: 'Over 25 MB, which is the most that the service takes.',
+  message: 'Larger than 25 MB, the most that the service accepts.',
   hint: 'Shorten it, or save it as MP3 or Opus, which are smaller.',
+};
+
+export const EMPTY: Problem = {
+  code: 'unreadable',
+  message: 'This file is empty.',
+  hint: 'Discard this entry and choose a file with audio in it.',
 };
 
 export const UNREADABLE: Problem = {
   code: 'unreadable',
-  message: 'The file cannot be read any more.',
+  message: 'The file can no longer be read.',
   hint: 'It was moved or changed. Discard this entry and choose the file again.',
 };
 
@@ -38,7 +44,7 @@ export function problemOf(error: ApiError): Problem | null {
     case 'ConflictError':
       return {
         code: 'conflict',
-        message: 'This was sent before, and its recording was deleted since.',
+        message: 'This was sent before, and its recording has since been deleted.',
         hint: 'Send it as a new recording, or discard it.',
       };
     case 'ValidationError':

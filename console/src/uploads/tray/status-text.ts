@@ -8,14 +8,14 @@ export function statusText(view: UploadView, now: number): string {
     case 'interrupted':
       return 'Not sent: the page was closed during the recording.';
     case 'queued':
-      return 'Waits for its turn';
+      return 'Queued';
     case 'sending':
       return progressText(view);
     case 'elsewhere':
       return 'Another tab is sending it';
     case 'network':
       return view.until === null
-        ? 'No network. Continues by itself.'
+        ? 'No network. Continues automatically.'
         : `Cannot reach the service. ${nextAttempt(view, now)}`;
     case 'limit':
       return `Too many requests at once. Continues ${countdown(view, now)}.`;

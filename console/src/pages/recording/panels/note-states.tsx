@@ -17,8 +17,8 @@ export function Processing({ recording: { duration_seconds } }: { recording: Rec
     <section class="card note-state" aria-labelledby="processing-title">
       <h2 id="processing-title">Being transcribed</h2>
       <p class="muted">
-        {length} waits for an engine or is with one. The text appears here by itself, and you may leave this page
-        meanwhile.
+        {length} is queued or being transcribed. The text appears here when it is ready; you can leave this page in the
+        meantime.
       </p>
       <progress aria-label="Being transcribed" />
     </section>
@@ -78,11 +78,11 @@ export function Missing({ isDeleted }: { isDeleted: boolean }) {
     <div class="card">
       <Empty
         icon="trash"
-        title={isDeleted ? 'This recording was deleted' : 'There is no such recording'}
+        title={isDeleted ? 'This recording was deleted' : 'Recording not found'}
         hint={
           isDeleted
             ? 'Its audio and its text are gone.'
-            : 'It was deleted, the link is not complete, or it belongs to another account.'
+            : 'It was deleted, the link is incomplete, or it belongs to another account.'
         }
         action={
           <Link class="button" href="/">

@@ -23,7 +23,7 @@ export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProp
       .filter((line) => line.trim() !== '');
     const wrong = lines.find((line) => !tagOf(line));
     const [from, to] = [text('from'), text('to')];
-    if (from && to && from > to) error.value = { field: 'to', text: 'The last day is before the first.' };
+    if (from && to && from > to) error.value = { field: 'to', text: 'The end date is before the start date.' };
     else if (wrong) error.value = { field: 'tags', text: `Write a tag as key=value, not “${wrong}”.` };
     else onApply({ from, to, user: text('user'), tags: lines.map((line) => tagOf(line) as [string, string]) });
   };
@@ -32,10 +32,10 @@ export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProp
     <Dialog open={open} title="Filter" onClose={onClose}>
       <form class="form" onSubmit={submit} noValidate>
         <DayFields query={query} error={errorOf('to')} />
-        <Field label="End user" hint="As the access token names them.">
+        <Field label="End user" hint="The identity in the access token.">
           <input name="user" defaultValue={query.user} maxLength={255} dir="auto" autocomplete="off" />
         </Field>
-        <Field label="Tags" hint="One on each line, such as ticket=T-1042. All have to fit." error={errorOf('tags')}>
+        <Field label="Tags" hint="One on each line, such as ticket=T-1042. All must match." error={errorOf('tags')}>
           <textarea name="tags" rows={3} dir="auto" defaultValue={textOf(query.tags)} />
         </Field>
         <div class="form-actions">
