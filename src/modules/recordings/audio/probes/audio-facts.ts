@@ -20,8 +20,11 @@ export const NOTHING_KNOWN: Readonly<AudioFacts> = {
   codec: null,
 };
 
-/** Bytes that are no frame, such as a tag or a damaged part, after which the search for frames stops. */
-export const MAX_JUNK_BYTES = 1024 * 1024;
+/**
+ * Bytes that are no frame, such as a tag or a damaged part, after which the search for frames stops. To search 1 MB that
+ * looks like the beginnings of frames would hold the event loop for 600 ms.
+ */
+export const MAX_JUNK_BYTES = 64 * 1024;
 /** The least of MP3, and less than speech in AAC has. */
 const LEAST_BIT_RATE = 8000;
 
