@@ -36,8 +36,9 @@ export class UsersService implements OnModuleInit {
 
   async erase(accountId: string, userId: string): Promise<ErasureResult> {
     const until = await this.database.transact(async (tx) => {
+      const time = await requestErasure(tx, accountId, userId);
       await this.recordings.forgetUsage(tx, accountId, userId);
-      return await requestErasure(tx, accountId, userId);
+      return time;
     });
     return await this.work({ accountId, userId, until });
   }
