@@ -8,6 +8,8 @@ import { readFileSync } from 'node:fs';
 const { testTimeout: _, ...preset } = JSON.parse(readFileSync(new URL('./jest-preset.json', import.meta.url), 'utf8'));
 const shared = {
   ...preset,
+  // Kept from run to run, as TMPDIR is not.
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   // Packages are evaluated once for each worker instead of once for each test file: most of a file's time before.
   runtime: '<rootDir>/test/support/jest/shared-packages.runtime.cjs',
   testEnvironment: '<rootDir>/test/support/jest/one-context.environment.cjs',

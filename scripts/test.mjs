@@ -20,21 +20,24 @@ const WAITING_ARGUMENTS = ['--maxWorkers=3', `--testPathIgnorePatterns=${COMPUTI
 const jestArguments = process.argv.slice(2);
 const startedAt = performance.now();
 const teardown = new Teardown();
+let isStopping = false;
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
-    if (teardown.isRunning) return;
-    void lastStep('Stopping', () => Promise.all([teardown.run(), stopTools()])).finally(() => process.exit(130));
+    if (isStopping) return;
+    isStopping = true;
+    void lastStep('Stopping', stopAll).finally(() => process.exit(130));
   });
 }
 
 try {
   process.exitCode = await main();
 } catch (error) {
-  if (!teardown.isRunning) printError(error);
+  if (!isStopping) printError(error);
   process.exitCode = 1;
 } finally {
-  await teardown.run();
+  // An interrupted run ends in its handler.
+  if (!isStopping) await teardown.run();
 }
 
 async function main() {
@@ -54,11 +57,12 @@ async function main() {
   }
 
   const { folder } = services;
+  const withFolder = { ...clean, TMPDIR: services.env.TMPDIR };
   const outcomes = await Promise.all([
     inSequence(
-      () => runFastChecks(clean, folder),
+      () => runFastChecks(withFolder, folder),
       () => runJest('e2e, audio', 'e2e', { env, folder, args: COMPUTING_ARGUMENTS }),
-      () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], clean),
+      () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], withFolder),
     ),
     runJest('e2e tests', 'e2e', { env, folder, args: WAITING_ARGUMENTS }),
   ]).then((groups) => groups.flat());
@@ -66,6 +70,15 @@ async function main() {
   outcomes.push(await checkOnNode(NODE_24, 'Smoke test on Node 24', 'scripts/smoke.mjs', env));
   console.log(`\nAll of it took ${seconds(performance.now() - startedAt)}.`);
   return report(outcomes);
+}
+
+/** First what writes to the folder of the services, then the folder. */
+async function stopAll() {
+  try {
+    await stopTools();
+  } finally {
+    await teardown.run();
+  }
 }
 
 async function startServices() {

@@ -27,17 +27,23 @@ const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 export function identityOf(pid) {
   if (!isNumberTaken(pid)) return null;
   if (process.platform === 'linux') {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      // The command name in parentheses may hold spaces; state is the 1st field after it and start time the 20th.
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return fields[0] === 'Z' ? null : `${pid} ${fields[19]}`;
-    } catch {
-      return null;
-    }
+    const { state, startTime } = statOf(pid);
+    return startTime === undefined || state === 'Z' ? null : `${pid} ${startTime}`;
   }
   const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
   return stdout?.trim() ? `${pid} ${stdout.trim()}` : null;
+}
+
+/** What Linux tells of a process; nothing when there is none. */
+function statOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The command name in parentheses may hold spaces.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { state: fields[0], parent: Number(fields[1]), startTime: fields[19] };
+  } catch {
+    return {};
+  }
 }
 
 /** Whether there is a process of that number, be it one that has ended and was not collected by its parent yet. */
@@ -53,9 +59,13 @@ export function isNumberTaken(pid) {
 /** The processes that work in a folder, which only Linux can tell. @returns {number[]} */
 export function processesIn(folder) {
   if (process.platform !== 'linux') return [];
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.map(Number).filter((pid) => workingFolderOf(pid) === folder);
+  return linuxProcesses().filter((pid) => workingFolderOf(pid) === folder);
 }
+
+const linuxProcesses = () =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 
 /** The command line of a process, its arguments separated by spaces; empty when it cannot be read. */
 export function commandLineOf(pid) {
@@ -93,6 +103,7 @@ export async function waitUntil(condition, timeoutMs, everyMs = POLL_MS) {
 }
 
 const tools = new Set();
+let isEnding = false;
 
 /**
  * Runs a tool to its end.
@@ -102,6 +113,7 @@ const tools = new Set();
  */
 export function run(command, args, { input = '', timeLimitMs = 0, showsErrors = false, ...options } = {}) {
   return new Promise((resolve, reject) => {
+    refuseWhileEnding();
     const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', showsErrors ? 'inherit' : 'pipe'] });
     tools.add(child);
     let stdout = '';
@@ -135,6 +147,7 @@ export function run(command, args, { input = '', timeLimitMs = 0, showsErrors = 
 /** Runs a tool that talks to the terminal itself. @returns {Promise<number>} its exit code */
 export function runVisibly(command, args, options) {
   return new Promise((resolve, reject) => {
+    refuseWhileEnding();
     const child = spawn(command, args, { ...options, stdio: 'inherit' });
     tools.add(child);
     child.on('error', reject);
@@ -145,9 +158,38 @@ export function runVisibly(command, args, options) {
   });
 }
 
-/** Ends the tools that are under way, when the command that runs them is itself to end. npm would take its time. */
+function refuseWhileEnding() {
+  if (isEnding) throw new Error('Everything is being stopped.');
+}
+
+/**
+ * Ends the tools that are under way, and starts no others, when the command that runs them is itself to end. npm would
+ * take its time. Then it ends what they have started and left running, such as the services of tests.
+ */
 export async function stopTools() {
-  await Promise.all([...tools].map((tool) => stopProcess(tool.pid, 'SIGTERM', TOOL_STOP_TIMEOUT_MS)));
+  isEnding = true;
+  const running = [...tools].map((tool) => tool.pid);
+  const started = descendantsOf(running).map((pid) => ({ pid, identity: identityOf(pid) }));
+  await Promise.all(running.map((pid) => stopProcess(pid, 'SIGTERM', TOOL_STOP_TIMEOUT_MS)));
+  const left = started.filter(({ pid, identity }) => identity !== null && identityOf(pid) === identity);
+  await Promise.all(left.map(({ pid }) => stopProcess(pid, 'SIGTERM', TOOL_STOP_TIMEOUT_MS)));
+}
+
+/** The children of these processes, their children, and so on. @returns {number[]} */
+function descendantsOf(pids) {
+  const parents = parentsOfAll();
+  const found = new Set(pids);
+  // A set is walked with what is added to it meanwhile.
+  for (const parent of found) for (const [pid, its] of parents) if (its === parent) found.add(pid);
+  return [...found].filter((pid) => !pids.includes(pid));
+}
+
+/** @returns {[number, number][]} each process with its parent */
+function parentsOfAll() {
+  if (process.platform === 'linux') return linuxProcesses().map((pid) => [pid, statOf(pid).parent]);
+  const { stdout } = spawnSync('ps', ['-Ao', 'pid=,ppid='], { encoding: 'utf8' });
+  const lines = (stdout ?? '').trim().split('\n');
+  return lines.map((line) => line.trim().split(/\s+/).map(Number));
 }
 
 /** @returns {string | null} the path of a command that PATH leads to */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { readFileIfAny } from './files.mjs';
@@ -11,6 +11,8 @@ import { identityOf, stopProcess } from './processes.mjs';
 import { redisUrl, startRedis, stopRedis } from './redis.mjs';
 
 const PREFIX = 'voice-notes-services-';
+/** Inside the folder: TMPDIR for those who use the services, so that nothing of theirs outlives the folder. */
+const TEMPORARY = 'tmp';
 
 /**
  * Starts a private PostgreSQL and Redis in a temporary folder, on free ports.
@@ -23,9 +25,13 @@ export async function startTemporaryServices({ durable = false } = {}) {
   await removeLeftovers(parent);
   const folder = mkdtempSync(join(parent, PREFIX));
   writeFileSync(join(folder, 'owner'), identityOf(process.pid));
+  const temporary = join(folder, TEMPORARY);
+  // Open to the server's user, who must reach services of services.
+  mkdirSync(temporary, { mode: 0o711 });
   const running = [];
   const stop = async () => {
     await Promise.all(running.map((server) => server.stop()));
+    await removeLeftovers(temporary);
     rmSync(folder, { recursive: true, force: true });
   };
   try {
@@ -45,7 +51,8 @@ export async function startTemporaryServices({ durable = false } = {}) {
     running.push(redisServer);
     const [database, cache] = [postgresUrl(postgres), redisUrl(redis)];
     // The tests have variables of their own: they must never clear a database that somebody works with.
-    const env = { DATABASE_URL: database, REDIS_URL: cache, TEST_DATABASE_URL: database, TEST_REDIS_URL: cache };
+    const own = { TEST_DATABASE_URL: database, TEST_REDIS_URL: cache };
+    const env = { DATABASE_URL: database, REDIS_URL: cache, ...own, TMPDIR: temporary };
     return { folder, env, postgres: postgresServer, redis: redisServer, stop };
   } catch (error) {
     await stop();
@@ -91,6 +98,7 @@ async function newServer(folder, name, durable) {
 
 /** Stops and removes the services of runs that were killed. */
 async function removeLeftovers(parent) {
+  if (!existsSync(parent)) return;
   for (const name of readdirSync(parent).filter((entry) => entry.startsWith(PREFIX))) {
     const folder = join(parent, name);
     // Anybody may write to the temporary folder: what another user claims to be ours is left alone.
@@ -99,6 +107,7 @@ async function removeLeftovers(parent) {
     await stopLeftoverPostgres(join(folder, 'postgres'));
     const redis = liveOwner(folder, 'redis.owner');
     if (redis) await stopProcess(redis, 'SIGKILL', 0);
+    await removeLeftovers(join(folder, TEMPORARY));
     rmSync(folder, { recursive: true, force: true });
   }
 }
