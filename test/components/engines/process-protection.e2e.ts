@@ -46,7 +46,7 @@ describe('the check of certificates', () => {
         return error.message;
       });
       const webhooks = new Client(url, {
-        connect: checkedConnector({ allowed: new AllowedNetworks(['127.0.0.0/8']), resolve: async () => [], signal }),
+        connect: checkedConnector({ allowed: new AllowedNetworks(['127.0.0.0/8']), resolve: async () => [], nameErrorMs: 1, signal }),
       });
       const s3 = { s3Endpoint: url, s3Region: 'us-east-1', s3Bucket: 'b', s3AccessKeyId: 'k', s3SecretAccessKey: 's' };
       const engine = new OpenAiClient(url, null, 1);

@@ -427,7 +427,7 @@ describe('deliveries that follow each other', () => {
     // The name leads somewhere else by now: the old connection is not used any longer.
     resolve.mockResolvedValue(['10.0.0.1']);
     clock.mockReturnValue(started + 21_000);
-    expect(await send()).toMatchObject({ status: null, error: 'the host leads to a private or special address' });
+    expect(await send()).toMatchObject({ status: null, error: 'the host name has no public address' });
     expect(state.requests).toBe(3);
   });
 

@@ -99,7 +99,11 @@ describe('WebhookConnection', () => {
       .mocked(Client)
       .mockReset()
       .mockReturnValue(client as unknown as Client);
-    connection = new WebhookConnection(ORIGIN, { allowed: new AllowedNetworks([]), resolve: async () => [] });
+    connection = new WebhookConnection(ORIGIN, {
+      allowed: new AllowedNetworks([]),
+      resolve: async () => [],
+      nameErrorMs: 1,
+    });
   });
   afterEach(() => jest.useRealTimers());
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import type { Dispatcher } from 'undici';
 import { Env } from '../../../platform/config/env.js';
 import { DeliveryAttempt } from './delivery-attempt.js';
@@ -34,6 +34,8 @@ type Answer = Omit<DeliveryOutcome, 'durationMs'>;
 
 export interface SenderOptions {
   resolve: (name: string) => Promise<string[]>;
+  /** A host name without a usable address fails after a multiple of this time. */
+  nameErrorMs: number;
   /** For DNS, connection and TLS handshake together. */
   connectMs: number;
   /** From the start of the attempt to the end of the response headers. */
@@ -45,7 +47,13 @@ export interface SenderOptions {
 export const SENDER_OPTIONS = Symbol('SENDER_OPTIONS');
 
 const USER_AGENT = 'VoiceNoteTranscription-Webhooks/1';
-const DEFAULTS: SenderOptions = { resolve: resolveHost, connectMs: 5000, headersMs: 15_000, idleMs: IDLE_MS };
+const DEFAULTS: SenderOptions = {
+  resolve: resolveHost,
+  nameErrorMs: 1000,
+  connectMs: 5000,
+  headersMs: 15_000,
+  idleMs: IDLE_MS,
+};
 
 /**
  * Sends one delivery to an untrusted URL. The URL is checked before every attempt, and each resolved address before
@@ -53,6 +61,7 @@ const DEFAULTS: SenderOptions = { resolve: resolveHost, connectMs: 5000, headers
  */
 @Injectable()
 export class WebhookSenderService implements OnApplicationShutdown {
+  private readonly logger = new Logger(WebhookSenderService.name);
   private readonly options: SenderOptions;
   private readonly allowed: AllowedNetworks;
   private readonly inProgress = new Set<DeliveryAttempt>();
@@ -82,6 +91,7 @@ export class WebhookSenderService implements OnApplicationShutdown {
     } catch (error) {
       attempt.settle();
       const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+      this.logCause(delivery.url, reason);
       return { ...failure(reason), durationMs: attempt.durationMs };
     } finally {
       this.inProgress.delete(attempt);
@@ -104,9 +114,15 @@ export class WebhookSenderService implements OnApplicationShutdown {
       // The receiver may close an idle connection at any time; that is no failed attempt.
       if (!isClosure(error) || attempt.signal.aborted) throw error;
     }
-    const { resolve, idleMs } = this.options;
-    const rules = { allowed: this.allowed, resolve };
+    const { resolve, nameErrorMs, idleMs } = this.options;
+    const rules = { allowed: this.allowed, resolve, nameErrorMs };
     return await this.post(delivery, attempt, new WebhookConnection(origin, rules, idleMs));
+  }
+
+  /** What the owner of the webhook is not told. */
+  private logCause(url: string, error: unknown): void {
+    if (!(error instanceof DeliveryAttemptError) || error.cause === undefined) return;
+    this.logger.log({ host: new URL(url).hostname, cause: error.cause }, 'webhook host has no usable address');
   }
 
   private async post(

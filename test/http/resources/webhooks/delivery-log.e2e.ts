@@ -35,7 +35,7 @@ const ADDRESSES: Record<string, string[]> = {
   providers: [
     {
       provide: SENDER_OPTIONS,
-      useValue: { headersMs: HEADERS_MS, resolve: async (name: string) => ADDRESSES[name] ?? [] },
+      useValue: { headersMs: HEADERS_MS, nameErrorMs: 50, resolve: async (name: string) => ADDRESSES[name] ?? [] },
     },
   ],
   exports: [SENDER_OPTIONS],
@@ -109,11 +109,11 @@ async function closedPort(): Promise<string> {
 
 /** How an attempt can end without an answer, each with a receiver that makes it end so. */
 const FAILURES: [error: string, reason: RegExp, url: () => string | Promise<string>][] = [
-  ['dns', /could not be resolved/, () => 'http://nowhere.example.com/'],
+  ['dns', /^the host name has no public address$/, () => 'http://nowhere.example.com/'],
+  ['dns', /^the host name has no public address$/, () => 'http://private.example.com/'],
   ['tls', /certificate is self-signed/, selfSigned],
   ['connect', /connection was refused/, closedPort],
   ['timeout', /no answer within 0.8 s/, () => (receiver.answerAlways({ hang: 'headers' }), receiver.url())],
-  ['refused_address', /private or special address/, () => 'http://private.example.com/'],
   ['reset', /was closed before an answer/, () => (receiver.answerAlways({ drop: true }), receiver.url())],
 ];
 

@@ -15,7 +15,7 @@ type Outcome = Pick<Attempt, 'status' | 'error' | 'reason'>;
 
 /** Where the cause is to be found, by what went wrong before an answer came. */
 const CAUSES: Record<string, string> = {
-  dns: 'The host name has no address, or its name servers did not answer. Check the name in the URL.',
+  dns: 'The host name has no public address, or its name servers did not answer. Check the name in the URL.',
   connect: 'Nothing accepted the connection. Check the port and the firewall, and whether the receiver runs.',
   tls: 'The certificate is expired, self-signed or for another name, or an intermediate one is missing. Check the chain that the receiver sends.',
   timeout:
@@ -23,7 +23,7 @@ const CAUSES: Record<string, string> = {
   reset:
     'The connection was closed before a whole answer, or the answer is not HTTP. See the log of the receiver or its proxy.',
   refused_address:
-    'The URL leads to an address that the service does not send to, such as a private network. Use a public address, or ask the operator.',
+    'The URL is one that the service no longer sends to, such as an http URL or a private address. Change it, or ask the operator.',
   secret: 'The secret cannot be read, so nothing was sent. Set a new secret.',
 };
 

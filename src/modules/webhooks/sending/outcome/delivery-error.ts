@@ -14,15 +14,16 @@ export const DELIVERY_ERROR_KINDS = [
 ] as const;
 export type DeliveryErrorKind = (typeof DELIVERY_ERROR_KINDS)[number];
 
-/** Ends an attempt. Its message is shown to the webhook's owner. */
+/** Ends an attempt. Its message is shown to the webhook's owner, its cause to the operator only. */
 export class DeliveryAttemptError extends Error {
   override readonly name = 'DeliveryAttemptError';
 
   constructor(
     readonly kind: DeliveryErrorKind,
     message: string,
+    options?: { cause: string },
   ) {
-    super(message);
+    super(message, options);
   }
 }
 
