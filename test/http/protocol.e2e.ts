@@ -459,6 +459,30 @@ describe('HTTP', () => {
       }
     });
 
+    it('/.well-known/security.txt says where to report vulnerabilities, where SECURITY_CONTACT does (RFC 9116)', async () => {
+      const path = '/.well-known/security.txt';
+      expect((await anonymous('get', path).expect(404)).body.error.type).toBe('NotFoundError');
+      const SECURITY_CONTACT = 'mailto:security@example.com,https://example.com/report';
+      const named = await startService(environment, { ROLES: 'api', SECURITY_CONTACT, CONSOLE: 'off' });
+      try {
+        const { text, headers } = await anonymous('get', path, named).expect(200);
+        expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+        const [, expires = ''] = /^Expires: (.*)$/m.exec(text) ?? [];
+        expect(text).toBe(
+          'Contact: mailto:security@example.com\nContact: https://example.com/report\n' +
+            `Expires: ${expires}\nPreferred-Languages: en\n`,
+        );
+        expect(expires).toMatch(/^\d{4}-\d\d-\d\dT00:00:00Z$/);
+        const days = (Date.parse(expires) - Date.now()) / 86_400_000;
+        expect([days > 88, days <= 90]).toEqual([true, true]);
+        const withoutBody = await anonymous('head', path, named).expect(200);
+        expect(withoutBody.headers['content-length']).toBe(headers['content-length']);
+        await anonymous('post', path, named).expect(404);
+      } finally {
+        await named.close();
+      }
+    });
+
     it('/openapi.json and /docs describe the API', async () => {
       const { body } = await anonymous('get', '/openapi.json').expect(200).expect('Content-Type', /json/);
       expect(body.openapi).toMatch(/^3\./);

@@ -143,6 +143,13 @@ describe('lists of the environment', () => {
       'origins such as https://app.example.com',
     ],
     [
+      'SECURITY_CONTACT',
+      'mailto:security@example.com, https://example.com/report',
+      ['mailto:security@example.com', 'https://example.com/report'],
+      ['security@example.com', 'http://example.com/report', 'mailto:security', 'https://'],
+      'URIs such as mailto:security@example.com',
+    ],
+    [
       'WEBHOOK_RETRY_SCHEDULE',
       '5, 0,9999999',
       [5, 0, 9_999_999],

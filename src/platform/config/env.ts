@@ -114,6 +114,8 @@ export class Env {
   /** Whether the api role serves the console at `/`. */
   readonly console: boolean;
   readonly metricsToken: string | null;
+  /** URIs for reports of vulnerabilities, the preferred one first. */
+  readonly securityContact: readonly string[];
   /** Express's `trust proxy`: false, a number of hops, or the addresses and CIDRs of proxies. */
   readonly trustProxy: false | number | readonly string[];
   readonly logLevel: string;
@@ -169,6 +171,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
     console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
     metricsToken: read.secret('METRICS_TOKEN', 16),
+    securityContact: read.list('SECURITY_CONTACT', isContact, 'URIs such as mailto:security@example.com'),
     trustProxy: read.trustProxy(),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
   });
@@ -245,4 +248,7 @@ function readServers(read: EnvReader) {
 }
 
 const isHostAndPort = (text: string): boolean => /^(?:[\w.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i.test(text);
+/** What RFC 9116 takes for a contact: web pages by https only. */
+const isContact = (text: string): boolean =>
+  /^(?:mailto:[^\s@]+@[^\s@]+|tel:\+[\d-]+|https:\/\/\S+)$/.test(text) && URL.canParse(text);
 const CIDR = /^[0-9a-f:.]+\/\d{1,3}$/i;
