@@ -37,6 +37,11 @@ export type { PlanDefinition } from '../modules/account/plans.js';
 // Database.
 export { type Migration, migrationDataSource } from '../platform/database/connections/data-source.js';
 export { DatabaseService, type SqlRunner, type Tx } from '../platform/database/database.service.js';
+export {
+  changeInBatches,
+  createIndexConcurrently,
+  requireMigration,
+} from '../platform/database/schema/migration-steps.js';
 export { migrate } from '../platform/database/schema/schema.js';
 
 // Errors.

@@ -29,7 +29,12 @@ import { ObjectRemoval } from '../../src/platform/storage/removals/object-remova
 import { readEnv } from '../../src/platform/config/env.js';
 import { migrationDataSource } from '../../src/platform/database/connections/data-source.js';
 import { snakeCase } from '../../src/platform/database/snake-case.js';
-import { migrate } from '../../src/platform/database/schema/schema.js';
+import {
+  changeInBatches,
+  createIndexConcurrently,
+  requireMigration,
+} from '../../src/platform/database/schema/migration-steps.js';
+import { assertSchema, migrate } from '../../src/platform/database/schema/schema.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 
@@ -70,6 +75,28 @@ class ChangesRecordings implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE recordings DROP COLUMN changed');
+  }
+}
+
+/** Expands, fills in and removes in the way that later migrations do. */
+class Backfills implements MigrationInterface {
+  name = 'Backfills1999999999998';
+  transaction = false;
+
+  async up(runner: QueryRunner): Promise<void> {
+    await changeInBatches(
+      runner,
+      `WITH batch AS (SELECT id FROM notes WHERE id > $1 ORDER BY id LIMIT 1000),
+         changed AS (UPDATE notes n SET text = text || '!' FROM batch b WHERE n.id = b.id AND text NOT LIKE '%!')
+       SELECT max(id) AS last FROM batch`,
+      0,
+    );
+    await createIndexConcurrently(runner, 'notes_text_idx', 'notes (text)');
+    await requireMigration(runner, 'Unknown1999999999997');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DELETE FROM required_migrations');
   }
 }
 
@@ -133,6 +160,41 @@ describe('migrations', () => {
     }
   });
 
+  it('change large tables without a transaction, can be interrupted, and say which releases do not fit any more', async () => {
+    const newer = migrationDataSource(readEnv(environment.variables), [...migrationsOf([]), Backfills]);
+    await newer.initialize();
+    try {
+      await dataSource.query('CREATE TABLE notes (id integer PRIMARY KEY, text text NOT NULL)');
+      await dataSource.query(`INSERT INTO notes SELECT n, 'a' FROM generate_series(1, 2500) n`);
+      // Leaves an invalid index behind, as an attempt that was interrupted does.
+      await dataSource.query('CREATE UNIQUE INDEX CONCURRENTLY notes_text_idx ON notes (text)').catch(() => undefined);
+      const valid = `SELECT indisvalid FROM pg_index WHERE indexrelid = 'notes_text_idx'::regclass`;
+      expect(await dataSource.query(valid)).toEqual([{ indisvalid: false }]);
+
+      const holder = dataSource.createQueryRunner();
+      await holder.startTransaction();
+      await holder.query('SELECT FROM notes WHERE id = 1700 FOR UPDATE');
+      const migrated = migrate(newer);
+      await eventually(async () => {
+        const [row] = await dataSource.query<{ count: string }[]>(`SELECT count(*) FROM notes WHERE text = 'a!'`);
+        return row?.count === '1000';
+      });
+      await holder.rollbackTransaction();
+      await holder.release();
+      await expect(migrated).resolves.toEqual(['Backfills1999999999998']);
+      expect(await dataSource.query(valid)).toEqual([{ indisvalid: true }]);
+      expect(await dataSource.query('SELECT text, count(*)::int FROM notes GROUP BY 1')).toEqual([
+        { text: 'a!', count: 2500 },
+      ]);
+      await expect(assertSchema(dataSource)).rejects.toThrow(/it lacks Unknown1999999999997/);
+      await newer.undoLastMigration();
+      await expect(assertSchema(dataSource)).resolves.toBeUndefined();
+    } finally {
+      await newer.destroy();
+      await dataSource.query('DROP TABLE IF EXISTS notes');
+    }
+  });
+
   it('leave no name of the first release behind', async () => {
     expect(await names(dataSource)).not.toMatch(/tall(y|ies)|epoch/);
   });
@@ -140,7 +202,7 @@ describe('migrations', () => {
   it('make the tables that the entities describe, column by column', async () => {
     const columns: { table: string; columns: string[] }[] = await dataSource.query(`
       SELECT table_name AS table, array_agg(column_name::text ORDER BY column_name::text COLLATE "C") AS columns
-      FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'migrations' GROUP BY 1`);
+      FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT IN ('migrations', 'required_migrations') GROUP BY 1`);
     const storage = getMetadataArgsStorage();
     const described = ENTITIES.map((entity) => [
       storage.filterTables(entity)[0]?.name,

@@ -63,18 +63,20 @@ describe('dataSourceOptions', () => {
 });
 
 describe('migrationDataSource', () => {
-  it('waits 5 s for a table and as long as it takes for a statement', () => {
+  it('waits 100 ms for a table and as long as it takes for a statement', () => {
     const { options } = migrationDataSource(envOf(), []);
     expect(options).toMatchObject({
       extra: {
         Client: WatchedClient,
         connectionTimeoutMillis: 10_000,
         max: 2,
-        transactionSettings: { lock_timeout: 5000, statement_timeout: 0 },
+        transactionSettings: { lock_timeout: 100, statement_timeout: 0 },
+        options: '-c timezone=UTC -c statement_timeout=0',
       },
     });
     expect(migrationDataSource(envOf(), [], { lockTimeoutMs: 300 }).options).toMatchObject({
       extra: { transactionSettings: { lock_timeout: 300, statement_timeout: 0 } },
     });
+    expect(migrationDataSource(envOf({ DATABASE_POOLER: 'true' }), []).options.extra).not.toHaveProperty('options');
   });
 });

@@ -18,8 +18,8 @@ class SnakeCase extends DefaultNamingStrategy {
   }
 }
 
-/** How long a migration waits for a table. Requests would queue behind it. */
-const MIGRATION_LOCK_TIMEOUT_MS = 5000;
+/** How long a migration waits for a table before it tries again. Requests queue behind it meanwhile. */
+const MIGRATION_LOCK_TIMEOUT_MS = 100;
 
 export function dataSourceOptions(env: Env, migrations: Migration[]): Extract<DataSourceOptions, { type: 'postgres' }> {
   return {
@@ -56,13 +56,18 @@ function connectTimeoutMs(databaseUrl: string): number {
   return seconds === null ? CONNECT_TIMEOUT_MS : Number(seconds) * 1000;
 }
 
-/** A data source for commands that change the schema: no entities, and no time limit on statements. */
+/**
+ * A data source for commands that change the schema: no entities, and no time limit on statements. Outside transactions a
+ * pooler keeps the limit of the role, which ends the building of a large index.
+ */
 export function migrationDataSource(
   env: Env,
   migrations: Migration[],
   { lockTimeoutMs = MIGRATION_LOCK_TIMEOUT_MS } = {},
 ): DataSource {
   const transactionSettings = { lock_timeout: lockTimeoutMs, statement_timeout: 0 };
-  const extra = { Client: WatchedClient, connectionTimeoutMillis: 10_000, max: 2, transactionSettings };
-  return new DataSource({ ...dataSourceOptions(env, migrations), extra });
+  const session = env.databasePooler ? {} : { options: '-c timezone=UTC -c statement_timeout=0' };
+  const extra = { Client: WatchedClient, connectionTimeoutMillis: 10_000, max: 2, transactionSettings, ...session };
+  // Not the console, where each attempt that met a lock would be a failure.
+  return new DataSource({ ...dataSourceOptions(env, migrations), logger: 'debug', extra });
 }
