@@ -1,6 +1,7 @@
 import request from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
+import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
 import { RedisService } from '../../src/platform/redis/redis.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
@@ -74,30 +75,40 @@ describe('D32: stored_bytes', () => {
     expect(await uploadAtOnce(client, 3)).toHaveLength(1);
   });
 
-  it('is not exceeded by an upload whose storage hung while others filled it', async () => {
-    const stored = 60 * 1024 * 1024;
-    const client = await account({ storedBytes: stored });
+  it('counts an upload whose storage hangs: others cannot take its place, nor it theirs', async () => {
+    const client = await account({ storedBytes: 3 * NOTE.length, audioSecondsPerMonth: 100, queuedAudioSeconds: 100 });
     const store = service.app.get(ObjectStore);
     const put = store.put.bind(store);
     let goOn = (): void => undefined;
     const held = new Promise<void>((resolve) => (goOn = resolve));
-    let isHanging = false;
     const spy = jest.spyOn(store, 'put').mockImplementationOnce(async (...parameters) => {
-      isHanging = true;
       await held;
       await put(...parameters);
     });
     const hanging = client.upload(NOTE).then((answer) => answer);
-    await eventually(() => isHanging);
-    await service.database.query(
-      `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms)
-       VALUES ($1, current_date, 'processing', 0, 0, 0, $2, 0)`,
-      [client.accountId, stored],
-    );
+    await eventually(async () => (await quota(client, 'stored_bytes'))?.used === NOTE.length);
+    expect(await quota(client, 'queued_audio_seconds')).toMatchObject({ used: 1 });
+    expect(await quota(client, 'audio_seconds_per_month')).toMatchObject({ used: 1 });
+    expect(await uploadAtOnce(client, 6)).toHaveLength(2);
     goOn();
-    expectError(await hanging, 'QuotaExceededError', expect.objectContaining({ quota: 'stored_bytes', used: stored }));
+    expect((await hanging).status).toBe(201);
     spy.mockRestore();
-    expect(await quota(client, 'stored_bytes')).toMatchObject({ used: stored });
+    expect(await quota(client, 'stored_bytes')).toMatchObject({ used: 3 * NOTE.length });
+    expect(await quota(client, 'queued_audio_seconds')).toMatchObject({ used: 3 });
+  });
+
+  it('gives back what an upload that storage refused had reserved', async () => {
+    const client = await account({ storedBytes: NOTE.length });
+    const store = service.app.get(ObjectStore);
+    const failed = new StorageUnavailableError('no answer', { mayArriveLate: true });
+    const spy = jest.spyOn(store, 'put').mockImplementationOnce(async (_key, _file, reserved) => {
+      await reserved;
+      throw failed;
+    });
+    await client.upload(NOTE).expect(503);
+    spy.mockRestore();
+    await eventually(async () => (await quota(client, 'stored_bytes'))?.used === 0);
+    await client.upload(NOTE).expect(201);
   });
 
   it('is compared with Content-Length before the body is read', async () => {

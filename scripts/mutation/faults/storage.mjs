@@ -50,18 +50,6 @@ export const storage = [
     ],
   },
   {
-    file: `${STORAGE}/removals/object-reservation-batch.ts`,
-    tests: `${STORAGE}/removals/object-reservation-batch.spec.ts`,
-    faults: [
-      [
-        'a reservation resolves before it is committed',
-        'await insertReservations(runner',
-        'void insertReservations(runner',
-      ],
-      ['a reservation ends before an upload may', 'RESERVATION_SECONDS = 3600', 'RESERVATION_SECONDS = 36'],
-    ],
-  },
-  {
     file: `${STORAGE}/removals/object-removals.queries.ts`,
     tests: 'test/components/storage/object-removals.e2e.ts',
     faults: [
@@ -83,7 +71,7 @@ export const storage = [
     file: `${UPLOAD}/upload.service.ts`,
     tests: `${UPLOAD}/upload.service.spec.ts`,
     faults: [
-      ['the store is not told of the reservation', 'checked.then(() => undefined)', 'Promise.resolve()'],
+      ['the store is not told of the reservation', 'form.file, reserved)', 'form.file, Promise.resolve())'],
       [
         'what may arrive late is removed once',
         '{ mayArriveLate }),\n        () => undefined',
@@ -91,7 +79,7 @@ export const storage = [
       ],
       [
         'an upload that failed leaves its object',
-        '() => this.objects.cancel(recording.objectKey, { mayArriveLate })',
+        '() => this.objects.cancel(objectKey, { mayArriveLate })',
         '() => ({ mayArriveLate })',
       ],
       ['a recording without its object is accepted', 'if (!inserted) throw', 'if (!inserted && !recording.id) throw'],
@@ -195,11 +183,7 @@ export const storage = [
     tests: 'test/components/storage/object-removals.e2e.ts',
     name: 'arrive late',
     faults: [
-      [
-        'the reservation of an object that may arrive late is given up',
-        'if (mayArriveLate) return await this.store.remove(key);',
-        'if (mayArriveLate) await this.store.remove(key);',
-      ],
+      ['the reservation of an object that may arrive late is given up', '...(mayArriveLate ? {} : NOW)', '...NOW'],
     ],
   },
   {
@@ -233,8 +217,13 @@ export const storage = [
     faults: [
       [
         'a repeat is refused when the first one filled the quota',
-        'error instanceof IdempotencyKeyInUseError || error instanceof QuotaExceededError',
-        'error instanceof IdempotencyKeyInUseError',
+        'error instanceof QuotaExceededError && (await this.replayOfUnderWay(recording, claim))',
+        'null',
+      ],
+      [
+        'a repeat is refused while the first one, which filled the quota, is stored',
+        'Date.now() < deadline && (await this.quotas.hasReservations(recording.accountId))',
+        'false',
       ],
     ],
   },

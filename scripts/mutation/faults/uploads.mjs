@@ -28,7 +28,22 @@ export const uploads = [
   {
     file: 'src/modules/recordings/quotas/quotas.service.ts',
     tests: 'src/modules/recordings/quotas/quotas.service.spec.ts',
-    faults: [['uploads at the same time exceed a quota', '    await lockByName(tx, `quotas:${accountId}`);\n', '']],
+    faults: [
+      ['uploads of two processes exceed a quota', '  await lockQuotas(tx, accountIds);\n', ''],
+      ['uploads of one process exceed a quota', 'if (usage) usages.set(accountId, withDemand(usage, demand));', ''],
+      ['a retry exceeds a quota', '    await lockQuotas(tx, [accountId]);\n', ''],
+    ],
+  },
+  {
+    file: 'src/platform/storage/removals/object-removals.queries.ts',
+    tests: 'src/modules/recordings/quotas/quotas.service.spec.ts',
+    faults: [['a reservation ends before an upload may', 'RESERVED_SECONDS = 3600', 'RESERVED_SECONDS = 36']],
+  },
+  {
+    file: 'src/modules/recordings/quotas/quotas.queries.ts',
+    tests: 'test/http/quotas.e2e.ts',
+    name: 'storage hangs',
+    faults: [['bytes under way are not counted', 'u."storedBytes" + r.bytes', 'u."storedBytes"']],
   },
   {
     file: 'src/modules/recordings/audio-download/byte-ranges.ts',

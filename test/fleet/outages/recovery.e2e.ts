@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import request, { type Response } from 'supertest';
-import { ObjectRemovalsService } from '../../../src/platform/storage/removals/object-removals.service.js';
+import { insertReservations } from '../../../src/platform/storage/removals/object-removals.queries.js';
 import { ObjectStore } from '../../../src/platform/storage/object-store.js';
 import { Spool } from '../../../src/platform/storage/spool.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
@@ -329,7 +329,8 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
   }
 
   async function reserve(key: string): Promise<void> {
-    await service.app.get(ObjectRemovalsService).reserve(key);
+    const { accountId } = client;
+    await insertReservations(service.database, [{ objectKey: key, accountId, bytes: 5, durationMs: 0 }]);
     // Otherwise the tests below would pass without a reservation.
     expect((await uploadState(service, environment)).removals).toContain(key);
   }

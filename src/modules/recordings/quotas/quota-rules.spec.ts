@@ -1,13 +1,12 @@
 import type { Quotas } from '../../../access/quotas.js';
 import {
   countsUsage,
-  demandOfOthers,
   monthEnd,
   monthStart,
   type QuotaDemand,
   type QuotaUsage,
   refusalOf,
-  sumOf,
+  withDemand,
 } from './quota-rules.js';
 
 const QUOTAS: Quotas = { storedBytes: 1000, audioSecondsPerMonth: 60, queuedAudioSeconds: 10, concurrentUploads: 3 };
@@ -65,21 +64,11 @@ describe('refusalOf (D32)', () => {
   });
 });
 
-describe('demandOfOthers', () => {
-  it('is what all places but one can add', () => {
-    const others = demandOfOthers(QUOTAS, { bytes: 100, seconds: 2 });
-    expect(others).toEqual({ bytes: 200, monthMs: 4000, queuedMs: 4000 });
-    expect(demandOfOthers({ ...QUOTAS, concurrentUploads: 1 }, { bytes: 100, seconds: 2 })).toEqual(NOTHING);
-    // Where their number has no limit, 100 are taken to be under way.
-    const many = demandOfOthers({ ...QUOTAS, concurrentUploads: null }, { bytes: 100, seconds: 2 });
-    expect(many).toEqual({ bytes: 9900, monthMs: 198_000, queuedMs: 198_000 });
-  });
-});
-
-describe('sumOf', () => {
+describe('withDemand', () => {
   it('adds each part to its own', () => {
-    const a = { bytes: 1, monthMs: 20, queuedMs: 300 };
-    expect(sumOf(a, { bytes: 4, monthMs: 50, queuedMs: 600 })).toEqual({ bytes: 5, monthMs: 70, queuedMs: 900 });
+    const usage = { storedBytes: 1, monthMs: 20, queuedMs: 300 };
+    const demand = { bytes: 4, monthMs: 50, queuedMs: 600 };
+    expect(withDemand(usage, demand)).toEqual({ storedBytes: 5, monthMs: 70, queuedMs: 900 });
   });
 });
 

@@ -19,8 +19,6 @@ export interface QuotaDemand {
   queuedMs: number;
 }
 
-const UPLOADS_WITHOUT_LIMIT = 100;
-
 const msOf = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
 
 /** Whether Postgres has to be asked at all. */
@@ -56,17 +54,11 @@ function fits(limit: number | null, used: number, added: number): limit is null 
   return limit === null || (used < limit && used + added <= limit);
 }
 
-/** The most that the other uploads which may be under way can add. */
-export function demandOfOthers(quotas: Quotas, largest: { bytes: number; seconds: number }): QuotaDemand {
-  const others = (quotas.concurrentUploads ?? UPLOADS_WITHOUT_LIMIT) - 1;
-  const ms = others * largest.seconds * 1000;
-  return { bytes: others * largest.bytes, monthMs: ms, queuedMs: ms };
-}
-
-export const sumOf = (a: QuotaDemand, b: QuotaDemand): QuotaDemand => ({
-  bytes: a.bytes + b.bytes,
-  monthMs: a.monthMs + b.monthMs,
-  queuedMs: a.queuedMs + b.queuedMs,
+/** What is used once `demand` was let in. */
+export const withDemand = (usage: QuotaUsage, demand: QuotaDemand): QuotaUsage => ({
+  storedBytes: usage.storedBytes + demand.bytes,
+  monthMs: usage.monthMs + demand.monthMs,
+  queuedMs: usage.queuedMs + demand.queuedMs,
 });
 
 /** First day of the month of `now`, `YYYY-MM-DD`. */

@@ -1,4 +1,5 @@
-import type { SqlRunner } from '../../../platform/database/database.service.js';
+import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
+import { reservationsOf } from '../../../platform/storage/removals/object-removals.queries.js';
 import { countersOf } from '../usage-counters/usage-counters.queries.js';
 import type { QuotaUsage } from './quota-rules.js';
 
@@ -7,15 +8,19 @@ import type { QuotaUsage } from './quota-rules.js';
  * account. Held by kept-plans.e2e.ts.
  */
 const USAGE = `
-  SELECT a.position::int, u.*
+  SELECT a.position::int, u."storedBytes" + r.bytes AS "storedBytes", u."queuedMs" + r.ms AS "queuedMs",
+    u."monthMs" + r.ms AS "monthMs"
   FROM (SELECT * FROM unnest($1::uuid[]) WITH ORDINALITY AS ids (id, position) LIMIT $3) a CROSS JOIN LATERAL (
     SELECT coalesce(sum(bytes), 0)::float8 AS "storedBytes", coalesce(sum(queued_ms), 0)::float8 AS "queuedMs",
       coalesce(sum(duration_ms) FILTER (WHERE day >= $2::date), 0)::float8 AS "monthMs"
-    FROM ${countersOf('a.id')} AS counters) u`;
+    FROM ${countersOf('a.id')} AS counters) u CROSS JOIN LATERAL (
+    SELECT coalesce(sum(bytes), 0)::float8 AS bytes, coalesce(sum(duration_ms), 0)::float8 AS ms
+    FROM ${reservationsOf('a.id')} AS reservations) r`;
 
 /**
- * One answer for each account, in their order. SQL, because counters and deltas are added in one snapshot and many
- * accounts are looked up by one statement.
+ * What each account has stored and queued, with the uploads that it has reserved: one answer for each, in their order.
+ * SQL, because counters, deltas and reservations are added in one snapshot and many accounts are looked up by one
+ * statement.
  */
 export async function readQuotaUsage(
   runner: SqlRunner,
@@ -26,4 +31,21 @@ export async function readQuotaUsage(
   return rows
     .toSorted((a, b) => a.position - b.position)
     .map(({ storedBytes, monthMs, queuedMs }) => ({ storedBytes, monthMs, queuedMs }));
+}
+
+/**
+ * Until the transaction ends, what the account uses grows in it alone. The locks are taken in one order, so that no two
+ * transactions wait for each other. SQL, because TypeORM has no advisory locks.
+ */
+export async function lockQuotas(tx: Tx, accountIds: readonly string[]): Promise<void> {
+  await tx.prepared(
+    `SELECT pg_advisory_xact_lock(key)
+     FROM (SELECT DISTINCT hashtextextended('quotas:' || id, 0) AS key FROM unnest($1::text[]) AS id ORDER BY 1) AS keys`,
+    [accountIds],
+  );
+}
+
+/** Whether uploads of the account are under way. SQL, as in {@link readQuotaUsage}. */
+export async function hasReservations(runner: SqlRunner, accountId: string): Promise<boolean> {
+  return (await runner.query(`SELECT 1 FROM ${reservationsOf('$1')} AS reservations LIMIT 1`, [accountId])).length > 0;
 }

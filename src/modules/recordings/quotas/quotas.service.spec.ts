@@ -1,5 +1,4 @@
 import type { Quotas } from '../../../access/quotas.js';
-import type { Env } from '../../../platform/config/env.js';
 import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
 import { QuotaExceededError } from '../../../platform/errors/errors.js';
 import type { QuotaRefusalsService } from './quota-refusals.service.js';
@@ -18,6 +17,13 @@ const UNLIMITED: Quotas = {
 };
 const QUOTAS: Quotas = { ...UNLIMITED, storedBytes: 100 * MAX_FILE_BYTES, concurrentUploads: 3 };
 
+const reservation = (accountId: string, bytes = 0, durationMs = 0) => ({
+  objectKey: `key of ${accountId}`,
+  accountId,
+  bytes,
+  durationMs,
+});
+
 describe('QuotasService (D32)', () => {
   let usage: Record<string, Partial<QuotaUsage>>;
   /** Accounts and month of each statement. */
@@ -25,22 +31,27 @@ describe('QuotasService (D32)', () => {
   /** What was sent in a transaction, in order. */
   let inTx: unknown[][];
   let refused: string[];
+  let committed: Promise<void>;
   let service: QuotasService;
 
   beforeEach(() => {
     jest.useFakeTimers({ now: new Date('2026-12-31T23:59:59Z'), doNotFake: ['nextTick', 'performance'] });
     // The clock of lru-cache.
     jest.spyOn(performance, 'now').mockImplementation(() => Date.now());
-    [usage, statements, inTx, refused] = [{}, [], [], []];
+    [usage, statements, inTx, refused, committed] = [{}, [], [], [], Promise.resolve()];
     const prepared = async (_: string, [accounts, month]: [string[], string]) => {
       statements.push([accounts, month]);
       return accounts.map((id, i) => ({ position: i + 1, ...UNUSED, ...usage[id] })).toReversed();
     };
+    const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+      const result = await work(txOf());
+      await committed;
+      return result;
+    };
     service = new QuotasService(
-      { prepared } as unknown as DatabaseService,
+      { prepared, transact } as unknown as DatabaseService,
       { count: (quota: string) => void refused.push(quota) } as unknown as QuotaRefusalsService,
       { count: async (id: string) => (id === 'a' ? 2 : 0) } as unknown as UploadSlotsService,
-      { maxAudioSeconds: 3600 } as Env,
     );
   });
 
@@ -51,13 +62,10 @@ describe('QuotasService (D32)', () => {
 
   const txOf = (): Tx =>
     ({
-      query: async (...sent: unknown[]) => {
+      prepared: async (sql: string, given: unknown[]) => {
         await Promise.resolve();
-        inTx.push(sent);
-      },
-      prepared: async (_: string, [accounts, month]: [string[], string]) => {
-        inTx.push([accounts, month]);
-        return [{ position: 1, ...UNUSED, ...usage[accounts[0] as string] }];
+        inTx.push([/pg_advisory_xact_lock/.exec(sql)?.[0] ?? sql.trim().split(' ')[0], ...given]);
+        return (given[0] as string[]).map((id, i) => ({ position: i + 1, ...UNUSED, ...usage[id] }));
       },
     }) as unknown as Tx;
 
@@ -79,9 +87,10 @@ describe('QuotasService (D32)', () => {
   it('asks nothing where nothing is counted', async () => {
     const quotas = { ...UNLIMITED, concurrentUploads: 1 };
     expect(await service.findRefusal('a', quotas, 1e12)).toBeNull();
-    expect(await service.isNearLimit('a', quotas, NOTHING)).toBe(false);
+    await service.reserve(reservation('a'), quotas);
     await service.enforce(txOf(), 'a', quotas, NOTHING);
-    expect([statements, inTx]).toEqual([[], []]);
+    expect(statements).toEqual([]);
+    expect(inTx.map(([kind]) => kind)).toEqual(['INSERT']);
   });
 
   it.each<keyof Quotas>(['storedBytes', 'audioSecondsPerMonth', 'queuedAudioSeconds'])(
@@ -129,53 +138,53 @@ describe('QuotasService (D32)', () => {
     });
   });
 
-  describe('before the recording is stored', () => {
-    it('refuses what does not fit, and counts it by quota', async () => {
-      usage = { a: { storedBytes: QUOTAS.storedBytes as number } };
-      await expect(service.isNearLimit('a', QUOTAS, NOTHING)).rejects.toThrow(QuotaExceededError);
+  describe('a reservation', () => {
+    const FULL = { storedBytes: QUOTAS.storedBytes as number };
+
+    it('is compared and written behind a lock of the account, and is there once that is committed', async () => {
+      let commit = (): void => undefined;
+      committed = new Promise((resolve) => (commit = resolve));
+      let isReserved = false;
+      const reserving = service.reserve(reservation('a', 5, 700), QUOTAS).then(() => (isReserved = true));
+      await jest.advanceTimersByTimeAsync(1);
+      expect(inTx).toEqual([
+        ['pg_advisory_xact_lock', ['a']],
+        ['SELECT', ['a'], '2026-12-01', 1],
+        ['INSERT', ['key of a'], ['a'], [5], [700], 3600],
+      ]);
+      expect([isReserved, statements]).toEqual([false, []]);
+      commit();
+      await reserving;
+    });
+
+    it('that does not fit is refused, counted and not written', async () => {
+      usage = { a: FULL };
+      await expect(service.reserve(reservation('a'), QUOTAS)).rejects.toThrow(QuotaExceededError);
       expect(refused).toEqual(['stored_bytes']);
+      expect(inTx.map(([kind]) => kind)).toEqual(['pg_advisory_xact_lock', 'SELECT']);
     });
 
-    it.each([
-      [0, false],
-      [1, true],
-    ])(
-      'is near the limit when the largest files of the other places leave %d bytes too few',
-      async (missing, isNear) => {
-        usage = { a: { storedBytes: 97 * MAX_FILE_BYTES } };
-        expect(await service.isNearLimit('a', QUOTAS, { ...NOTHING, bytes: MAX_FILE_BYTES + missing })).toBe(isNear);
-      },
-    );
-
-    it('counts the longest audio for each of the others', async () => {
-      const quotas = { ...UNLIMITED, queuedAudioSeconds: 7300, concurrentUploads: 3 };
-      const demand = { ...NOTHING, queuedMs: 100_000 };
-      expect(await service.isNearLimit('a', quotas, demand)).toBe(false);
-      expect(await service.isNearLimit('a', quotas, { ...demand, queuedMs: 100_001 })).toBe(true);
-    });
-
-    it('looks each time: what it knows may be old', async () => {
-      await service.isNearLimit('a', QUOTAS, NOTHING);
-      await service.isNearLimit('a', QUOTAS, NOTHING);
-      expect(statements).toHaveLength(2);
+    it('counts for those that share its transaction, each account by itself', async () => {
+      usage = { a: { queuedMs: 1000 } };
+      const quotas = { ...UNLIMITED, queuedAudioSeconds: 3 };
+      const sent = ['c', 'a', 'a', 'b', 'a'].map((id) => service.reserve(reservation(id, 1, 1000), quotas));
+      const outcomes = await Promise.allSettled(sent);
+      expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual([true, true, true, true, false]);
+      const inserted = inTx.filter(([kind]) => kind === 'INSERT').flatMap(([, , accounts]) => accounts as string[]);
+      expect(inserted.toSorted()).toEqual(['a', 'a', 'b', 'c']);
+      expect(inTx.filter(([kind]) => kind === 'INSERT').length).toBeLessThan(4);
     });
   });
 
-  describe('in the transaction', () => {
-    it('locks the account before it reads, in the same transaction', async () => {
-      await service.enforce(txOf(), 'a', QUOTAS, NOTHING);
-      expect(inTx).toEqual([
-        [expect.stringContaining('pg_advisory_xact_lock'), ['quotas:a']],
-        [['a'], '2026-12-01'],
-      ]);
-      expect(statements).toEqual([]);
-    });
-
-    it('refuses what does not fit, and counts it', async () => {
-      usage = { a: { storedBytes: QUOTAS.storedBytes as number } };
-      await expect(service.enforce(txOf(), 'a', QUOTAS, NOTHING)).rejects.toThrow(QuotaExceededError);
-      expect(refused).toEqual(['stored_bytes']);
-    });
+  it('what needs room without an upload is compared in its transaction, behind the same lock', async () => {
+    await service.enforce(txOf(), 'a', QUOTAS, NOTHING);
+    expect(inTx).toEqual([
+      ['pg_advisory_xact_lock', ['a']],
+      ['SELECT', ['a'], '2026-12-01', 1],
+    ]);
+    usage = { a: { storedBytes: QUOTAS.storedBytes as number } };
+    await expect(service.enforce(txOf(), 'a', QUOTAS, NOTHING)).rejects.toThrow(QuotaExceededError);
+    expect(refused).toEqual(['stored_bytes']);
   });
 
   it('counts no refusal where there is none', () => {

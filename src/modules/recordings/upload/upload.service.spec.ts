@@ -34,7 +34,7 @@ describe('UploadService', () => {
   let inserted: object[];
   /** What claiming a key returns. */
   let claimed: object[];
-  let nearLimit: () => Promise<boolean>;
+  let underWay: number;
   /** What is found of the Idempotency-Key, look by look. */
   let keys: object[][];
   /** What was asked of the table of keys, outside transactions and in them. */
@@ -50,7 +50,7 @@ describe('UploadService', () => {
     steps = [];
     written = () => Promise.resolve();
     inserted = [{ object_key: 'taken off the list' }];
-    nearLimit = async () => false;
+    underWay = 0;
     [keys, claimed, asked, inTx, quotaCalls, first, found] = [[], [{}], [], [], [], FIRST, []];
     const reserved = new Promise<void>((resolve, reject) => {
       reservation = {
@@ -71,7 +71,6 @@ describe('UploadService', () => {
       },
     };
     const removals = {
-      reserve: () => reserved,
       cancel: async (_key: string, { mayArriveLate }: { mayArriveLate: boolean }) =>
         void steps.push(mayArriveLate ? 'removed for now' : 'removed'),
     };
@@ -107,14 +106,11 @@ describe('UploadService', () => {
       store as unknown as ObjectStore,
       bus as unknown as EventBus,
       {
-        isNearLimit: (...given: unknown[]) => {
-          quotaCalls.push(['near', ...given]);
-          return nearLimit();
+        reserve: (...given: unknown[]) => {
+          quotaCalls.push(given);
+          return reserved;
         },
-        enforce: async (_: unknown, ...given: unknown[]) => {
-          await turns();
-          quotaCalls.push(['enforce', ...given, ...steps.slice(-1)]);
-        },
+        hasReservations: async () => underWay-- > 0,
       } as unknown as QuotasService,
     );
   });
@@ -169,9 +165,12 @@ describe('UploadService', () => {
   });
 
   it('answers a repeat although the first one has filled the quota meanwhile, and no other upload', async () => {
-    nearLimit = () => Promise.reject(FULL);
-    reservation.commit();
-    keys = [[], [{ fingerprint: FINGERPRINT, recordingId: FIRST.id }]];
+    reservation.fail(FULL);
+    const known = [{ fingerprint: FINGERPRINT, recordingId: FIRST.id }];
+    keys = [[], known];
+    await expect(accept('one')).resolves.toEqual({ recording: FIRST, replayed: true });
+    // The first one is not stored yet.
+    [keys, underWay] = [[[], [], known], 1];
     await expect(accept('one')).resolves.toEqual({ recording: FIRST, replayed: true });
     await expect(accept('two')).rejects.toBe(FULL);
     await expect(accept()).rejects.toBe(FULL);
@@ -223,19 +222,12 @@ describe('UploadService', () => {
     });
   });
 
-  it('asks the quotas for its bytes and its audio, and decides in the transaction only near a limit', async () => {
+  it('reserves room in the quotas for its bytes and its audio', async () => {
     reservation.commit();
-    await accept();
-    const demand = { bytes: silenceWav(0.1).length, monthMs: 100, queuedMs: 100 };
-    // Before the object is written, and after it.
-    const twice = [
-      ['near', ACCOUNT, {}, demand],
-      ['near', ACCOUNT, {}, demand],
-    ];
-    expect(quotaCalls).toEqual(twice);
-    nearLimit = async () => true;
-    await accept();
-    expect(quotaCalls.slice(2)).toEqual([...twice, ['enforce', ACCOUNT, {}, demand, 'transaction']]);
+    const { recording } = await accept();
+    const { objectKey } = recording;
+    const demand = { objectKey, accountId: ACCOUNT, bytes: silenceWav(0.1).length, durationMs: 100 };
+    expect(quotaCalls).toEqual([[demand, {}]]);
   });
 
   it('says that the account is suspended when it was removed meanwhile', async () => {

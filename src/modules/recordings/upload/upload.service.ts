@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
@@ -13,7 +14,6 @@ import { ObjectRemovalsService } from '../../../platform/storage/removals/object
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
 import { Recording, type UploadSource } from '../recording.entity.js';
-import type { QuotaDemand } from '../quotas/quota-rules.js';
 import { QuotasService } from '../quotas/quotas.service.js';
 import { RecordingAccepted } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
@@ -62,6 +62,9 @@ interface IdempotencyClaim {
 
 /** What a new recording does not have yet. */
 const EMPTY = emptyColumns(Recording);
+/** How long an upload waits for others of its account that may be the same one. */
+const UNDER_WAY_MS = 10_000;
+const LOOK_AGAIN_MS = 100;
 /** Begins the keys that stand for contents. No client can send it, because it is not ASCII. */
 const CONTENT_KEY = '§';
 
@@ -146,28 +149,23 @@ export class UploadService {
     };
   }
 
-  /** The object's key is reserved before the object is written, so that a crash leaves no orphan. */
+  /**
+   * The object's key is reserved before the object is written, so that a crash leaves no orphan, and with it room in the
+   * quotas, which the transaction of the recording takes over.
+   */
   private async store(
     recording: Recording,
     form: UploadForm,
     claim: IdempotencyClaim | null,
     quotas: Quotas,
   ): Promise<UploadResult> {
-    const demand = demandOf(recording);
-    const reserved = this.objects.reserve(recording.objectKey);
-    // Both at once, so that neither waits for the other.
-    const checked = Promise.all([reserved, this.quotas.isNearLimit(recording.accountId, quotas, demand)]);
+    const { objectKey, accountId, fileSizeBytes: bytes, durationMs } = recording;
+    const reserved = this.quotas.reserve({ objectKey, accountId, bytes, durationMs }, quotas);
     try {
-      await this.objectStore.put(
-        recording.objectKey,
-        form.file,
-        checked.then(() => undefined),
-      );
-      // Again, because storage may have taken its time, in which other uploads were stored.
-      const isNearLimit = await this.quotas.isNearLimit(recording.accountId, quotas, demand);
+      // The file is written at once, and gets its key when that is reserved, so that neither waits for the other.
+      await this.objectStore.put(objectKey, form.file, reserved);
       await this.database.transact(async (tx) => {
         await this.claimKey(tx, recording, claim);
-        if (isNearLimit) await this.quotas.enforce(tx, recording.accountId, quotas, demand);
         await this.insert(tx, recording);
       });
       return { recording, replayed: false };
@@ -175,16 +173,28 @@ export class UploadService {
       const mayArriveLate = error instanceof StorageUnavailableError && error.mayArriveLate;
       // The reservation may not be committed yet. One that failed needs no cancelling.
       void reserved.then(
-        () => this.objects.cancel(recording.objectKey, { mayArriveLate }),
+        () => this.objects.cancel(objectKey, { mayArriveLate }),
         () => undefined,
       );
       if (isAccountGone(error)) throw new AccountSuspendedError();
-      // What filled the quota may have been the same upload.
-      const mayBeReplay = error instanceof IdempotencyKeyInUseError || error instanceof QuotaExceededError;
-      if (!mayBeReplay || !claim) throw error;
-      const earlier = await this.replay(recording, claim);
+      if (!claim) throw error;
+      const earlier =
+        error instanceof IdempotencyKeyInUseError
+          ? await this.replay(recording, claim)
+          : error instanceof QuotaExceededError && (await this.replayOfUnderWay(recording, claim));
       if (!earlier) throw error;
       return earlier;
+    }
+  }
+
+  /** What filled the quota may be the same upload, which is not stored yet. */
+  private async replayOfUnderWay(recording: Recording, claim: IdempotencyClaim): Promise<UploadResult | null> {
+    const deadline = Date.now() + UNDER_WAY_MS;
+    for (;;) {
+      const areUnderWay = Date.now() < deadline && (await this.quotas.hasReservations(recording.accountId));
+      const earlier = await this.replay(recording, claim);
+      if (earlier || !areUnderWay) return earlier;
+      await delay(LOOK_AGAIN_MS);
     }
   }
 
@@ -226,12 +236,6 @@ export class UploadService {
 /** The operator has removed the account since the upload began. */
 const isAccountGone = (error: unknown): boolean =>
   (error as { constraint?: unknown } | null)?.constraint === 'recordings_account_fkey';
-
-const demandOf = ({ fileSizeBytes: bytes, durationMs }: Recording): QuotaDemand => ({
-  bytes,
-  monthMs: durationMs,
-  queuedMs: durationMs,
-});
 
 function claimOf(
   { idempotencyKey: key, repeats }: UploadContext,

@@ -1,14 +1,31 @@
 import type { SqlRunner } from '../../database/database.service.js';
 import type { ObjectRemoval } from './object-removal.entity.js';
 
-/** Puts objects on the list, to be removed after `seconds`. SQL, because many keys go in as one parameter. */
-export async function insertReservations(runner: SqlRunner, keys: readonly string[], seconds: number): Promise<void> {
+/** Longer than any store takes for one upload. */
+const RESERVED_SECONDS = 3600;
+
+/** An object that is about to be written, and what it counts for until it is claimed or given up. */
+export type ObjectReservation = {
+  [Column in 'objectKey' | 'accountId' | 'bytes' | 'durationMs']: NonNullable<ObjectRemoval[Column]>;
+};
+
+/** Puts objects on the list, to be removed unless they are claimed. SQL, because many rows go in by one statement. */
+export async function insertReservations(runner: SqlRunner, reserved: readonly ObjectReservation[]): Promise<void> {
+  const column = <Name extends keyof ObjectReservation>(name: Name) => reserved.map((reservation) => reservation[name]);
   await runner.prepared(
-    `INSERT INTO object_removals (object_key, remove_after)
-     SELECT key, now() + make_interval(secs => $2) FROM unnest($1::text[]) AS key`,
-    [keys, seconds],
+    `INSERT INTO object_removals (object_key, account_id, bytes, duration_ms, remove_after)
+     SELECT *, now() + make_interval(secs => $5) FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[])`,
+    [column('objectKey'), column('accountId'), column('bytes'), column('durationMs'), RESERVED_SECONDS],
   );
 }
+
+/**
+ * The reservations of an account, as a sub-select; their keys are neither claimed nor given up.
+ * @param account a placeholder or column of the statement
+ */
+export const reservationsOf = (account: string): string => `(
+  SELECT bytes, duration_ms FROM object_removals
+  WHERE account_id = ${account} AND attempts = 0 AND remove_after > now())`;
 
 /**
  * Takes a reserved object off the list, as a part of the statement that inserts the row it belongs to. It returns no row

@@ -36,8 +36,10 @@ describe('ObjectRemovalsService', () => {
       },
     };
     const removals = {
-      update: async ({ objectKey }: ObjectRemoval, { removeAfter }: { removeAfter: () => string }) =>
-        void steps.push(['now', objectKey, removeAfter()]),
+      update: async ({ objectKey }: ObjectRemoval, { removeAfter, ...uncounted }: { removeAfter?: () => string }) => {
+        expect(uncounted).toEqual({ accountId: null, bytes: null, durationMs: null });
+        steps.push([removeAfter ? 'now' : 'later', objectKey, ...(removeAfter ? [removeAfter()] : [])]);
+      },
       delete: async ({ objectKey }: ObjectRemoval) => void steps.push(['delete', objectKey]),
     };
     const store = {
@@ -97,7 +99,10 @@ describe('ObjectRemovalsService', () => {
 
     it('whose object may arrive late is removed, and stays on the list until its reservation ends', async () => {
       await service.cancel('k', { mayArriveLate: true });
-      expect(steps).toEqual([['remove', 'k']]);
+      expect(steps).toEqual([
+        ['later', 'k'],
+        ['remove', 'k'],
+      ]);
     });
 
     it('is left to another process that has begun', async () => {

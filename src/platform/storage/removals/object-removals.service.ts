@@ -5,7 +5,6 @@ import { DatabaseService, type Tx } from '../../database/database.service.js';
 import { ReconcilerService } from '../../reconciler/reconciler.service.js';
 import { ObjectRemoval } from './object-removal.entity.js';
 import { beginDueRemovals, beginRemoval } from './object-removals.queries.js';
-import { ObjectReservationBatch } from './object-reservation-batch.js';
 import { ObjectStore } from '../object-store.js';
 
 /** Objects that the reconciler removes at once. */
@@ -13,6 +12,7 @@ const BATCH = 20;
 /** A round of the reconciler begins no further batch after this time. */
 const ROUND_MS = 5000;
 const NOW = { removeAfter: () => 'now()' };
+const UNCOUNTED = { accountId: null, bytes: null, durationMs: null };
 
 /**
  * The list of objects to remove. An upload puts its object's key on the list before it writes the object, and takes it
@@ -20,7 +20,6 @@ const NOW = { removeAfter: () => 'now()' };
  */
 @Injectable()
 export class ObjectRemovalsService implements OnModuleInit {
-  private readonly reservations: ObjectReservationBatch;
   private readonly logger = new Logger(ObjectRemovalsService.name);
 
   constructor(
@@ -28,17 +27,10 @@ export class ObjectRemovalsService implements OnModuleInit {
     @InjectRepository(ObjectRemoval) private readonly removals: Repository<ObjectRemoval>,
     private readonly store: ObjectStore,
     private readonly reconciler: ReconcilerService,
-  ) {
-    this.reservations = new ObjectReservationBatch(database);
-  }
+  ) {}
 
   onModuleInit(): void {
     this.reconciler.register('remove objects', () => this.removeDue());
-  }
-
-  /** Resolves once it is committed; the object must not be written before. */
-  async reserve(key: string): Promise<void> {
-    await this.reservations.reserve(key);
   }
 
   /** Removes the object of a row that this transaction deletes: after the commit, or when the store is available. */
@@ -48,13 +40,13 @@ export class ObjectRemovalsService implements OnModuleInit {
   }
 
   /**
-   * Removes a reserved object that will not be kept.
+   * Removes a reserved object that will not be kept, and counts it no more.
    * @param mayArriveLate the store may still be writing it: it is removed again when its reservation expires.
    */
   async cancel(key: string, { mayArriveLate = false } = {}): Promise<void> {
     try {
+      await this.removals.update({ objectKey: key }, { ...UNCOUNTED, ...(mayArriveLate ? {} : NOW) });
       if (mayArriveLate) return await this.store.remove(key);
-      await this.removals.update({ objectKey: key }, NOW);
       await this.remove(key);
     } catch (error) {
       this.logger.warn({ err: error, key }, 'object removal postponed');
