@@ -7,7 +7,8 @@ import {
   selectNextEvents,
 } from '../../../src/modules/webhooks/feed/event-feed.queries.js';
 import {
-  deleteEventsOlderThan,
+  deleteOldEvents,
+  FIRST_PLACE,
   lockEventsOfUser,
   replaceBodies,
 } from '../../../src/modules/webhooks/events/webhook-events.queries.js';
@@ -147,9 +148,16 @@ describe('old events', () => {
          CASE body WHEN 'pending' THEN now() END, now(), now() FROM events WHERE body IN ('pending', 'old')`,
       [id],
     );
-    expect(await deleteEventsOlderThan(api.database, 2, 2)).toBe(2);
-    expect(await deleteEventsOlderThan(api.database, 2, 2)).toBe(1);
-    expect(await deleteEventsOlderThan(api.database, 2, 2)).toBe(0);
+    let after = FIRST_PLACE;
+    const rounds = [];
+    for (let i = 0; i < 3; i++) {
+      const { scanned, deleted, last } = await deleteOldEvents(api.database, 2, after, 2);
+      rounds.push([scanned, deleted]);
+      after = last ?? after;
+    }
+    expect(rounds.map(([scanned]) => scanned)).toEqual([2, 2, 0]);
+    expect(rounds.map(([, deleted]) => deleted).toSorted()).toEqual([0, 1, 2]);
+    expect(await deleteOldEvents(api.database, 2, FIRST_PLACE, 2)).toMatchObject({ scanned: 1, deleted: 0 });
     const left = await api.database.query<{ body: string }>('SELECT body FROM events');
     expect(left.map(({ body }) => body).toSorted()).toEqual(['pending', 'recent']);
     expect(await api.database.query('SELECT status FROM deliveries WHERE webhook_id = $1', [id])).toEqual([

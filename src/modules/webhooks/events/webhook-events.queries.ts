@@ -1,4 +1,4 @@
-import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
+import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 import type { WebhookEvent } from './webhook-event.entity.js';
 
 /** An event that is inserted: its number is given after the commit. */
@@ -29,16 +29,47 @@ export async function insertEvent(tx: Tx, event: InsertedEvent): Promise<void> {
   await tx.prepared(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, eventParameters(event));
 }
 
-/** Deletes events past their retention that have no pending delivery. SQL because TypeORM's DELETE has no LIMIT. */
-export async function deleteEventsOlderThan(database: DatabaseService, days: number, count: number): Promise<number> {
-  const rows = await database.query(
-    `DELETE FROM events WHERE id IN (
-       SELECT e.id FROM events e WHERE e.created_at < now() - make_interval(days => $1)
-         AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event_id = e.id AND d.status = 'pending')
-       LIMIT $2) RETURNING 1`,
-    [days, count],
+/** A place among all events in the order of their times: the last one before it, its time as Postgres writes it. */
+export interface EventPlace {
+  at: string;
+  id: string;
+}
+
+/** Before the first event of all. */
+export const FIRST_PLACE: EventPlace = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+
+export interface OldEvents {
+  scanned: number;
+  deleted: number;
+  /** Of the last that was scanned; null when none was. */
+  last: EventPlace | null;
+}
+
+/**
+ * Looks at the next `count` events past their retention and deletes those that have no pending delivery. SQL, because one
+ * statement tells what it has scanned and what it has deleted.
+ */
+export async function deleteOldEvents(
+  runner: SqlRunner,
+  days: number,
+  after: EventPlace,
+  count: number,
+): Promise<OldEvents> {
+  const [row] = await runner.query<OldEvents>(
+    `WITH scanned AS MATERIALIZED (
+       SELECT id, created_at FROM events
+       WHERE created_at < now() - make_interval(days => $1) AND (created_at, id) > ($2::timestamptz, $3::uuid)
+       ORDER BY created_at, id LIMIT $4),
+     gone AS (
+       DELETE FROM events WHERE id IN (
+         SELECT s.id FROM scanned s
+         WHERE NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = s.id AND d.status = 'pending'))
+       RETURNING 1)
+     SELECT (SELECT count(*)::int FROM scanned) AS scanned, (SELECT count(*)::int FROM gone) AS deleted,
+       (SELECT json_build_object('at', created_at, 'id', id) FROM scanned ORDER BY created_at DESC, id DESC LIMIT 1) AS last`,
+    [days, after.at, after.id, count],
   );
-  return rows.length;
+  return row as OldEvents;
 }
 
 /** Events that name an end user, locked by `tx`. SQL because of LIMIT and FOR UPDATE. */

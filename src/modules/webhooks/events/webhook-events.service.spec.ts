@@ -79,19 +79,25 @@ describe('WebhookEventsService', () => {
 describe('what remains of events', () => {
   const [BATCH, ROUNDS] = [200, 50];
   let left: number;
+  /** Of those that are left, how many wait for a delivery; the oldest do. */
+  let pending: number;
   let statements: { sql: string; parameters: unknown[] }[];
   let events: WebhookEventsService;
 
   beforeEach(() => {
-    [left, statements] = [0, []];
+    [left, pending, statements] = [0, 0, []];
     const query = async (sql: string, parameters: unknown[]) => {
       statements.push({ sql, parameters });
       if (sql.startsWith('SELECT')) {
         return [{ id: 'e', body: '{"recording":{"id":"r","identity":"jane","custom_tags":{"a":"b"}}}' }];
       }
-      const count = Math.min(left, parameters[1] as number);
-      left -= count;
-      return Array.from({ length: count }, () => ({}));
+      const [, , after, count] = parameters as [number, string, string, number];
+      const place = /^[0-9]+$/.test(after) ? Number(after) : 0;
+      const scanned = Math.min(left - place, count);
+      const deleted = Math.max(0, place + scanned - Math.max(pending, place));
+      left -= deleted;
+      const last = { at: 'time', id: String(place + scanned - deleted) };
+      return [{ scanned, deleted, last: scanned > 0 ? last : null }];
     };
     const transact = async (work: (inner: Tx) => Promise<number>) => await work({ query } as unknown as Tx);
     events = new WebhookEventsService(
@@ -105,11 +111,29 @@ describe('what remains of events', () => {
   it('is deleted after EVENT_RETENTION_DAYS, 200 at a time', async () => {
     left = 2 * BATCH + 1;
     await events.deleteOld();
-    expect(statements.map(({ parameters }) => parameters)).toEqual([
+    expect(left).toBe(0);
+    expect(statements.map(({ parameters }) => [parameters[0], parameters[3]])).toEqual([
       [7, BATCH],
       [7, BATCH],
       [7, BATCH],
     ]);
+  });
+
+  it('is passed by while it waits for a delivery, 2,000 in a round, and then looked at again from the oldest', async () => {
+    [left, pending] = [4321, 4300];
+    const rounds = [];
+    for (let i = 0; i < 4; i++) {
+      statements.length = 0;
+      await events.deleteOld();
+      rounds.push([statements.length, left]);
+    }
+    expect(rounds).toEqual([
+      [10, 4321],
+      [10, 4321],
+      [2, 4300],
+      [10, 4300],
+    ]);
+    expect(statements[0]?.parameters.slice(1, 3)).toEqual(['-infinity', expect.stringMatching(/^[0-]+$/)]);
   });
 
   it('is left to the next round after 50 batches, so that other tasks get their turn', async () => {

@@ -2,21 +2,25 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
-import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { EventSignalsService } from '../feed/event-signals.service.js';
 import { EVENT_KINDS, type FeedKind } from './event-kinds.js';
 import { endUserOf, withoutPersonalData } from './personal-data.js';
 import {
-  deleteEventsOlderThan,
+  deleteOldEvents,
+  FIRST_PLACE,
   insertEvent,
   type InsertedEvent,
   lockEventsOfUser,
   replaceBodies,
 } from './webhook-events.queries.js';
 
-/** Events deleted by one statement, with up to 50 deliveries each. */
+/** Events that one statement looks at and deletes, with up to 50 deliveries each. */
 const BATCH = 200;
+/** So that one round of the reconciler does not keep its other tasks waiting. */
+const MAX_ROUNDS = 50;
+/** Events that one round looks at and keeps. */
+const MAX_KEPT = 2000;
 
 export interface NewWebhookEvent {
   accountId: string;
@@ -37,6 +41,9 @@ export interface NewFeedEvent extends NewWebhookEvent {
 /** Publishes events in the feed and to the webhooks that subscribe to them. Extensions publish their own kinds. */
 @Injectable()
 export class WebhookEventsService {
+  /** How far `deleteOld` has come. */
+  private scannedTo = FIRST_PLACE;
+
   constructor(
     private readonly deliveries: DeliveriesService,
     private readonly signals: EventSignalsService,
@@ -88,9 +95,18 @@ export class WebhookEventsService {
     });
   }
 
-  /** Deletes events past EVENT_RETENTION_DAYS, with their deliveries. */
+  /**
+   * Deletes events past EVENT_RETENTION_DAYS, with their deliveries. Those that wait for a delivery stay, however many there
+   * are: each round goes on behind those that the last has seen, and begins at the oldest again after the last.
+   */
   async deleteOld(): Promise<void> {
-    const { database, env } = this;
-    await repeatWhileFull(BATCH, () => deleteEventsOlderThan(database, env.eventRetentionDays, BATCH));
+    for (let kept = 0, round = 0; kept < MAX_KEPT && round < MAX_ROUNDS; round++) {
+      const { eventRetentionDays } = this.env;
+      const { scanned, deleted, last } = await deleteOldEvents(this.database, eventRetentionDays, this.scannedTo, BATCH);
+      const isLast = scanned < BATCH || last === null;
+      this.scannedTo = isLast ? FIRST_PLACE : last;
+      if (isLast) return;
+      kept += scanned - deleted;
+    }
   }
 }
