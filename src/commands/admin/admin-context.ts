@@ -36,7 +36,8 @@ class AdminModule {
       module: AdminModule,
       imports: [
         ConfigModule.forRoot(env),
-        DatabaseModule.forRoot(migrationsOf(extensions), { connectAttempts: 1 }),
+        // A command waits for whoever has started it, and may count the rows of all accounts.
+        DatabaseModule.forRoot(migrationsOf(extensions), { connectAttempts: 1, statementTimeoutMs: 0 }),
         SecretsModule,
         TypeOrmModule.forFeature([Account, ApiKey, Webhook]),
       ],

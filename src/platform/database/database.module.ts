@@ -15,9 +15,13 @@ export class DatabaseModule implements OnModuleInit {
 
   /**
    * @param migrations every migration of the core and the extensions, in order.
-   * @param connectAttempts how often a start tries to reach Postgres, once a second.
+   * @param options `connectAttempts`: how often a start tries to reach Postgres, once a second. `statementTimeoutMs`: 0 for
+   *   none, by default that of the service.
    */
-  static forRoot(migrations: Migration[], { connectAttempts = 10 } = {}): DynamicModule {
+  static forRoot(
+    migrations: Migration[],
+    { connectAttempts = 10, ...limits }: { connectAttempts?: number; statementTimeoutMs?: number } = {},
+  ): DynamicModule {
     return {
       module: DatabaseModule,
       global: true,
@@ -25,7 +29,7 @@ export class DatabaseModule implements OnModuleInit {
         TypeOrmModule.forRootAsync({
           inject: [Env],
           useFactory: (env: Env) => ({
-            ...dataSourceOptions(env, migrations),
+            ...dataSourceOptions(env, migrations, limits),
             autoLoadEntities: true,
             retryAttempts: env.nodeEnv === 'test' ? Math.min(connectAttempts, 3) : connectAttempts,
             retryDelay: 1000,

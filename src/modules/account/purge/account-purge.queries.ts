@@ -7,12 +7,17 @@ export interface AccountTable {
   column: string;
 }
 
-/** Also those of extensions. SQL, because the catalogue of Postgres tells it. */
+/**
+ * Those that can be found by their account, those of extensions too: the column is the first of an index. The rows of the
+ * others go with what they belong to, or in the end with the account. SQL, because the catalogue of Postgres tells it.
+ */
 export async function selectAccountTables(runner: SqlRunner): Promise<AccountTable[]> {
   return await runner.query<AccountTable>(
     `SELECT conrelid::regclass::text AS name, quote_ident(attname) AS column
-     FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
-     WHERE contype = 'f' AND confrelid = 'accounts'::regclass AND cardinality(conkey) = 1 ORDER BY 1`,
+     FROM pg_constraint c JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
+     WHERE contype = 'f' AND confrelid = 'accounts'::regclass AND cardinality(conkey) = 1 AND EXISTS (
+       SELECT FROM pg_index WHERE indrelid = conrelid AND indkey[0] = conkey[1] AND indpred IS NULL AND indisvalid)
+     ORDER BY 1`,
   );
 }
 

@@ -32,7 +32,8 @@ export class RetranscriptionsService {
 
   /** @returns the accounts that have such recordings and no other such command in progress, with their counts. */
   async begin(command: Omit<NewRetranscription, 'jobId'>): Promise<{ accountId: string; total: number }[]> {
-    return await insertRetranscriptions(this.database, { ...command, jobId: uuidv7() });
+    // A transaction, because behind a pooler only one of a command has no time limit.
+    return await this.database.transact((tx) => insertRetranscriptions(tx, { ...command, jobId: uuidv7() }));
   }
 
   async progress(accountId: string | null): Promise<RetranscriptionProgress[]> {

@@ -55,6 +55,15 @@ describe('dataSourceOptions', () => {
     expect(query.mock.calls).toEqual([[`SET timezone = 'UTC'`]]);
   });
 
+  it('set no time limit on the statements of commands', () => {
+    const extra = (variables = {}) => dataSourceOptions(envOf(variables), [], { statementTimeoutMs: 0 }).extra as object;
+    expect(extra()).toMatchObject({ statement_timeout: 0, query_timeout: 0 });
+    expect(extra({ DATABASE_POOLER: 'true' })).toMatchObject({
+      query_timeout: 0,
+      transactionSettings: { statement_timeout: 0 },
+    });
+  });
+
   it('name columns after properties', () => {
     const { namingStrategy } = dataSourceOptions(envOf(), []);
     expect(namingStrategy?.columnName('createdAt', '', [])).toBe('created_at');

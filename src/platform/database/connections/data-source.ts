@@ -6,7 +6,7 @@ import { WatchedClient } from './watched-client.js';
 
 export type Migration = new () => MigrationInterface;
 
-/** Longer than any statement needs. A request on a lost connection waits no longer than this. */
+/** Longer than any statement of the service needs. A request on a lost connection waits no longer than this. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** A request without a connection by then is answered 503, within 2 s in all. */
 const CONNECT_TIMEOUT_MS = 1500;
@@ -21,7 +21,13 @@ class SnakeCase extends DefaultNamingStrategy {
 /** How long a migration waits for a table before it tries again. Requests queue behind it meanwhile. */
 const MIGRATION_LOCK_TIMEOUT_MS = 100;
 
-export function dataSourceOptions(env: Env, migrations: Migration[]): Extract<DataSourceOptions, { type: 'postgres' }> {
+/** @param limits `statementTimeoutMs` is 0 for commands, whose statements may read every row of a large database. */
+export function dataSourceOptions(
+  env: Env,
+  migrations: Migration[],
+  { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = {},
+): Extract<DataSourceOptions, { type: 'postgres' }> {
+  const limits = { statement_timeout: statementTimeoutMs, idle_in_transaction_session_timeout: 60_000 };
   return {
     type: 'postgres',
     url: env.databaseUrl,
@@ -34,21 +40,19 @@ export function dataSourceOptions(env: Env, migrations: Migration[]): Extract<Da
       Client: WatchedClient,
       max: env.poolSize,
       connectionTimeoutMillis: connectTimeoutMs(env.databaseUrl),
-      query_timeout: STATEMENT_TIMEOUT_MS + 1000,
+      query_timeout: statementTimeoutMs && statementTimeoutMs + 1000,
       keepAlive: true,
       preparedStatements: env.databasePreparedStatements,
-      ...(env.databasePooler ? POOLED_SETTINGS : SESSION_SETTINGS),
+      ...(env.databasePooler ? pooledSettings(limits) : { ...limits, options: '-c timezone=UTC' }),
     },
   };
 }
 
-const LIMITS = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: 60_000 };
-const SESSION_SETTINGS = { ...LIMITS, options: '-c timezone=UTC' };
 /** A pooler refuses settings at the start of a connection. PgBouncer keeps the time zone of each client itself. */
-const POOLED_SETTINGS = {
-  transactionSettings: LIMITS,
+const pooledSettings = (limits: Record<string, number>): object => ({
+  transactionSettings: limits,
   onConnect: (client: ClientBase) => client.query(`SET timezone = 'UTC'`),
-};
+});
 
 /** How long to wait for a connection, a new one or one that others use. The parameter is that of libpq, in seconds. */
 function connectTimeoutMs(databaseUrl: string): number {
