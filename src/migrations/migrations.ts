@@ -22,6 +22,7 @@ import { Waveforms1765584000000 } from './0020-0029/0023-waveforms.js';
 import { RequestErrors1765670400000 } from './0020-0029/0024-request-errors.js';
 import { RequiredMigrations1765756800000 } from './0020-0029/0025-required-migrations.js';
 import { UploadReservations1795521600000 } from './0020-0029/0026-upload-reservations.js';
+import { WaitingAccounts1795521700000 } from './0020-0029/0027-waiting-accounts.js';
 
 const CORE: Migration[] = [
   Initial1763683200000,
@@ -46,6 +47,7 @@ const CORE: Migration[] = [
   RequestErrors1765670400000,
   RequiredMigrations1765756800000,
   UploadReservations1795521600000,
+  WaitingAccounts1795521700000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

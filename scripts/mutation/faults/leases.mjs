@@ -42,7 +42,33 @@ export const leases = [
         'await this.bus.emit(new RecordingTranscribed(recording, transcript, before.rerun), tx);',
         '',
       ],
-      ['a lost lease is written', 'if (!before) return false;', 'if (!before) return true;'],
+      [
+        'a lost lease is written',
+        'if (!before) return false;\n    if (outcome',
+        'if (!before) return true;\n    if (outcome',
+      ],
+    ],
+  },
+  {
+    file: `${LEASES}/recording-leases.service.ts`,
+    tests: 'test/http/quotas.e2e.ts',
+    name: 'the decoded length',
+    faults: [
+      ['decoded audio is never too much for the month', 'if (change > 0 && ', 'if (change > 1e9 && '],
+      [
+        'decoded audio of an earlier month counts in the present one',
+        'monthStart(createdAt) === monthStart(now)',
+        'monthStart(now) === monthStart(now)',
+      ],
+    ],
+  },
+  {
+    file: `${LEASES}/recording-claims.queries.ts`,
+    tests: FAIR_CLAIMS,
+    name: 'find an account again',
+    faults: [
+      ['an account is unmarked while a recording of it comes', 'LIMIT $1 FOR UPDATE SKIP LOCKED', 'LIMIT $1'],
+      ['no account is unmarked', 'SET is_waiting = false WHERE', 'SET is_waiting = true WHERE'],
     ],
   },
   {
@@ -68,7 +94,8 @@ export const leases = [
         'ORDER BY created_at DESC, id LIMIT ${HEADS}',
       ],
       ['an idle account has credit', '(SELECT max(virtual_start) FROM transcription_shares), 0)', '0)'],
-      ['accounts are not left out', 'a.account_id <> ALL($3::uuid[])', '$3::uuid[] IS NOT NULL'],
+      ['accounts are not left out', 's.account_id <> ALL($3::uuid[])', '$3::uuid[] IS NOT NULL'],
+      ['accounts take no turns', 'ORDER BY s.virtual_end LIMIT', 'ORDER BY s.account_id LIMIT'],
       ['a claim costs nothing', 'starts + greatest(duration_ms, ${MIN_COST_MS})', 'starts'],
     ],
   },
@@ -76,7 +103,7 @@ export const leases = [
     file: `${LEASES}/recording-claims.queries.ts`,
     tests: 'test/http/suspended-accounts.e2e.ts',
     name: 'is neither claimed nor given up',
-    faults: [['recordings of suspended accounts are claimed', "AND ${accountNotOnHold('a.account_id')}", '']],
+    faults: [['recordings of suspended accounts are claimed', "AND ${accountNotOnHold('s.account_id')}", '']],
   },
   {
     file: `${LEASES}/recording-claims.queries.ts`,

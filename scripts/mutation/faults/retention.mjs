@@ -25,18 +25,18 @@ export const retention = [
     faults: [
       [
         'old events are never deleted',
-        'e.created_at < now() - make_interval(days => $1)',
-        'e.created_at < now() - 99 * make_interval(days => $1)',
+        'created_at < now() - make_interval(days => $1)',
+        'created_at < now() - 99 * make_interval(days => $1)',
       ],
       [
         'recent events are deleted',
-        'e.created_at < now() - make_interval(days => $1)',
-        'e.created_at < now() - 0.5 * make_interval(days => $1)',
+        'created_at < now() - make_interval(days => $1)',
+        'created_at < now() - 0.5 * make_interval(days => $1)',
       ],
       [
         'events with pending deliveries are deleted',
-        "d.event_id = e.id AND d.status = 'pending'",
-        "d.event_id = e.id AND d.status = 'none'",
+        "d.event_id = s.id AND d.status = 'pending'",
+        "d.event_id = s.id AND d.status = 'none'",
       ],
     ],
   },

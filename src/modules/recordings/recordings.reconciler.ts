@@ -4,6 +4,7 @@ import { DatabaseService } from '../../platform/database/database.service.js';
 import { repeatWhileFull } from '../../platform/concurrency/repeat-while-full.js';
 import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
 import { Spool } from '../../platform/storage/spool.js';
+import { unmarkIdleAccounts } from './leases/recording-claims.queries.js';
 import { deleteExpiredIdempotencyKeys } from './upload/idempotency.queries.js';
 import { deleteOldBreakdowns } from './usage-counters/usage-breakdown.queries.js';
 import { compactUsageCounters } from './usage-counters/usage-counters.queries.js';
@@ -11,9 +12,15 @@ import { compactUsageCounters } from './usage-counters/usage-counters.queries.js
 /** Rows deleted by one statement. */
 const BATCH = 1000;
 
-/** Compacts the usage counters, and deletes old ones of keys and end users, expired idempotency keys and abandoned spool files. */
+/**
+ * Compacts the usage counters, unmarks accounts that wait for nothing, and deletes old counters of keys and end users,
+ * expired idempotency keys and abandoned spool files.
+ */
 @Injectable()
 export class RecordingsReconciler implements OnModuleInit {
+  /** The UTC day of the last complete deletion. */
+  private breakdownsDeletedOn: string | null = null;
+
   constructor(
     private readonly database: DatabaseService,
     private readonly spool: Spool,
@@ -23,17 +30,25 @@ export class RecordingsReconciler implements OnModuleInit {
 
   onModuleInit(): void {
     this.reconciler.register('compact usage counters', () => compactUsageCounters(this.database));
+    this.reconciler.register('unmark idle accounts', () => this.unmarkIdle());
     this.reconciler.register('delete expired idempotency keys', () => this.deleteKeys());
     this.reconciler.register('delete old usage breakdowns', () => this.deleteBreakdowns());
     this.reconciler.register('sweep the spool', () => this.sweepSpool(), { everyProcess: true });
+  }
+
+  private async unmarkIdle(): Promise<void> {
+    await repeatWhileFull(BATCH, () => this.database.transact((tx) => unmarkIdleAccounts(tx, BATCH)));
   }
 
   private async deleteKeys(): Promise<void> {
     await repeatWhileFull(BATCH, () => deleteExpiredIdempotencyKeys(this.database, BATCH));
   }
 
+  /** No index leads to the old ones of all accounts, and there are new ones only once a day. */
   private async deleteBreakdowns(): Promise<void> {
-    await repeatWhileFull(BATCH, () => deleteOldBreakdowns(this.database, BATCH));
+    const today = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length);
+    if (this.breakdownsDeletedOn === today) return;
+    if (await repeatWhileFull(BATCH, () => deleteOldBreakdowns(this.database, BATCH))) this.breakdownsDeletedOn = today;
   }
 
   /** The spool also holds local copies of remote objects, which a transcription uses until it ends. */

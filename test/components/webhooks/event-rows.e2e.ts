@@ -156,7 +156,7 @@ describe('old events', () => {
       after = last ?? after;
     }
     expect(rounds.map(([scanned]) => scanned)).toEqual([2, 2, 0]);
-    expect(rounds.map(([, deleted]) => deleted).toSorted()).toEqual([0, 1, 2]);
+    expect(rounds.reduce((sum, [, deleted = 0]) => sum + deleted, 0)).toBe(3);
     expect(await deleteOldEvents(api.database, 2, FIRST_PLACE, 2)).toMatchObject({ scanned: 1, deleted: 0 });
     const left = await api.database.query<{ body: string }>('SELECT body FROM events');
     expect(left.map(({ body }) => body).toSorted()).toEqual(['pending', 'recent']);

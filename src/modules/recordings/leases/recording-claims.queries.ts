@@ -1,5 +1,5 @@
 import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
-import type { SqlRunner } from '../../../platform/database/database.service.js';
+import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/entity-columns.js';
 import { Recording } from '../recording.entity.js';
 import { type Lease, MAX_ATTEMPTS } from './recording-leases.queries.js';
@@ -31,15 +31,6 @@ const LEASES = `
   SELECT ${selectList(Recording, 'r')}, a.vocabulary AS "accountVocabulary", a.engines AS "accountEngines"
   FROM claimed r JOIN accounts a ON a.id = r.account_id`;
 
-/** The accounts of an index, one probe for each, however many recordings an account has in it. */
-const accountsIn = (name: string, condition: string): string => `
-  ${name} AS (
-    (SELECT account_id FROM recordings WHERE ${condition} ORDER BY account_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT r.account_id FROM recordings r WHERE ${condition} AND r.account_id > a.account_id
-            ORDER BY r.account_id LIMIT 1)
-    FROM ${name} a WHERE a.account_id IS NOT NULL)`;
-
 /** Conditions that a claim may have beside its own. */
 interface ClaimConditions {
   /** Limits and filters the accounts that are considered. */
@@ -53,16 +44,16 @@ interface ClaimConditions {
  * that had nothing to do starts at the latest `virtual_start`, so that it has no credit for that time.
  */
 const claimSql = ({ limit, account, recording }: ClaimConditions): string => `
-  WITH RECURSIVE ${accountsIn('waiting', WAITING)}, ${accountsIn('leased', LEASED)},
-  turns AS MATERIALIZED (
-    SELECT a.account_id, greatest(s.virtual_end, (SELECT max(virtual_start) FROM transcription_shares), 0) AS starts
-    FROM (
-      SELECT account_id FROM waiting
-      UNION SELECT l.account_id FROM leased l
-        WHERE EXISTS (SELECT 1 FROM recordings r WHERE r.account_id = l.account_id AND ${EXPIRED})
-    ) a LEFT JOIN transcription_shares s ON s.account_id = a.account_id
-    WHERE a.account_id <> ALL($3::uuid[]) AND ${accountNotOnHold('a.account_id')} ${account}
-    ORDER BY starts LIMIT ${limit}),
+  WITH turns AS MATERIALIZED (
+    SELECT s.account_id, greatest(s.virtual_end, (SELECT max(virtual_start) FROM transcription_shares), 0) AS starts
+    FROM transcription_shares s
+    CROSS JOIN LATERAL (
+      (SELECT FROM recordings WHERE account_id = s.account_id AND ${WAITING} LIMIT 1)
+      UNION ALL
+      (SELECT FROM recordings WHERE account_id = s.account_id AND ${EXPIRED} LIMIT 1)
+      LIMIT 1) due
+    WHERE s.is_waiting AND s.account_id <> ALL($3::uuid[]) AND ${accountNotOnHold('s.account_id')} ${account}
+    ORDER BY s.virtual_end LIMIT ${limit}),
   picked AS MATERIALIZED (
     SELECT r.id, turns.starts
     FROM turns
@@ -93,7 +84,7 @@ const CLAIM = claimSql({ limit: `${ACCOUNTS}`, account: '', recording: '' });
 const CLAIM_WORKABLE = claimSql({
   limit: `${ACCOUNTS} + cardinality($6::uuid[])`,
   account: `AND (NOT $5 OR EXISTS (
-      SELECT FROM accounts own WHERE own.id = a.account_id AND own.engines IS NOT NULL))`,
+      SELECT FROM accounts own WHERE own.id = s.account_id AND own.engines IS NOT NULL))`,
   recording: `AND NOT EXISTS (
          SELECT FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS postponed (account_id, language, min_ms)
          WHERE postponed.account_id = recordings.account_id AND recordings.duration_ms >= postponed.min_ms
@@ -118,8 +109,9 @@ export interface UnworkableRecordings {
 
 /**
  * Claims the oldest due recording of the account that has had the least audio transcribed, and charges the account for
- * it. One statement, so that no lock is held between two. Its cost grows with the number of accounts that wait, not
- * with their recordings, but for those that the worker cannot work on. SQL, because TypeORM cannot say that.
+ * it. One statement, so that no lock is held between two. `transcription_shares_waiting_idx` has the accounts that wait in
+ * the order of their turns, and the first 16 of them are looked at. So the cost grows neither with the accounts nor with
+ * their recordings, but for those that the worker cannot work on. SQL, because TypeORM cannot say that.
  */
 export async function claimFairest(
   runner: SqlRunner,
@@ -165,14 +157,13 @@ export async function claimBackground(
 const COUNTED = 10_000;
 
 const QUEUE = `
-  WITH RECURSIVE ${accountsIn('waiting', WAITING)}
   SELECT coalesce(sum(queue.length), 0)::int AS length,
     coalesce(extract(epoch FROM now() - min(queue.oldest)), 0)::float8 AS "oldestSeconds"
-  FROM waiting w CROSS JOIN LATERAL (
+  FROM transcription_shares w CROSS JOIN LATERAL (
     SELECT count(*) AS length, min(queued_at) AS oldest
     FROM (SELECT ${QUEUED_AT} AS queued_at FROM recordings
           WHERE account_id = w.account_id AND ${WAITING} ORDER BY ${QUEUED_AT}, id LIMIT ${COUNTED}) head) queue
-  WHERE w.account_id IS NOT NULL AND ${accountNotOnHold('w.account_id')}`;
+  WHERE w.is_waiting AND ${accountNotOnHold('w.account_id')}`;
 
 /** The recordings that no worker has claimed, but for those of suspended accounts and those in the background. */
 export interface RecordingQueue {
@@ -181,8 +172,32 @@ export interface RecordingQueue {
   oldestSeconds: number;
 }
 
-/** SQL, because the accounts are found by one probe of the index for each. */
+/** SQL, because of the bounded count of each account. */
 export async function readQueue(runner: SqlRunner): Promise<RecordingQueue> {
   const [queue] = await runner.prepared<RecordingQueue>(QUEUE, []);
   return queue as RecordingQueue;
+}
+
+/** Whether anything of the account waits or is leased: a look into each of the two indexes. */
+const HAS_NOTHING = `NOT EXISTS (SELECT FROM recordings WHERE account_id = s.account_id AND ${WAITING})
+  AND NOT EXISTS (SELECT FROM recordings WHERE account_id = s.account_id AND ${LEASED})`;
+
+/**
+ * Unmarks accounts that have nothing to transcribe any more. A trigger marks an account when a recording of it comes into
+ * the queue, and holds the row until its commit: those rows are left out here. What was committed before the lock is seen by
+ * the second statement, which has a snapshot of its own. SQL, because of the locks.
+ * @returns how many were looked at.
+ */
+export async function unmarkIdleAccounts(tx: Tx, limit: number): Promise<number> {
+  const idle = await tx.query<{ id: string }>(
+    `SELECT account_id AS id FROM transcription_shares s WHERE is_waiting AND ${HAS_NOTHING}
+     LIMIT $1 FOR UPDATE SKIP LOCKED`,
+    [limit],
+  );
+  if (idle.length === 0) return 0;
+  await tx.query(
+    `UPDATE transcription_shares s SET is_waiting = false WHERE account_id = ANY ($1::uuid[]) AND ${HAS_NOTHING}`,
+    [idle.map(({ id }) => id)],
+  );
+  return idle.length;
 }

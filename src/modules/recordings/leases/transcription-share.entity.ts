@@ -13,4 +13,8 @@ export class TranscriptionShare {
   /** Where its next claim begins, unless the others are further by then. */
   @Column('bigint')
   virtualEnd: string;
+
+  /** Whether it has recordings that wait or are leased. Set by a trigger on `recordings`, unset by the reconciler. */
+  @Column('boolean')
+  isWaiting: boolean;
 }
