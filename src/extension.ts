@@ -1,6 +1,6 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import { registerScope, type Scope } from './access/scopes.js';
-import { type PlanDefinition, registerPlan } from './modules/account/plans.js';
+import { type PlanDefinition, registerPlan } from './access/plans.js';
 import type { EngineDefinition } from './modules/transcriptions/engines/transcription-engine.js';
 import type { TranscriptFilter } from './modules/transcriptions/worker/transcript-filter.js';
 import { registerEventKind } from './modules/webhooks/events/event-kinds.js';

@@ -32,7 +32,7 @@ export { WebhooksModule } from '../modules/webhooks/webhooks.module.js';
 export { EventBus } from '../platform/events/event-bus.js';
 
 // Plans.
-export type { PlanDefinition } from '../modules/account/plans.js';
+export type { PlanDefinition } from '../access/plans.js';
 
 // Database.
 export { type Migration, migrationDataSource } from '../platform/database/connections/data-source.js';

@@ -7,7 +7,7 @@ import { AppModule } from '../app.module.js';
 import { configureApp } from '../app.setup.js';
 import type { Extension } from '../extension.js';
 import { AccountService } from '../modules/account/account.service.js';
-import type { Plan } from '../modules/account/plans.js';
+import type { Plan } from '../access/plans.js';
 import { ApiKeysService } from '../modules/api-keys/api-keys.service.js';
 import { Env, readEnv } from '../platform/config/env.js';
 import { DatabaseService } from '../platform/database/database.service.js';

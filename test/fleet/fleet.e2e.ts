@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { countAllowed } from '../support/http/rate-limit-load.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import type { Plan } from '../../src/modules/account/plans.js';
+import type { Plan } from '../../src/access/plans.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { commandRunner } from '../support/service/cli-here.js';

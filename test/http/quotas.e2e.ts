@@ -1,19 +1,23 @@
 import request from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
+import { RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
 import { RedisService } from '../../src/platform/redis/redis.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { startService, useService } from '../../src/testing/test-service.js';
-import { silenceWav } from '../support/audio/audio-bytes.js';
+import { silenceWav, silentMp3 } from '../support/audio/audio-bytes.js';
+import { encoded } from '../support/audio/encoded.js';
 import { expectError, statusesOf } from '../support/http/expect-errors.js';
 import { filePart, FORM_TYPE } from '../support/http/multipart.js';
 import { type Header, head, RawConnection } from '../support/http/clients/raw-http.js';
-import { fail, transcribe } from '../support/state/recording-states.js';
+import { scriptedEngine } from '../support/service/scripted-engine.js';
+import { claimRecording, fail, transcribe } from '../support/state/recording-states.js';
 
+const engine = scriptedEngine();
 /** Nothing is transcribed unless a test does it. */
-const service = useService({ ROLES: 'api' });
+const service = useService({ ROLES: 'api' }, { extensions: [engine.extension] });
 
 type Quotas = NonNullable<Parameters<AccountService['update']>[1]['quotas']>;
 type QuotaList = { quota: string; limit: number | null; used: number; resets_at: string | null }[];
@@ -174,6 +178,84 @@ describe('D32: queued_audio_seconds', () => {
     expect(await quota(client, 'queued_audio_seconds')).toEqual({ ...details, used: 0 });
     expect(await uploadAtOnce(client, 6)).toHaveLength(3);
     expectError(await client.post(`/v1/recordings/${third}/retry`), 'QuotaExceededError', details);
+  });
+});
+
+describe('D32: the decoded length', () => {
+  const used = async (client: ApiClient) => [
+    (await quota(client, 'audio_seconds_per_month'))?.used,
+    (await quota(client, 'queued_audio_seconds'))?.used,
+  ];
+  const TOO_LONG = expect.stringMatching(
+    /^The audio is \d+ s long, longer than its file says, and does not fit into the quota audio_seconds_per_month\.$/,
+  );
+
+  it.each([
+    ['longer', 3500, [4.5, 4.5], 'processing'],
+    ['longer, up to the limit', 4000, [5, 5], 'processing'],
+    ['shorter', 200, [1.2, 1.2], 'processing'],
+    ['longer than the month', 4001, [2, 1], 'failed'],
+  ])('that is %s is counted while the recording waits', async (_, durationMs, expected, status) => {
+    const client = await account({ audioSecondsPerMonth: 5, queuedAudioSeconds: 2 });
+    const [, id = ''] = await uploadAtOnce(client, 2);
+    const lease = await claimRecording(service, id);
+    const leases = service.app.get(RecordingLeasesService);
+    const settled = await leases.settleLength(lease as NonNullable<typeof lease>, durationMs);
+    expect(await used(client)).toEqual(expected);
+    const isFailed = status === 'failed';
+    expect(settled).toEqual(isFailed ? null : { ...lease, durationMs });
+    expect((await client.get(`/v1/recordings/${id}`).expect(200)).body).toMatchObject({
+      status,
+      duration_seconds: isFailed ? 1 : durationMs / 1000,
+    });
+    if (isFailed) return;
+    await leases.finish(lease as NonNullable<typeof lease>, { status: 'failed', reason: 'silence' });
+    expect(await used(client)).toEqual([expected[0], 1]);
+  });
+
+  it('that is longer takes nothing of another month than that of the upload', async () => {
+    const client = await account({ audioSecondsPerMonth: 2 });
+    const [id = ''] = await uploadAtOnce(client, 1);
+    await service.database.query(`UPDATE recordings SET created_at = created_at - interval '32 days' WHERE id = $1`, [
+      id,
+    ]);
+    const lease = await claimRecording(service, id);
+    const leases = service.app.get(RecordingLeasesService);
+    expect(await leases.settleLength(lease as NonNullable<typeof lease>, 60_000)).toMatchObject({ durationMs: 60_000 });
+  });
+
+  it('is counted before an engine has a chunk of it, and where it does not fit no engine has any', async () => {
+    // Behind so much junk an upload counts the rest as long as it can be.
+    const parts = [silentMp3(0.25), Buffer.alloc(64 * 1024 + 1, 0x20), await encoded('jfk.wav', 'mp3')];
+    const estimated = await account({ queuedAudioSeconds: 1000 });
+    const { body } = await estimated.upload(Buffer.concat(parts), {}, 'note.mp3').expect(201);
+    expect(body).toMatchObject({ bit_rate: null });
+    expect(body.duration_seconds).toBeGreaterThan(30);
+    // As if its file said less than it has.
+    const lying = await service.account();
+    const { id } = (await lying.upload('jfk.wav', { language: 'german' }).expect(201)).body as { id: string };
+    await service.database.query('UPDATE recordings SET duration_ms = 1000 WHERE id = $1', [id]);
+    await service.database.query(
+      'UPDATE usage_counter_deltas SET duration_ms = 1000, queued_ms = 1000 WHERE account_id = $1',
+      [lying.accountId],
+    );
+    await service.app.get(AccountService).update(lying.accountId, { quotas: { audioSecondsPerMonth: 5 } });
+
+    engine.holdFrom(0);
+    const worker = await startService(service.environment, { ROLES: 'transcriber', TRANSCRIPTION_ENGINE: 'scripted' });
+    await eventually(() => engine.state.languages.length > 0);
+    const [month, queued] = await used(estimated);
+    expect(month).toBeCloseTo(11, 0);
+    expect(queued).toBeCloseTo(11, 0);
+    await lying.finished(id);
+    const { body: refused } = await lying.get(`/v1/recordings/${id}?include=transcription`).expect(200);
+    expect(refused).toMatchObject({ status: 'failed', failure_reason: TOO_LONG });
+    expect(await used(lying)).toEqual([1, 0]);
+    engine.holdFrom(Infinity);
+    await estimated.finished(body.id);
+    expect(await used(estimated)).toEqual([month, 0]);
+    expect(new Set(engine.state.languages)).toEqual(new Set([null]));
+    await worker.close();
   });
 });
 

@@ -3,7 +3,7 @@ import { QUOTA_NAMES, type Quotas } from '../../access/quotas.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { presentAccount } from '../../modules/account/account.presenter.js';
 import { AccountService } from '../../modules/account/account.service.js';
-import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../modules/account/plans.js';
+import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../access/plans.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { OPERATOR } from './operator.js';
 import { recordByOperator } from './security-events.js';

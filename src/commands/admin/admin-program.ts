@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
 import { SCOPES } from '../../access/scopes.js';
 import { type Extension, registerExtensions } from '../../extension.js';
-import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../modules/account/plans.js';
+import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../access/plans.js';
 import { formatOutput } from './format-output.js';
 import { choice, choices, count, day, email, engines, futureTime, quota, text } from './options/option-parsers.js';
 

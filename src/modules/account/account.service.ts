@@ -14,7 +14,7 @@ import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { type UsagePeriod, UsageService } from '../recordings/usage-counters/usage.service.js';
 import { Account } from './account.entity.js';
 import { findAccountAccess } from './account.queries.js';
-import { limitOf, quotasOf } from './plans.js';
+import { limitOf, quotasOf } from '../../access/plans.js';
 
 /** What the guards need to know of an account. */
 export interface AccountAccess {

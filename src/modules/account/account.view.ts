@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ACCOUNT_STATUSES, type AccountStatus, type Plan, planNames } from './plans.js';
+import { ACCOUNT_STATUSES, type AccountStatus, type Plan, planNames } from '../../access/plans.js';
 
 export class UsagePeriodView {
   /** Recordings created in the month, also those deleted since. */

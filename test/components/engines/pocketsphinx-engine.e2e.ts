@@ -59,7 +59,7 @@ describe('PocketSphinx', () => {
   }
 
   async function transcribeInput(input: ChainInput): Promise<ChainResult> {
-    const durationMs = (input.probedSeconds ?? 0) * 1000;
+    const durationMs = (input.countedSeconds ?? 0) * 1000;
     const recording = { accountId: 'a', language: input.language, durationMs, faults: 0, accountEngines: null };
     return await chain.transcribe(await chain.candidatesFor(recording), input);
   }
@@ -157,9 +157,9 @@ describe('PocketSphinx', () => {
 
   it.each([[undefined], [MAX_AUDIO_SECONDS + 1]])(
     'rejects audio that is too long, with a probed length of %s',
-    async (probedSeconds) => {
+    async (countedSeconds) => {
       const file = await silence(MAX_AUDIO_SECONDS + 1);
-      const refusal = await transcribeInput(inputOf(file, { probedSeconds })).catch((error: unknown) => error);
+      const refusal = await transcribeInput(inputOf(file, { countedSeconds })).catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(AudioRejectedError);
       expect((refusal as Error).message).toContain(`${MAX_AUDIO_SECONDS} seconds`);
     },
@@ -174,7 +174,7 @@ describe('PocketSphinx', () => {
 
   it('accepts the maximum length, even if the header claims more', async () => {
     const file = await silence(MAX_AUDIO_SECONDS);
-    const result = await transcribeInput(inputOf(file, { probedSeconds: 100_000 }));
+    const result = await transcribeInput(inputOf(file, { countedSeconds: 100_000 }));
     expect(result.durationSeconds).toBe(MAX_AUDIO_SECONDS);
   });
 

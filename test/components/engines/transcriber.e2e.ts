@@ -14,7 +14,11 @@ import {
 } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import { SpeechDetectionService } from '../../../src/modules/transcriptions/speech/speech-detection.service.js';
 import type { TranscriptFilter } from '../../../src/modules/transcriptions/worker/transcript-filter.js';
-import { type AudioInput, TranscriberService } from '../../../src/modules/transcriptions/worker/transcriber.service.js';
+import {
+  type AudioInput,
+  LongerThanCountedError,
+  TranscriberService,
+} from '../../../src/modules/transcriptions/worker/transcriber.service.js';
 import { readEnv } from '../../../src/platform/config/env.js';
 import { silenceWav, twoChannels, wav } from '../../support/audio/audio-bytes.js';
 
@@ -179,12 +183,21 @@ describe('the transcriber', () => {
     await expect(refused).rejects.toBeInstanceOf(AudioRejectedError);
     await expect(refused).rejects.toThrow('The recording is longer than the maximum of 60 seconds.');
     // The decoded length decides.
-    expect(await service.transcribe(await input(silenceWav(5), { probedSeconds: 600 }), runtime)).toMatchObject({
+    expect(await service.transcribe(await input(silenceWav(5), { countedSeconds: 600 }), runtime)).toMatchObject({
       durationSeconds: 5,
     });
-    const long = await input(tones(14), { probedSeconds: 70 });
+    const long = await input(tones(14), { countedSeconds: 70 });
     await expect(service.transcribe(long, runtime)).rejects.toBeInstanceOf(AudioRejectedError);
     expect(asked).toEqual([]);
+  });
+
+  it('gives an engine nothing of audio that is longer than what was counted, and measures it without one', async () => {
+    const long = await input(tones(11), { countedSeconds: 2 });
+    await expect(transcriber().transcribe(long, runtime)).rejects.toBeInstanceOf(LongerThanCountedError);
+    expect(asked).toEqual([]);
+    const seconds = await transcriber().measure(long);
+    const counted = await input(tones(11), { countedSeconds: seconds });
+    expect((await transcriber().transcribe(counted, runtime)).durationSeconds).toBe(seconds);
   });
 
   it('leaves audio that is too long for an engine to another one', async () => {

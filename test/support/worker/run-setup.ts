@@ -19,6 +19,8 @@ export const LEASE = {
   id: 'recording',
   leaseToken: 'token',
   durationMs: 1000,
+  bitRate: 64_000,
+  rerun: null,
   attempt: 1,
   faults: 0,
   vocabulary: null,
@@ -61,6 +63,12 @@ export class RunSetup {
   /** What the chain finds. */
   candidates: () => Promise<object> = () => Promise.resolve({});
   decodingProblem: string | null = null;
+  /** Seconds that are decoded without an engine. */
+  measured = 3;
+  /** Whether the month has room for the decoded length. */
+  fits = true;
+  /** What the chain throws before it transcribes, in order. */
+  errors: Error[] = [];
   /** What the chain was asked for candidates. */
   asked: unknown[] = [];
   /** What the chain was given to transcribe. */
@@ -80,6 +88,10 @@ export class RunSetup {
         this.outcome = outcome;
         this.written.push(outcome.status === 'failed' ? `failed: ${outcome.reason}` : outcome.status);
       },
+      settleLength: async (lease: Lease, durationMs: number) => {
+        this.written.push(`settled ${durationMs}`);
+        return this.fits ? { ...lease, durationMs } : null;
+      },
       putBack: async () => void this.written.push('put back'),
       release: async (_: Lease, { delaySeconds = 0, attempts = 0, faults = 0 } = {}) =>
         void this.written.push(`released ${delaySeconds} ${attempts} ${faults}`),
@@ -89,8 +101,15 @@ export class RunSetup {
         this.asked = args;
         return this.candidates();
       },
+      measure: async () => {
+        this.written.push('measured');
+        return this.measured;
+      },
       transcribe: async (_: object, input: ChainInput) => {
         this.given = input;
+        this.written.push(...(this.errors.length > 0 ? ['refused'] : []));
+        const error = this.errors.shift();
+        if (error) throw error;
         input.onText({ offset: 3, text: ' there' }, { name: 'fake', model: 'fake-1' });
         return this.result;
       },

@@ -1,4 +1,5 @@
 import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
+import type { Quotas } from '../../../access/quotas.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/entity-columns.js';
 import { Recording } from '../recording.entity.js';
@@ -14,6 +15,7 @@ export type Lease = Pick<
   | 'channels'
   | 'separateChannels'
   | 'durationMs'
+  | 'bitRate'
   | 'language'
   | 'vocabulary'
   | 'requestedEngine'
@@ -88,7 +90,7 @@ export async function selectExhausted(runner: SqlRunner): Promise<Pick<Recording
   );
 }
 
-export type UnfinishedRecording = Pick<Recording, 'durationMs' | 'rerun'>;
+export type UnfinishedRecording = Pick<Recording, 'durationMs' | 'rerun' | 'createdAt'>;
 
 /**
  * Locks the recording for its terminal state. SQL, because of the clock of the database.
@@ -101,12 +103,34 @@ export async function lockUnfinished(
   leaseToken: string | null,
 ): Promise<UnfinishedRecording | null> {
   const [row] = await tx.query<UnfinishedRecording>(
-    `SELECT duration_ms AS "durationMs", rerun FROM recordings
+    `SELECT duration_ms AS "durationMs", rerun, created_at AS "createdAt" FROM recordings
      WHERE id = $1 AND ${IS_UNFINISHED}
        AND CASE WHEN $2::uuid IS NULL THEN lease_until < now() ELSE lease_token = $2 END FOR UPDATE`,
     [id, leaseToken],
   );
   return row ?? null;
+}
+
+/** What the quotas of the account are made of. */
+export interface AccountTerms {
+  plan: string;
+  quotas: Partial<Quotas>;
+}
+
+/** SQL, because the entity of the table belongs to another module. */
+export async function selectTermsOf(tx: Tx, accountId: string): Promise<AccountTerms | null> {
+  const [terms] = await tx.query<AccountTerms>('SELECT plan, quotas FROM accounts WHERE id = $1', [accountId]);
+  return terms ?? null;
+}
+
+/** Sets the length of a recording that `lockUnfinished` has locked. SQL, as `updateToTerminal`. */
+export async function updateDuration(tx: Tx, id: string, durationMs: number): Promise<Recording> {
+  const [recording] = await tx.query<Recording>(
+    `UPDATE recordings r SET duration_ms = $2 WHERE id = $1 RETURNING ${COLUMNS}`,
+    [id, durationMs],
+  );
+  if (!recording) throw new Error(`recording ${id} is locked but not found`);
+  return recording;
 }
 
 /** Updates a recording that `lockUnfinished` has locked. SQL, because it returns the row as Postgres wrote it. */

@@ -8,7 +8,12 @@ import { EventBus } from '../../../platform/events/event-bus.js';
 import type { Recording, RecordingFeatures } from '../recording.entity.js';
 import { RecordingFailed, RecordingTranscribed, type Transcript } from '../recordings.events.js';
 import { RecordingSearchService } from '../search/recording-search.service.js';
-import { countRerunEnd, countStatusChange } from '../usage-counters/usage-counters.queries.js';
+import { QuotaExceededError } from '../../../platform/errors/errors.js';
+import { quotasOf } from '../../../access/plans.js';
+import { QUOTA_NAMES } from '../../../access/quotas.js';
+import { monthStart } from '../quotas/quota-rules.js';
+import { QuotasService } from '../quotas/quotas.service.js';
+import { countDurationChange, countRerunEnd, countStatusChange } from '../usage-counters/usage-counters.queries.js';
 import {
   claimBackground,
   claimFairest,
@@ -26,6 +31,8 @@ import {
   releaseRecording,
   renewRecording,
   selectExhausted,
+  selectTermsOf,
+  updateDuration,
   updateToTerminal,
 } from './recording-leases.queries.js';
 import { insertWaveform } from '../waveform/waveforms.queries.js';
@@ -61,6 +68,7 @@ export class RecordingLeasesService {
     private readonly database: DatabaseService,
     private readonly bus: EventBus,
     private readonly search: RecordingSearchService,
+    private readonly quotas: QuotasService,
     private readonly env: Env,
   ) {}
 
@@ -123,6 +131,18 @@ export class RecordingLeasesService {
     return written;
   }
 
+  /**
+   * Counts the decoded length in place of what the upload said, in the month and in the queue, before an engine is used. Where
+   * the month has no room for what was not counted, the recording fails, and its length stays as it was counted (D32).
+   * @returns the lease with the length; null when it has ended, or the lease was lost.
+   */
+  async settleLength(lease: Lease, durationMs: number): Promise<Lease | null> {
+    const isSettled = await this.database.transact((tx) => this.writeLength(tx, lease, durationMs));
+    if (!isSettled) return null;
+    if (!isBackground(lease)) await this.correctShare(lease, durationMs);
+    return { ...lease, durationMs };
+  }
+
   /** Fails the recordings that have no attempts left. */
   async failExhausted(): Promise<void> {
     const reason = `The transcription was given up after ${MAX_ATTEMPTS} attempts.`;
@@ -140,6 +160,36 @@ export class RecordingLeasesService {
     const difference = decodedMs - durationMs;
     if (Math.abs(difference) < MIN_CORRECTION_MS) return;
     await this.shares.increment({ accountId }, 'virtualEnd', difference).catch(() => undefined);
+  }
+
+  private async writeLength(tx: Tx, { id, accountId, leaseToken }: Lease, durationMs: number): Promise<boolean> {
+    const before = await lockUnfinished(tx, id, leaseToken);
+    if (!before) return false;
+    const change = durationMs - before.durationMs;
+    // The length of one that is transcribed again was decoded.
+    if (change === 0 || before.rerun !== null) return true;
+    if (change > 0 && !(await this.fitsMonth(tx, accountId, before.createdAt, change))) {
+      await this.writeFailure(tx, id, before, exceedsMonth(durationMs));
+      return false;
+    }
+    await countDurationChange(tx, await updateDuration(tx, id, durationMs), change);
+    return true;
+  }
+
+  /** Audio counts in the month of its upload: one of an earlier month takes nothing of the present one. */
+  private async fitsMonth(tx: Tx, accountId: string, createdAt: Date, addedMs: number): Promise<boolean> {
+    const now = new Date();
+    const terms = monthStart(createdAt) === monthStart(now) ? await selectTermsOf(tx, accountId) : null;
+    if (!terms) return true;
+    const { audioSecondsPerMonth } = quotasOf(terms.plan, terms.quotas);
+    const quotas = { storedBytes: null, audioSecondsPerMonth, queuedAudioSeconds: null, concurrentUploads: null };
+    try {
+      await this.quotas.enforce(tx, accountId, quotas, { bytes: 0, monthMs: addedMs, queuedMs: 0 });
+      return true;
+    } catch (error) {
+      if (error instanceof QuotaExceededError) return false;
+      throw error;
+    }
   }
 
   /** @param leaseToken null for a recording whose lease has expired. */
@@ -181,6 +231,10 @@ export class RecordingLeasesService {
     await this.bus.emit(new RecordingFailed({ ...recording, processedAt: new Date() }, message, before.rerun), tx);
   }
 }
+
+const exceedsMonth = (durationMs: number): string =>
+  `The audio is ${Math.ceil(durationMs / 1000)} s long, longer than its file says, and does not fit into the quota ` +
+  `${QUOTA_NAMES.audioSecondsPerMonth}.`;
 
 async function countEnd(tx: Tx, recording: Recording, { rerun, durationMs }: UnfinishedRecording): Promise<void> {
   const change = recording.durationMs - durationMs;

@@ -61,6 +61,15 @@ export async function countStatusChange(
   });
 }
 
+/** While it is `processing`. @param durationMs by how much the duration changed. */
+export async function countDurationChange(
+  runner: SqlRunner,
+  recording: CountedRecording,
+  durationMs: number,
+): Promise<void> {
+  await insertDelta(runner, recording, 'processing', { ...NO_CHANGE, durationMs, queuedMs: durationMs });
+}
+
 function endedAs(status: RecordingStatus, count: number): Partial<Figures> {
   return status === 'processing' ? {} : { [status]: count };
 }

@@ -92,6 +92,11 @@ export class EngineChainService {
     throw new NoEngineError([...problems, ...absent].join('; '), wait, requested !== null);
   }
 
+  /** Seconds, without an engine. @throws what the decoder throws. */
+  async measure(audio: Parameters<TranscriberService['measure']>[0]): Promise<number> {
+    return await this.transcriber.measure(audio);
+  }
+
   /**
    * @throws what TranscriberService throws of the decoder, and of the last engine; NoEngineError when the recording has to
    *   wait for an engine.

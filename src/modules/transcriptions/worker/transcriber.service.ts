@@ -34,8 +34,8 @@ export interface AudioInput extends AudioSource {
   language: string | null;
   /** Whether each of two channels is transcribed on its own. */
   separateChannels?: boolean;
-  /** Length according to the file's header or last block; null or absent when unknown. Only a hint. */
-  probedSeconds?: number | null;
+  /** Length that was counted for the account; null or absent: any. Audio that is longer is not transcribed (D32). */
+  countedSeconds?: number | null;
   /** Terms of the upload and of the account; absent without any (D48). */
   vocabulary?: VocabularySources;
   /** Longer audio is for another engine; absent: any length. */
@@ -64,6 +64,17 @@ export interface TranscriptionResult {
   /** Capitals and full stops are not the engine's. */
   punctuationAdded?: true;
 }
+
+/** The decoded audio is longer than what was counted for the account: an engine is not used for it before it is. */
+export class LongerThanCountedError extends Error {
+  override readonly name = 'LongerThanCountedError';
+}
+
+/** Headers and frames leave the length of usual files open by less than this, such as the delay of an encoder. */
+const TOLERANCE = { seconds: 2, part: 0.01 };
+
+const mostSeconds = ({ countedSeconds }: AudioInput): number =>
+  (countedSeconds ?? Infinity) * (1 + TOLERANCE.part) + TOLERANCE.seconds;
 
 /** One pass over the audio: of a channel, or of all of them, mixed. */
 interface Pass {
@@ -95,7 +106,7 @@ export class TranscriberService {
    */
   async transcribe(audio: AudioInput, runtime: EngineRuntime): Promise<TranscriptionResult> {
     const { engine } = runtime;
-    if ((audio.probedSeconds ?? 0) > this.env.maxAudioSeconds) await this.refuseTooLong(audio);
+    if ((audio.countedSeconds ?? 0) > this.env.maxAudioSeconds) await this.measure(audio);
     const vocabulary = vocabularyFor(engine, audio.vocabulary);
     const channels: TranscribedChannel[] = [];
     for (const channel of channelsToTranscribe(audio)) {
@@ -174,15 +185,16 @@ export class TranscriberService {
   }
 
   /**
-   * Decodes without transcribing, which is minutes faster than finding out at the end. The decoded length decides, not
-   * the header, which may be wrong.
+   * Decodes without transcribing, which takes a second for ten minutes of audio.
+   * @returns seconds. @throws AudioRejectedError when it is too long, or cannot be decoded.
    */
-  private async refuseTooLong(audio: AudioInput): Promise<void> {
+  async measure(audio: Pick<AudioInput, keyof AudioSource | 'signal'>): Promise<number> {
     let bytes = 0;
     for await (const pcm of this.decode(audio, null, audio.signal)) {
       bytes += pcm.length;
       this.checkLength(bytes / BYTES_PER_SECOND);
     }
+    return bytes / BYTES_PER_SECOND;
   }
 
   private checkLength(seconds: number): void {
@@ -203,6 +215,7 @@ export class TranscriberService {
         yield* cutter.push(pcm);
         this.checkLength(cutter.durationSeconds);
         if (cutter.durationSeconds > (audio.maxSeconds ?? Infinity)) throw new TooLongForEngineError(audio.maxSeconds);
+        if (cutter.durationSeconds > mostSeconds(audio)) throw new LongerThanCountedError();
       }
       yield* cutter.end();
     } finally {
@@ -211,7 +224,7 @@ export class TranscriberService {
   }
 
   /** Decodes one second more than the maximum, to detect recordings that are too long. */
-  private decode(audio: AudioInput, channel: number | null, signal: AbortSignal): AsyncGenerator<Buffer> {
+  private decode(audio: AudioSource, channel: number | null, signal: AbortSignal): AsyncGenerator<Buffer> {
     const { maxAudioSeconds, sandbox } = this.env;
     return decode(audio, { maxSeconds: maxAudioSeconds + 1, channel, signal, sandbox });
   }

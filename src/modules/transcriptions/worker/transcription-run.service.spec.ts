@@ -4,6 +4,7 @@ import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/
 import type { Lease } from '../../recordings/leases/recording-leases.service.js';
 import { NoEngineError } from '../engines/chain/engine-failures.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
+import { LongerThanCountedError } from './transcriber.service.js';
 import { WorkerStoppingError } from './transcription-run.service.js';
 
 /** Everything that an engine may be told. */
@@ -115,13 +116,47 @@ describe('TranscriptionRunService', () => {
     } as Lease;
     await setup.performed({ ...lease, vocabulary: ['Zoë'], accountVocabulary: ['Grafana'] });
     expect(setup.asked).toMatchObject([{ id: 'recording' }, 'one']);
-    expect(setup.given).toMatchObject({ ...TOLD, file: 'file', format: 'ogg', probedSeconds: 1, isBackground: true });
+    expect(setup.given).toMatchObject({ ...TOLD, file: 'file', format: 'ogg', countedSeconds: 1, isBackground: true });
     expect(setup.given?.vocabulary).toEqual({ upload: ['Zoë'], account: ['Grafana'] });
     const piece = { type: 'chunk', attempt: 3, offset: 3, text: ' there', provider: 'fake', model: 'fake-1' };
     expect(setup.published).toEqual([['recording', piece]]);
     await setup.performed();
     expect(setup.given).toMatchObject({ isBackground: false });
     expect(setup.given).not.toHaveProperty('vocabulary');
+  });
+
+  describe('of which the upload could not tell the length', () => {
+    const ESTIMATED = { ...LEASE, bitRate: null };
+
+    it('counts what is decoded before an engine is used, and rules no engine out before', async () => {
+      await setup.performed(ESTIMATED);
+      expect(setup.written).toEqual(['measured', 'settled 3000', 'transcribed']);
+      expect(setup.asked).toMatchObject([{ durationMs: 0 }, undefined]);
+      expect(setup.given).toMatchObject({ countedSeconds: 3 });
+    });
+
+    it('uses no engine where the month has no room for it', async () => {
+      setup.fits = false;
+      await setup.performed(ESTIMATED);
+      expect([setup.written, setup.given]).toEqual([['measured', 'settled 3000'], undefined]);
+    });
+
+    it('counts nothing when it is transcribed again, because its length was decoded', async () => {
+      await setup.performed({ ...ESTIMATED, rerun: 'requested' });
+      expect(setup.written).toEqual(['transcribed']);
+    });
+  });
+
+  it('counts the rest of audio that is longer than what was counted, and transcribes it then', async () => {
+    setup.errors = [new LongerThanCountedError()];
+    await setup.performed();
+    expect(setup.written).toEqual(['refused', 'measured', 'settled 3000', 'transcribed']);
+    expect(setup.given).toMatchObject({ countedSeconds: 3 });
+    setup.written.length = 0;
+    setup.errors = [new LongerThanCountedError()];
+    setup.fits = false;
+    await setup.performed();
+    expect(setup.written).toEqual(['refused', 'measured', 'settled 3000']);
   });
 
   it('writes what was heard, how long it is, and how long that took, all in milliseconds', async () => {

@@ -18,8 +18,8 @@ import { Outage } from '../engines/outage.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
 import { TranscriptSignalsService } from '../transcript-signals.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
-import type { TranscriptionResult } from './transcriber.service.js';
-import { EngineChainService } from './engine-chain.service.js';
+import { LongerThanCountedError, type TranscriptionResult } from './transcriber.service.js';
+import { type ChainInput, type ChainResult, EngineChainService } from './engine-chain.service.js';
 
 /** After this many crashes of the engine or decoder, the recording itself counts as the cause. */
 const MAX_CRASHES = 5;
@@ -39,6 +39,9 @@ export class WorkerStoppingError extends Error {
 class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
+
+/** What is given to the chain, but for the length. */
+type Audio = Omit<ChainInput, 'countedSeconds'>;
 
 /** Brings one claimed recording to its terminal state, or releases it. */
 @Injectable()
@@ -72,15 +75,16 @@ export class TranscriptionRunService {
   private async transcribe(lease: Lease, signal: AbortSignal): Promise<Outcome> {
     const started = performance.now();
     const { accountId, audioFormat: format, sampleRate, channels, separateChannels, language } = lease;
-    const probedSeconds = lease.durationMs / 1000;
     const vocabulary = sourcesOf(lease.vocabulary, lease.accountVocabulary);
-    const engines = await this.chain.candidatesFor(lease, lease.requestedEngine);
+    // An estimate rules no engine out.
+    const candidates = isEstimate(lease) ? { ...lease, durationMs: 0 } : lease;
+    const engines = await this.chain.candidatesFor(candidates, lease.requestedEngine);
     signal.throwIfAborted();
     const result = await this.store.withFile(
       lease.objectKey,
       (file) => {
         this.storageOutage.end();
-        return this.chain.transcribe(engines, {
+        return this.transcribeCounted(lease, engines, {
           accountId,
           isBackground: isBackground(lease),
           file,
@@ -89,7 +93,6 @@ export class TranscriptionRunService {
           channels,
           separateChannels,
           language,
-          probedSeconds,
           ...(vocabulary && { vocabulary }),
           onText: (text, { name: provider, model }) => {
             this.signals.publish(lease.id, { type: 'chunk', attempt: lease.attempt, ...text, provider, model });
@@ -114,6 +117,29 @@ export class TranscriptionRunService {
       durationMs: Math.round(result.durationSeconds * 1000),
       peaks: result.peaks,
     };
+  }
+
+  /**
+   * Transcribes no more than what is counted for the account (D32). Where the length is an estimate, or turns out to be
+   * longer, the audio is decoded first, and the length counted.
+   */
+  private async transcribeCounted(
+    lease: Lease,
+    engines: Awaited<ReturnType<EngineChainService['candidatesFor']>>,
+    audio: Audio,
+  ): Promise<ChainResult> {
+    const settled = async (): Promise<ChainInput> => {
+      const durationMs = Math.round((await this.chain.measure(audio)) * 1000);
+      if (!(await this.leases.settleLength(lease, durationMs))) throw new LeaseLostError();
+      return { ...audio, countedSeconds: durationMs / 1000 };
+    };
+    if (isEstimate(lease)) return await this.chain.transcribe(engines, await settled());
+    try {
+      return await this.chain.transcribe(engines, { ...audio, countedSeconds: lease.durationMs / 1000 });
+    } catch (error) {
+      if (!(error instanceof LongerThanCountedError)) throw error;
+      return await this.chain.transcribe(engines, await settled());
+    }
   }
 
   /** Retried while Postgres restarts, because a transcription may have taken minutes. A repeated finish is harmless. */
@@ -182,6 +208,9 @@ export class TranscriptionRunService {
     return setInterval(() => void renew(), (this.env.leaseSeconds * 1000) / RENEWALS_PER_LEASE);
   }
 }
+
+/** Whether the upload could not tell the length: it had to stop, or found none. That of a transcribed one was decoded. */
+const isEstimate = ({ bitRate, rerun }: Lease): boolean => bitRate === null && rerun === null;
 
 /** Some are there only when somebody asked for them. */
 function featuresOf(

@@ -102,7 +102,12 @@ export class WebhookEventsService {
   async deleteOld(): Promise<void> {
     for (let kept = 0, round = 0; kept < MAX_KEPT && round < MAX_ROUNDS; round++) {
       const { eventRetentionDays } = this.env;
-      const { scanned, deleted, last } = await deleteOldEvents(this.database, eventRetentionDays, this.scannedTo, BATCH);
+      const { scanned, deleted, last } = await deleteOldEvents(
+        this.database,
+        eventRetentionDays,
+        this.scannedTo,
+        BATCH,
+      );
       const isLast = scanned < BATCH || last === null;
       this.scannedTo = isLast ? FIRST_PLACE : last;
       if (isLast) return;

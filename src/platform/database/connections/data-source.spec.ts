@@ -56,7 +56,8 @@ describe('dataSourceOptions', () => {
   });
 
   it('set no time limit on the statements of commands', () => {
-    const extra = (variables = {}) => dataSourceOptions(envOf(variables), [], { statementTimeoutMs: 0 }).extra as object;
+    const extra = (variables = {}) =>
+      dataSourceOptions(envOf(variables), [], { statementTimeoutMs: 0 }).extra as object;
     expect(extra()).toMatchObject({ statement_timeout: 0, query_timeout: 0 });
     expect(extra({ DATABASE_POOLER: 'true' })).toMatchObject({
       query_timeout: 0,

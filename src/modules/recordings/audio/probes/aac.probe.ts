@@ -32,6 +32,7 @@ export async function probeAac(window: FileWindow): Promise<AudioFacts> {
   }
   if (!first) return NOTHING_KNOWN;
   const { sampleRate, channels } = first;
-  const durationSeconds = seconds + (junk > MAX_JUNK_BYTES ? longestSeconds(window.size - position) : 0);
-  return { durationSeconds, sampleRate, channels, bitRate: (bytes * 8) / seconds, codec: 'aac' };
+  const restSeconds = junk > MAX_JUNK_BYTES ? longestSeconds(window.size - position) : 0;
+  const bitRate = restSeconds > 0 ? null : (bytes * 8) / seconds;
+  return { durationSeconds: seconds + restSeconds, sampleRate, channels, bitRate, codec: 'aac' };
 }

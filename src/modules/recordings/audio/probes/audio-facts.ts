@@ -6,7 +6,7 @@ export interface AudioFacts {
   sampleRate: number | null;
   /** As the file states it: 0 and 65,535 are possible. */
   channels: number | null;
-  /** Bit/s of the audio without the container. */
+  /** Bit/s of the audio without the container. Null where the length is an estimate. */
   bitRate: number | null;
   /** As ffmpeg names it: `opus`, `vorbis`, `mp3`, `pcm_s16le`. */
   codec: string | null;

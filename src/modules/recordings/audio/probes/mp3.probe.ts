@@ -79,7 +79,7 @@ class FrameCount {
       durationSeconds: Math.max(0, this.seconds + restSeconds - dropped / sampleRate),
       sampleRate,
       channels,
-      bitRate: this.isConstant ? bitRate : (this.bytes * 8) / this.seconds,
+      bitRate: restSeconds > 0 ? null : this.isConstant ? bitRate : (this.bytes * 8) / this.seconds,
       codec: 'mp3',
     };
   }

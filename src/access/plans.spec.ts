@@ -1,4 +1,4 @@
-import type { Quotas } from '../../access/quotas.js';
+import type { Quotas } from './quotas.js';
 import { limitOf, planNames, planOf, quotasOf, registerPlan } from './plans.js';
 
 const NONE = { rateLimit: null, burstLimit: null };

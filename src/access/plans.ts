@@ -1,5 +1,5 @@
-import type { Quotas } from '../../access/quotas.js';
-import type { RateLimit } from '../../platform/config/env.js';
+import type { Quotas } from './quotas.js';
+import type { RateLimit } from '../platform/config/env.js';
 
 /** What an account's plan allows. */
 export interface PlanDefinition {
