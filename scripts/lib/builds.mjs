@@ -21,6 +21,7 @@ const SERVICE = {
     LOCK,
     'nest-cli.json',
     'rolldown.config.mjs',
+    'scripts/lib/bundle-loader.mjs',
     'tsconfig.json',
     'tsconfig.build.json',
     'tsconfig.release.json',

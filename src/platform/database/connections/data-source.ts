@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg';
+import pg from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type MigrationInterface } from 'typeorm';
 import type { Env } from '../../config/env.js';
 import { snakeCase } from '../snake-case.js';
@@ -30,6 +30,8 @@ export function dataSourceOptions(
   const limits = { statement_timeout: statementTimeoutMs, idle_in_transaction_session_timeout: 60_000 };
   return {
     type: 'postgres',
+    // Else TypeORM loads it by a name that it computes, which no bundle can hold.
+    driver: pg,
     url: env.databaseUrl,
     namingStrategy: new SnakeCase(),
     migrations,
@@ -51,7 +53,7 @@ export function dataSourceOptions(
 /** A pooler refuses settings at the start of a connection. PgBouncer keeps the time zone of each client itself. */
 const pooledSettings = (limits: Record<string, number>): object => ({
   transactionSettings: limits,
-  onConnect: (client: ClientBase) => client.query(`SET timezone = 'UTC'`),
+  onConnect: (client: pg.ClientBase) => client.query(`SET timezone = 'UTC'`),
 });
 
 /** How long to wait for a connection, a new one or one that others use. The parameter is that of libpq, in seconds. */
