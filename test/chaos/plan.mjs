@@ -7,8 +7,9 @@ import { UserError } from '../../scripts/lib/steps.mjs';
 
 /** @typedef {{ at: number, kind: string, seconds?: number }} Fault `at`: milliseconds after the start of the load */
 /**
- * @typedef {{ uploads: number, loadSeconds: number, faults: Fault[] | Record<string, number>, clocks: Record<string, number> }} Size
- * faults: what happens when, or how often each kind happens at random moments. clocks: milliseconds by which the clocks of
+ * @typedef {{ uploads: number, loadSeconds: number, faults: Fault[] | Record<string, number>, clocks: Record<string, number>,
+ *   hangSeconds?: number }} Size
+ * hangSeconds: how long receivers keep what they never answer; longer than any time-out when omitted. faults: what happens when, or how often each kind happens at random moments. clocks: milliseconds by which the clocks of
  * these processes are ahead.
  */
 /** @typedef {{ at: number, account: number, file: number, slow: boolean, deleteAfter: number | null }} PlannedUpload */
@@ -31,10 +32,11 @@ const SIZES = {
     clocks: { 'api-2': -2000, 'worker-2': 2000 },
   },
   short: {
-    uploads: 30,
-    loadSeconds: 20,
-    faults: { worker: 3, api: 1, redis: 1, flush: 1, postgres: 1, 'freeze worker': 1, 'freeze redis': 1 },
+    uploads: 20,
+    loadSeconds: 12,
+    faults: { worker: 2, api: 1, redis: 1, flush: 1, postgres: 1, 'freeze worker': 1, 'freeze redis': 1 },
     clocks: {},
+    hangSeconds: 2,
   },
 };
 

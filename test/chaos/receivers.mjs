@@ -18,9 +18,12 @@ export class Receivers {
   /** @type {Arrival[]} */
   log = [];
   #server = createServer((request, response) => void this.#receive(request, response));
+  #hangSeconds;
   #random;
 
-  constructor(seed) {
+  /** @param {number} hangSeconds how long a receiver keeps a request before it closes the connection without an answer */
+  constructor(seed, hangSeconds = Infinity) {
+    this.#hangSeconds = hangSeconds;
     this.#random = randomFrom(`receivers ${seed}`);
   }
 
@@ -57,6 +60,9 @@ export class Receivers {
     };
     this.log.push(arrival);
     if (arrival.answer === 'drop') request.socket.destroy();
+    if (arrival.answer === 'hang' && this.#hangSeconds < Infinity) {
+      setTimeout(() => request.socket.destroy(), this.#hangSeconds * 1000);
+    }
     if (arrival.answer === '500') response.writeHead(500).end();
     if (arrival.answer === 'ok') response.writeHead(204).end(() => (arrival.acknowledged = true));
   }

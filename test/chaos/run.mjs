@@ -116,7 +116,7 @@ export class Run {
   async #start() {
     if (this.onS3) await this.#useS3();
     await migrate(this.env);
-    this.receivers = await new Receivers(this.seed).listen();
+    this.receivers = await new Receivers(this.seed, this.size.hangSeconds).listen();
     await this.#withDatabase(recordHistory);
     const { folder } = this.services;
     for (const [name, roles] of [
@@ -215,6 +215,7 @@ export class Run {
     await this.#withDatabase((database) => database.query('UPDATE object_removals SET remove_after = now()'));
     const open = () =>
       this.#withDatabase(async (database) => {
+        await this.#expireLeases(database);
         const { rows } = await database.query(
           `SELECT (SELECT count(*)::int FROM recordings WHERE status = 'processing') AS recordings,
              (SELECT count(*)::int FROM deliveries WHERE status = 'pending') AS deliveries,
@@ -234,6 +235,12 @@ export class Run {
     }
     const detail = `${left.recordings} recordings, ${left.deliveries} deliveries, ${left.removals} removals open`;
     return { ...none('never settled', sumOf(left)), detail };
+  }
+
+  /** Of deliveries whose process died: no attempt takes so long where receivers hang for a short time. */
+  async #expireLeases(database) {
+    if (this.size.hangSeconds === undefined) return;
+    await database.query(`UPDATE deliveries SET lease_until = now() WHERE lease_until < now() + interval '15 seconds'`);
   }
 
   async #check() {

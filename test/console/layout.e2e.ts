@@ -36,13 +36,10 @@ describe('the frame of the console', () => {
     await page.waitForFunction(() => document.activeElement?.textContent === 'Errors');
   });
 
-  it('is good on each page at both widths in both themes', async () => {
-    const page = await browser.page({ signedInAs: account });
-    for (const name of PAGES) {
-      await links(page).getByRole('link', { name, exact: true }).click();
-      await heading(page, name).waitFor();
-      await expectGoodEverywhere(page, `frame-${name.toLowerCase()}`);
-    }
+  it('is good around a page without anything on it', async () => {
+    const page = await browser.page({ signedInAs: account, route: '/record' });
+    await heading(page, 'Record').waitFor();
+    await expectGoodEverywhere(page, 'frame-record');
   });
 
   it('has a bar of tabs and a menu on a small screen', async () => {

@@ -29,6 +29,12 @@ describe('recording in the console', () => {
     await button(page, 'Record').click();
     await button(page, 'Pause').waitFor();
   };
+  /** As if this time had gone by at once. */
+  const passTime = (page: Page, seconds: number) =>
+    page.evaluate((ms) => {
+      const now = performance.now.bind(performance);
+      performance.now = () => now() + ms;
+    }, seconds * 1000);
   const sent = async (client: ApiClient) => {
     const { body } = await client.get('/v1/recordings').expect(200);
     return (body as { recordings: { id: string; duration_seconds: number; custom_tags: object }[] }).recordings;
@@ -46,7 +52,7 @@ describe('recording in the console', () => {
       await page.getByLabel('Name of tag 1').fill('project');
       await page.getByLabel('Value of tag 1').fill('atlas');
       await start(page);
-      await recorded(page, 7);
+      await recorded(page, 5);
       await expectAccessible(page);
       await screenshot(page, 'record-1280-light');
       await button(page, 'Finish and send').click();
@@ -95,6 +101,8 @@ describe('recording in the console', () => {
     await button(page, 'Discard').click();
     await button(page, 'Record').waitFor();
     await start(page);
+    await recorded(page, 1);
+    await passTime(page, 5);
     await recorded(page, 6);
     await screenshot(page, 'record-360-dark', { fullPage: false });
     await button(page, 'Discard').click();
@@ -258,10 +266,7 @@ describe('recording in the console', () => {
     const page = await browser.page({ signedInAs: client, route: '/record' });
     await start(page);
     await recorded(page, 1);
-    await page.evaluate(() => {
-      const now = performance.now.bind(performance);
-      performance.now = () => now() + 7_200_000;
-    });
+    await passTime(page, 7200);
     await page.getByText('The recording has reached two hours, the most that the service takes.').waitFor();
     await tray(page).getByText('Sent', { exact: true }).waitFor();
     expect(await sent(client)).toHaveLength(1);

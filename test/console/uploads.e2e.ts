@@ -75,9 +75,9 @@ describe('uploads in the console', () => {
   it('makes one recording of an upload that a reload interrupted', async () => {
     const client = await service.account();
     const page = await browser.page({ signedInAs: client });
-    // Ten seconds and more in which it is neither begun nor done.
+    // Seven seconds and more in which it is neither begun nor done.
     await limitUploads(page, 40_000);
-    await dropFiles(page, [{ name: 'long.wav', bytes: wavOfBytes(600_000) }]);
+    await dropFiles(page, [{ name: 'long.wav', bytes: wavOfBytes(300_000) }]);
     await says(page, 'long.wav', /[1-9]\d % sent/);
     await screenshot(page, 'uploads-sending', { fullPage: false });
     await page.reload();

@@ -7,8 +7,8 @@ import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { timedEngine } from '../support/service/timed-engine.js';
 
-/** Two workers with one slot each: together they transcribe 2 × 20 seconds of audio in a second. */
-const MS_PER_SECOND = 50;
+/** Two workers with one slot each: together they transcribe 2 × 33 seconds of audio in a second. */
+const MS_PER_SECOND = 30;
 const ENGINE = { TRANSCRIPTION_ENGINE: 'timed', SPEECH_DETECTOR: 'energy', TRANSCRIPTION_CONCURRENCY: '4' };
 
 const engine = timedEngine({ msPerSecond: MS_PER_SECOND, concurrency: 1 });
@@ -38,9 +38,9 @@ describe('D33: two workers', () => {
   it('give three accounts the same seconds, and a fourth its turn at once', async () => {
     const accounts = await Promise.all(Array.from({ length: 4 }, () => api.account()));
     const [first, second, third, late] = accounts as [ApiClient, ApiClient, ApiClient, ApiClient];
-    await uploads(first, 10, 4, 'english');
-    await uploads(second, 20, 2, 'german');
-    await uploads(third, 40, 1, 'french');
+    await uploads(first, 6, 4, 'english');
+    await uploads(second, 12, 2, 'german');
+    await uploads(third, 24, 1, 'french');
     const workers = await Promise.all([1, 2].map(() => startService(environment, { ...ENGINE, ROLES: 'worker' })));
     await eventually(() => chunksOf('english').length > 3);
 
@@ -54,7 +54,7 @@ describe('D33: two workers', () => {
     const languages = ['english', 'german', 'french'];
     // Until the first of the three has nothing left.
     await eventually(
-      () => languages.some((l) => chunksOf(l).reduce((sum, { seconds }) => sum + seconds, 0) > 300),
+      () => languages.some((l) => chunksOf(l).reduce((sum, { seconds }) => sum + seconds, 0) > 200),
       180_000,
     );
     const seconds = languages.map((l) => Math.round(chunksOf(l).reduce((sum, chunk) => sum + chunk.seconds, 0)));

@@ -6,7 +6,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { commandRunner } from '../support/service/cli-here.js';
 import { ServiceProcess } from '../support/service/service-process.js';
-import { startService, useService } from '../../src/testing/test-service.js';
+import { startService, type TestService, useService } from '../../src/testing/test-service.js';
 import { uploadState } from '../support/state/upload-state.js';
 import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 
@@ -18,10 +18,10 @@ const NOTES = ['ss-0880.wav', 'go-forward-ten-meters.webm', 'go-forward-ten-mete
 const SETTINGS = { LEASE_SECONDS: '12' };
 
 describe('two API processes and two workers on one Postgres, Redis and storage', () => {
-  let apis: [ServiceProcess, ServiceProcess];
-  let workers: ServiceProcess[];
-  /** Not part of the fleet: looks into the tables. */
-  const observer = useService({ ROLES: 'api' });
+  /** One of the build, one in the process of the test, which also looks into the tables. */
+  let apis: [ServiceProcess, TestService];
+  let worker: ServiceProcess;
+  const observer = useService({ ...SETTINGS, ROLES: 'api' });
   const { environment } = observer;
   let redis: Redis;
 
@@ -34,13 +34,14 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
   }
 
   const start = (roles: string): Promise<ServiceProcess> => ServiceProcess.start(environment, roles, SETTINGS);
+  const startWorkerHere = (): Promise<TestService> => startService(environment, { ...SETTINGS, ROLES: 'worker' });
 
   beforeAll(async () => {
     redis = new Redis(environment.variables.REDIS_URL as string);
     environment.defer(() => redis.disconnect());
-    const [first, second, worker] = await Promise.all([start('api'), start('api'), start('worker')]);
-    apis = [first, second];
-    workers = [worker];
+    const [api, first] = await Promise.all([start('api'), start('worker')]);
+    apis = [api, observer];
+    worker = first;
   });
 
   const newClient = async (plan: Plan = 'enterprise'): Promise<ApiClient> =>
@@ -97,11 +98,12 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
       ids.push(body.id as string);
     }
     await eventually(async () => (await rowsOf(first)).filter(({ held }) => held).length > 1);
-    await workers[0]?.end('SIGKILL');
+    await worker.end('SIGKILL');
     const orphans = (await rowsOf(first)).filter(({ held }) => held);
     expect(orphans.length).toBeGreaterThan(0);
     await expireLeases(orphans);
-    workers = await Promise.all([start('worker'), start('worker')]);
+    const [next, here] = await Promise.all([start('worker'), startWorkerHere()]);
+    worker = next;
 
     const rows = await allTranscribed(second);
     const again = rows.filter(({ attempt }) => attempt > 1).map(({ id }) => id);
@@ -117,28 +119,25 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
       new Set(arrived.filter((seen) => seen.body.includes(id)).map((seen) => seen.headers['x-service-event-id']));
     for (const id of ids) expect(eventIds(id).size).toBe(1);
     expect(arrived.flatMap((seen) => signatureProblems(seen, SECRET))).toEqual([]);
-    await receiver.close();
+    await Promise.all([receiver.close(), here.close()]);
   });
 
   it('do not wait for a worker that is frozen for longer than its lease; its late result is discarded', async () => {
     const client = await newClient();
-    const [frozen, leaving] = workers as [ServiceProcess, ServiceProcess];
-    await leaving.end('SIGTERM');
     const { body } = await client.upload('leopard-de.wav').expect(201);
     await eventually(async () => (await rowsOf(client))[0]?.held);
-    frozen.signal('SIGSTOP');
+    worker.signal('SIGSTOP');
     await expireLeases([body]);
-    const other = await start('worker');
+    const other = await startWorkerHere();
     try {
       expect(await allTranscribed(client)).toMatchObject([{ attempt: 2 }]);
     } finally {
-      frozen.signal('SIGCONT');
+      worker.signal('SIGCONT');
     }
-    await eventually(async () => (await (await fetch(`${frozen.url}/metrics`)).text()).includes(IDLE));
-    await other.end('SIGTERM');
+    await eventually(async () => (await (await fetch(`${worker.url}/metrics`)).text()).includes(IDLE));
+    await other.close();
     const { body: next } = await client.upload(silenceWav(0.1)).expect(201);
     expect(await allTranscribed(client)).toHaveLength(2);
-    workers = [frozen];
     await expectOneEventEach(client, [body.id, next.id]);
   });
 
@@ -147,7 +146,7 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
     const before = (await uploadState(observer, environment)).objects.length;
     const upload = (i: number) =>
       client
-        .at((apis[i % 2] as ServiceProcess).url)
+        .at(apis[i % 2 === 0 ? 0 : 1].url)
         .upload(silenceWav(0.1))
         .set('Idempotency-Key', 'the same');
     const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => upload(i)));
@@ -161,7 +160,7 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
   it('refuse a key at the very next request after it was revoked at the other (D12)', async () => {
     const owner = await newClient();
     for (let i = 0; i < 10; i++) {
-      const [here, there] = (i % 2 ? apis : apis.toReversed()) as [ServiceProcess, ServiceProcess];
+      const [here, there] = i % 2 ? apis : ([apis[1], apis[0]] as const);
       const { body: key } = await owner.post('/v1/account/api-keys', { name: 'short-lived' }).expect(201);
       const headers = { 'X-Service-API-Key': key.api_key, 'X-Service-API-Secret': key.api_secret };
       const ask = async (): Promise<number> => (await fetch(`${there.url}/v1/account`, { headers })).status;
@@ -212,32 +211,20 @@ describe('two API processes and two workers on one Postgres, Redis and storage',
   );
 
   it('share the bucket of an address (D6)', async () => {
-    const limited = { ...SETTINGS, ADDRESS_RATE_LIMIT: '5/8' };
-    const [there, here] = await Promise.all([
-      ServiceProcess.start(environment, 'api', limited),
-      startService(environment, { ...limited, ROLES: 'api' }),
-    ]);
-    const doors = [there, here];
+    const limited = { ...SETTINGS, ADDRESS_RATE_LIMIT: '5/8', ROLES: 'api' };
+    const doors = [await startService(environment, limited), await startService(environment, limited)];
     const statuses: number[] = [];
     for (let i = 0; i < 12; i++) statuses.push((await fetch(`${doors[i % 2]?.url}/v1/account`)).status);
     expect(statuses).toEqual([...Array.from({ length: 8 }, () => 401), 429, 429, 429, 429]);
-    await Promise.all([there.end('SIGTERM'), here.close()]);
+    await Promise.all(doors.map((door) => door.close()));
   });
 
-  it.each([
-    ['/health/live', 200],
-    ['/health/ready', 200],
-    ['/metrics', 200],
-    ['/', 404],
-    ['/docs', 404],
-    ['/openapi.json', 404],
-    ['/v1', 404],
-    ['/v1/account', 404],
-    ['/v1/recordings', 404],
-    ['/health', 404],
-    ['/metrics/', 404],
-  ])('a worker serves only its health and its figures (D31): %s is %i', async (path, status) => {
-    const { status: given } = await fetch((workers[0] as ServiceProcess).url + path);
-    expect(given).toBe(status);
+  it('serve as workers only their health and their figures (D31)', async () => {
+    const paths = ['/health/live', '/health/ready', '/metrics'];
+    const unknown = ['/', '/docs', '/openapi.json', '/v1', '/v1/account', '/v1/recordings', '/health', '/metrics/'];
+    const statuses = await Promise.all(
+      [...paths, ...unknown].map(async (path) => [path, (await fetch(worker.url + path)).status]),
+    );
+    expect(statuses).toEqual([...paths.map((path) => [path, 200]), ...unknown.map((path) => [path, 404])]);
   });
 });

@@ -10,8 +10,8 @@ import { ServiceProcess } from '../support/service/service-process.js';
 import { timedEngine } from '../support/service/timed-engine.js';
 import { transcribe } from '../support/state/recording-states.js';
 
-/** A note of two seconds takes 160 ms. */
-const engine = timedEngine({ msPerSecond: 80, concurrency: 2 });
+/** A note of two seconds takes 100 ms. */
+const engine = timedEngine({ msPerSecond: 50, concurrency: 2 });
 const TIMED = { TRANSCRIPTION_ENGINE: 'timed', SPEECH_DETECTOR: 'energy', RECONCILE_SECONDS: '1' };
 const NOTE = 'go-forward-ten-meters.wav';
 const SINCE = ['--since', '2020-01-01'];
@@ -77,10 +77,10 @@ const eventsOf = async ({ accountId }: ApiClient): Promise<number> => {
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 describe('admin retranscribe (D49)', () => {
-  it('has 100 old notes of two accounts transcribed in turn, while new ones do not wait for them', async () => {
+  it('has 50 old notes of two accounts transcribed in turn, while new ones do not wait for them', async () => {
     const [first, second, busy] = [await api.account(), await api.account(), await api.account()];
-    await oldNotes(first, 70);
-    await oldNotes(second, 30);
+    await oldNotes(first, 35);
+    await oldNotes(second, 15);
     await oldNotes(first, 3, 'timed-1');
     await startWorker();
     const waitsOf = async (count: number): Promise<number[]> => {
@@ -95,23 +95,23 @@ describe('admin retranscribe (D49)', () => {
       }
       return waits;
     };
-    const idle = await waitsOf(10);
+    const idle = await waitsOf(5);
     const begun = await retranscribe('--all', '--model-not', 'timed-1', ...SINCE, '--detach');
     const totals = begun.jobs.map(({ account_id, total }: Record<string, unknown>) => [account_id, total]);
-    expect(Object.fromEntries(totals)).toEqual({ [first.accountId]: 70, [second.accountId]: 30 });
+    expect(Object.fromEntries(totals)).toEqual({ [first.accountId]: 35, [second.accountId]: 15 });
     await eventually(() => chunksOf('english').length > 5);
-    // However long the ten take, old ones are left: the worker gets no further than `most`.
-    let most = 60;
+    // However long the six take, old ones are left: the worker gets no further than `most`.
+    let most = 30;
     let goOn!: () => void;
     const measured = new Promise<void>((resolve) => {
       goOn = resolve;
     });
     engine.state.hold = (language) =>
       language === 'english' && chunksOf('english').length > most ? measured : undefined;
-    const meanwhile = await waitsOf(5);
+    const meanwhile = await waitsOf(3);
     // From now on old ones do not end: what waits for one of them waits for ever.
     most = 0;
-    meanwhile.push(...(await waitsOf(5)));
+    meanwhile.push(...(await waitsOf(3)));
     expect((await modelsOf(first))['old-model']).toBeGreaterThan(0);
     goOn();
     reportMeasurement(
@@ -120,9 +120,9 @@ describe('admin retranscribe (D49)', () => {
     );
     expect(median(meanwhile)).toBeLessThan(median(idle) + 500);
 
-    await eventually(async () => ((await modelsOf(first))['timed-1'] ?? 0) > 40, 180_000);
+    await eventually(async () => ((await modelsOf(first))['timed-1'] ?? 0) > 20, 180_000);
     const [ofFirst, ofSecond] = [(await modelsOf(first))['timed-1'] ?? 0, (await modelsOf(second))['timed-1'] ?? 0];
-    expect(ofSecond).toBeGreaterThanOrEqual(Math.min(25, ofFirst - 35));
+    expect(ofSecond).toBeGreaterThanOrEqual(Math.min(12, ofFirst - 18));
 
     await eventually(async () => {
       const running = await api.database.query('SELECT 1 FROM retranscriptions WHERE ended_at IS NULL');
@@ -132,8 +132,8 @@ describe('admin retranscribe (D49)', () => {
       { status: 'ended', pending: 0, failed: 0 },
       { status: 'ended', pending: 0, failed: 0 },
     ]);
-    expect(await modelsOf(second)).toEqual({ 'timed-1': 30 });
-    expect([await eventsOf(first), await eventsOf(second)]).toEqual([70, 30]);
+    expect(await modelsOf(second)).toEqual({ 'timed-1': 15 });
+    expect([await eventsOf(first), await eventsOf(second)]).toEqual([35, 15]);
     const again = await retranscribe('--all', '--model-not', 'timed-1', ...SINCE);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('No such recordings') });
   });

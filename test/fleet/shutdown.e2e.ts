@@ -131,17 +131,41 @@ describe('the built service', () => {
 });
 
 describe('SIGTERM', () => {
-  it('releases a long recording that is being transcribed: it counts as no attempt, and another worker finishes it', async () => {
+  it('releases a long recording and a delivery that hangs, both without an attempt, and records one that ends in time', async () => {
+    const [slow, hanging] = await Promise.all([WebhookReceiver.listen(), WebhookReceiver.listen()]);
+    slow.answerAlways({ delayMs: 1500 });
+    hanging.answerAlways({ hang: 'headers' });
     const worker = await start('worker');
     const { body } = await client.upload(await longRecording(6)).expect(201);
     await eventually(async () => (await rowOf(body.id)).held);
     const children = await eventually(() => engineProcesses(worker.pid));
+    const owners = await Promise.all(
+      [slow, hanging].map(async (receiver) => {
+        const owner = await service.account();
+        await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
+        return owner;
+      }),
+    );
+    await Promise.all(owners.toReversed().map(({ accountId }) => failRecordings(service, accountId, 1)));
+    await Promise.all([slow, hanging].map((receiver) => receiver.waitFor(({ length }) => length === 1)));
     const { code, ms } = await worker.end('SIGTERM');
-    reportMeasurement(`a worker in the middle of a note of 66 s ended after ${ms} ms`);
+    reportMeasurement(`a worker in the middle of a note of 66 s and a delivery that hangs ended after ${ms} ms`);
     expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
     expect(children.filter(isRunning)).toEqual([]);
+    const deliveries = await Promise.all(
+      owners.map(({ accountId }) =>
+        service.database.query('SELECT status, attempts, lease_token FROM deliveries WHERE account_id = $1', [
+          accountId,
+        ]),
+      ),
+    );
+    expect(deliveries.flat()).toEqual([
+      { status: 'delivered', attempts: 1, lease_token: null },
+      { status: 'pending', attempts: 0, lease_token: null },
+    ]);
+    await Promise.all([slow.close(), hanging.close()]);
 
-    const other = await startService(environment, { ROLES: 'worker' });
+    const other = await startService(environment, { ROLES: 'transcriber' });
     await eventually(async () => (await rowOf(body.id)).held);
     expect((await rowOf(body.id)).attempt).toBe(1);
     await client.delete(`/v1/recordings/${body.id}`).expect(204);
@@ -170,41 +194,6 @@ describe('SIGTERM', () => {
     // The next sweep removes the spool file.
     const { spooled } = await uploadState(service, environment);
     expect(await uploadState(service, environment)).toEqual({ ...before, spooled });
-  });
-
-  it('waits for a delivery in progress, and records its outcome', async () => {
-    const receiver = await WebhookReceiver.listen();
-    receiver.answerAlways({ delayMs: 1500 });
-    const worker = await start('worker');
-    const owner = await service.account();
-    await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
-    await failRecordings(service, owner.accountId, 1);
-    await receiver.waitFor(({ length }) => length === 1);
-    expect((await worker.end('SIGTERM')).code).toBe(0);
-    const rows = await service.database.query('SELECT status, attempts FROM deliveries WHERE account_id = $1', [
-      owner.accountId,
-    ]);
-    expect(rows).toEqual([{ status: 'delivered', attempts: 1 }]);
-    await receiver.close();
-  });
-
-  it('releases a delivery whose receiver does not answer, without counting the attempt', async () => {
-    const receiver = await WebhookReceiver.listen();
-    receiver.answerAlways({ hang: 'headers' });
-    const worker = await start('worker');
-    const owner = await service.account();
-    await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
-    await failRecordings(service, owner.accountId, 1);
-    await receiver.waitFor(({ length }) => length === 1);
-    const { code, ms } = await worker.end('SIGTERM');
-    reportMeasurement(`a worker with a hanging delivery ended after ${ms} ms`);
-    expect(code).toBe(0);
-    const rows = await service.database.query(
-      'SELECT status, attempts, lease_token FROM deliveries WHERE account_id = $1',
-      [owner.accountId],
-    );
-    expect(rows).toEqual([{ status: 'pending', attempts: 0, lease_token: null }]);
-    await receiver.close();
   });
 
   it.each<[string, (proxy: TcpProxy) => Promise<void> | void]>([
