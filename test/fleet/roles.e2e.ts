@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readEnv } from '../../src/platform/config/env.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
@@ -47,6 +48,41 @@ describe('a process for each role (D38)', () => {
     expect(await checksOf(processes.transcriber)).toContain('engine');
     expect(await checksOf(processes.deliverer)).not.toContain('engine');
     expect(await checksOf(processes.api)).not.toContain('engine');
+  });
+
+  it('tells who waits for an engine that no running worker has (D67)', async () => {
+    const client = (await observer.account()).at(processes.api.url);
+    const other = (await observer.account()).at(processes.api.url);
+    const waitingFor = async (by: ApiClient, id: string): Promise<unknown> => {
+      const { body } = await by.get(`/v1/recordings/${id}?include=waiting_for`).expect(200);
+      return (body as { waiting_for: unknown }).waiting_for;
+    };
+    const setEngines = (json: string) =>
+      observer.database.query('UPDATE accounts SET engines = $2::jsonb WHERE id = $1', [client.accountId, json]);
+    await setEngines('[{"name":"absent"},{"name":"missing","languages":["german"]}]');
+    const { body } = await client.upload('go-forward-ten-meters.wav').expect(201);
+    const { body: served } = await other.upload('go-forward-ten-meters.wav').expect(201);
+    await eventually(async () => (await waitingFor(client, body.id)) === 'engine');
+    expect(await waitingFor(other, served.id)).toBeNull();
+
+    // Nobody is told of what has waited for less than a minute.
+    await observer.database.query(`UPDATE recordings SET created_at = now() - interval '61 s' WHERE id = $1`, [
+      body.id,
+    ]);
+    const reportOf = async ({ url }: ServiceProcess) => await (await fetch(`${url}/health/ready`)).json();
+    const waiting_for_engine = '1 recordings wait for an engine that no running worker has';
+    for (const process of Object.values(processes)) {
+      const report = await eventually(async () => {
+        const found = (await reportOf(process)) as { status: string };
+        return found.status === 'degraded' && found;
+      });
+      expect(report).toMatchObject({ checks: { waiting_for_engine } });
+    }
+    const metrics = await (await fetch(`${processes.api.url}/metrics`)).text();
+    expect(metrics).toMatch(/^recordings_waiting_for_engine 1$/m);
+
+    await setEngines('[{"name":"pocketsphinx"}]');
+    expect(await waitingFor(client, body.id)).toBeNull();
   });
 
   it.each(['transcriber', 'deliverer'] as const)('serves no API as %s', async (role) => {

@@ -28,7 +28,7 @@ export interface TranscriptionOptions extends RequestOptions {
 
 /** What else comes with a recording. Null where it has none (yet). */
 export interface RecordingOptions extends RequestOptions {
-  include?: readonly ('transcription' | 'waveform')[] | undefined;
+  include?: readonly ('transcription' | 'waveform' | 'waiting_for')[] | undefined;
 }
 
 /** Voice notes, their audio and their transcriptions. */
@@ -77,7 +77,7 @@ export class RecordingsResource {
     );
   }
 
-  /** One recording, as it is now; with `include` also its transcription, its waveform or both, in one request. */
+  /** One recording, as it is now; with `include` also its transcription and other parts, in one request. */
   get(id: string, { include, ...options }: RecordingOptions = {}): Promise<RecordingDetails> {
     const query = { include: include?.join(',') || undefined };
     return this.transport.json({ ...options, method: 'GET', path: pathOf(id), query });

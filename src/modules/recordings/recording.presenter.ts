@@ -2,7 +2,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio/audio-formats.js';
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { Inclusion } from './inclusions/recording-inclusions.service.js';
+import type { Inclusion, InclusionValue } from './inclusions/recording-inclusions.service.js';
 import type { ListedRecording } from './recording-page.queries.js';
 import type { SearchPage } from './search/recording-search.service.js';
 import { orderedTags } from './upload/custom-tags.js';
@@ -158,6 +158,13 @@ export class RecordingDetailsView extends SingleRecordingView {
   /** With `include=waveform`: as at its own path. Null where there is none. */
   @ApiProperty(orNull('WaveformView'))
   waveform?: unknown;
+
+  /**
+   * With `include=waiting_for`: `engine` while the recording waits for an engine that no running worker has, as it may
+   * before the operator has started one; else null.
+   */
+  @ApiProperty({ required: false, type: String, nullable: true, enum: ['engine', null], example: null })
+  waiting_for?: unknown;
 }
 
 export class CreatedRecordingView extends SingleRecordingView {
@@ -219,7 +226,7 @@ export function presentSingleRecording(recording: Recording): SingleRecordingVie
 /** The single recording, with the parts that were asked for. */
 export function presentRecordingDetails(
   recording: Recording,
-  parts: Partial<Record<Inclusion, object | null>>,
+  parts: Partial<Record<Inclusion, InclusionValue>>,
 ): RecordingDetailsView {
   const failure = 'transcription' in parts ? { failure_reason: recording.failureReason } : {};
   return Object.assign(presentSingleRecording(recording), parts, failure);

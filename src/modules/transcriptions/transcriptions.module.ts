@@ -4,6 +4,8 @@ import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
 import { RecordingsModule } from '../recordings/recordings.module.js';
 import { CorrectionsController } from './corrections/corrections.controller.js';
 import { CorrectionsService } from './corrections/corrections.service.js';
+import { RunningEnginesService } from './engines/running/running-engines.service.js';
+import { WaitingRecordingsService } from './engines/running/waiting-recordings.service.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
 import { Transcription } from './transcription.entity.js';
 import { Retranscription } from './retranscriptions/retranscription.entity.js';
@@ -28,13 +30,21 @@ import { VersionsService } from './versions/versions.service.js';
   providers: [
     CorrectionsService,
     RetranscriptionsService,
+    RunningEnginesService,
     TranscriptExportsService,
     TranscriptionsService,
     TranscriptSignalsService,
     TranscriptionsListener,
     TranscriptionsReconciler,
     VersionsService,
+    WaitingRecordingsService,
   ],
-  exports: [JobQueueModule, TranscriptExportsService, TranscriptionsService, TranscriptSignalsService],
+  exports: [
+    JobQueueModule,
+    RunningEnginesService,
+    TranscriptExportsService,
+    TranscriptionsService,
+    TranscriptSignalsService,
+  ],
 })
 export class TranscriptionsModule {}

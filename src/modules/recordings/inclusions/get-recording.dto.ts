@@ -8,7 +8,7 @@ const NAMES = new RegExp(`^${NAME}(,${NAME})*$`);
 function checkNames(value: unknown): string | null {
   if (Array.isArray(value)) return 'may be given only once, with commas between names';
   const fits = typeof value === 'string' && NAMES.test(value);
-  return fits ? null : `must be names with commas between them, of ${INCLUSIONS.join(' and ')}`;
+  return fits ? null : `must be names with commas between them, of ${INCLUSIONS.join(', ')}`;
 }
 
 export class GetRecordingQuery {

@@ -1,10 +1,11 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Gauge, Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
 import { HealthService } from '../../../platform/observability/health/health.service.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import type { EngineSelection } from '../engines/chain/engine-selection.js';
+import { RunningEnginesService } from '../engines/running/running-engines.service.js';
 import { isolationLevels } from '../processes/isolation.js';
 import { droppedWords } from '../speech/invented/dropped-words.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
@@ -18,7 +19,9 @@ import { TranscriptionsProcessor } from './transcriptions.processor.js';
 
 /** Loaded only in processes with the role `transcriber`: it owns the engine. */
 @Module({})
-export class TranscriptionWorkerModule {
+export class TranscriptionWorkerModule implements OnApplicationBootstrap, OnApplicationShutdown {
+  private endAnnouncement = (): void => undefined;
+
   static register(env: Env, engines: EngineSelection, filters: readonly TranscriptFilter[]): DynamicModule {
     return {
       module: TranscriptionWorkerModule,
@@ -39,7 +42,8 @@ export class TranscriptionWorkerModule {
   /** A worker without a working engine is not ready; its readiness check says what to install. */
   constructor(
     health: HealthService,
-    runtimes: EngineRuntimesService,
+    private readonly runtimes: EngineRuntimesService,
+    private readonly running: RunningEnginesService,
     chain: EngineChainService,
     speech: SpeechDetectionService,
     registry: Registry,
@@ -49,6 +53,14 @@ export class TranscriptionWorkerModule {
     for (const metric of [sandboxGauge(), setAsideGauge(runtimes), detectorGauge(speech), droppedWords]) {
       registry.registerMetric(metric);
     }
+  }
+
+  onApplicationBootstrap(): void {
+    this.endAnnouncement = this.running.announce(this.runtimes.names);
+  }
+
+  onApplicationShutdown(): void {
+    this.endAnnouncement();
   }
 }
 

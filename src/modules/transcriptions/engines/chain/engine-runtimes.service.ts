@@ -31,6 +31,11 @@ export class EngineRuntimesService implements OnApplicationShutdown {
     this.maxRecordings = Math.max(1, Math.floor((memory - inSlots) / held));
   }
 
+  /** By which accounts and clients name them. */
+  get names(): string[] {
+    return [...this.runtimes.keys()];
+  }
+
   /** Every engine. */
   get all(): EngineRuntime[] {
     return [...this.runtimes.values()];

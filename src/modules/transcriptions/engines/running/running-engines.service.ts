@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { RedisService } from '../../../../platform/redis/redis.service.js';
+
+/** An engine counts as running for this long after its worker has said so. */
+const RUNNING_SECONDS = 15;
+const ANNOUNCE_MS = (RUNNING_SECONDS / 3) * 1000;
+const KEY = 'running-engines';
+
+/** KEYS[1] engines by time  ARGV their names */
+const ANNOUNCE = `
+local now = redis.call('TIME')[1]
+for i = 1, #ARGV do redis.call('ZADD', KEYS[1], now, ARGV[i]) end
+redis.call('EXPIRE', KEYS[1], ${RUNNING_SECONDS})`;
+
+const READ = `return redis.call('ZRANGEBYSCORE', KEYS[1], redis.call('TIME')[1] - ${RUNNING_SECONDS}, '+inf')`;
+
+interface EnginesClient {
+  announceEngines(key: string, ...names: string[]): Promise<unknown>;
+  readEngines(key: string): Promise<string[]>;
+}
+
+/** The engines that the running workers have, which the workers tell through Redis, by its clock. */
+@Injectable()
+export class RunningEnginesService {
+  constructor(private readonly redis: RedisService) {
+    redis.client.defineCommand('announceEngines', { numberOfKeys: 1, lua: ANNOUNCE });
+    redis.client.defineCommand('readEngines', { numberOfKeys: 1, lua: READ });
+  }
+
+  /** From now on, until the function that it returns is called or the process ends. */
+  announce(names: readonly string[]): () => void {
+    const announce = (): void => void this.command((client) => client.announceEngines(KEY, ...names));
+    announce();
+    const timer = setInterval(announce, ANNOUNCE_MS).unref();
+    return () => clearInterval(timer);
+  }
+
+  /** Null while Redis is unavailable: then nobody knows. */
+  async names(): Promise<string[] | null> {
+    return await this.command((client) => client.readEngines(KEY));
+  }
+
+  private command<T>(run: (client: EnginesClient) => Promise<T>): Promise<T | null> {
+    return this.redis.tryCommand((client: Redis) => run(client as unknown as EnginesClient));
+  }
+}
