@@ -5,12 +5,15 @@ import type { EngineDefinition } from './modules/transcriptions/engines/transcri
 import type { TranscriptFilter } from './modules/transcriptions/worker/transcript-filter.js';
 import { registerEventKind } from './modules/webhooks/events/event-kinds.js';
 import type { Migration } from './platform/database/connections/data-source.js';
+import type { Grants } from './platform/database/schema/grants.js';
 import type { ObjectStoreDefinition } from './platform/storage/object-store.js';
 
 /** What a team adds to the service: a Nest module, and whatever else it brings (docs/extending.md). */
 export interface Extension {
   module: Type | DynamicModule;
   migrations?: Migration[];
+  /** What processes with a database role of their own may do with the tables of these migrations. */
+  grants?: Grants;
   /** Selected by their name in TRANSCRIPTION_ENGINE. */
   engines?: EngineDefinition[];
   /** Selected by their name in STORAGE_DRIVER. */

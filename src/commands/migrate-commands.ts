@@ -1,16 +1,19 @@
 import type { DataSource } from 'typeorm';
 import type { Extension } from '../extension.js';
+import { grantsOf } from '../migrations/grants.js';
 import { migrationsOf } from '../migrations/migrations.js';
 import { readEnv } from '../platform/config/env.js';
 import { protectProcess } from '../platform/config/process-protection.js';
 import { connectionErrorMessage } from '../platform/database/connections/connection-error.js';
 import { migrationDataSource } from '../platform/database/connections/data-source.js';
+import { applyGrants } from '../platform/database/schema/grants.js';
 import { migrate, migrationStatus } from '../platform/database/schema/schema.js';
 import { formatOutput } from './admin/format-output.js';
 
 export function runMigrations(extensions: Extension[]): Promise<string> {
   return withDataSource(extensions, async (dataSource) => {
     const ran = await migrate(dataSource, { onWait: (message) => process.stderr.write(`${message}\n`) });
+    await applyGrants(dataSource, grantsOf(extensions));
     return ran.length > 0 ? `migrated: ${ran.join(', ')}` : 'the schema is up to date';
   });
 }

@@ -6,6 +6,7 @@ import { KeywordAlertsModule } from './keyword-alerts.module.js';
 export const keywordAlerts: Extension = {
   module: KeywordAlertsModule,
   migrations: [CreateKeywordAlerts1795305600000],
+  grants: { keyword_alerts: { api: 'SELECT', transcriber: 'SELECT, INSERT, DELETE' } },
   scopes: ['keywords:read'],
   eventKinds: ['keyword.matched'],
 };

@@ -585,6 +585,11 @@ export type RecordingDetailsView = {
      * With `include=waveform`: as at its own path. Null where there is none.
      */
     waveform?: WaveformView | null;
+    /**
+     * With `include=waiting_for`: `engine` while the recording waits for an engine that no running worker has, as it may
+     * before the operator has started one; else null.
+     */
+    waiting_for?: 'engine' | null;
     subresource_uris: SubresourceUrisView;
 };
 

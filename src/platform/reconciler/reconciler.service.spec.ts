@@ -53,7 +53,7 @@ describe('ReconcilerService', () => {
     statements = [];
     failure = null;
     warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
-    reconciler = reconcilerOf(['transcriber']);
+    reconciler = reconcilerOf(['deliverer']);
   });
 
   afterEach(async () => {
@@ -82,15 +82,18 @@ describe('ReconcilerService', () => {
     expect(ended).toEqual(['commit', 'release']);
   });
 
-  it('runs only local tasks in a process that serves the API alone', async () => {
-    reconciler = reconcilerOf(['api']);
-    reconciler.onApplicationBootstrap();
-    await pass(0);
-    expect(ran).toEqual(['local', 'local, too']);
-  });
+  it.each([[['api']], [['transcriber']], [['api', 'transcriber']]])(
+    'runs only local tasks in a process of %j',
+    async (roles) => {
+      reconciler = reconcilerOf(roles);
+      reconciler.onApplicationBootstrap();
+      await pass(0);
+      expect(ran).toEqual(['local', 'local, too']);
+    },
+  );
 
-  it('runs every task in a process that serves the API and has another role', async () => {
-    reconciler = reconcilerOf(['api', 'transcriber']);
+  it('runs every task in a deliverer that serves the API, too', async () => {
+    reconciler = reconcilerOf(['api', 'deliverer']);
     reconciler.onApplicationBootstrap();
     await pass(0);
     expect(ran).toEqual(['local', 'local, too', 'first', 'second']);
@@ -138,7 +141,7 @@ describe('ReconcilerService', () => {
 
   it.each<[string, string[], number]>([
     ['in a command, which has no role', [], RECONCILE_SECONDS],
-    ['with RECONCILE_SECONDS=0', ['transcriber'], 0],
+    ['with RECONCILE_SECONDS=0', ['deliverer'], 0],
   ])('runs nothing %s', async (_, roles, seconds) => {
     reconciler = reconcilerOf(roles, seconds);
     reconciler.onApplicationBootstrap();

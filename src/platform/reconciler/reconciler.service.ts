@@ -20,8 +20,9 @@ const TURN_MS = 1000;
 
 /**
  * Repairs what crashes and lost jobs left behind, from the tables alone. Tasks run one after another every
- * RECONCILE_SECONDS, in one worker process at a time. Every worker registers all tasks. A task of a process that has lost the
- * lock meanwhile may still run: each of them is right also when two run at the same time.
+ * RECONCILE_SECONDS, in one deliverer at a time: a transcriber, which reads strangers' audio, must not be able to delete what
+ * others have. A task of a process that has lost the lock meanwhile may still run: each of them is right also when two run at
+ * the same time.
  */
 @Injectable()
 export class ReconcilerService implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -64,7 +65,7 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
 
   private async runAll(): Promise<void> {
     await this.run(this.tasks.filter((task) => task.everyProcess));
-    if (this.env.roles.every((role) => role === 'api')) return;
+    if (!this.env.roles.includes('deliverer')) return;
     try {
       await this.underLock(() => this.run(this.tasks.filter((task) => !task.everyProcess)));
     } catch (error) {
