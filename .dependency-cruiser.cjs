@@ -121,7 +121,7 @@ module.exports = {
       name: 'testing-only-for-tests',
       comment: 'What src/testing imports is not installed in production.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(testing|entries)/' },
+      from: { path: '^src/', pathNot: String.raw`\.spec\.ts$|^src/(testing|entries)/` },
       to: { path: '^src/testing/' },
     },
     {

@@ -1,6 +1,6 @@
 // `npm run migration:create -- name`: writes the next migration of the core and adds it to the list of migrations.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 
 import { addToList, migrationOf } from './lib/migration-template.mjs';
 import { ROOT } from './lib/paths.mjs';
@@ -14,9 +14,8 @@ if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name ?? '') || others.length > 0) {
   process.exit(1);
 }
 
-const { file, text, className } = migrationOf(name, readdirSync(FOLDER, { recursive: true }), new Date());
+const { file, text, className } = migrationOf(name, readdirSync(FOLDER), new Date());
 const list = addToList(readFileSync(LIST, 'utf8'), file, className);
-mkdirSync(dirname(join(FOLDER, file)), { recursive: true });
 writeFileSync(join(FOLDER, file), text, { flag: 'wx' });
 writeFileSync(LIST, list);
 console.log(`Created ${relative(ROOT, join(FOLDER, file))} and added ${className} to ${relative(ROOT, LIST)}.`);

@@ -1,23 +1,22 @@
 /**
  * The next migration.
  * @param {string} name in kebab-case
- * @param {string[]} existing paths in the folder of migrations
+ * @param {string[]} existing files in the folder of migrations
  * @param {Date} now
- * @returns {{ file: string, className: string, text: string }} the file in the folder of its ten numbers
+ * @returns {{ file: string, className: string, text: string }}
  */
 export function migrationOf(name, existing, now) {
-  const numbers = existing.map((file) => Number(/(?:^|\/)(\d{4})-[^/]*\.ts$/.exec(file)?.[1] ?? 0));
+  const numbers = existing.map((file) => Number(/^(\d{4})-.*\.ts$/.exec(file)?.[1] ?? 0));
   const next = Math.max(0, ...numbers) + 1;
-  const firstOfTen = next - (next % 10);
-  const [number, first, last] = [next, firstOfTen, firstOfTen + 9].map((digits) => String(digits).padStart(4, '0'));
+  const number = String(next).padStart(4, '0');
   // TypeORM orders migrations by the thirteen digits at the end of the class name.
   const className = `${name.split('-').map(capitalise).join('')}${now.getTime()}`;
-  return { file: `${first}-${last}/${number}-${name}.ts`, className, text: template(className) };
+  return { file: `${number}-${name}.ts`, className, text: template(className) };
 }
 
 /** The list's text with one more class. @throws Error when the list does not look as expected */
 export function addToList(list, file, className) {
-  const lastImport = [...list.matchAll(/^import .* from '\.\/\d{4}-\d{4}\/\d{4}-.*';\n/gm)].at(-1);
+  const lastImport = [...list.matchAll(/^import .* from '\.\/\d{4}-.*';\n/gm)].at(-1);
   const entries = /const CORE: Migration\[\] = \[([^\]]*?),?\s*\];/.exec(list);
   if (!lastImport || !entries)
     throw new Error('src/migrations/migrations.ts has no list `CORE`: add the class by hand.');
@@ -32,6 +31,7 @@ export function addToList(list, file, className) {
 function template(className) {
   return `import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** Runs while the release before serves: docs/decisions/0023-migrations-while-the-old-release-serves.md. */
 export class ${className} implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(\`\`);

@@ -38,6 +38,7 @@ export type { PlanDefinition } from '../access/plans.js';
 export { type Migration, migrationDataSource } from '../platform/database/connections/data-source.js';
 export { DatabaseService, type SqlRunner, type Tx } from '../platform/database/database.service.js';
 export {
+  changeCatalog,
   changeInBatches,
   createIndexConcurrently,
   requireMigration,

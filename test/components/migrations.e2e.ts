@@ -113,8 +113,6 @@ async function schemaOf(dataSource: DataSource): Promise<unknown[]> {
     ORDER BY 1, 2, 3`);
 }
 
-const names = async (dataSource: DataSource): Promise<string> => JSON.stringify(await schemaOf(dataSource));
-
 describe('migrations', () => {
   const environment = useEnvironment();
   let dataSource: DataSource;
@@ -127,11 +125,11 @@ describe('migrations', () => {
     await dataSource?.destroy();
   });
 
-  it('the latest one can be undone and run again, and gives the same schema', async () => {
+  it('those after the first can be undone and run again, and give the same schema', async () => {
     const latest = await schemaOf(dataSource);
-    await dataSource.undoLastMigration();
-    expect(await schemaOf(dataSource)).not.toEqual(latest);
-    await expect(migrate(dataSource)).resolves.toHaveLength(1);
+    const later = migrationsOf([]).slice(1);
+    for (const _ of later) await dataSource.undoLastMigration();
+    await expect(migrate(dataSource)).resolves.toEqual(later.map(({ name }) => name));
     expect(await schemaOf(dataSource)).toEqual(latest);
   });
 
@@ -193,10 +191,6 @@ describe('migrations', () => {
       await newer.destroy();
       await dataSource.query('DROP TABLE IF EXISTS notes');
     }
-  });
-
-  it('leave no name of the first release behind', async () => {
-    expect(await names(dataSource)).not.toMatch(/tall(y|ies)|epoch/);
   });
 
   it('make the tables that the entities describe, column by column', async () => {

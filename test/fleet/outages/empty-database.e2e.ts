@@ -29,7 +29,7 @@ describe('on a database without the schema', () => {
       const { code, stdout, stderr } = await run(MIGRATE, '--status');
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(
-        /^migrations:\n {2}name +status +written_at\n {2}Initial\d{13} +pending +2025-11-21T00:00/,
+        /^migrations:\n {2}name +status +written_at\n {2}InitialSchema\d{13} +pending +2025-11-21T00:00/,
       );
       expect(stdout).not.toContain('done');
     }
@@ -37,7 +37,7 @@ describe('on a database without the schema', () => {
 
   it('migrate --status says done where the schema is there', async () => {
     const { stdout } = await runBuilt(environment, MIGRATE, '--status');
-    expect(stdout).toMatch(/ {2}Initial\d{13} +done/);
+    expect(stdout).toMatch(/ {2}InitialSchema\d{13} +done/);
     expect(stdout).not.toContain('pending');
   });
 

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CounterAuditService } from '../../../src/modules/recordings/usage-counters/counter-audit.service.js';
 import { deleteOldBreakdowns } from '../../../src/modules/recordings/usage-counters/usage-breakdown.queries.js';
 import { compactUsageCounters } from '../../../src/modules/recordings/usage-counters/usage-counters.queries.js';
-import { UsageBreakdownBackfill1765238400000 } from '../../../src/migrations/0010-0019/0019-usage-breakdown-backfill.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
@@ -239,43 +238,6 @@ describe('GET /v1/account/usage', () => {
     expect(await audit.rebuild(client.accountId)).toBe(1);
     expect(await audit.breakdownDifferences(client.accountId)).toEqual([]);
     expect(await Promise.all(['day', 'key', 'user'].map((by) => report(`?by=${by}`)))).toEqual(before);
-  });
-
-  it('counts recordings of before under their end users, those deleted since under none, and all under no key', async () => {
-    const [kept, gone] = [
-      await uploadFor(client, 'user-1', silenceWav(0.1)),
-      await uploadFor(client, 'user-2', silenceWav(0.2)),
-    ];
-    await transcribe(service, kept);
-    await client.delete(`/v1/recordings/${gone}`).expect(204);
-    const asBefore = [
-      'UPDATE recordings SET key_id = NULL',
-      'UPDATE usage_counter_deltas SET key_id = NULL, user_id = NULL',
-    ];
-    for (const statement of asBefore)
-      await service.database.query(`${statement} WHERE account_id = $1`, [client.accountId]);
-    await compactUsageCounters(service.database);
-    // This one is in the deltas while the migration runs.
-    await uploadFor(client, 'user-3', silenceWav(0.3));
-    await service.database.query('UPDATE usage_counter_deltas SET key_id = NULL, user_id = NULL');
-    const runner = service.database.dataSource.createQueryRunner();
-    try {
-      const backfill = new UsageBreakdownBackfill1765238400000();
-      await backfill.down(runner);
-      await backfill.up(runner);
-    } finally {
-      await runner.release();
-    }
-
-    const users = (await report('?by=user')).items.map(({ user_id: id, recordings_count: count }) => [id, count]);
-    expect(users).toEqual([
-      [null, 1],
-      ['user-1', 1],
-      ['user-3', 1],
-    ]);
-    expect((await report('?by=key')).items).toEqual([
-      expect.objectContaining({ key_id: null, recordings_count: 3, transcribed_count: 1 }),
-    ]);
   });
 
   it('counts for no end user what an erased one has used (D46)', async () => {

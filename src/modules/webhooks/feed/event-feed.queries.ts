@@ -89,7 +89,7 @@ export async function selectAccountsWithNewEvents(
 
 /**
  * Gives numbers to events that are committed, at most `count` for each account. SQL, because it is a function
- * (migration 0013). @returns how many.
+ * (migration 0001). @returns how many.
  */
 export async function numberEvents(runner: SqlRunner, accountIds: readonly string[], count: number): Promise<number> {
   const [row] = await runner.prepared<{ numbered: number }>('SELECT number_events($1, $2)::float8 AS numbered', [

@@ -60,6 +60,16 @@ export async function createIndexConcurrently(runner: QueryRunner, name: string,
 }
 
 /**
+ * For a migration with `transaction = false`: what locks a table for a moment, such as a new column. In one transaction,
+ * which begins again when a lock is in its way. Of one table, because the first lock is kept during the wait for another.
+ */
+export async function changeCatalog(runner: QueryRunner, statements: string[]): Promise<void> {
+  await inTransaction(runner, async () => {
+    for (const statement of statements) await runner.query(statement);
+  });
+}
+
+/**
  * For a migration with `transaction = false`: changes many rows in batches, each in a transaction of its own, so that no
  * request waits long for a row. An interrupted migration begins at the first batch again.
  * @param statement a `WITH … SELECT` that changes the next rows after the key $1, 1,000 at most, and returns the last of
@@ -69,18 +79,26 @@ export async function createIndexConcurrently(runner: QueryRunner, name: string,
 export async function changeInBatches(runner: QueryRunner, statement: string, first: unknown): Promise<void> {
   for (let last: unknown = first; last !== null;) {
     const after = last;
-    last = await retryWhileLocked(async () => {
-      await runner.startTransaction();
-      try {
-        const [row] = (await runner.query(statement, [after])) as { last: unknown }[];
-        await runner.commitTransaction();
-        return row?.last ?? null;
-      } catch (error) {
-        await runner.rollbackTransaction();
-        throw error;
-      }
+    last = await inTransaction(runner, async () => {
+      const [row] = (await runner.query(statement, [after])) as { last: unknown }[];
+      return row?.last ?? null;
     });
   }
+}
+
+/** A transaction has a limit for the wait for each lock (`migrationDataSource`). */
+function inTransaction<T>(runner: QueryRunner, work: () => Promise<T>): Promise<T> {
+  return retryWhileLocked(async () => {
+    await runner.startTransaction();
+    try {
+      const result = await work();
+      await runner.commitTransaction();
+      return result;
+    } catch (error) {
+      await runner.rollbackTransaction();
+      throw error;
+    }
+  });
 }
 
 /**

@@ -46,6 +46,7 @@ describe('the schema', () => {
       createQueryRunner: () => runner,
       migrations: [new Named(), new Second1764720000000()],
       runMigrations,
+      query: async (sql: string, parameters: unknown[]) => void steps.push([sql.slice(0, 22), ...parameters]),
     } as unknown as DataSource;
   });
 
@@ -139,6 +140,26 @@ describe('the schema', () => {
     done = [FIRST, SECOND];
     await expect(assertSchema(dataSource)).resolves.toBeUndefined();
     expect(steps).toEqual(['release', 'release', 'release']);
+  });
+
+  it('of a release whose migrations are one now counts that as done, and only when all of them ran', async () => {
+    class Replacing {
+      name = 'Schema1764633500000';
+      replaces = { release: 'v0.1.0', names: [FIRST, SECOND] };
+    }
+    (dataSource.migrations as unknown[]).splice(0, 2, new Replacing());
+    await expect(assertSchema(dataSource)).rejects.toThrow(
+      'The database is older than release v0.1.0: run the migrations of that release first.',
+    );
+    await expect(migrate(dataSource)).rejects.toThrow(/older than release v0\.1\.0/);
+    expect(runMigrations).not.toHaveBeenCalled();
+
+    done = [FIRST, SECOND];
+    required = [SECOND];
+    await expect(assertSchema(dataSource)).resolves.toBeUndefined();
+    await expect(migrationStatus(dataSource)).resolves.toMatchObject([{ name: 'Schema1764633500000', status: 'done' }]);
+    await expect(migrate(dataSource)).resolves.toEqual([]);
+    expect(steps).toContainEqual(['INSERT INTO migrations', 1764633500000, 'Schema1764633500000']);
   });
 
   it('is listed with what is done, what is pending, and what a newer release did', async () => {

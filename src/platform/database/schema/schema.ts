@@ -1,4 +1,4 @@
-import type { DataSource, QueryRunner } from 'typeorm';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { type LockWait, retryWhileLocked } from './migration-steps.js';
 
 /** The same number in all releases: two processes that migrate wait for each other on it. */
@@ -6,6 +6,11 @@ const MIGRATION_LOCK = 7_305_118;
 
 class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch';
+}
+
+/** One that does what several did in an earlier release. A database that has run all of them counts it as done. */
+export interface ReplacingMigration extends MigrationInterface {
+  replaces: { release: string; names: string[] };
 }
 
 /**
@@ -22,10 +27,11 @@ export async function migrate(dataSource: DataSource, options: LockWait = {}): P
     await lock.query(`SELECT set_config('lock_timeout', '0', true),
       set_config('idle_in_transaction_session_timeout', '0', true)`);
     await lock.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    const { pending, missing } = await compareSchema(dataSource, lock);
-    refuseTooNew(missing);
+    const { pending, replaced, ...difference } = await compareSchema(dataSource, lock);
+    refuseOthers(difference);
     // A statement with parameters keeps its snapshot until the next one, and CREATE INDEX CONCURRENTLY waits for it.
     await lock.query('SELECT');
+    for (const name of replaced) await recordAsDone(dataSource, name);
     // Each migration has a transaction of its own: an attempt goes on after the last one that was committed.
     await retryWhileLocked(() => dataSource.runMigrations(), options);
     return pending;
@@ -61,8 +67,8 @@ export async function assertTimeLimit(dataSource: DataSource): Promise<void> {
 export async function assertSchema(dataSource: DataSource): Promise<void> {
   const runner = dataSource.createQueryRunner();
   try {
-    const { known, pending, missing } = await compareSchema(dataSource, runner);
-    refuseTooNew(missing);
+    const { known, pending, ...difference } = await compareSchema(dataSource, runner);
+    refuseOthers(difference);
     if (pending.length > 0) {
       const command = '"node dist/commands/migrate.js" ("npm run migrate" in a checkout or an extension)';
       // Before the names, of which there can be many.
@@ -96,25 +102,51 @@ export async function migrationStatus(dataSource: DataSource): Promise<Migration
   }
 }
 
-const writtenAt = (name: string): string => new Date(Number(name.slice(-13))).toISOString();
+const writtenAt = (name: string): string => new Date(timestampOf(name)).toISOString();
 
-function refuseTooNew(missing: string[]): void {
-  if (missing.length === 0) return;
-  throw new SchemaMismatch(
-    `Newer releases have removed what this one uses from the database (it lacks ${missing.join(', ')}). ` +
-      'Run a newer release, or restore a backup.',
-  );
+/** The milliseconds at the end of the name, by which TypeORM orders migrations. */
+const timestampOf = (name: string): number => Number(name.slice(-13));
+
+async function recordAsDone(dataSource: DataSource, name: string): Promise<void> {
+  await dataSource.query('INSERT INTO migrations ("timestamp", name) VALUES ($1, $2)', [timestampOf(name), name]);
+}
+
+function refuseOthers({ missing, earlier }: { missing: string[]; earlier: string | undefined }): void {
+  if (earlier !== undefined) {
+    throw new SchemaMismatch(
+      `The database is older than release ${earlier}: run the migrations of that release first.`,
+    );
+  }
+  if (missing.length > 0) {
+    throw new SchemaMismatch(
+      `Newer releases have removed what this one uses from the database (it lacks ${missing.join(', ')}). ` +
+        'Run a newer release, or restore a backup.',
+    );
+  }
 }
 
 async function compareSchema(dataSource: DataSource, runner: QueryRunner) {
-  const known = dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name);
-  const [done, required] = [await namesIn(runner, 'migrations'), await namesIn(runner, 'required_migrations')];
+  const [recorded, required] = [await namesIn(runner, 'migrations'), await namesIn(runner, 'required_migrations')];
+  const done = new Set(recorded);
+  const migrations = dataSource.migrations.map((migration) => ({
+    name: migration.name ?? migration.constructor.name,
+    replaces: (migration as Partial<ReplacingMigration>).replaces,
+  }));
+  const known = migrations.map(({ name }) => name);
+  const open = migrations.filter(({ name }) => !done.has(name));
+  const replaced = open.filter(({ replaces }) => replaces?.names.every((name) => done.has(name)));
+  const pending = open.filter((migration) => !replaced.includes(migration));
+  const understood = new Set([...known, ...migrations.flatMap(({ replaces }) => replaces?.names ?? [])]);
   return {
     known,
-    unknown: done.filter((name) => !known.includes(name)),
-    pending: known.filter((name) => !done.includes(name)),
+    pending: pending.map(({ name }) => name),
+    /** Done under the names of earlier migrations. */
+    replaced: replaced.map(({ name }) => name),
+    unknown: recorded.filter((name) => !understood.has(name)),
     /** What this code would have to know to fit. */
-    missing: required.filter((name) => !known.includes(name)),
+    missing: required.filter((name) => !understood.has(name)),
+    /** The release whose migrations were only begun. */
+    earlier: pending.find(({ replaces }) => replaces?.names.some((name) => done.has(name)))?.replaces?.release,
   };
 }
 

@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import {
+  changeCatalog,
   changeInBatches,
   createIndexConcurrently,
-  retryWhileLocked,
-} from '../../platform/database/schema/migration-steps.js';
+} from '../platform/database/schema/migration-steps.js';
 
 /** What waits or is leased, as in `recording-claims.queries.ts`; not what an operator has transcribed again. */
 const isRequested = (row: string): string => `(${row}.status = 'processing' OR ${row}.rerun = 'requested')`;
@@ -58,33 +58,20 @@ export class WaitingAccounts1795521700000 implements MigrationInterface {
   transaction = false;
 
   async up(runner: QueryRunner): Promise<void> {
-    await retryWhileLocked(() => inTransaction(runner, [COLUMN, FUNCTION]));
+    await changeCatalog(runner, [COLUMN, FUNCTION]);
     await createIndexConcurrently(runner, INDEX, 'transcription_shares (virtual_end) WHERE is_waiting');
     // Waits for what was inserted without the triggers, so that the backfill sees it.
-    await retryWhileLocked(() => inTransaction(runner, TRIGGERS));
+    await changeCatalog(runner, TRIGGERS);
     await changeInBatches(runner, BACKFILL, '00000000-0000-0000-0000-000000000000');
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await retryWhileLocked(() =>
-      inTransaction(runner, [
-        'DROP TRIGGER recordings_inserted_waiting ON recordings',
-        'DROP TRIGGER recordings_updated_waiting ON recordings',
-        'DROP FUNCTION mark_account_waiting',
-        `DROP INDEX ${INDEX}`,
-        'ALTER TABLE transcription_shares DROP COLUMN is_waiting',
-      ]),
-    );
-  }
-}
-
-async function inTransaction(runner: QueryRunner, statements: readonly string[]): Promise<void> {
-  await runner.startTransaction();
-  try {
-    for (const statement of statements) await runner.query(statement);
-    await runner.commitTransaction();
-  } catch (error) {
-    await runner.rollbackTransaction();
-    throw error;
+    await changeCatalog(runner, [
+      'DROP TRIGGER recordings_inserted_waiting ON recordings',
+      'DROP TRIGGER recordings_updated_waiting ON recordings',
+      'DROP FUNCTION mark_account_waiting',
+      `DROP INDEX ${INDEX}`,
+      'ALTER TABLE transcription_shares DROP COLUMN is_waiting',
+    ]);
   }
 }
