@@ -53,9 +53,10 @@ export function sizeOf({ short, s3, only }) {
   return { ...size, faults: { [only]: short ? 1 : known[only] }, clocks: {} };
 }
 
-const DELETED = 0.1;
+/** One in so many uploads is deleted again: also in a short run some are. */
+const DELETED_EVERY = 10;
 /** Such an upload takes seconds, so that it is likely to be cut off by a crash of its API process. */
-const SLOW = 0.15;
+const SLOW_EVERY = 7;
 /** How long each lasts, in turn. A worker is frozen for longer than its lease, Postgres than any time-out of a client. */
 const SECONDS = {
   'freeze worker': [8],
@@ -74,8 +75,8 @@ export function makePlan({ uploads, loadSeconds, faults }, { seed, accounts, fil
       at: (i / uploads) * loadMs,
       account: i % accounts,
       file: Math.floor(random() * files),
-      slow: random() < SLOW,
-      deleteAfter: random() < DELETED ? random() * 3000 : null,
+      slow: i % SLOW_EVERY === 3,
+      deleteAfter: i % DELETED_EVERY === 5 ? random() * 3000 : null,
     })),
     faults: Array.isArray(faults) ? faults : drawFaults(faults, loadMs, random),
   };
