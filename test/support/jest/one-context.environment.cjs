@@ -1,10 +1,10 @@
 'use strict';
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
-const { forgetTestFile, isOfPackages } = require('./shared-packages.cjs');
+const { forgetTestFile, isKept } = require('./shared-packages.cjs');
 
 /**
- * Runs a test file in the context of the worker, where the packages are. What the file leaves in the global object, in
+ * Runs a test file in the context of the worker, where the packages and the service are. What the file leaves in the global object, in
  * `process` and in packages is removed after it.
  */
 class OneContextEnvironment {
@@ -42,7 +42,7 @@ function rememberGlobals() {
   const before = Object.getOwnPropertyDescriptors(globalThis);
   return () => {
     for (const key of Reflect.ownKeys(globalThis)) {
-      if (!(key in before) && !isOfPackages(key)) Reflect.deleteProperty(globalThis, key);
+      if (!(key in before) && !isKept(key)) Reflect.deleteProperty(globalThis, key);
     }
     for (const key of Reflect.ownKeys(before)) {
       if (before[key].configurable) Object.defineProperty(globalThis, key, before[key]);

@@ -14,10 +14,6 @@ const MEMORIES = {
     const { staticInstanceRef, logLevels, isBufferAttached } = Logger;
     return () => Object.assign(Logger, { staticInstanceRef, logLevels, isBufferAttached, logBuffer: [] });
   },
-  'class-transformer': () => {
-    const { defaultMetadataStorage } = load('class-transformer/cjs/storage');
-    return () => defaultMetadataStorage.clear();
-  },
 };
 const forgetting = [];
 
@@ -26,25 +22,27 @@ function requireShared(from, name) {
   const key = from.includes('/node_modules/') ? `${from} ${name}` : name;
   let path = paths.get(key);
   if (path === undefined) paths.set(key, (path = createRequire(from).resolve(name)));
-  if (!loaded.has(path)) loaded.set(path, loadNoting(name, path));
-  return loaded.get(path);
-}
-
-/** What packages put into the global object when they are loaded stays there as long as they do. */
-function loadNoting(name, path) {
-  const before = new Set(Reflect.ownKeys(globalThis));
-  const exports = load(path);
-  for (const key of Reflect.ownKeys(globalThis)) if (!before.has(key)) globals.add(key);
+  if (loaded.has(path)) return loaded.get(path);
+  const exports = keepingGlobals(() => load(path));
+  loaded.set(path, exports);
   if (name in MEMORIES) forgetting.push(MEMORIES[name](exports));
   return exports;
 }
 
-/** Whether a package has put this into the global object. */
-const isOfPackages = (key) => globals.has(key);
+/** What is put into the global object meanwhile stays there as long as the worker. */
+function keepingGlobals(evaluate) {
+  const before = new Set(Reflect.ownKeys(globalThis));
+  const result = evaluate();
+  for (const key of Reflect.ownKeys(globalThis)) if (!before.has(key)) globals.add(key);
+  return result;
+}
+
+/** Whether this key of the global object stays after a test file. */
+const isKept = (key) => globals.has(key);
 
 /** Undoes what a test file has left in packages. */
 function forgetTestFile() {
   for (const forget of forgetting) forget();
 }
 
-module.exports = { requireShared, isOfPackages, forgetTestFile };
+module.exports = { requireShared, keepingGlobals, isKept, forgetTestFile };

@@ -1,18 +1,27 @@
 'use strict';
 // Jest evaluates all modules anew for each test file, packages included, in a context whose global object is a proxy.
-// With this runtime packages come from Node's own require, once for each worker. Our modules and the test are still
-// evaluated for each file. Both run in one context, so that `instanceof` holds between them.
+// With this runtime packages come from Node's own require, and modules of the service are evaluated here: both once for
+// each worker. Test files and what supports them are still evaluated for each file. All of it runs in one context, so
+// that `instanceof` holds. With --watch and one worker a change of a module is seen after a restart.
 const { isBuiltin } = require('node:module');
+const { dirname, join, sep } = require('node:path');
 const { compileFunction, constants } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
-const { requireShared } = require('./shared-packages.cjs');
+const { keepingGlobals, requireShared } = require('./shared-packages.cjs');
 
-/** Their registries keep the names of classes of ours, which each test file has anew. */
-const EVALUATED_FOR_EACH_FILE = /^@nestjs\/typeorm(\/|$)/;
+const ROOT = join(__dirname, '../../..');
+const SERVICE = ['src', 'sdk/src', 'examples'].map((folder) => join(ROOT, folder) + sep);
+const TESTS = /\.(spec|e2e)\.[a-z]+$/;
+/** They change what modules of the service keep for the whole process: plans, and how programs can be isolated. */
+const WITH_MODULES_OF_ITS_OWN = /[\\/](plans\.spec|extension-registrations\.e2e|sandbox\.(spec|e2e))\.ts$/;
 const transforms = new Map();
 const functions = new Map();
+const resolved = new Map();
+const modules = new Map();
+/** The runtime of the test file that runs: modules that were evaluated for an earlier file require through it. */
+let current;
 
-class SharedPackagesRuntime extends Runtime {
+class SharedModulesRuntime extends Runtime {
   constructor(config, environment, resolver, transformer, ...rest) {
     super(config, environment, resolver, rememberTransforms(transformer), ...rest);
     this.ourNames = config.moduleNameMapper.map(([pattern]) => new RegExp(pattern));
@@ -20,16 +29,50 @@ class SharedPackagesRuntime extends Runtime {
     if (typeof executor?.compile !== 'function')
       throw new Error('This version of Jest compiles modules in another way.');
     executor.compile = (source, filename) => compileOnce(source, filename, executor.injectedModuleParameters);
+    this.sharesModules = !WITH_MODULES_OF_ITS_OWN.test(this._testPath);
+    current = this;
   }
 
   requireModule(from, moduleName, options, isRequireActual) {
-    if (moduleName && !options?.isInternalModule && this.isShared(moduleName)) return requireShared(from, moduleName);
+    if (moduleName && !options?.isInternalModule && !isBuiltin(moduleName)) {
+      if (this.isPackage(moduleName)) return requireShared(from, moduleName);
+      const path = this.sharesModules ? this.servicePath(from, moduleName) : null;
+      if (path) return modules.get(path)?.exports ?? keepingGlobals(() => this.evaluateService(path));
+    }
     return super.requireModule(from, moduleName, options, isRequireActual);
   }
 
-  isShared(name) {
-    if (/^[./]/.test(name) || isBuiltin(name) || EVALUATED_FOR_EACH_FILE.test(name)) return false;
-    return !this.ourNames.some((pattern) => pattern.test(name));
+  /** A test file that replaces modules evaluates those of the service for itself. */
+  setMock(...args) {
+    this.sharesModules = false;
+    return super.setMock(...args);
+  }
+
+  isPackage(name) {
+    return !/^[./]/.test(name) && !this.ourNames.some((pattern) => pattern.test(name));
+  }
+
+  servicePath(from, name) {
+    const key = `${dirname(from)}\0${name}`;
+    if (!resolved.has(key)) resolved.set(key, this._resolution.resolveCjs(from, name));
+    const path = resolved.get(key);
+    return SERVICE.some((folder) => path.startsWith(folder)) && !TESTS.test(path) ? path : null;
+  }
+
+  evaluateService(path) {
+    const module = { id: path, filename: path, exports: {} };
+    modules.set(path, module);
+    try {
+      const parameters = this.executor.injectedModuleParameters;
+      const evaluate = compileOnce(this.executor.transformCache.transform(path), path, parameters);
+      const require = (name) => current.requireModuleOrMock(path, name);
+      // Without the `jest` object, which belongs to a test file.
+      evaluate.call(module.exports, module, module.exports, require, dirname(path), path);
+    } catch (error) {
+      modules.delete(path);
+      throw error;
+    }
+    return module.exports;
   }
 }
 
@@ -59,4 +102,4 @@ function compileOnce(source, filename, parameters) {
   return evaluate;
 }
 
-module.exports = { __esModule: true, default: SharedPackagesRuntime };
+module.exports = { __esModule: true, default: SharedModulesRuntime };
