@@ -25,6 +25,7 @@ const shared = {
 };
 
 export default {
+  testSequencer: '<rootDir>/test/support/jest/longest-first.sequencer.cjs',
   // For unit tests. A busy machine takes seconds for what takes milliseconds otherwise; e2e tests have more (jest-setup.ts).
   testTimeout: 30_000,
   projects: [

@@ -1,6 +1,6 @@
 // `npm test`: all checks and tests, with services of its own. `npm test -- test/http/main-job.e2e.ts` runs only those
 // e2e tests; whatever follows `--` goes to jest.
-import { check, inSequence, localBin, report, runFastChecks, runJest } from './lib/checks.mjs';
+import { check, inSequence, localBin, report, runJest, runStaticChecks } from './lib/checks.mjs';
 import { cleanEnvironment } from './lib/environment.mjs';
 import { checkOnNode, NODE_24 } from './lib/other-node.mjs';
 import { ROOT } from './lib/paths.mjs';
@@ -11,11 +11,8 @@ import { ensureSystemPackages, findTestBrowser, installTestPackages } from './li
 import { Teardown } from './lib/teardown.mjs';
 import { startTemporaryServices } from './lib/temporary-services.mjs';
 
-/** Test files that use a whole core for minutes. They run one at a time, in parallel with the others, which mostly wait. */
-const COMPUTING = 'hostile-audio|pocketsphinx-engine';
-const COMPUTING_ARGUMENTS = ['--maxWorkers=1', `--testPathPatterns=${COMPUTING}`];
-// Even on two cores a third one shortens the run by a seventh.
-const WAITING_ARGUMENTS = ['--maxWorkers=3', `--testPathIgnorePatterns=${COMPUTING}`];
+// Most e2e tests wait for something most of the time: four at once keep two cores busy.
+const WORKERS = '--maxWorkers=4';
 
 const jestArguments = process.argv.slice(2);
 const startedAt = performance.now();
@@ -60,11 +57,11 @@ async function main() {
   const withFolder = { ...clean, TMPDIR: services.env.TMPDIR };
   const outcomes = await Promise.all([
     inSequence(
-      () => runFastChecks(withFolder, folder),
-      () => runJest('e2e, audio', 'e2e', { env, folder, args: COMPUTING_ARGUMENTS }),
+      () => runStaticChecks(withFolder),
       () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], withFolder),
     ),
-    runJest('e2e tests', 'e2e', { env, folder, args: WAITING_ARGUMENTS }),
+    // In one run, so that the short unit tests come last and no worker waits for another.
+    runJest('Tests', ['e2e', 'unit'], { env, folder, args: [WORKERS] }),
   ]).then((groups) => groups.flat());
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
   outcomes.push(await checkOnNode(NODE_24, 'Smoke test on Node 24', 'scripts/smoke.mjs', env));

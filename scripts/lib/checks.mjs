@@ -26,10 +26,19 @@ const STATIC_CHECKS = [
 ];
 
 /**
- * For a project that is built: format, lint, types, import rules and dead code, and beside them the unit tests.
+ * The static checks, and beside them the unit tests.
  * @param {NodeJS.ProcessEnv} env @param {string} folder for jest's results
  */
 export async function runFastChecks(env, folder) {
+  const outcomes = await Promise.all([
+    runStaticChecks(env),
+    runJest('Unit tests', ['unit'], { env, folder, args: ['--maxWorkers=1'] }),
+  ]);
+  return outcomes.flat();
+}
+
+/** Format, lint, types, import rules, dead code and the API description of a project that is built. */
+export async function runStaticChecks(env) {
   // Redocly asks for news of itself and reports its use unless it is told not to; it needs no network.
   const quietEnv = { ...env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const checks = STATIC_CHECKS.map(
@@ -37,11 +46,7 @@ export async function runFastChecks(env, folder) {
       () =>
         check(label, localBin(...command), quietEnv),
   );
-  const outcomes = await Promise.all([
-    inSequence(...checks, () => check('API description', [process.execPath, 'scripts/check-openapi.mjs'], env)),
-    runJest('Unit tests', 'unit', { env, folder, args: ['--maxWorkers=1'] }),
-  ]);
-  return outcomes.flat();
+  return inSequence(...checks, () => check('API description', [process.execPath, 'scripts/check-openapi.mjs'], env));
 }
 
 /** Runs one step after the other. @returns all their outcomes */
@@ -60,11 +65,11 @@ export function check(label, [command, ...args], env) {
   });
 }
 
-/** Runs tests of one of jest's projects and counts them. @returns {Promise<Outcome>} */
-export function runJest(label, project, { env, folder, args = [] }) {
+/** Runs the tests of some of jest's projects and counts them. @returns {Promise<Outcome>} */
+export function runJest(label, projects, { env, folder, args = [] }) {
   return parallelStep(label, async () => {
     const results = join(folder, `${label.replaceAll(' ', '-')}.json`);
-    const flags = ['--selectProjects', project, '--ci', '--json', `--outputFile=${results}`, ...args];
+    const flags = ['--selectProjects', ...projects, '--ci', '--json', `--outputFile=${results}`, ...args];
     const [command, ...rest] = localBin('jest', ...flags);
     const { code, output } = await run(command, rest, { cwd: ROOT, env, timeLimitMs: TIME_LIMIT_MS });
     const written = readJsonIfAny(results);

@@ -1,5 +1,5 @@
 /** Milliseconds that connections and servers which a test left open may keep jest from ending. */
-const GRACE_MS = 10_000;
+const GRACE_MS = 3000;
 
 /** Runs after all tests. The timer itself keeps nothing running: it fires only if something else does. */
 export default function boundExit() {
