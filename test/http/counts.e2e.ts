@@ -60,7 +60,7 @@ const deltas = async (client: ApiClient): Promise<number> => {
 
 describe('D8, D17: usage and totals are exact while everything happens at once', () => {
   const ACTORS = 6;
-  const STEPS = 14;
+  const STEPS = 9;
 
   /** Reproducible dice (mulberry32). */
   function dice(seed: number): (sides: number) => number {

@@ -30,9 +30,13 @@ describe('the decoder', () => {
   }
 
   async function secondsOf(source: AudioSource, maxSeconds = 100, signal = never): Promise<number> {
-    let bytes = 0;
-    for await (const pcm of decode(source, { maxSeconds, signal })) bytes += pcm.length;
-    return bytes / BYTES_PER_SECOND;
+    return (await pcmOf(source, maxSeconds, signal)).length / BYTES_PER_SECOND;
+  }
+
+  async function pcmOf(source: AudioSource, maxSeconds = 100, signal = never): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    for await (const pcm of decode(source, { maxSeconds, signal })) parts.push(pcm);
+    return Buffer.concat(parts);
   }
 
   const fixture = (name: string): Promise<Buffer> => readFile(path.join(SPEECH, name));
@@ -79,12 +83,18 @@ describe('the decoder', () => {
   });
 
   it.each(Object.entries(NOTES))('decodes %s', async (_, { format, make }) => {
-    expect(Math.abs((await secondsOf(await fileOf(await make(), format as AudioFormat))) - 2.786)).toBeLessThan(0.1);
+    const original = loudnessOf(await pcmOf(await fileOf(await fixture('go-forward-ten-meters.wav'), 'wav')));
+    const pcm = await pcmOf(await fileOf(await make(), format as AudioFormat));
+    expect(Math.abs(pcm.length / BYTES_PER_SECOND - 2.786)).toBeLessThan(0.1);
+    // Codecs without an index begin up to a tenth of a second late.
+    const delays = [0, 1, 2, 3, 4, 5, 6];
+    const levels = loudnessOf(pcm);
+    expect(Math.max(...delays.map((delay) => correlation(original, levels.slice(delay))))).toBeGreaterThan(0.8);
   });
 
   it.each(Object.entries(NOTES))('brings to an end wherever it breaks off: %s', async (_, { format, make }) => {
     const bytes = await make();
-    for (const share of [0.02, 0.3, 0.7, 0.99]) {
+    for (const share of [0.3, 0.95]) {
       const part = bytes.subarray(0, Math.floor(bytes.length * share));
       const seconds = await secondsOf(await fileOf(part, format as AudioFormat)).catch((error: unknown) => {
         expect(error).toBeInstanceOf(AudioRejectedError);
@@ -205,6 +215,28 @@ describe('the decoder', () => {
     expect(decodersOf(source)).toBe(0);
   });
 });
+
+/** The mean level of each 20 ms. */
+function loudnessOf(pcm: Buffer): number[] {
+  const samples = new Int16Array(pcm.buffer, pcm.byteOffset, Math.floor(pcm.length / 2));
+  return Array.from({ length: Math.floor(samples.length / 320) }, (_, i) => {
+    const part = samples.subarray(i * 320, (i + 1) * 320);
+    return part.reduce((sum, sample) => sum + Math.abs(sample), 0) / part.length;
+  });
+}
+
+/** 1 when the levels rise and fall together, also where one is louder than the other. */
+function correlation(one: number[], other: number[]): number {
+  const length = Math.min(one.length, other.length);
+  const deviations = (levels: number[]): number[] => {
+    const part = levels.slice(0, length);
+    const mean = part.reduce((sum, level) => sum + level, 0) / length;
+    return part.map((level) => level - mean);
+  };
+  const [a, b] = [deviations(one), deviations(other)];
+  const product = (x: number[], y: number[]): number => x.reduce((sum, level, i) => sum + level * (y[i] as number), 0);
+  return product(a, b) / Math.sqrt(product(a, a) * product(b, b));
+}
 
 /** As QuickTime names a file in a data reference: fields that are not used here, then the path. */
 function aliasOf(file: string): Buffer {

@@ -10,7 +10,7 @@ import { ServiceProcess } from '../../support/service/service-process.js';
 const NOTE = join(SPEECH, 'go-forward-ten-meters.wav');
 const LONG_NOTE = join(SPEECH, 'jfk.wav');
 
-/** Looks into the tables, and serves nothing here. */
+/** One of the processes that serve: it holds no request of those that end. */
 const service = useService({ ROLES: 'api' });
 const { environment } = service;
 const started: ServiceProcess[] = [];
@@ -25,7 +25,7 @@ async function start(roles: string): Promise<ServiceProcess> {
 
 describe('the openai package, against processes of the built service with PocketSphinx', () => {
   it('finds its note again after a kill and after a stop, and hears it from another process', async () => {
-    const [killed, stopped, api] = await Promise.all([start('api'), start('api'), start('api')]);
+    const [killed, stopped] = await Promise.all([start('api'), start('api')]);
     const owner = await service.account();
     const { key, secret } = owner.credentials;
     const ask = (url: string, file: string, options: object = {}) =>
@@ -54,8 +54,8 @@ describe('the openai package, against processes of the built service with Pocket
       0,
     ]);
 
-    const text = ask(api.url, NOTE, { response_format: 'text' });
-    const stream = ask(api.url, LONG_NOTE, { stream: true }) as unknown as Promise<
+    const text = ask(service.url, NOTE, { response_format: 'text' });
+    const stream = ask(service.url, LONG_NOTE, { stream: true }) as unknown as Promise<
       AsyncIterable<{ type: string; delta?: string; text?: string }>
     >;
     await start('transcriber');

@@ -16,7 +16,7 @@ import { detectFormat } from '../formats/audio-format.js';
 import { FileWindow } from '../formats/file-window.js';
 import { type AudioFacts, probeAudio } from '../probes/audio-probe.js';
 
-const MAX_BYTES = 26_214_400;
+const MAX_BYTES = 8_000_000;
 
 const probe = (bytes: Buffer): Promise<AudioFacts> => probeAudio(new FileWindow(inMemory(bytes), bytes.length), 'm4a');
 const second: Mp4Claims = { ticks: 1000, sizes: Array<number>(16).fill(20) };
@@ -132,7 +132,7 @@ describe('probeAudio of MP4', () => {
     expect((await probe(ticks)).durationSeconds).toBeLessThan(17);
   });
 
-  it('reads 25 MB at most once, and calls it amr or m4a with no more, whatever the content', async () => {
+  it('reads a file at most once, and calls it amr or m4a with no more, whatever the content', async () => {
     const start = mp4(second);
     const table = (type: string): Buffer =>
       Buffer.concat([FTYP, stbl(Buffer.concat([u32(MAX_BYTES - 400), Buffer.from(type), u32(0, 0xffffffff)]))]);
@@ -156,7 +156,7 @@ describe('probeAudio of MP4', () => {
       await detectFormat(window);
       await probeAudio(window, 'm4a');
       expect(file.bytesRead).toBeLessThan(bytes.length * 2.1);
-      expect(cpuMs()).toBeLessThan(2000);
+      expect(cpuMs()).toBeLessThan(1000);
     }
   }, 60_000);
 

@@ -71,7 +71,7 @@ describe('probeAudio', () => {
     );
   });
 
-  it('reads 25 MB at most once, whatever the content', async () => {
+  it('reads a file at most once, whatever the content', async () => {
     const webmStart = silentWebm(1);
     const hostile: [AudioFormat, Buffer, string][] = [
       ['webm', webmStart, 'ec80'],
@@ -86,7 +86,7 @@ describe('probeAudio', () => {
       ['mp3', MAGIC.mp3, 'fff314c4'.padEnd(48, '0')],
     ];
     for (const [format, start, filling] of hostile) {
-      const bytes = Buffer.alloc(26_214_400, Buffer.from(filling, 'hex'));
+      const bytes = Buffer.alloc(4_000_000, Buffer.from(filling, 'hex'));
       start.copy(bytes);
       const file = inMemory(bytes);
       await probeAudio(new FileWindow(file, bytes.length), format);

@@ -64,14 +64,14 @@ describe('probeAudio of formats that are counted frame by frame', () => {
     ['flac', flacFrames(2), 'fff8'],
     ['flac', flacFrames(2), '00000000'],
     ['flac', Buffer.from('fLaC'), '00'],
-  ])('reads 25 MB of %s at most once, whatever the content', async (format, start, filling) => {
-    const bytes = Buffer.alloc(26_214_400, Buffer.from(filling, 'hex'));
+  ])('reads 8 MB of %s at most once, whatever the content', async (format, start, filling) => {
+    const bytes = Buffer.alloc(8_000_000, Buffer.from(filling, 'hex'));
     start.copy(bytes);
     const file = inMemory(bytes);
     const cpuMs = startCpuTime();
     await probeAudio(new FileWindow(file, bytes.length), format);
     expect(file.bytesRead).toBeLessThan(bytes.length * 1.1);
-    expect(cpuMs()).toBeLessThan(2000);
+    expect(cpuMs()).toBeLessThan(1000);
   });
 
   it.each<[AudioFormat, Buffer]>([
