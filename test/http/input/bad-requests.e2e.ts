@@ -32,8 +32,8 @@ const MAX_JSON_BYTES = 102_400;
 
 describe('a bad request is refused, and changes nothing', () => {
   let client: ApiClient;
-  let before: UploadState;
-  let rowsBefore: unknown;
+  /** What there is before the first test of a group. */
+  let before: { uploads: UploadState; rows: unknown } | null = null;
 
   const service = useService({ ROLES: 'api' });
   const { environment } = service;
@@ -43,18 +43,21 @@ describe('a bad request is refused, and changes nothing', () => {
     beforeAll(async () => {
       client = await service.account();
     });
+    afterAll(async () => {
+      if (before === null) return;
+      await expectNothingKept(service, environment, before.uploads);
+      expect(await rows()).toEqual(before.rows);
+      before = null;
+    });
   };
 
   beforeEach(async () => {
-    before = await settledUploadState(service, environment);
-    rowsBefore = await rows();
+    before ??= { uploads: await settledUploadState(service, environment), rows: await rows() };
   });
 
   afterEach(async () => {
     RawConnection.destroyAll();
     await expectAlive(service.url);
-    await expectNothingKept(service, environment, before);
-    expect(await rows()).toEqual(rowsBefore);
     expect(Object.keys(Object.prototype)).toEqual([]);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });

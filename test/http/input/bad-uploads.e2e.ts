@@ -15,7 +15,7 @@ import { forgetPeak, memoryOf } from '../../support/service/process-stats.js';
 import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/clients/raw-http.js';
 import { expectInvalid, expectError } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';
-import { settledUploadState, type UploadState, uploadState } from '../../support/state/upload-state.js';
+import { type UploadState, uploadState } from '../../support/state/upload-state.js';
 
 const MAX_BYTES = 26_214_400;
 /** For so long the rest of a refused upload is still read. */
@@ -31,16 +31,18 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
   const service = useService({ ROLES: 'api' });
   const { environment } = service;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     client = await service.account();
-    before = await settledUploadState(service, environment);
+    before = await uploadState(service, environment);
   });
 
   afterEach(async () => {
     RawConnection.destroyAll();
     await expectAlive(service.url);
-    await expectNothingKept(service, environment, before);
   });
+
+  /** After the tests of a group, each of which sends nothing that may be kept. */
+  const keepsNothing = (): void => afterAll(() => expectNothingKept(service, environment, before));
 
   /** The head of an upload. @param framing Content-Length, or what stands in its place */
   const uploadHead = (framing: Header, type = FORM_TYPE, more: Header[] = []): string =>
@@ -66,6 +68,8 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
   }
 
   describe('form', () => {
+    keepsNothing();
+
     it.each<[what: string, body: () => Buffer, field: string]>([
       ['no file part', () => form(textPart('language', 'english')), 'file'],
       ['no part at all', () => form(), 'file'],
@@ -231,6 +235,8 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
   });
 
   describe('file', () => {
+    keepsNothing();
+
     it('refuses 0 bytes', async () => {
       expectInvalid(await upload(form(filePart(''))), 'file', /empty/);
     });
@@ -306,6 +312,8 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
   });
 
   describe('size', () => {
+    keepsNothing();
+
     const opening = (): Buffer => filePart('').subarray(0, -2);
     const closing = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
     const lengthWith = (fileBytes: number): number => opening().length + fileBytes + closing.length;
@@ -398,6 +406,8 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
   });
 
   describe('broken off', () => {
+    keepsNothing();
+
     it.each(['with a length', 'chunked'])(
       'keeps nothing of an upload that is broken off after 3 MB %s',
       async (how) => {
@@ -456,35 +466,55 @@ describe('an upload that does not come to its end is ended', () => {
   const start = (framing: Header): string =>
     head('POST', '/v1/recordings', [...Object.entries(client.headers), ['Content-Type', FORM_TYPE], framing]);
 
-  it.each<[what: string, framing: Header, body: Buffer, dripping: Buffer | null]>([
-    ['says nothing more', ['Content-Length', 20_000], form(filePart(NOTE)), null],
-    ['says nothing more in the file', ['Content-Length', 20_000], filePart(NOTE), null],
-    ['says nothing more in a chunk', ['Transfer-Encoding', 'chunked'], Buffer.from('ffff\r\nabc'), null],
-    ['says nothing at all', ['Content-Length', 20_000], Buffer.alloc(0), null],
-    ['sends a byte now and then', ['Content-Length', 20_000], filePart(NOTE), Buffer.from('x')],
-    ['sends a chunk now and then', ['Transfer-Encoding', 'chunked'], chunk(filePart(NOTE)), chunk(Buffer.from('x'))],
-  ])('by the time limit when the client %s, also where it keeps its half open', async (_, framing, body, dripping) => {
+  it('by the time limit, also where the client keeps its half open', async () => {
+    const silent: [what: string, framing: Header, body: Buffer, dripping: Buffer | null][] = [
+      ['says nothing more', ['Content-Length', 20_000], form(filePart(NOTE)), null],
+      ['says nothing more in the file', ['Content-Length', 20_000], filePart(NOTE), null],
+      ['says nothing more in a chunk', ['Transfer-Encoding', 'chunked'], Buffer.from('ffff\r\nabc'), null],
+      ['says nothing at all', ['Content-Length', 20_000], Buffer.alloc(0), null],
+      ['sends a byte now and then', ['Content-Length', 20_000], filePart(NOTE), Buffer.from('x')],
+      ['sends a chunk now and then', ['Transfer-Encoding', 'chunked'], chunk(filePart(NOTE)), chunk(Buffer.from('x'))],
+    ];
     const before = await uploadState(service, environment);
-    const connection = await RawConnection.open(service.url);
-    await connection.send(start(framing));
-    if (body.length > 0) await connection.send(body);
-    const drip = dripping && connection.flood(dripping, 100);
-    const answer = await connection.answer();
+    const ends = await Promise.all(
+      silent.map(async ([what, framing, body, dripping]) => {
+        const connection = await RawConnection.open(service.url);
+        await connection.send(start(framing));
+        if (body.length > 0) await connection.send(body);
+        const drip = dripping && connection.flood(dripping, 100);
+        return { what, connection, drip, answer: await connection.answer() };
+      }),
+    );
 
-    expectHarmless(answer);
-    expect(answer).toMatchObject({ status: 408, body: { error: { type: 'MalformedRequestError', code: 2002 } } });
-    expect(answer.afterMs).toBeGreaterThan(1500);
-    expect(answer.afterMs).toBeLessThan(6000);
+    for (const { answer } of ends) expectHarmless(answer);
+    expect(
+      ends.map(({ what, answer: { status, body, afterMs } }) => ({
+        what,
+        status,
+        error: body.error,
+        isInTime: afterMs > 1500 && afterMs < 6000,
+      })),
+    ).toEqual(
+      ends.map(({ what }) => ({
+        what,
+        status: 408,
+        error: expect.objectContaining({ type: 'MalformedRequestError', code: 2002 }),
+        isInTime: true,
+      })),
+    );
     await expectAlive(service.url);
-    // The client has neither sent an end nor gone away.
+    // The clients have neither sent an end nor gone away.
     await expectNothingKept(service, environment, before);
-    await drip;
-    connection.destroy();
+    for (const { connection, drip } of ends) {
+      await drip;
+      connection.destroy();
+    }
   });
 });
 
-describe('32 uploads of 25 MB at the same time', () => {
-  const UPLOADS = 32;
+describe('uploads of 25 MB at the same time', () => {
+  /** Together larger than the memory that they may take. */
+  const UPLOADS = 16;
   let built: BuiltService;
 
   const service = useService({ ROLES: 'api' });
@@ -543,7 +573,7 @@ describe('32 uploads of 25 MB at the same time', () => {
     expect(tooLarge.map((answer) => answer?.status)).toEqual(Array(UPLOADS).fill(413));
     const { peak } = memoryOf(built.pid);
     reportMeasurement(
-      `32 × 25 MB: ${seconds.toFixed(1)} s, at rest ${mb(atRest)}, peak ${mb(peak)}, ` +
+      `${UPLOADS} × 25 MB: ${seconds.toFixed(1)} s, at rest ${mb(atRest)}, peak ${mb(peak)}, ` +
         `health at worst ${Math.round(slowest)} ms`,
     );
     expect(peak).toBeLessThan(atRest + 300_000_000);
