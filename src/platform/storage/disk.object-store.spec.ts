@@ -186,7 +186,14 @@ describe('DiskObjectStore', () => {
     await expect(store.remove(KEY)).rejects.toThrow(StorageUnavailableError);
     await expect(store.put(KEY, await spoolFile())).rejects.toThrow(StorageUnavailableError);
     await expect(store.check()).rejects.toThrow(StorageUnavailableError);
-    await rename(join(folder, 'unmounted'), join(folder, 'objects'));
+    // Mounted again between the look for the object and that for the disk.
+    const mount = jest.spyOn(promises, 'access').mockImplementationOnce(async () => {
+      await rename(join(folder, 'unmounted'), join(folder, 'objects'));
+    });
+    await store.remove(KEY);
+    mount.mockRestore();
+    await expect(store.withFile(KEY, () => Promise.resolve())).rejects.toThrow(ObjectNotFoundError);
+    await store.put(KEY, await spoolFile());
     await store.check();
     expect(await store.withFile(KEY, (path) => readFile(path, 'utf8'))).toBe('sound');
   });

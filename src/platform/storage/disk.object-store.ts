@@ -2,7 +2,7 @@ import { access, readdir, rm, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type ByteRange, readFileRange } from './byte-range.js';
-import { errorCode, FILE_MODE, makeFolder, onFileSystem, syncFolder } from './file-system.js';
+import { errorCode, FILE_MODE, ignoreAbsent, makeFolder, onFileSystem, syncFolder } from './file-system.js';
 import { assertKeyPrefix, assertObjectKey } from './object-key.js';
 import { ObjectStore } from './object-store.js';
 import { ObjectNotFoundError } from './storage-errors.js';
@@ -74,7 +74,9 @@ export class DiskObjectStore extends ObjectStore {
         await unlink(path);
       } catch (error) {
         if (errorCode(error) !== 'ENOENT') throw error;
-        return await this.requireRoot();
+        await this.requireRoot();
+        // A disk that was mounted between the two has the object. One that never had it has no folder to sync either.
+        if ((await unlink(path).then(() => true, ignoreAbsent)) === null) return;
       }
       // Without this a power cut could bring the object back after its removal was recorded.
       await syncFolder(dirname(path));
