@@ -19,7 +19,7 @@ export const storage = [
       ],
       ['the folder is not synced after the move', 'await syncFolder(folder);\n      } catch', '} catch'],
       ['the folder is not synced after a removal', 'await syncFolder(dirname(path));', ''],
-      ['a disk that is not mounted has lost its objects', 'return await this.requireRoot();', 'return;'],
+      ['a disk that is not mounted has lost its objects', 'await this.requireRoot();\n        // A disk', '// A disk'],
       ['a folder that was lost is never made again', 'this.durableFolders.delete(folder);', ''],
       ['keys may lead out of the folder', 'assertObjectKey(key);', ''],
     ],

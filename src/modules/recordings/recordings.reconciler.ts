@@ -18,9 +18,6 @@ const BATCH = 1000;
  */
 @Injectable()
 export class RecordingsReconciler implements OnModuleInit {
-  /** The UTC day of the last complete deletion. */
-  private breakdownsDeletedOn: string | null = null;
-
   constructor(
     private readonly database: DatabaseService,
     private readonly spool: Spool,
@@ -44,11 +41,8 @@ export class RecordingsReconciler implements OnModuleInit {
     await repeatWhileFull(BATCH, () => deleteExpiredIdempotencyKeys(this.database, BATCH));
   }
 
-  /** No index leads to the old ones of all accounts, and there are new ones only once a day. */
   private async deleteBreakdowns(): Promise<void> {
-    const today = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length);
-    if (this.breakdownsDeletedOn === today) return;
-    if (await repeatWhileFull(BATCH, () => deleteOldBreakdowns(this.database, BATCH))) this.breakdownsDeletedOn = today;
+    await repeatWhileFull(BATCH, () => deleteOldBreakdowns(this.database, BATCH));
   }
 
   /** The spool also holds local copies of remote objects, which a transcription uses until it ends. */

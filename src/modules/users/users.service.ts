@@ -62,10 +62,11 @@ export class UsersService implements OnModuleInit {
     // What changed while it was under way, unless the user has come back.
     const isBack = await this.recordings.hasNewRecordings(accountId, userId);
     if (!isBack) await this.database.transact((tx) => this.recordings.forgetUsage(tx, accountId, userId));
-    for (let redacted = EVENTS; redacted === EVENTS;) {
+    for (let left = true; left;) {
       if (Date.now() > deadline) return result;
-      redacted = await this.events.redactUser(accountId, userId, until, EVENTS);
+      const { redacted, isLast } = await this.events.redactUser(accountId, userId, until, EVENTS);
       result.redactedEvents += redacted;
+      left = !isLast;
     }
     await endErasure(this.database, erasure);
     return { ...result, complete: true };

@@ -11,15 +11,21 @@ import {
   FIRST_PLACE,
   lockEventsOfUser,
   replaceBodies,
+  selectEventsOfUser,
 } from '../../../src/modules/webhooks/events/webhook-events.queries.js';
+import { DatabaseService } from '../../../src/platform/database/database.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
+import { reportMeasurement } from '../../support/service/measurements.js';
 import { failDelivery } from '../../support/state/recording-events.js';
+import { costOf } from '../../support/state/statement-cost.js';
 
 /** Sends nothing. */
 const api = useService({ ROLES: 'api' });
 const HOOK = { url: 'http://127.0.0.1:9/', events: ['recording.failed'] };
 const HOUR_MS = 3_600_000;
+
+const byText = (a: string, b: string): number => (a < b ? -1 : 1);
 
 let client: ApiClient;
 let other: ApiClient;
@@ -164,6 +170,32 @@ describe('old events', () => {
       { status: 'pending' },
     ]);
   });
+
+  it('that wait for a delivery cost the same however many there are', async () => {
+    const { id } = (await client.post('/v1/webhooks', HOOK).expect(201)).body;
+    await api.database.query(
+      `INSERT INTO events (id, account_id, kind, body, created_at)
+       SELECT gen_random_uuid(), $1, 'x', 'waits', now() - interval '90 days' + i * interval '1 second'
+       FROM generate_series(1, 20000) i`,
+      [client.accountId],
+    );
+    await api.database.query(
+      `INSERT INTO deliveries (id, account_id, event_id, webhook_id, status, next_attempt_at, created_at, updated_at)
+       SELECT gen_random_uuid(), account_id, id, $1, 'pending', now(), now(), now() FROM events WHERE body = 'waits'`,
+      [id],
+    );
+    await api.database.query('ANALYZE events, deliveries');
+    const database = api.app.get(DatabaseService);
+    let after = FIRST_PLACE;
+    for (let i = 0; i < 3; i++) {
+      const { pages } = await costOf(database, (runner) => deleteOldEvents(runner, 2, after, 200));
+      reportMeasurement(`200 of 20,000 old events that wait for a delivery: ${pages} pages`);
+      expect(pages).toBeLessThan(2500);
+      const { scanned, deleted, last } = await deleteOldEvents(database, 2, after, 200);
+      expect([scanned, deleted]).toEqual([200, 0]);
+      after = last ?? after;
+    }
+  });
 });
 
 describe('the events of an end user', () => {
@@ -177,17 +209,20 @@ describe('the events of an end user', () => {
     return rows.map(({ id }) => id).toSorted();
   };
 
-  it('are found in their account alone, the first by id, and locked until the commit', async () => {
+  it('are found in their account alone, and locked in the order of their ids until the commit', async () => {
     const ids = await named(client, 'zoe', 4);
     await named(client, 'grace', 1);
     await named(client, null, 1);
     await named(other, 'zoe', 1);
-    const lock = (count: number) =>
-      api.database.transact((tx) => lockEventsOfUser(tx, client.accountId, 'zoe', 'now', count));
-    expect(await lock(3)).toEqual(ids.slice(0, 3).map((id) => ({ id, body: 'before' })));
-    expect(await lock(10)).toHaveLength(4);
+    const select = (count: number) => selectEventsOfUser(api.database, client.accountId, 'zoe', 'now', count);
+    expect(await select(3)).toHaveLength(3);
+    expect((await select(10)).toSorted(byText)).toEqual(ids);
+    const lock = (userId: string) =>
+      api.database.transact((tx) => lockEventsOfUser(tx, userId, ids.slice(0, 3).toReversed()));
+    expect(await lock('zoe')).toEqual(ids.slice(0, 3).map((id) => ({ id, body: 'before' })));
+    expect(await lock('eve')).toEqual([]);
     await api.database.transact(async (tx) => {
-      await lockEventsOfUser(tx, client.accountId, 'zoe', 'now', 1);
+      await lockEventsOfUser(tx, 'zoe', ids.slice(0, 1));
       const free = await api.database.query<{ id: string }>(
         'SELECT id FROM events WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED',
         [ids],

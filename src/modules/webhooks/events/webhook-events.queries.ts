@@ -72,19 +72,37 @@ export async function deleteOldEvents(
   return row as OldEvents;
 }
 
-/** Events that name an end user, locked by `tx`. SQL because of LIMIT and FOR UPDATE. */
-export async function lockEventsOfUser(
-  tx: Tx,
+/**
+ * The next events that name an end user, in no order: to sort all of them for each batch would take hours with a million.
+ * SQL because of LIMIT. @returns their ids
+ */
+export async function selectEventsOfUser(
+  runner: SqlRunner,
   accountId: string,
   userId: string,
   until: string,
   count: number,
+): Promise<string[]> {
+  const rows = await runner.query<{ id: string }>(
+    `SELECT id FROM events e WHERE account_id = $1 AND user_id = $2 AND (created_at <= $3::timestamptz
+       OR NOT EXISTS (SELECT FROM recordings r WHERE r.id = e.recording_id)) LIMIT $4`,
+    [accountId, userId, until, count],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Those of the events that still name the end user, locked by `tx` in the order of their ids, so that two that lock the same
+ * cannot deadlock. SQL because of FOR UPDATE.
+ */
+export async function lockEventsOfUser(
+  tx: Tx,
+  userId: string,
+  ids: readonly string[],
 ): Promise<{ id: string; body: string }[]> {
   return await tx.query(
-    `SELECT id, body FROM events e WHERE account_id = $1 AND user_id = $2 AND (created_at <= $3::timestamptz
-       OR NOT EXISTS (SELECT FROM recordings r WHERE r.id = e.recording_id))
-     ORDER BY id LIMIT $4 FOR NO KEY UPDATE`,
-    [accountId, userId, until, count],
+    `SELECT id, body FROM events WHERE id = ANY ($1) AND user_id = $2 ORDER BY id FOR NO KEY UPDATE`,
+    [ids, userId],
   );
 }
 

@@ -143,9 +143,11 @@ describe('what remains of events', () => {
   });
 
   it('does not name an end user after their erasure, and returns the number of changed events', async () => {
-    expect(await events.redactUser('account', 'jane', '2026-01-01', 3)).toBe(1);
-    expect(statements.map(({ parameters }) => parameters)).toEqual([
+    expect(await events.redactUser('account', 'jane', '2026-01-01', 3)).toEqual({ redacted: 1, isLast: true });
+    expect(await events.redactUser('account', 'jane', '2026-01-01', 1)).toEqual({ redacted: 1, isLast: false });
+    expect(statements.slice(0, 3).map(({ parameters }) => parameters)).toEqual([
       ['account', 'jane', '2026-01-01', 3],
+      [['e'], 'jane'],
       [['e'], ['{"recording":{"id":"r","identity":null}}']],
     ]);
   });

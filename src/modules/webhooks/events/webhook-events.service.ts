@@ -13,6 +13,7 @@ import {
   type InsertedEvent,
   lockEventsOfUser,
   replaceBodies,
+  selectEventsOfUser,
 } from './webhook-events.queries.js';
 
 /** Events that one statement looks at and deletes, with up to 50 deliveries each. */
@@ -82,16 +83,23 @@ export class WebhookEventsService {
 
   /**
    * Removes an end user and the tags from the bodies of up to `count` events. The events stay, and deliveries that are
-   * still to come send the new body. @returns how many.
+   * still to come send the new body. @returns how many, and whether those were the last.
    */
-  async redactUser(accountId: string, userId: string, until: string, count: number): Promise<number> {
+  async redactUser(
+    accountId: string,
+    userId: string,
+    until: string,
+    count: number,
+  ): Promise<{ redacted: number; isLast: boolean }> {
+    const ids = await selectEventsOfUser(this.database, accountId, userId, until, count);
     return await this.database.transact(async (tx) => {
-      const events = await lockEventsOfUser(tx, accountId, userId, until, count);
+      // Another process may have changed some of them meanwhile.
+      const events = await lockEventsOfUser(tx, userId, ids);
       await replaceBodies(
         tx,
         events.map(({ id, body }) => ({ id, body: withoutPersonalData(body) })),
       );
-      return events.length;
+      return { redacted: events.length, isLast: ids.length < count };
     });
   }
 
