@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { type DataSource, getMetadataArgsStorage, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { WaitingAccounts1795521700000 } from '../../src/migrations/0020-0029/0027-waiting-accounts.js';
 import { migrationsOf } from '../../src/migrations/migrations.js';
 import { AccessTokenVoid } from '../../src/modules/access-tokens/access-token-void.entity.js';
 import { Account } from '../../src/modules/account/account.entity.js';
@@ -131,6 +132,44 @@ describe('migrations', () => {
     for (const _ of later) await dataSource.undoLastMigration();
     await expect(migrate(dataSource)).resolves.toEqual(later.map(({ name }) => name));
     expect(await schemaOf(dataSource)).toEqual(latest);
+  });
+
+  it('mark the accounts whose recordings were in the queue before, more than a batch of them (D33)', async () => {
+    const runner = dataSource.createQueryRunner();
+    const migration = new WaitingAccounts1795521700000();
+    await migration.down(runner);
+    await runner.query(
+      `INSERT INTO accounts (id, name, email, status, plan, created_at, updated_at)
+       SELECT gen_random_uuid(), CASE i WHEN 1 THEN 'done' WHEN 2 THEN 'failed' WHEN 3 THEN 'background' WHEN 4 THEN 'idle'
+         WHEN 5 THEN 'leased' WHEN 6 THEN 'again' ELSE 'waits' END, '', 'active', 'free', now(), now()
+       FROM generate_series(1, 2100) i`,
+    );
+    await runner.query(
+      `INSERT INTO recordings (id, account_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
+         audio_format, upload_source, status, features, failure_reason, processed_at, rerun, rerun_at, lease_until,
+         created_at, updated_at)
+       SELECT gen_random_uuid(), id, 'a.wav', gen_random_uuid(), 'b', 1, 1, 'wav', 'api', s.status,
+         CASE WHEN s.status = 'transcribed' THEN '{}'::jsonb END, CASE WHEN s.status = 'failed' THEN 'x' END,
+         CASE WHEN s.status <> 'processing' THEN now() END, s.rerun, CASE WHEN s.rerun IS NOT NULL THEN now() END,
+         CASE WHEN name = 'leased' THEN now() END, now(), now()
+       FROM accounts CROSS JOIN LATERAL (SELECT
+         CASE WHEN name IN ('leased', 'waits') THEN 'processing' WHEN name = 'failed' THEN name ELSE 'transcribed' END
+           AS status,
+         CASE name WHEN 'again' THEN 'requested' WHEN 'background' THEN name END AS rerun) s
+       WHERE name <> 'idle'`,
+    );
+    await migration.up(runner);
+    const marked = await runner.query(
+      `SELECT a.name, count(*)::int AS count FROM transcription_shares s JOIN accounts a ON a.id = s.account_id
+       WHERE is_waiting GROUP BY 1 ORDER BY 1`,
+    );
+    expect(marked).toEqual([
+      { name: 'again', count: 1 },
+      { name: 'leased', count: 1 },
+      { name: 'waits', count: 2094 },
+    ]);
+    await runner.query('DELETE FROM accounts');
+    await runner.release();
   });
 
   it('that wait for a table, as behind pg_dump, let the requests for it pass, and tell the operator', async () => {

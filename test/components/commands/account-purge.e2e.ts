@@ -83,8 +83,18 @@ describe('account:purge', () => {
     });
     expect(await recordingsOf(client)).toBe(4);
 
+    await service.database.query(
+      `CREATE FUNCTION require_no_limit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF current_setting('statement_timeout') <> '0' THEN RAISE EXCEPTION 'the statement has a time limit'; END IF;
+         RETURN OLD;
+       END $$`,
+    );
+    await service.database.query(
+      'CREATE TRIGGER require_no_limit BEFORE DELETE ON accounts FOR EACH ROW EXECUTE FUNCTION require_no_limit()',
+    );
     const { code, stderr, result } = await purge(client, ['--yes']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    await service.database.query('DROP FUNCTION require_no_limit CASCADE');
     expect(result).toMatchObject({ found: true, removed: { recordings: 4, objects: 4 }, advice: 'Nothing is left.' });
     expectNothingLeft(result.left);
     await expect(access(folderOf(client))).rejects.toMatchObject({ code: 'ENOENT' });
