@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { type DataSource, getMetadataArgsStorage, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { WaitingAccounts1795521700000 } from '../../src/migrations/0020-0029/0027-waiting-accounts.js';
+import { WaitingAccounts1795521700000 } from '../../src/migrations/0004-waiting-accounts.js';
 import { migrationsOf } from '../../src/migrations/migrations.js';
 import { AccessTokenVoid } from '../../src/modules/access-tokens/access-token-void.entity.js';
 import { Account } from '../../src/modules/account/account.entity.js';

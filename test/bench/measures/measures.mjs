@@ -8,6 +8,7 @@ import { measureGet } from './get.mjs';
 import { measureGuessedKeys } from './hostile/guessed-keys.mjs';
 import { measureGrowth, measureOneDay } from './growth.mjs';
 import { measureHangingWebhooks } from './hostile/hanging-webhooks.mjs';
+import { measureLargeDatabase } from './large-database.mjs';
 import { measureLatency } from './latency.mjs';
 import { measureList } from './list.mjs';
 import { measureLongRecording } from './long-recording.mjs';
@@ -23,6 +24,7 @@ export const MEASURES = {
   compression: measureCompression,
   growth: measureGrowth,
   'one day': measureOneDay,
+  'large database': measureLargeDatabase,
   search: measureSearch,
   upload: measureUpload,
   'large uploads': measureLargeUploads,
