@@ -192,8 +192,8 @@ export const retention = [
     faults: [
       [
         'a process with several roles repairs nothing',
-        "roles.every((role) => role === 'api')",
-        "roles.some((role) => role === 'api')",
+        "!this.env.roles.includes('deliverer')",
+        "this.env.roles.some((role) => role !== 'deliverer')",
       ],
     ],
   },
