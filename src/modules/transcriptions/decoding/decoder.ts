@@ -59,7 +59,10 @@ export async function decoderProblem(mode: SandboxMode = 'auto'): Promise<string
   const ffmpeg = findProgram('ffmpeg');
   if (!ffmpeg) return NO_FFMPEG;
   try {
-    await isolationFor({ program: ffmpeg, args: [] }, { mode, limits: limitsFor(0), reads: [ffmpeg] });
+    await isolationFor(
+      { program: ffmpeg, args: [] },
+      { mode, limits: limitsFor(0), calls: 'decoder', reads: [ffmpeg] },
+    );
     return null;
   } catch (error) {
     if (error instanceof SandboxUnavailableError) return error.message;
@@ -130,7 +133,7 @@ async function start(file: string, container: AudioContainer, options: DecodeOpt
   const ffmpeg = findProgram('ffmpeg');
   if (!ffmpeg) throw new EngineError(NO_FFMPEG, false);
   const command = { program: ffmpeg, args: ffmpegArguments(file, container, options) };
-  const boundaries = { mode: sandbox, limits: limitsFor(maxSeconds), reads: [file] } as const;
+  const boundaries = { mode: sandbox, limits: limitsFor(maxSeconds), calls: 'decoder', reads: [file] } as const;
   const child = await spawnSandboxed(command, boundaries, ['ignore', 'pipe', 'pipe']).catch((error: unknown) => {
     const message = error instanceof SandboxUnavailableError ? error.message : NOT_STARTED;
     throw new EngineError(message, false, { cause: error });

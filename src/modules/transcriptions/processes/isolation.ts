@@ -90,7 +90,7 @@ async function probeWithRetries(command: Command, sandbox: Sandbox, level: Isola
 /** Runs `test` in place of the program, with the same limits: does the program exist there, and are its files readable? */
 async function probe(
   { program }: Command,
-  { limits, reads, mode }: Sandbox,
+  { limits, reads, calls, mode }: Sandbox,
   level: IsolationLevel,
   limitMs: number,
 ): Promise<ProbeResult> {
@@ -98,7 +98,7 @@ async function probe(
   if (!test || !path.isAbsolute(wrapperOf(level)))
     return { works: false, reason: `${wrapperOf(level)} is not installed` };
   const args = ['-x', program, ...reads.flatMap((file) => ['-a', '-r', file])];
-  const sandbox: Sandbox = { mode, limits, reads: [...reads, program] };
+  const sandbox: Sandbox = { mode, limits, calls, reads: [...reads, program] };
   const child = startWrapped({ program: test, args }, sandbox, level, ['ignore', 'ignore', 'pipe']);
   return await new Promise((resolve) => {
     let stderr = '';

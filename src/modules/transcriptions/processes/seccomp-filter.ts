@@ -1,17 +1,27 @@
 /**
  * Compiles a seccomp filter for bubblewrap (`--seccomp`): an array of `struct sock_filter` of classic BPF, see
- * seccomp(2) and linux/seccomp.h. System calls that a decoder or an engine never needs fail with EPERM: those that
- * reach other processes, the network, or parts of the kernel that have often had vulnerabilities. Everything else is
- * allowed, because Node and ffmpeg use other calls in every release.
+ * seccomp(2) and linux/seccomp.h.
+ *
+ * A decoder reads the bytes of strangers and is a C program that needs little: it may use the calls of a list, and no
+ * others. An engine gets samples only, and is Node with libraries that use other calls in every release: what it never
+ * needs fails, that is calls that reach other processes, the network, or parts of the kernel that have often had
+ * vulnerabilities. `execve` stays, because bubblewrap starts the program behind the filter; what it leads to has the same one.
  */
+export type SystemCalls = 'decoder' | 'engine';
 
 interface Machine {
   /** AUDIT_ARCH_* of linux/audit.h. */
   audit: number;
   /** System call numbers: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h. */
   clone: number;
+  /** Of a decoder, in the order of the names beside x64, and `clone` for threads. */
+  allowed: readonly (readonly number[])[];
+  /** To an engine. */
   denied: readonly (readonly number[])[];
 }
+
+/** For a decoder too; added to the kernel after 5.1, so that it has the same number on every machine. */
+const FACCESSAT2 = 439;
 
 /** Numbers that are the same on every machine, since they were added to the kernel from 5.1 on. */
 const DENIED_EVERYWHERE: readonly (readonly number[])[] = [
@@ -25,6 +35,22 @@ const MACHINES: Partial<Record<NodeJS.Architecture, Machine>> = {
   x64: {
     audit: 0xc000003e,
     clone: 56,
+    allowed: [
+      [0, 1, 19, 20, 17, 3, 8, 2, 257], // read, write, readv, writev, pread64, close, lseek, open, openat
+      [21, 269, 4, 5, 6, 262, 332, 137, 138], // access, faccessat, stat, fstat, lstat, newfstatat, statx, statfs, fstatfs
+      [217, 89, 267, 79, 72, 16, 221], // getdents64, readlink, readlinkat, getcwd, fcntl, ioctl, fadvise64
+      [32, 33, 292, 22, 293, 7, 271, 23, 270], // dup, dup2, dup3, pipe, pipe2, poll, ppoll, select, pselect6
+      [9, 11, 10, 25, 12, 28, 149], // mmap, munmap, mprotect, mremap, brk, madvise, mlock
+      [239, 238, 237], // get_mempolicy, set_mempolicy, mbind: libnuma, which BLAS loads
+      [202, 273, 334, 218, 324, 219], // futex, set_robust_list, rseq, set_tid_address, membarrier, restart_syscall
+      [59, 61, 60, 231, 157, 158], // execve, wait4 (of bubblewrap), exit, exit_group, prctl, arch_prctl
+      [63, 99, 318, 98, 100, 97, 302], // uname, sysinfo, getrandom, getrusage, times, getrlimit, prlimit64
+      [13, 14, 15, 131, 234], // rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack, tgkill
+      [35, 230, 228, 229, 96, 201], // nanosleep, clock_nanosleep, clock_gettime, clock_getres, gettimeofday, time
+      [24, 204, 203, 309], // sched_yield, sched_getaffinity, sched_setaffinity, getcpu
+      [143, 145, 146, 147], // sched_getparam, sched_getscheduler, sched_get_priority_max, sched_get_priority_min
+      [39, 110, 186, 102, 107, 104, 108], // getpid, getppid, gettid, getuid, geteuid, getgid, getegid
+    ],
     denied: [
       [41, 42, 49, 50, 43, 288], // socket, connect, bind, listen, accept, accept4
       [101, 310, 311, 312], // ptrace, process_vm_readv, process_vm_writev, kcmp
@@ -42,6 +68,22 @@ const MACHINES: Partial<Record<NodeJS.Architecture, Machine>> = {
   arm64: {
     audit: 0xc00000b7,
     clone: 220,
+    allowed: [
+      [63, 64, 65, 66, 67, 57, 62, 56],
+      [48, 80, 79, 291, 43, 44],
+      [61, 78, 17, 25, 29, 223],
+      [23, 24, 59, 73, 72],
+      [222, 215, 226, 216, 214, 233, 228],
+      [236, 237, 235],
+      [98, 99, 293, 96, 283, 128],
+      [221, 260, 93, 94, 167],
+      [160, 179, 278, 165, 153, 163, 261],
+      [134, 135, 139, 132, 131],
+      [101, 115, 113, 114, 169],
+      [124, 123, 122, 168],
+      [121, 120, 125, 126],
+      [172, 173, 178, 174, 175, 176, 177],
+    ],
     denied: [
       [198, 203, 200, 201, 202, 242], // socket, connect, bind, listen, accept, accept4
       [117, 270, 271, 272], // ptrace, process_vm_readv, process_vm_writev, kcmp
@@ -82,11 +124,17 @@ const CLONE3 = 435;
 /** CLONE_NEWTIME and the other CLONE_NEW*: a process in a user namespace of its own reaches more of the kernel. */
 const NEW_NAMESPACES = 0x7e020080;
 
+/** CLONE_THREAD: a decoder starts threads, and no processes. */
+const THREAD = 0x00010000;
+/** Every clone has some: a signal, or flags. */
+const ANY_FLAG = 0xffffffff;
+/** The first of the calls that libraries try, and replace by older ones on ENOSYS. */
+const FIRST_OF_LINUX_5 = 424;
+
 /** Null on a machine whose system calls are not listed here. */
-export function seccompFilter(machine: NodeJS.Architecture = process.arch): Buffer | null {
+export function seccompFilter(calls: SystemCalls, machine: NodeJS.Architecture = process.arch): Buffer | null {
   const known = MACHINES[machine];
   if (!known) return null;
-  const denied = [...new Set([...known.denied, ...DENIED_EVERYWHERE].flat())];
   const program = [
     [LOAD_WORD, 0, 0, ARCHITECTURE],
     [JUMP_IF_EQUAL, 1, 0, known.audit],
@@ -96,20 +144,38 @@ export function seccompFilter(machine: NodeJS.Architecture = process.arch): Buff
     [RETURN, 0, 0, FAIL_WITH | ENOSYS],
     [JUMP_IF_EQUAL, 0, 1, CLONE3],
     [RETURN, 0, 0, FAIL_WITH | ENOSYS],
-    ...denied.flatMap((number) => [
-      [JUMP_IF_EQUAL, 0, 1, number],
-      [RETURN, 0, 0, FAIL_WITH | EPERM],
-    ]),
-    [JUMP_IF_EQUAL, 0, 3, known.clone],
+    [JUMP_IF_EQUAL, 0, 6, known.clone],
     [LOAD_WORD, 0, 0, FIRST_ARGUMENT],
     [JUMP_IF_ANY_BIT, 0, 1, NEW_NAMESPACES],
     [RETURN, 0, 0, FAIL_WITH | EPERM],
+    [JUMP_IF_ANY_BIT, 1, 0, calls === 'decoder' ? THREAD : ANY_FLAG],
+    [RETURN, 0, 0, FAIL_WITH | EPERM],
     [RETURN, 0, 0, ALLOW],
+    ...(calls === 'decoder' ? onlyThese(known) : allButThese(known)),
   ];
   return Buffer.concat(
     program.map(([code = 0, ifTrue = 0, ifFalse = 0, k = 0]) => instruction(code, ifTrue, ifFalse, k)),
   );
 }
+
+function onlyThese({ allowed }: Machine): number[][] {
+  return [
+    ...[...allowed.flat(), FACCESSAT2].flatMap((number) => answer(number, ALLOW)),
+    [JUMP_IF_AT_LEAST, 0, 1, FIRST_OF_LINUX_5],
+    [RETURN, 0, 0, FAIL_WITH | ENOSYS],
+    [RETURN, 0, 0, FAIL_WITH | EPERM],
+  ];
+}
+
+function allButThese({ denied }: Machine): number[][] {
+  const numbers = [...new Set([...denied, ...DENIED_EVERYWHERE].flat())];
+  return [...numbers.flatMap((number) => answer(number, FAIL_WITH | EPERM)), [RETURN, 0, 0, ALLOW]];
+}
+
+const answer = (number: number, action: number): number[][] => [
+  [JUMP_IF_EQUAL, 0, 1, number],
+  [RETURN, 0, 0, action],
+];
 
 /** `struct sock_filter` in the byte order of both machines. */
 function instruction(code: number, ifTrue: number, ifFalse: number, k: number): Buffer {

@@ -5,7 +5,7 @@ import type { SandboxMode } from '../../../platform/config/env.js';
 import { errorCode } from '../../../platform/storage/file-system.js';
 import { bubblewrapOptions } from './bubblewrap.js';
 import { findProgram } from './programs.js';
-import { seccompFilter } from './seccomp-filter.js';
+import { seccompFilter, type SystemCalls } from './seccomp-filter.js';
 
 /**
  * How far a process is kept apart, strongest first. `bubblewrap`: a root folder, user, network and process list of its own
@@ -33,6 +33,7 @@ export interface Sandbox {
   limits: Limits;
   /** Absolute paths of files and folders that the program reads, apart from itself and the libraries of the system. */
   reads: readonly [string, ...string[]];
+  calls: SystemCalls;
 }
 
 /** Standard input, output and error, and further ones. */
@@ -44,11 +45,11 @@ export type Streams = readonly ('ignore' | 'pipe')[];
  */
 export function startWrapped(
   { program, args }: Command,
-  { limits, reads }: Pick<Sandbox, 'limits' | 'reads'>,
+  { limits, reads, calls }: Omit<Sandbox, 'mode'>,
   level: IsolationLevel,
   streams: Streams,
 ): ChildProcess {
-  const filter = level === 'bubblewrap' ? seccompFilter() : null;
+  const filter = level === 'bubblewrap' ? seccompFilter(calls) : null;
   const stdio = filter ? [...streams, 'pipe' as const] : [...streams];
   const descriptor = filter ? ['--seccomp', `${streams.length}`] : [];
   const isolation = level === 'bubblewrap' ? [...bubblewrapOptions(program, reads), ...descriptor] : UNSHARE[level];

@@ -67,7 +67,9 @@ export class EngineChild {
     // Without the flags of this process, such as a debugger port or a test loader.
     const command = { program: process.execPath, args: [file, ...args] };
     const limits: Limits = { dataBytes: BASE_BYTES + Math.ceil(modelBytes), openFiles: OPEN_FILES };
-    this.started = spawnSandboxed(command, { mode, limits, reads }, STREAMS).then((child) => this.watch(child));
+    this.started = spawnSandboxed(command, { mode, limits, calls: 'engine', reads }, STREAMS).then((child) =>
+      this.watch(child),
+    );
     this.ready = this.load(loadLimitMs);
     this.ready.catch(() => undefined);
   }
