@@ -1,6 +1,6 @@
 /** Accounts that wait, with ten recordings each. */
 const WAITING = 10_000;
-/** Owns nine in ten of the finished recordings, and old events that nobody has got yet. */
+/** Owns 19 in 20 of the finished recordings, and old events that nobody has got yet; the other has the rest. */
 const LARGE = '00000000-0000-4000-8000-000000000001';
 const OTHER = '00000000-0000-4000-8000-000000000002';
 
@@ -31,8 +31,8 @@ async function insertRecordings(stage, count) {
   const values = `'note.wav', gen_random_uuid(), 'voice-notes', 10000, 320044, 'wav', 'api'`;
   await stage.sql(
     `INSERT INTO recordings (${columns}, user_id, status, features, processed_at)
-     SELECT gen_random_uuid(), CASE WHEN i % 10 = 0 THEN '${OTHER}'::uuid ELSE '${LARGE}' END, ${values},
-       now() - i * interval '30 seconds', now(), CASE WHEN i % 10 = 1 THEN 'ada' END, 'transcribed', '{}', now()
+     SELECT gen_random_uuid(), CASE WHEN i % 20 = 0 THEN '${OTHER}'::uuid ELSE '${LARGE}' END, ${values},
+       now() - i * interval '30 seconds', now(), CASE WHEN i % 100 = 1 THEN 'ada' END, 'transcribed', '{}', now()
      FROM generate_series(1, ${count}) i`,
   );
   await stage.sql(
@@ -65,7 +65,7 @@ async function insertEvents(stage, count) {
     );
     await stage.sql(
       `INSERT INTO events (id, account_id, kind, body, sequence, user_id, created_at)
-       SELECT gen_random_uuid(), $1, 'bench', repeat('b', 500), i, CASE WHEN i % 10 = 1 THEN 'ada' END,
+       SELECT gen_random_uuid(), $1, 'bench', repeat('b', 500), i, CASE WHEN i % 100 = 1 THEN 'ada' END,
          now() - make_interval(days => $2) - i * interval '1 second' FROM generate_series(1, $3::int) i`,
       [accountId, isOld ? 60 : 0, count],
     );
