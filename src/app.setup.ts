@@ -115,6 +115,7 @@ function allowOrigins(app: NestExpressApplication, origins: readonly string[]): 
       'Content-Range',
       'Content-Disposition',
       'X-Request-Id',
+      'X-Service-Scopes',
       'Idempotent-Replayed',
       'X-Recording-Id',
       'X-Transcription-Engine',

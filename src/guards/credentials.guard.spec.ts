@@ -9,7 +9,7 @@ import type { AuthenticatorService } from './authentication/authenticator.servic
 import { CredentialsGuard } from './credentials.guard.js';
 import type { RefusedCredentialsService } from './refusals/refused-credentials.service.js';
 
-const PRINCIPAL = { accountId: 'a', keyId: 'k', tokenId: 't' } as Principal;
+const PRINCIPAL = { accountId: 'a', keyId: 'k', tokenId: 't', credential: 'access_token' } as Principal;
 const HEADERS = { authorization: 'Bearer token' };
 
 describe('CredentialsGuard', () => {
@@ -26,7 +26,7 @@ describe('CredentialsGuard', () => {
     const request = { path, headers: HEADERS, ip: '10.0.0.1' } as unknown as IncomingMessage & {
       principal?: Principal;
     };
-    const response = {};
+    const response = { setHeader: (...header: unknown[]) => steps.push(header) };
     const guard = new CredentialsGuard(
       {
         authenticate: (headers: object) => {
@@ -53,6 +53,13 @@ describe('CredentialsGuard', () => {
     expect([passed, request.principal]).toEqual([true, PRINCIPAL]);
     expect(callerOf(request)).toEqual({ account_id: 'a', key_id: 'k', token_id: 't' });
     expect(steps).toEqual([['authenticate', HEADERS]]);
+  });
+
+  it('says what an API key may do (D68)', async () => {
+    const scopes = ['recordings:read', 'webhooks:read'];
+    authenticate = async () => ({ ...PRINCIPAL, credential: 'api_key', scopes });
+    await send();
+    expect(steps.at(-1)).toEqual(['X-Service-Scopes', 'recordings:read, webhooks:read']);
   });
 
   it('leaves out of the log what the caller has not', async () => {

@@ -8,6 +8,7 @@ describe('cleanFilename', () => {
     ['a Unix path', '../../etc/passwd.wav', 'passwd.wav'],
     ['a Windows path', 'C:\\dir\\note.wav', 'note.wav'],
     ['both separators', 'a\\b/c\\note.wav', 'note.wav'],
+    ['what forms escape, and nothing else', '50%25 of %22it%22%0D%0A.wav', '50%25 of "it".wav'],
     ['line breaks', 'no\r\nte.wav', 'note.wav'],
     ['NUL, escape, delete and C1 controls', 'n\0o\x1bt\x7fe\x85.wav', 'note.wav'],
     ['a bidi override', 'evil\u202Evaw.exe', 'evilvaw.exe'],

@@ -18,7 +18,7 @@ import { errorExamples, schemaRefOf } from './api-errors.decorator.js';
 import { addSuccessExamples, type Operation, type Response } from './openapi-examples.js';
 
 type HeaderType = 'integer' | 'string';
-type Header = { description: string; required: true; schema: { type: HeaderType } };
+type Header = { description: string; required: boolean; schema: { type: HeaderType } };
 
 /** The envelope of every error; on 429 it also has `success: false`. */
 const ERROR_SCHEMA = {
@@ -56,6 +56,11 @@ const EVERYWHERE: Record<string, Header> = {
 };
 /** Sent beside the handlers, without the limit headers (D6). */
 const UNPARSED = { 'X-Request-Id': EVERYWHERE['X-Request-Id'] as Header };
+const SCOPES: Header = {
+  description: 'Scopes of the API key, such as `recordings:read, webhooks:read`. Not sent to access tokens.',
+  required: false,
+  schema: { type: 'string' },
+};
 const RETRY_AFTER = always('integer', 'Seconds to wait before the next attempt.');
 
 const STATUS_TEXT: Record<string, string> = {
@@ -82,12 +87,23 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
       for (const [status, response] of Object.entries(operation.responses) as [string, Response][]) {
         response.description ||= STATUS_TEXT[status] ?? errorNames(response);
         const common = status === '408' ? UNPARSED : EVERYWHERE;
-        response.headers = { ...common, ...retryHeader(status), ...response.headers };
+        response.headers = {
+          ...common,
+          ...scopesHeader(operation, status),
+          ...retryHeader(status),
+          ...response.headers,
+        };
       }
     }
   }
   return document;
 }
+
+/** Where the credentials of an API key were read before this status. */
+const scopesHeader = (operation: Operation, status: string): Record<string, Header> =>
+  operation['x-required-scope'] === undefined || status === '401' || status === '408'
+    ? {}
+    : { 'X-Service-Scopes': SCOPES };
 
 /** The handler's own example of an error is kept. */
 function addError({ responses }: Operation, error: ApiError, shape: ErrorShape | null): void {
