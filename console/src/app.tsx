@@ -1,3 +1,4 @@
+import { cloneElement, type VNode } from 'preact';
 import { Link, Route, Router, Switch } from 'wouter-preact';
 
 import { Empty } from './components/empty';
@@ -8,6 +9,7 @@ import { RecordingsPage } from './pages/recordings/recordings-page';
 import { SignInPage } from './pages/sign-in/sign-in-page';
 import { useHashLocation } from './routing/hash-location';
 import { lazyPage } from './routing/lazy-page';
+import { may, reasonFor, type Scope } from './session/permissions';
 import { client } from './session/session';
 import { isExchanging } from './session/sign-in-link';
 
@@ -25,17 +27,36 @@ export function App() {
     <Router hook={useHashLocation}>
       <Layout>
         <Switch>
-          <Route path="/" component={RecordingsPage} />
-          <Route path="/record" component={RecordPage} />
-          <Route path="/recordings/:id" component={RecordingPage} />
-          <Route path="/webhooks/*?" component={WebhooksPage} />
-          <Route path="/keys" component={KeysPage} />
-          <Route path="/usage" component={UsagePage} />
-          <Route path="/errors" component={ErrorsPage} />
+          {needs('recordings:read', 'list recordings', <Route path="/" component={RecordingsPage} />)}
+          {needs('recordings:write', 'upload recordings', <Route path="/record" component={RecordPage} />)}
+          {needs('recordings:read', 'read recordings', <Route path="/recordings/:id" component={RecordingPage} />)}
+          {needs('webhooks:read', 'list webhooks', <Route path="/webhooks/*?" component={WebhooksPage} />)}
+          {needs('account:read', 'list keys', <Route path="/keys" component={KeysPage} />)}
+          {needs('account:read', 'read the usage', <Route path="/usage" component={UsagePage} />)}
+          {needs('account:read', 'read the errors', <Route path="/errors" component={ErrorsPage} />)}
           <Route component={UnknownPage} />
         </Switch>
       </Layout>
     </Router>
+  );
+}
+
+/** The page, or why the key cannot open it. */
+function needs(scope: Scope, action: string, route: VNode): VNode {
+  if (may(scope)) return route;
+  return cloneElement(
+    route,
+    { component: undefined },
+    <>
+      <PageHeader title="No access" />
+      <div class="card">
+        <Empty
+          icon="key"
+          title="This key cannot open this page"
+          hint={`${reasonFor(scope, action)} Sign in with a key that has it.`}
+        />
+      </div>
+    </>,
   );
 }
 
@@ -45,7 +66,7 @@ function UnknownPage() {
       <PageHeader title="Page not found" />
       <div class="card">
         <Empty
-          title="There is no page at this address"
+          title="This page does not exist"
           hint="The link may be incomplete or mistyped."
           action={
             <Link class="button" href="/">

@@ -8,6 +8,7 @@ import { render } from 'preact';
 
 import { App } from './app';
 import { followDeletions } from './bulk/deletions';
+import { keepFocus } from './layout/keep-focus';
 import { listenForShortcuts } from './hooks/use-shortcut';
 import { restrictMarkup } from './security/restrict-markup';
 import { followAccount } from './session/account';
@@ -21,6 +22,7 @@ import { followUploads } from './uploads/uploads';
 restrictMarkup();
 followTheme();
 listenForShortcuts();
+keepFocus();
 const stored = storedCredentials();
 if (stored) signIn(stored);
 takeLinkCode();

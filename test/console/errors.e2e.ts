@@ -46,11 +46,11 @@ describe('the errors page of the console', () => {
     const requestId = await refuse();
     const page = await open();
     await line(page, /400 GET \/v1\/recordings 4 times/).click();
-    await page.getByText('Mend “limit” as the message says.', { exact: false }).waitFor();
-    await page.getByRole('button', { name: `Copy the request id ${requestId}` }).click();
+    await page.getByText('Correct “limit” as the message says.', { exact: false }).waitFor();
+    await page.getByRole('button', { name: `Copy request ID ${requestId}` }).click();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(requestId);
     await line(page, /403 POST \/v1\/webhooks once/).click();
-    await page.getByText('The key lacks the scope', { exact: false }).waitFor();
+    await page.getByText('The key does not have the scope', { exact: false }).waitFor();
     await page.getByText('<b>markup</b>', { exact: false }).first().waitFor();
     await expectGoodEverywhere(page, 'errors');
 
@@ -72,12 +72,12 @@ describe('the errors page of the console', () => {
     await group.waitFor();
     await tabTo(page, 'button', (await group.innerText()).replaceAll(/\s+/g, ' '));
     await page.keyboard.press('Enter');
-    await page.getByText('The id belongs to nothing in this account', { exact: false }).waitFor();
+    await page.getByText('Nothing in this account has this ID.', { exact: false }).waitFor();
   });
 
   it('says that nothing was refused, and which scope is missing', async () => {
     const page = await open();
-    await page.getByRole('heading', { name: 'No request was refused' }).waitFor();
+    await page.getByRole('heading', { name: 'No errors' }).waitFor();
     await expectGoodEverywhere(page, 'errors-none');
 
     const refused = await open(await service.key(account, ['recordings:read']));

@@ -2,7 +2,9 @@ import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
 import { useBrowser } from '../support/browser/browser.js';
+import { silenceWav } from '../support/audio/audio-bytes.js';
 import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+import { transcribe } from '../support/state/recording-states.js';
 
 /** Text that must never become part of the page. */
 const MARKUP = '<b>bold</b> <img src=x onerror=alert(1)> שלום';
@@ -36,11 +38,11 @@ describe('the keys of the console', () => {
     expect(await row(page, 'Revoked one').count()).toBe(0);
     await expectGoodEverywhere(page, 'keys');
 
-    await page.getByLabel('Show keys that are').selectOption('revoked');
+    await page.getByLabel('Status of the keys').selectOption('revoked');
     await row(page, 'Revoked one').waitFor();
     expect(await button(page, /^Revoke /).count()).toBe(0);
-    await page.getByLabel('Show keys that are').selectOption('expired');
-    await page.getByRole('heading', { name: 'No such key' }).waitFor();
+    await page.getByLabel('Status of the keys').selectOption('expired');
+    await page.getByRole('heading', { name: 'No matching keys' }).waitFor();
     await expectGoodEverywhere(page, 'keys-none');
   });
 
@@ -54,13 +56,13 @@ describe('the keys of the console', () => {
     await dialog.getByLabel('Description').fill('For the nightly job');
     await dialog.getByRole('checkbox', { name: /account:read/ }).check();
     await dialog.getByLabel('Expires').selectOption('day');
-    await dialog.getByLabel('Day').fill('2099-01-02');
+    await dialog.getByLabel('Date').fill('2099-01-02');
     await button(page, 'Create key').click();
 
     const shown = page.getByRole('dialog', { name: 'Key created' });
     const [key, secret] = [await shown.getByText(/^vnk_/).innerText(), await shown.getByText(/^vns_/).innerText()];
     await expectGoodEverywhere(page, 'key-created');
-    await shown.getByRole('button', { name: 'Copy the api secret' }).click();
+    await shown.getByRole('button', { name: 'Copy API secret' }).click();
     expect(await clipboard(page)).toBe(secret);
     await button(page, 'Copy both').click();
     expect(await clipboard(page)).toBe(`${key}\n${secret}`);
@@ -84,7 +86,7 @@ describe('the keys of the console', () => {
     const page = await open(await service.key(account, ['account:read', 'account:write']));
     await button(page, 'New key').click();
     expect(await page.getByRole('checkbox', { name: /recordings:read/ }).isDisabled()).toBe(true);
-    await button(page, 'Choose all').click();
+    await button(page, 'Select all').click();
     expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(2);
   });
 
@@ -101,12 +103,14 @@ describe('the keys of the console', () => {
     await tabTo(
       page,
       'checkbox',
-      'Also revoke the keys that it made And the keys that those made, and so on. Right for a key that has leaked: another person may have made others with it.',
+      'Also revoke the keys that it created Including keys that those created. Choose this if the key has leaked: someone may have created others with it.',
     );
     await page.keyboard.press('Space');
     await tabTo(page, 'button', 'Revoke key');
     await page.keyboard.press('Enter');
     await row(page, 'Child').waitFor({ state: 'detached' });
+    // The row that had the focus is gone, too.
+    await page.waitForFunction(() => document.activeElement?.closest('.key-table') !== null);
     await maker.get('/v1/account').expect(401);
     await account.get('/v1/account').expect(200);
   });
@@ -116,7 +120,7 @@ describe('the keys of the console', () => {
     await button(page, 'Revoke Test key').click();
     await page.getByText(/You are signed in with this key/).waitFor();
     await expectGoodEverywhere(page, 'key-revoke-own');
-    await button(page, 'Keep it').click();
+    await button(page, 'Cancel').click();
     await button(page, 'Revoke Test key').click();
     await button(page, 'Revoke and sign out').click();
     await page.getByLabel('API secret').waitFor();
@@ -139,20 +143,62 @@ describe('the keys of the console', () => {
     expect([await statusOf(ada), await statusOf(bob)]).toEqual([400, 400]);
     const page = await open();
     await page.getByLabel('End user').fill('ada');
-    await button(page, 'Void the tokens').click();
-    await page.getByText('The tokens of this end user are void.').waitFor();
+    await button(page, 'Void tokens').click();
+    await page.getByText('The tokens of this end user are now void.').waitFor();
     expect([await statusOf(ada), await statusOf(bob)]).toEqual([401, 400]);
 
     await button(page, 'Void all tokens…').click();
     await expectGoodEverywhere(page, 'keys-void-all');
     await page.getByRole('button', { name: 'Void all tokens', exact: true }).click();
-    await page.getByText('All access tokens are void.').waitFor();
+    await page.getByText('All access tokens are now void.').waitFor();
     expect(await statusOf(bob)).toBe(401);
   });
 
-  it('says which scope is missing', async () => {
-    const page = await open(await service.key(account, ['recordings:read']));
-    await page.getByText('account:read', { exact: false }).waitFor();
-    await expectGoodEverywhere(page, 'keys-refused');
+  it('offers what the key of the session may do, and says why there is no more', async () => {
+    const { body } = await account.upload(silenceWav(0.1)).expect(201);
+    const id = body.id as string;
+    await transcribe(service, id);
+    const page = await open(await service.key(account, ['recordings:read']), '/');
+    await page.getByRole('link', { name: 'note.wav' }).waitFor();
+    await page.getByText('This key has limited access: recordings:read').waitFor();
+    const pages = page.getByRole('navigation', { name: 'Pages' }).first().getByRole('link');
+    expect(await pages.allTextContents()).toEqual(['Recordings']);
+    await page.getByText('It needs the scope recordings:write.', { exact: false }).waitFor();
+    for (const name of ['Upload', 'Record']) expect(await button(page, name).count()).toBe(0);
+    expect(await page.getByRole('checkbox').count()).toBe(0);
+    await expectGoodEverywhere(page, 'limited-list');
+
+    await page.getByRole('link', { name: 'note.wav' }).click();
+    await page.getByText('It needs the scope recordings:write.', { exact: false }).waitFor();
+    await page
+      .locator('summary', { has: page.locator('svg') })
+      .last()
+      .waitFor();
+    await page.getByLabel('More', { exact: true }).click();
+    await button(page, 'Details').waitFor();
+    for (const name of ['Correct', 'Delete', 'Transcribe again…']) expect(await button(page, name).count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await expectGoodEverywhere(page, 'limited-note');
+
+    for (const path of ['/record', '/webhooks', '/keys', '/usage', '/errors']) {
+      await page.evaluate((to) => (location.hash = to), path);
+      await page.getByRole('heading', { name: 'This key cannot open this page' }).waitFor();
+    }
+    await expectGoodEverywhere(page, 'limited-page');
+  });
+
+  it('shows keys and webhooks to a key that may only read them', async () => {
+    await account.post('/v1/webhooks', { url: 'https://hooks.example.com/', events: ['recording.failed'] }).expect(201);
+    const page = await open(await service.key(account, ['account:read', 'webhooks:read']));
+    await row(page, 'This session').waitFor();
+    await page.getByText('It needs the scope account:write.', { exact: false }).waitFor();
+    for (const name of ['New key', /^Revoke /, 'Void tokens']) expect(await button(page, name).count()).toBe(0);
+    await expectGoodEverywhere(page, 'limited-keys');
+    await page.evaluate(() => (location.hash = '/webhooks'));
+    await page.getByRole('link', { name: /hooks\.example\.com/ }).click();
+    await page.getByText('It needs the scope webhooks:write.', { exact: false }).waitFor();
+    await button(page, 'Refresh').waitFor();
+    for (const name of ['Send test', 'Edit', 'Resend…']) expect(await button(page, name).count()).toBe(0);
+    await expectGoodEverywhere(page, 'limited-webhook');
   });
 });

@@ -77,7 +77,7 @@ describe('the frame of the console', () => {
     const page = await browser.page({ signedInAs: account });
     await heading(page, 'Recordings').waitFor();
     await page.keyboard.press('Tab');
-    expect(await focusedText(page)).toBe('Skip to the content');
+    expect(await focusedText(page)).toBe('Skip to content');
     await page.keyboard.press('Enter');
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
     await page.reload();
@@ -92,7 +92,7 @@ describe('the frame of the console', () => {
     const page = await browser.page({ signedInAs: account, route: '/errors' });
     await heading(page, 'Errors').waitFor();
     await page.keyboard.press('?');
-    const help = page.getByRole('dialog', { name: 'Keys' });
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await help.getByText('Search the recordings').waitFor();
     await expectGoodEverywhere(page, 'keys-help');
     await page.keyboard.press('/');

@@ -46,8 +46,8 @@ describe('recording in the console', () => {
     it('brings what was said into the microphone to its words on the page', async () => {
       const client = await transcribing.account();
       const page = await browser.page({ signedInAs: client, route: '/record' });
-      await page.getByLabel('Title').fill('First steps');
-      await page.getByLabel('Language spoken').selectOption('english');
+      await page.getByLabel('Title').fill('Steps 1/2 "go" v2.5');
+      await page.getByLabel('Spoken language').selectOption('english');
       await button(page, 'Add a tag').click();
       await page.getByLabel('Name of tag 1').fill('project');
       await page.getByLabel('Value of tag 1').fill('atlas');
@@ -56,8 +56,8 @@ describe('recording in the console', () => {
       await expectAccessible(page);
       await screenshot(page, 'record-1280-light');
       await button(page, 'Finish and send').click();
-      await tray(page).getByRole('link', { name: 'Open: First steps.webm' }).click();
-      await page.getByRole('heading', { name: /First steps/ }).waitFor();
+      await tray(page).getByRole('link', { name: 'Open: Steps 1/2 "go" v2.5', exact: true }).click();
+      await page.getByRole('heading', { name: 'Steps 1/2 "go" v2.5', exact: true }).waitFor();
 
       const [recording] = await sent(client);
       expect(recording).toMatchObject({ custom_tags: { project: 'atlas' }, upload_source: 'console' });
@@ -109,7 +109,7 @@ describe('recording in the console', () => {
     const question = page.getByRole('dialog', { name: 'Discard this recording?' });
     await expectAccessible(page);
     await screenshot(page, 'record-discard-360-dark', { fullPage: false });
-    await question.getByRole('button', { name: 'Keep it' }).click();
+    await question.getByRole('button', { name: 'Cancel' }).click();
     await button(page, 'Discard').click();
     await question.getByRole('button', { name: 'Discard' }).click();
     await button(page, 'Record').waitFor();
@@ -132,7 +132,7 @@ describe('recording in the console', () => {
     await page.reload();
     expect(asked).toBe(1);
     await signInByLink(page, client);
-    await tray(page).getByText('Not sent: the page was closed during the recording.').waitFor();
+    await tray(page).getByText('Not sent: the page was closed while recording.').waitFor();
     await page.evaluate(() => (location.hash = '/record'));
     await page.getByText(/A recording of 0:(?!00)\d\d from today \d\d:\d\d was not sent./).waitFor();
     await page.getByRole('button', { name: /^Play/ }).click();
@@ -159,7 +159,7 @@ describe('recording in the console', () => {
     const page = await browser.page({ signedInAs: client, route: '/record', theme: 'dark' });
     await start(page);
     await page.evaluate(() => (location.hash = '/'));
-    await tray(page).getByText('Being recorded', { exact: true }).waitFor();
+    await tray(page).getByText('Recording…', { exact: true }).waitFor();
     await tray(page).getByRole('link', { name: /^Show/ }).click();
     await recorded(page, 2);
     await page.evaluate(() => (location.hash = '/'));
@@ -187,7 +187,7 @@ describe('recording in the console', () => {
       };
     });
     await start(first);
-    await tray(second).getByText('Being recorded').waitFor({ timeout: 2000 });
+    await tray(second).getByText('Recording…', { exact: true }).waitFor({ timeout: 2000 });
     await button(first, 'Discard').click();
     await tray(second).waitFor({ state: 'detached' });
   });
@@ -199,7 +199,7 @@ describe('recording in the console', () => {
     await start(page);
     await recorded(page, 1);
     await button(page, 'Finish and send').click();
-    await page.getByText('A tag cannot be sent as it is: correct it, then send.').waitFor();
+    await page.getByText('Fix the tag, then send the recording.').waitFor();
     await button(page, 'Resume').waitFor();
     await expectAccessible(page);
     await screenshot(page, 'record-tag-1280-dark');
@@ -239,7 +239,7 @@ describe('recording in the console', () => {
         throw new DOMException('full', 'QuotaExceededError');
       };
     });
-    await page.getByText('The storage of this browser is full.').waitFor();
+    await page.getByText('Browser storage is full.').waitFor();
     await recorded(page, 3);
     await expectAccessible(page);
     await button(page, 'Finish and send').click();
@@ -255,7 +255,7 @@ describe('recording in the console', () => {
     await page.evaluate(() => Object.defineProperty(BlobEvent.prototype, 'data', { get: () => new Blob() }));
     await start(page);
     await button(page, 'Finish and send').click();
-    await page.getByText('Nothing was recorded: no sound came from the microphone.').waitFor();
+    await page.getByText('Nothing was recorded: the microphone sent no sound.').waitFor();
     await button(page, 'Record').waitFor();
     expect(await storedItems(page)).toBe(0);
     expect(await sent(client)).toEqual([]);
@@ -267,7 +267,7 @@ describe('recording in the console', () => {
     await start(page);
     await recorded(page, 1);
     await passTime(page, 7200);
-    await page.getByText('The recording has reached two hours, the most that the service takes.').waitFor();
+    await page.getByText('The recording has reached the limit of two hours.').waitFor();
     await tray(page).getByText('Sent', { exact: true }).waitFor();
     expect(await sent(client)).toHaveLength(1);
   });
@@ -289,7 +289,7 @@ describe('recording in the console', () => {
       navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotFoundError'));
     });
     await button(page, 'Record').click();
-    await page.getByText('No microphone was found.').waitFor();
+    await page.getByText('No microphone found.').waitFor();
     await page.evaluate(() => {
       navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotAllowedError'));
     });

@@ -46,11 +46,17 @@ describe('the list of recordings in the console', () => {
     expect(requests.filter((path) => path === '/v1/recordings')).toHaveLength(1);
     expect(requests.filter((path) => path === '/v1/events/stream')).toHaveLength(0);
 
+    const silent = await upload(account);
+    await row(page, 'note.wav').getByText('Processing').waitFor();
+    const lists = requests.filter((path) => path === '/v1/recordings').length;
+    await transcribe(service, silent, { text: '', noSpeech: true });
+    await row(page, 'note.wav').getByText('No speech').waitFor();
+    expect(requests.filter((path) => path === '/v1/recordings')).toHaveLength(lists);
     await fail(service, await upload(account));
     await row(page, 'note.wav').getByText('Failed').waitFor();
     await account.delete(`/v1/recordings/${id}`).expect(204);
-    await page.getByText('1 recording', { exact: true }).first().waitFor();
-    expect(requests.length).toBeLessThan(10);
+    await page.getByText('2 recordings', { exact: true }).first().waitFor();
+    expect(requests.length).toBeLessThan(12);
   });
 
   it('shows what happened before events came, and while there was no network', async () => {
@@ -98,7 +104,7 @@ describe('the list of recordings in the console', () => {
     expect(direction).toBe('rtl');
     await page.getByRole('searchbox').fill('nothing');
     await page.getByText('1,001 results').first().waitFor();
-    await page.getByLabel('Order').selectOption('rank');
+    await page.getByLabel('Sort by').selectOption('rank');
     await page.waitForURL(/order=rank/);
     await row(page, /long long/).waitFor();
   });
@@ -137,7 +143,7 @@ describe('the list of recordings in the console', () => {
     expect(address.search).toBe('');
     const again = await open(address.hash.slice(1));
     await again.getByText('15 recordings').first().waitFor();
-    await button(page, 'Remove the filter End user anna').click();
+    await button(page, 'Remove filter End user anna').click();
     await page.getByText('30 recordings').first().waitFor();
     await page.goBack();
     await page.getByText('15 recordings').first().waitFor();
@@ -163,6 +169,8 @@ describe('the list of recordings in the console', () => {
     await button(page, 'Delete').click();
     await page.getByText('8 recordings').first().waitFor();
     await page.getByText('Deleting 4 recordings.').waitFor();
+    // The newest is the first: the second to the fifth are gone.
+    await page.waitForFunction(() => document.activeElement?.textContent === 'note-7.webm');
     await button(page, 'Undo').click();
     await page.getByText('12 recordings').first().waitFor();
     expect(await total()).toBe(12);
@@ -173,7 +181,8 @@ describe('the list of recordings in the console', () => {
     await tabTo(page, 'button', 'Delete');
     await page.keyboard.press('Enter');
     await title(page, 'Your first voice note').waitFor();
-    await button(page, 'Close the message').click();
+    await page.waitForFunction(() => document.activeElement?.tagName === 'H1');
+    await button(page, 'Dismiss').click();
     await eventually(async () => (await total()) === 0);
   });
 
@@ -206,7 +215,7 @@ describe('the list of recordings in the console', () => {
     await button(page, 'Delete').click();
     await page.getByText(/^Deleting “note-2.webm”/).waitFor();
     await again();
-    await button(page, 'Close the message').click();
+    await button(page, 'Dismiss').click();
     await eventually(async () => (await total()) === 1);
     await page.reload();
     await signInByLink(page, account);
@@ -239,12 +248,12 @@ describe('the list of recordings in the console', () => {
     });
     await page.getByLabel('Select all on this page').check();
     await button(page, 'Delete').click();
-    await button(page, 'Close the message').click();
+    await button(page, 'Dismiss').click();
     await page.getByText(/^Could not delete 2 of 5 recordings\. The account is suspended/).waitFor();
     await page.getByText('2 recordings').first().waitFor();
     await expectGoodEverywhere(page, 'recordings-partial');
     await button(page, 'Try again').click();
-    await button(page, 'Close the message').click();
+    await button(page, 'Dismiss').click();
     await eventually(async () => (await total()) === 0);
   });
 
@@ -255,7 +264,7 @@ describe('the list of recordings in the console', () => {
     const page = await open();
     await page.getByLabel('Select all on this page').check();
     await button(page, 'Retry 2 failed').click();
-    await page.getByText('2 recordings are transcribed again.').waitFor();
+    await page.getByText('Transcribing 2 recordings again.').waitFor();
     await page.getByText('Processing').nth(2).waitFor();
   });
 
@@ -276,7 +285,7 @@ describe('the list of recordings in the console', () => {
     });
     const { hash } = new URL(await signInLink(account));
     await slow.evaluate((fragment) => (location.hash = fragment), hash);
-    await slow.getByText('Loading the recordings…').waitFor({ state: 'attached' });
+    await slow.getByText('Loading recordings…').waitFor({ state: 'attached' });
     await expectGoodEverywhere(slow, 'recordings-loading');
     release();
     await row(slow, 'note-1.webm').waitFor();

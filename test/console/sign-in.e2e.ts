@@ -43,7 +43,7 @@ describe('signing in to the console', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('This secret does not belong to this key.').waitFor();
+    await page.getByRole('alert').getByText('This secret does not belong to this key').waitFor();
     await expectGoodEverywhere(page, 'sign-in-refused');
     await page.getByLabel('API secret').focus();
     await page.keyboard.press('Control+A');
@@ -64,7 +64,7 @@ describe('signing in to the console', () => {
   it('stays signed in on the device if asked, and signs out in all tabs', async () => {
     const page = await open();
     await page.getByLabel('Stay signed in on this device').check();
-    await page.getByText(/kept in the storage of this browser/).waitFor();
+    await page.getByText(/stored in this browser/).waitFor();
     await fill(page);
     await list(page);
     await page.reload();
@@ -91,7 +91,7 @@ describe('signing in to the console', () => {
     await second.delete(`/v1/account/api-keys/${first.credentials.id}`).expect(204);
     await page.evaluate(() => (location.hash = '/?status=failed'));
     await form(page);
-    await page.getByText(/no longer accepted/).waitFor();
+    await page.getByText(/no longer works/).waitFor();
     await expectGoodEverywhere(page, 'sign-in-again');
     await fill(page, second);
     await list(page);
@@ -105,7 +105,7 @@ describe('signing in to the console', () => {
     await fill(page);
     await page.getByRole('alert').getByText('The service cannot be reached').waitFor();
     await expectGoodEverywhere(page, 'sign-in-away');
-    await page.getByText('It is tried again by itself.').waitFor();
+    await page.getByText('Trying again automatically.').waitFor();
     await page.unroute('**/v1/**');
     await list(page);
   });
@@ -154,7 +154,7 @@ describe('signing in to the console', () => {
     const other = await page.context().newPage();
     await other.goto(link);
     await form(other);
-    await other.getByText(/This link was used before or has expired/).waitFor();
+    await other.getByText(/This link has expired or was already used/).waitFor();
     expect(other.url()).not.toContain('code');
     await expectGoodEverywhere(other, 'sign-in-used-link');
   });
@@ -209,7 +209,7 @@ describe('signing in to the console', () => {
           }),
       );
     await eventually(async () => (await items()) === 1);
-    const question = page.getByRole('dialog', { name: 'Sign out and delete what is not uploaded?' });
+    const question = page.getByRole('dialog', { name: 'Sign out and delete unsent recordings?' });
     await page.getByRole('button', { name: 'Sign out' }).click();
     await question.getByRole('button', { name: 'Stay signed in' }).click();
     expect(await items()).toBe(1);

@@ -45,14 +45,14 @@ describe('uploads in the console', () => {
     page.on('requestfinished', (request) => request.method() === 'POST' && (running -= 1));
     const names = Array.from({ length: 11 }, (_, i) => `note ${i}.wav`);
     await dragFiles(page);
-    await page.getByText('Drop voice notes to upload them').waitFor();
+    await page.getByText('Drop audio files to upload them').waitFor();
     await expectAccessible(page);
     await screenshot(page, 'uploads-drop', { fullPage: false });
     await dropFiles(
       page,
       [MARKUP, ...names].map((name) => speechFile('cards-001.wav', name)),
     );
-    await page.getByText('Drop voice notes to upload them').waitFor({ state: 'detached' });
+    await page.getByText('Drop audio files to upload them').waitFor({ state: 'detached' });
     await tray(page).getByRole('button', { name: 'Uploads: 12 sent' }).waitFor();
     await page
       .getByRole('paragraph')
@@ -78,7 +78,7 @@ describe('uploads in the console', () => {
     // Seven seconds and more in which it is neither begun nor done.
     await limitUploads(page, 40_000);
     await dropFiles(page, [{ name: 'long.wav', bytes: wavOfBytes(300_000) }]);
-    await says(page, 'long.wav', /[1-9]\d % sent/);
+    await says(page, 'long.wav', /[1-9]\d% sent/);
     await screenshot(page, 'uploads-sending', { fullPage: false });
     await page.reload();
     await limitUploads(page);
@@ -117,7 +117,7 @@ describe('uploads in the console', () => {
       { times: 1 },
     );
     await pasteFile(page, speechFile());
-    await says(page, 'go-forward', /This was sent before, and its recording has since been deleted./);
+    await says(page, 'go-forward', /This was sent before, and the recording has been deleted./);
     await row(page, 'go-forward').getByRole('button', { name: 'Send as new' }).click();
     await says(page, 'go-forward', 'Sent');
     expect((await storedBy(client)).total).toBe(1);
@@ -133,7 +133,7 @@ describe('uploads in the console', () => {
     await page.unroute('**/v1/recordings');
     await page.reload();
     await signInByLink(page, client);
-    await says(page, 'go-forward', /An earlier attempt got no answer, so this may have arrived already./);
+    await says(page, 'go-forward', /An earlier attempt got no response, so this may have been uploaded already./);
     await row(page, 'go-forward').getByRole('button', { name: 'Send again' }).click();
     await says(page, 'go-forward', 'Sent');
   });
@@ -146,11 +146,11 @@ describe('uploads in the console', () => {
     await tray(page).waitFor({ state: 'detached' });
     await page.context().setOffline(true);
     await dropFiles(page, [speechFile()]);
-    await says(page, 'go-forward', 'No network. Continues automatically.');
+    await says(page, 'go-forward', 'Offline. Resumes automatically.');
     await expectAccessible(page);
     await proxy.cut();
     await page.context().setOffline(false);
-    await says(page, 'go-forward', /Cannot reach the service. Next attempt (in \d+ s|now)/);
+    await says(page, 'go-forward', /Cannot reach the service. Trying again (in \d+ s|now)/);
     await screenshot(page, 'uploads-service-away', { fullPage: false });
     await proxy.mend();
     await row(page, 'go-forward').getByRole('button', { name: 'Try now' }).click();
@@ -170,12 +170,12 @@ describe('uploads in the console', () => {
       page,
       Array.from({ length: 12 }, (_, i) => speechFile('cards-001.wav', `note ${i}.wav`)),
     );
-    await says(page, 'note 11.wav', /Few requests are left, and pages go first. Continues (in \d+ s|now)./);
+    await says(page, 'note 11.wav', /Close to the rate limit. Resumes (in \d+ s|now)./);
     await expectAccessible(page);
     await page.getByRole('link', { name: 'Usage', exact: true }).click();
     await page.getByText('Stored audio').waitFor();
     await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
-    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
     expect(await tray(page).getByText('Sent', { exact: true }).count()).toBeLessThan(6);
     await row(page, 'note 11.wav').getByRole('button', { name: 'Send now' }).click();
     await says(page, 'note 11.wav', 'Sent');
@@ -187,7 +187,7 @@ describe('uploads in the console', () => {
     const page = await browser.page({ signedInAs: client });
     await withoutTokens(client, async () => {
       await dropFiles(page, [speechFile()]);
-      await says(page, 'go-forward', /Too many requests at once. Continues in \d+ s./);
+      await says(page, 'go-forward', /Too many requests. Resumes in \d+ s./);
     });
     await expectAccessible(page);
     await screenshot(page, 'uploads-429', { fullPage: false });
@@ -201,7 +201,7 @@ describe('uploads in the console', () => {
     await says(page, 'letter.wav', /This looks like text, which cannot be transcribed. Choose audio in webm/);
     await refuseOnce(page, 413, 'PayloadTooLargeError');
     await dropFiles(page, [speechFile('jfk.wav')]);
-    await says(page, 'jfk', /Larger than 25 MB/);
+    await says(page, 'jfk', /larger than the limit of 25 MB/);
     await refuseOnce(page, 403, 'QuotaExceededError');
     await dropFiles(page, [speechFile()]);
     await says(page, 'go-forward', /The quota of stored bytes is used up/);
@@ -228,7 +228,7 @@ describe('uploads in the console', () => {
     await says(page, 'small.wav', 'Sent');
     await dropFiles(page, [{ name: 'nothing.wav', bytes: 0 }]);
     await says(page, 'nothing.wav', /This file is empty/);
-    await says(page, 'large.wav', /Larger than 25 MB/);
+    await says(page, 'large.wav', /larger than the limit of 25 MB/);
     expect((await storedBy(client)).total).toBe(1);
   });
 
@@ -242,7 +242,7 @@ describe('uploads in the console', () => {
       page,
       [long, ...Array.from({ length: 11 }, (_, i) => `note ${i}.wav`)].map((name) => speechFile('cards-001.wav', name)),
     );
-    const toggle = tray(page).getByRole('button', { name: 'Uploads: 12 of 13 sent, 1 needs you' });
+    const toggle = tray(page).getByRole('button', { name: 'Uploads: 12 of 13 sent, 1 needs attention' });
     await toggle.waitFor();
     await page.getByText('12 recordings').first().waitFor();
     expect(await tray(page).getByRole('listitem').first().innerText()).toContain('letter.wav');
@@ -286,8 +286,8 @@ describe('uploads in the console', () => {
     await signInByLink(second, client);
     await limitUploads(first, 60_000);
     await dropFiles(first, [{ name: 'long.wav', bytes: wavOfBytes(600_000) }]);
-    await says(first, 'long.wav', /\d % sent/);
-    await says(second, 'long.wav', 'Another tab is sending it');
+    await says(first, 'long.wav', /\d% sent/);
+    await says(second, 'long.wav', 'Another tab is sending this');
     await first.close();
     await says(second, 'long.wav', 'Sent');
     expect((await storedBy(client)).total).toBe(1);
@@ -303,7 +303,7 @@ describe('uploads in the console', () => {
     });
     await page.context().setOffline(true);
     await dropFiles(page, [speechFile()]);
-    await says(page, 'go-forward', /The storage of this browser is full/);
+    await says(page, 'go-forward', /Browser storage is full/);
     await page.context().setOffline(false);
     await says(page, 'go-forward', 'Sent');
   });
@@ -319,7 +319,7 @@ describe('uploads in the console', () => {
       { name: 'ملاحظة صوتية.wav', bytes: Buffer.from('no audio') },
       speechFile('jfk.wav', `${'a very long name '.repeat(8)}.wav`),
     ]);
-    const toggle = tray(page).getByRole('button', { name: /Uploads: 1 of 2 sent, 1 needs you/ });
+    const toggle = tray(page).getByRole('button', { name: /Uploads: 1 of 2 sent, 1 needs attention/ });
     await toggle.waitFor();
     await toggle.focus();
     if ((await toggle.getAttribute('aria-expanded')) === 'false') await page.keyboard.press('Enter');

@@ -36,7 +36,7 @@ describe('the usage page of the console', () => {
   it('shows the last 30 days as a chart and as a table, months, quotas and the limit', async () => {
     await useFor30Days();
     const page = await open();
-    await page.getByRole('img', { name: /^Chart by day\. In all: \d+ recordings, 12 failed/ }).waitFor();
+    await page.getByRole('img', { name: /^Chart by day\. Total: \d+ recordings, 12 failed/ }).waitFor();
     expect(await page.locator('.usage-chart canvas').count()).toBe(1);
     await page.getByText('Stored audio').waitFor();
     await page.getByText(/of 100 left/).waitFor();
@@ -66,7 +66,7 @@ describe('the usage page of the console', () => {
 
   it('shows an account that has used nothing yet', async () => {
     const page = await open();
-    await page.getByRole('img', { name: 'Chart by day. In all: 0 recordings, 0 failed, 0 s of audio.' }).waitFor();
+    await page.getByRole('img', { name: 'Chart by day. Total: 0 recordings, 0 failed, 0 s of audio.' }).waitFor();
     await page.getByRole('heading', { name: 'No recordings' }).waitFor();
     await expectGoodEverywhere(page, 'usage-empty');
   });

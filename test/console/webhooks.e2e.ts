@@ -37,7 +37,7 @@ describe('the webhooks of the console', () => {
 
   it('creates one, shows its secret until it is saved, and signs with it', async () => {
     const page = await open();
-    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
     await expectGoodEverywhere(page, 'webhooks-empty');
 
     await button(page, 'New webhook').click();
@@ -67,16 +67,16 @@ describe('the webhooks of the console', () => {
   it('sends a test and says what came back, and what to do', async () => {
     const page = await open((await webhook()).route);
     receiver.answerNext({ status: 500, body: MARKUP });
-    await button(page, 'Send a test').click();
+    await button(page, 'Send test').click();
     await page.getByText('HTTP 500').waitFor();
     await page.getByText('The receiver failed.', { exact: false }).waitFor();
     await page.getByText('<b>bold</b>', { exact: false }).waitFor();
     await expectGoodEverywhere(page, 'webhook-test-failed');
 
-    await button(page, 'Send a test').click();
+    await button(page, 'Send test').click();
     await page.getByText('HTTP 200').waitFor();
     await receiver.close();
-    await button(page, 'Send a test').click();
+    await button(page, 'Send test').click();
     await page.getByText(/Check the port and the firewall/).waitFor();
   });
 
@@ -84,7 +84,7 @@ describe('the webhooks of the console', () => {
     const { route, secret } = await webhook();
     receiver.answerNext({ status: 503, body: MARKUP }, { status: 503, body: 'later' });
     const page = await open(route);
-    await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No deliveries yet' }).waitFor();
     const [recording] = await failRecordings(service, account.accountId, 1);
     await receiver.waitFor((requests) => requests.length === 2);
 
@@ -95,19 +95,19 @@ describe('the webhooks of the console', () => {
     await page.getByText('<b>bold</b>', { exact: false }).waitFor();
     await expectGoodEverywhere(page, 'webhook-delivery');
 
-    await button(page, 'Send this event again').click();
+    await button(page, /^Resend$/).click();
     const requests = await receiver.waitFor((all) => all.length === 3);
     expect(signatureProblems(requests[2] as never, secret)).toEqual([]);
     expect(requests[2]?.body).toEqual(requests[0]?.body);
     await button(page, /Delivered.*HTTP 200 · 3 attempts/).waitFor({ timeout: 20_000 });
 
     await page.getByLabel('Status').selectOption('failed');
-    await page.getByRole('heading', { name: 'No delivery matches' }).waitFor();
+    await page.getByRole('heading', { name: 'No matching deliveries' }).waitFor();
     await page.goBack();
     await button(page, /Delivered/).waitFor();
     await page.goForward();
-    await page.getByRole('heading', { name: 'No delivery matches' }).waitFor();
-    await button(page, 'Clear the filters').click();
+    await page.getByRole('heading', { name: 'No matching deliveries' }).waitFor();
+    await button(page, 'Clear filters').click();
     await button(page, /Delivered/).waitFor();
   });
 
@@ -120,14 +120,14 @@ describe('the webhooks of the console', () => {
     const page = await open(route);
     await page.getByText('1–3 of 3').waitFor();
 
-    await button(page, 'Send again…').click();
-    const dialog = page.getByRole('dialog', { name: 'Send events again' });
+    await button(page, 'Resend…').click();
+    const dialog = page.getByRole('dialog', { name: 'Resend events' });
     const today = new Date().toISOString().slice(0, 10);
     await dialog.getByLabel('From (UTC)').fill(today);
-    await dialog.getByText(/^3 failed in these days, and what was missed/).waitFor({ timeout: 20_000 });
+    await dialog.getByText(/^3 failed in this period, plus any events missed/).waitFor({ timeout: 20_000 });
     await expectGoodEverywhere(page, 'webhook-send-again');
-    await button(page, 'Send again').last().click();
-    await dialog.getByText('3 events are sent again.', { exact: false }).waitFor();
+    await button(page, 'Resend').last().click();
+    await dialog.getByText('3 events are being resent.', { exact: false }).waitFor();
     await receiver.waitFor((requests) => requests.length === 9);
     await button(page, 'Done').click();
   });
@@ -148,13 +148,13 @@ describe('the webhooks of the console', () => {
     await button(page, 'Disable').waitFor();
 
     await button(page, 'Change secret').click();
-    await page.getByLabel('The previous secret also signs for').selectOption('6');
+    await page.getByLabel('Keep the previous secret valid for').selectOption('6');
     await expectGoodEverywhere(page, 'webhook-change-secret');
     await button(page, 'Change secret').last().click();
-    await page.getByText(/within the next 6 hours/).waitFor();
+    await page.getByText(/within 6 hours/).waitFor();
     const next = await page.getByText(/^whsec_/).innerText();
     await button(page, 'I have saved it').click();
-    await button(page, 'Send a test').click();
+    await button(page, 'Send test').click();
     const [request] = await receiver.waitFor((requests) => requests.length === 1);
     expect(request?.path).toBe('/moved');
     expect(signatureProblems(request as never, next)).toEqual([]);
@@ -162,10 +162,10 @@ describe('the webhooks of the console', () => {
 
     await button(page, 'Delete').click();
     await expectGoodEverywhere(page, 'webhook-delete');
-    await button(page, 'Keep it').click();
+    await button(page, 'Cancel').click();
     await button(page, 'Delete').click();
     await button(page, 'Delete webhook').click();
-    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
   });
 
   it('offers a verifier in each language', async () => {
@@ -201,14 +201,22 @@ describe('the webhooks of the console', () => {
     await page.keyboard.press('Enter');
     await tabTo(page, 'link', `${receiver.url()} Active recording.transcribed · recording.failed · created just now`);
     await page.keyboard.press('Enter');
-    await tabTo(page, 'button', 'Send a test');
+    await tabTo(page, 'button', 'Send test');
     await page.keyboard.press('Space');
     await page.getByText('HTTP 200').waitFor();
+    await tabTo(page, 'button', 'Close the result');
+    await page.keyboard.press('Enter');
+    await page.getByText('HTTP 200').waitFor({ state: 'detached' });
+    expect(await page.evaluate(() => document.activeElement?.tagName)).not.toBe('BODY');
     await tabTo(page, 'button', 'Delete');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Delete');
     await page.keyboard.press('Enter');
     await tabTo(page, 'button', 'Delete webhook');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Webhooks');
   });
 
   it('keeps the focus on its button when the list arrives', async () => {
@@ -222,7 +230,7 @@ describe('the webhooks of the console', () => {
     await page.evaluate(() => (location.hash = '/webhooks'));
     await tabTo(page, 'button', 'New webhook');
     answer();
-    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'New webhook' }).waitFor();
   });
@@ -230,7 +238,7 @@ describe('the webhooks of the console', () => {
   it('says which scope is missing, and tries again when the service was away', async () => {
     const reader = await service.key(account, ['recordings:read', 'account:read']);
     const refused = await open('/webhooks', reader);
-    await refused.getByText('webhooks:read', { exact: false }).waitFor();
+    await refused.getByText('It needs the scope webhooks:read.', { exact: false }).waitFor();
     await expectGoodEverywhere(refused, 'webhooks-refused');
 
     const page = await open('/keys', account, [/ERR_FAILED|Failed to load/]);
@@ -239,6 +247,6 @@ describe('the webhooks of the console', () => {
     await page.getByRole('heading', { name: 'The service cannot be reached' }).waitFor({ timeout: 20_000 });
     await page.unroute('**/v1/webhooks*');
     // Nobody presses anything.
-    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
   });
 });

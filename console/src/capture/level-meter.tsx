@@ -13,7 +13,7 @@ export function LevelMeter({ monitor, paused }: { monitor: LevelMonitor | null; 
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => (canvas.current ? animate(canvas.current, monitor) : undefined), [monitor, paused]);
   const className = paused ? 'level-meter is-paused' : 'level-meter';
-  return <canvas ref={canvas} class={className} role="img" aria-label="Level of the microphone" />;
+  return <canvas ref={canvas} class={className} role="img" aria-label="Microphone level" />;
 }
 
 /** @returns ends it */

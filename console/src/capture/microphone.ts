@@ -8,32 +8,32 @@ export interface MicrophoneProblem {
 
 const INSECURE: MicrophoneProblem = {
   title: 'This page cannot use the microphone',
-  hint: 'Browsers record only on pages with https, or on this machine’s own address (localhost). Uploading files works here too.',
+  hint: 'Browsers allow recording only over HTTPS or on localhost. You can still upload files.',
 };
 
 const UNSUPPORTED: MicrophoneProblem = {
   title: 'This browser cannot record',
-  hint: 'Use a current Chrome, Edge, Firefox or Safari. Uploading files works here too.',
+  hint: 'Use a current version of Chrome, Edge, Firefox or Safari. You can still upload files.',
 };
 
 const DENIED: MicrophoneProblem = {
   title: 'The microphone is blocked for this page',
-  hint: 'Allow it in the settings of this site (the symbol beside the address), then record again.',
+  hint: 'Allow it in the site settings, next to the address, then record again.',
 };
 
 const MISSING: MicrophoneProblem = {
-  title: 'No microphone was found',
-  hint: 'Connect one, or switch it on in the settings of your system, then record again.',
+  title: 'No microphone found',
+  hint: 'Connect one, or turn it on in your system settings, then record again.',
 };
 
 const BUSY: MicrophoneProblem = {
-  title: 'No sound from the microphone',
-  hint: 'Another program may be using it. Close that program, or choose another microphone.',
+  title: 'The microphone is not available',
+  hint: 'Another program may be using it. Close it, or choose another microphone.',
 };
 
 export const DISCONNECTED: MicrophoneProblem = {
   title: 'The microphone was disconnected',
-  hint: 'What was recorded until then is kept below.',
+  hint: 'The audio recorded so far is saved below.',
 };
 
 /** What no permission can help, known before the person tries. */

@@ -71,7 +71,7 @@ class Recorder {
       await enqueueRecording(made.item, made.durable);
     } else {
       await discardItem(made.item.id);
-      toast('Nothing was recorded: no sound came from the microphone.', { tone: 'bad' });
+      toast('Nothing was recorded: the microphone sent no sound.', { tone: 'bad' });
     }
     this.reset();
   }
@@ -147,7 +147,7 @@ class Recorder {
     this.seconds.value = session.watch.seconds;
     const limit = limitReached(session);
     if (limit === null || this.state.value === 'saving') return;
-    toast(`The recording has reached ${limit}, the most that the service takes. It is being sent.`, {
+    toast(`The recording has reached the limit of ${limit}. It is being sent.`, {
       duration: 60_000,
     });
     void this.finish();

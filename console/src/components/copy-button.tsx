@@ -22,7 +22,7 @@ export function CopyButton({ text, label = 'Copy', iconOnly = false }: CopyButto
       setCopied(true);
     } catch {
       // Only a page of https or of this computer may write to the clipboard.
-      toast('The browser does not allow copying here. Select the text and copy it with the keyboard.');
+      toast('The browser blocks copying here. Select the text and copy it yourself.');
     }
   };
   return (

@@ -35,16 +35,16 @@ function wordsOfFault(error: unknown): Words {
     return navigator.onLine
       ? {
           title: 'The service cannot be reached',
-          hint: 'It may be restarting, or a proxy is in the way.',
+          hint: 'It may be restarting, or a proxy may be blocking it.',
         }
-      : { title: 'No network', hint: 'This device is offline. The page loads when it is connected again.' };
+      : { title: 'No network', hint: 'You are offline. This page loads when you are back online.' };
   }
   if (error instanceof TimeoutError)
-    return { title: 'The request timed out', hint: 'The network or the service is slow right now. Try again.' };
+    return { title: 'The request timed out', hint: 'The network or the service is slow. Try again.' };
   if (error instanceof PageLoadError) {
     return {
       title: 'This page could not be loaded',
-      hint: 'There is no network, or the service has been updated. Try again. If that does not help, reload the page.',
+      hint: 'You may be offline, or the service was updated. Try again, or reload the page.',
     };
   }
   const detail = error instanceof Error && error.message ? ` (${error.message})` : '';
@@ -55,7 +55,7 @@ function wordsOf(error: ApiError): Words {
   const { message } = error;
   switch (error.type) {
     case 'AuthenticationError':
-      return { title: 'The key is not accepted', hint: 'It was revoked or has expired. Sign in with another key.' };
+      return { title: 'This key no longer works', hint: 'It was revoked or has expired. Sign in with another key.' };
     case 'PermissionError':
       return { title: 'This key does not have permission', hint: scopeHint(error) };
     case 'AccountSuspendedError':
@@ -63,15 +63,15 @@ function wordsOf(error: ApiError): Words {
     case 'QuotaExceededError':
       return { title: 'The account has reached its quota', hint: message };
     case 'RateLimitError':
-      return { title: 'Too many requests', hint: 'The account has reached its request limit for the moment.' };
+      return { title: 'Too many requests', hint: 'The account has reached its rate limit.' };
     case 'NotFoundError':
-      return { title: 'Not found', hint: 'It was deleted, or the link is incomplete.' };
+      return { title: 'Not found', hint: 'It may have been deleted, or the link is incomplete.' };
     case 'ConflictError':
       return { title: 'Not possible right now', hint: message };
     case 'PreconditionFailedError':
       return {
-        title: 'It has changed in the meantime',
-        hint: 'Somebody else changed it after you opened it. Load it again.',
+        title: 'This was changed in the meantime',
+        hint: 'Someone else changed it after you opened it. Reload it and try again.',
       };
     case 'PayloadTooLargeError':
       return { title: 'The file is too large', hint: message };

@@ -23,6 +23,11 @@ export function Dialog({ open, title, onClose, children, persistent = false, wid
     if (open && dialog && !dialog.open) dialog.showModal();
     if (!open && dialog?.open) dialog.close();
   }, [open]);
+  // Closed before it is removed: only then does the browser give the focus back to what opened it.
+  useLayoutEffect(() => {
+    const dialog = ref.current;
+    return () => dialog?.close();
+  }, []);
   return (
     <dialog
       ref={ref}
@@ -35,7 +40,7 @@ export function Dialog({ open, title, onClose, children, persistent = false, wid
       }}
       // Chromium closes at the second Escape without asking.
       onClose={() => {
-        if (!open) return;
+        if (!open || !ref.current) return;
         if (persistent) ref.current?.showModal();
         else onClose();
       }}

@@ -23,7 +23,7 @@ export function Failed({ error, onRetry }: { error: unknown; onRetry?: () => voi
       {left !== null && <p class="numbers">Trying again in {left} s.</p>}
       {requestId && (
         <p class="state-request muted">
-          Request <code>{requestId}</code>
+          Request ID <code>{requestId}</code>
         </p>
       )}
       {onRetry && (

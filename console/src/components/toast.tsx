@@ -74,7 +74,7 @@ function Toast({ entry }: { entry: ToastEntry }) {
           {entry.action.label}
         </button>
       )}
-      <button type="button" class="toast-close" aria-label="Close the message" onClick={end}>
+      <button type="button" class="toast-close" aria-label="Dismiss" onClick={end}>
         <Icon name="close" size={18} />
       </button>
     </div>

@@ -13,7 +13,7 @@ export function FormError({ error }: { error: unknown }) {
         {requestId !== null && (
           <>
             {' '}
-            Request <code>{requestId}</code>.
+            Request ID <code>{requestId}</code>.
           </>
         )}
       </p>

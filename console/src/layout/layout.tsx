@@ -25,7 +25,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
   return (
     <div class="layout">
       <a class="skip button" href="#main" onClick={skip}>
-        Skip to the content
+        Skip to content
       </a>
       <header class="layout-top">
         <Brand />

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter-preact';
 import { Dialog } from '../components/dialog';
 import { Icon } from '../components/icon';
 import { account } from '../session/account';
+import { LimitedKey } from './limited-key';
 import { LimitMeter } from './limit-meter';
 import { NavLinks } from './nav-links';
 import { isCurrent, MENU_PAGES } from './pages';
@@ -27,9 +28,10 @@ export function Menu() {
         <span>More</span>
       </button>
       <Dialog open={open.value} title={account.value?.name ?? 'More'} onClose={close}>
-        <nav class="menu-links" aria-label="Further pages">
+        <nav class="menu-links" aria-label="More pages">
           <NavLinks pages={MENU_PAGES} onFollow={close} />
         </nav>
+        <LimitedKey />
         <LimitMeter />
         <ThemeSwitch />
         <button

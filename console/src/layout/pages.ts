@@ -1,17 +1,20 @@
 import type { IconName } from '../components/icon';
+import type { Scope } from '../session/permissions';
 
 export interface PageLink {
   path: string;
   title: string;
   icon: IconName;
+  /** Without it there is nothing to see or to do on the page. */
+  scope: Scope;
 }
 
-const RECORDINGS: PageLink = { path: '/', title: 'Recordings', icon: 'waveform' };
-const RECORD: PageLink = { path: '/record', title: 'Record', icon: 'mic' };
-const WEBHOOKS: PageLink = { path: '/webhooks', title: 'Webhooks', icon: 'webhook' };
-const KEYS: PageLink = { path: '/keys', title: 'Keys', icon: 'key' };
-const USAGE: PageLink = { path: '/usage', title: 'Usage', icon: 'chart' };
-const ERRORS: PageLink = { path: '/errors', title: 'Errors', icon: 'alert' };
+const RECORDINGS: PageLink = { path: '/', title: 'Recordings', icon: 'waveform', scope: 'recordings:read' };
+const RECORD: PageLink = { path: '/record', title: 'Record', icon: 'mic', scope: 'recordings:write' };
+const WEBHOOKS: PageLink = { path: '/webhooks', title: 'Webhooks', icon: 'webhook', scope: 'webhooks:read' };
+const KEYS: PageLink = { path: '/keys', title: 'Keys', icon: 'key', scope: 'account:read' };
+const USAGE: PageLink = { path: '/usage', title: 'Usage', icon: 'chart', scope: 'account:read' };
+const ERRORS: PageLink = { path: '/errors', title: 'Errors', icon: 'alert', scope: 'account:read' };
 
 /** For the rail at the side. */
 export const NOTE_PAGES = [RECORDINGS, RECORD];

@@ -14,9 +14,9 @@ const NAMES: Record<string, string> = {
 /** All keys of the page that is open, by `?`. */
 export function ShortcutHelp() {
   const open = useSignal(false);
-  useShortcut('?', 'Show all keys', () => (open.value = true), { isGlobal: true });
+  useShortcut('?', 'Show keyboard shortcuts', () => (open.value = true), { isGlobal: true });
   return (
-    <Dialog open={open.value} title="Keys" onClose={() => (open.value = false)}>
+    <Dialog open={open.value} title="Keyboard shortcuts" onClose={() => (open.value = false)}>
       <dl class="shortcut-list">
         {uniqueShortcuts().map(({ key, label }) => (
           <div key={key}>

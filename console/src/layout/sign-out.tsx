@@ -29,12 +29,12 @@ export function SignOutDialogs() {
   const stayHere = () => (askedCode.value = null);
   return (
     <>
-      <Dialog open={isAsking.value} title="Sign out and delete what is not uploaded?" onClose={stay}>
+      <Dialog open={isAsking.value} title="Sign out and delete unsent recordings?" onClose={stay}>
         <p>
           {unsent().length === 1
-            ? 'One recording on this device is not uploaded yet.'
-            : `${unsent().length} recordings on this device are not uploaded yet.`}{' '}
-          Signing out deletes what this browser keeps.
+            ? '1 recording on this device has not been uploaded.'
+            : `${unsent().length} recordings on this device have not been uploaded.`}{' '}
+          Signing out deletes everything that this browser keeps.
         </p>
         <div class="dialog-actions">
           <button type="button" class="button is-primary" onClick={stay}>
@@ -47,8 +47,8 @@ export function SignOutDialogs() {
       </Dialog>
       <Dialog open={askedCode.value !== null} title="Sign in with this link?" onClose={stayHere}>
         <p>
-          You are signed in{account.value ? ` to ${account.value.name}` : ''}. This link signs you out and signs you in
-          with the key of whoever made it. What you record then goes to their account.
+          You are signed in{account.value ? ` to ${account.value.name}` : ''}. If you use this link, you are signed out
+          and signed in with the key of whoever created it. What you record then goes to their account.
         </p>
         <div class="dialog-actions">
           <button type="button" class="button is-primary" onClick={stayHere}>

@@ -2,14 +2,14 @@ import { Icon, type IconName } from '../components/icon';
 import { type Theme, theme } from '../session/theme';
 
 const CHOICES: [Theme, string, IconName][] = [
-  ['system', 'As the device', 'monitor'],
+  ['system', 'System', 'monitor'],
   ['light', 'Light', 'sun'],
   ['dark', 'Dark', 'moon'],
 ];
 
 export function ThemeSwitch() {
   return (
-    <div class="segmented" role="group" aria-label="Colours">
+    <div class="segmented" role="group" aria-label="Theme">
       {CHOICES.map(([name, label, icon]) => (
         <button
           key={name}

@@ -31,7 +31,7 @@ export function ShownOnce({ title, hint, secrets, onDone }: Props) {
       <p class="notice is-warn">
         <Icon name="alert" />
         <span>
-          <strong>Save {several ? 'them' : 'it'} now.</strong> This is shown once, and nobody can show it again.
+          <strong>Save {several ? 'them' : 'it'} now.</strong> You will not be able to see it again.
         </span>
       </p>
       <p>{hint}</p>
@@ -39,7 +39,7 @@ export function ShownOnce({ title, hint, secrets, onDone }: Props) {
         <div key={label} class="shown-once">
           <span class="shown-once-label">{label}</span>
           <code class="shown-once-value">{value}</code>
-          <CopyButton text={value} label={`Copy the ${label.toLowerCase()}`} iconOnly />
+          <CopyButton text={value} label={`Copy ${label}`} iconOnly />
         </div>
       ))}
       <div class="form-actions">

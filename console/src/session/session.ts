@@ -15,6 +15,9 @@ const credentials = signal<Credentials | null>(null);
 /** What the last answer said of the account's bucket. */
 export const rateLimit = signal<RateLimit | null>(null);
 
+/** What the key may do, as the last answer said; null before the first one. */
+export const scopes = signal<readonly string[] | null>(null);
+
 /** When requests may go on after a 429, in milliseconds of the clock; the client library repeats them by itself. */
 export const throttledUntil = signal(0);
 
@@ -44,10 +47,17 @@ export function baseUrl(): string {
   return new URL('.', location.href).href;
 }
 
-/** @param remember also keeps them in the storage of the browser, until the person signs out */
-export function signIn(pair: Credentials, { remember = false }: { remember?: boolean } = {}): void {
+interface SignInOptions {
+  /** Also keeps them in the storage of the browser, until the person signs out. */
+  remember?: boolean;
+  /** If an answer has told them already. */
+  scopes?: readonly string[] | null;
+}
+
+export function signIn(pair: Credentials, { remember = false, scopes: known = null }: SignInOptions = {}): void {
   if (remember) storeCredentials(pair);
   signInReason.value = null;
+  scopes.value = known;
   credentials.value = pair;
 }
 
@@ -64,6 +74,7 @@ export function signOut(): void {
 function leave(reason: string | null): void {
   credentials.value = null;
   rateLimit.value = null;
+  scopes.value = null;
   throttledUntil.value = 0;
   signInReason.value = reason;
 }
@@ -72,11 +83,18 @@ watchStoredCredentials(() => {
   if (credentials.value) leave('You signed out in another tab.');
 });
 
+export function scopesOf(headers: Headers): string[] | null {
+  return headers.get('x-service-scopes')?.split(', ') ?? null;
+}
+
 function note({ headers, status }: Response, pair: Credentials): void {
   if (credentials.value !== pair) return;
   rateLimit.value = rateLimitOf(headers) ?? rateLimit.value;
+  const held = scopesOf(headers);
+  // The same again would draw every page anew.
+  if (held && held.join() !== scopes.peek()?.join()) scopes.value = held;
   if (status === 429) throttledUntil.value = Date.now() + Number(headers.get('retry-after') ?? 0) * 1000;
   if (status !== 401) return;
   forgetCredentials();
-  leave('The key is no longer accepted: it was revoked or has expired. Sign in with another key.');
+  leave('This key no longer works: it was revoked or has expired. Sign in with another key.');
 }

@@ -39,8 +39,8 @@ export async function exchange(code: string): Promise<void> {
   } catch (error) {
     const isEnded = error instanceof ApiError && error.status === 401;
     const reason = isEnded
-      ? 'This link was used before or has expired. Each link works once, within 10 minutes.'
-      : 'The link could not be used now. Open it again, or sign in with a key.';
+      ? 'This link has expired or was already used. Links work once, for 10 minutes.'
+      : 'The link could not be used. Open it again, or sign in with a key.';
     if (client.peek()) toast(reason);
     else signInReason.value = reason;
   } finally {

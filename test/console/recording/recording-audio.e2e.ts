@@ -63,12 +63,12 @@ describe('the audio of a recording', () => {
     const away = { status: 503, body: '{}', headers: { 'content-type': 'application/json' } };
     await page.route('**/signed-audio**', (call) => (isAway ? call.fulfill(away) : call.continue()));
     await play(page);
-    await page.getByRole('alert').getByText('The storage of the audio cannot be reached just now.').waitFor();
+    await page.getByRole('alert').getByText('The audio storage is not available right now.').waitFor();
     isAway = false;
     const [{ s3_key }] = [(await client.get(`/v1/recordings/${id}`)).body as { s3_key: string }];
     await rm(join(service.environment.variables.STORAGE_DIR as string, 'objects', s3_key));
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('alert').getByText('The audio is no longer in the storage.').waitFor();
+    await page.getByRole('alert').getByText('The audio is no longer stored.').waitFor();
     expect(await page.locator('.word').count()).toBeGreaterThan(10);
   });
 

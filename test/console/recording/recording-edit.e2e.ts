@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../../src/testing/api-client.js';
+import { eventually } from '../../../src/testing/eventually.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { expectAccessible } from '../../support/browser/accessibility.js';
 import { signInByLink, useBrowser } from '../../support/browser/browser.js';
@@ -31,7 +32,9 @@ describe('the text of a recording', () => {
     client = await service.account();
   });
 
-  const add = () => addNote(service, client, { filename: 'north gate.wav', text: TEXT, words: evenly(TEXT) });
+  /** Of the words "The", "passed" and "two" the engine is not sure. */
+  const WORDS = evenly(TEXT, (n) => ([0, 6, 9].includes(n) ? 0.3 : 0.93));
+  const add = () => addNote(service, client, { filename: 'north gate.wav', text: TEXT, words: WORDS });
   const served = async (id: string) => (await client.get(`/v1/recordings/${id}/transcription`)).body.text as string;
 
   async function open(id: string, options: Parameters<typeof browser.page>[0] = {}): Promise<Page> {
@@ -45,22 +48,82 @@ describe('the text of a recording', () => {
     const id = await add();
     const page = await open(id);
     await button(page, 'Correct').click();
-    await page.getByText('What the engine heard').click();
+    await page.getByText('Original transcript').click();
     await editor(page).fill(RIGHT);
     await judge(page, 'editor');
     await page.keyboard.press('Control+Enter');
-    await page.getByText('The correction is saved.').waitFor();
+    await page.getByText('Correction saved.').waitFor();
     expect(await served(id)).toBe(RIGHT);
+    const unsure = page.locator('.word.is-unsure');
+    await eventually(async () => (await unsure.allTextContents()).join() === 'two');
 
-    await button(page, 'As heard').click();
+    await button(page, 'Original').click();
     await page.locator('.word', { hasText: 'passed' }).waitFor();
+    expect(await unsure.allTextContents()).toEqual(['the', 'passed', 'two']);
     await judge(page, 'as-heard');
-    await button(page, 'Go back to it').click();
-    await page.getByRole('heading', { name: 'Text', exact: true }).waitFor();
+    await button(page, 'Restore original').click();
+    await page.getByRole('heading', { name: 'Transcript', exact: true }).waitFor();
     expect(await served(id)).toBe(TEXT);
     await button(page, 'Undo').click();
     await page.locator('.word', { hasText: 'past' }).waitFor();
     expect(await served(id)).toBe(RIGHT);
+  });
+
+  it('has the caret where one reads or listens, plays from there, and goes back there', async () => {
+    const text = Array.from({ length: 3600 }, (_, n) => (n % 40 === 39 ? `word${n}.` : `word${n}`)).join(' ');
+    const id = await addNote(service, client, { text, words: evenly(text), seconds: 1200 });
+    const page = await open(id);
+    const place = () =>
+      editor(page).evaluate((field: HTMLTextAreaElement) => {
+        const word = /\S+$/.exec(field.value.slice(0, field.selectionStart))?.[0] ?? '';
+        const rest = /^\S*/.exec(field.value.slice(field.selectionStart))?.[0] ?? '';
+        return {
+          word: word + rest,
+          scrolled: field.scrollTop,
+          isInWindow: field.getBoundingClientRect().top < innerHeight,
+        };
+      });
+    const position = async () => Number(await page.getByRole('slider', { name: 'Position' }).inputValue());
+
+    await page.locator('.block-text').nth(10).scrollIntoViewIfNeeded();
+    await page.evaluate(() => {
+      const top = document.querySelector('.player')?.getBoundingClientRect().bottom ?? 0;
+      const paragraph = document.querySelectorAll('.block-text')[10] as HTMLElement;
+      scrollBy(0, paragraph.getBoundingClientRect().top - top - 4);
+    });
+    const read = await page.locator('.block-text').nth(10).locator('.word').first().innerText();
+    await button(page, 'Correct').evaluate((element: HTMLElement) => element.click());
+    await editor(page).waitFor();
+    const first = await place();
+    expect(first.word).toBe(read);
+    expect(first.scrolled).toBeGreaterThan(0);
+    expect(first.isInWindow).toBe(true);
+    await judge(page, 'editor-long');
+
+    await page.keyboard.press('Control+Space');
+    await button(page, 'Pause').waitFor();
+    await eventually(async () => (await position()) > 0);
+    const spoken = Number(read.replace(/\D/g, '')) / 3;
+    expect(Math.abs((await position()) - spoken)).toBeLessThan(5);
+    await page.keyboard.press('Control+Space');
+    await editor(page).evaluate((field: HTMLTextAreaElement) => {
+      const at = field.value.indexOf('word3000');
+      field.setSelectionRange(at, at);
+    });
+    await page.keyboard.type('new words, ');
+    await page.keyboard.press('Control+Space');
+    await eventually(async () => Math.abs((await position()) - 1000) < 5);
+    await page.keyboard.press('Control+Space');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Correction saved.').waitFor();
+    const isSeen = () =>
+      page.evaluate(() => {
+        const word = [...document.querySelectorAll('.word')].find(({ textContent }) => textContent === 'word3000');
+        const { top = -1 } = word?.getBoundingClientRect() ?? {};
+        return top > 0 && top < innerHeight;
+      });
+    await eventually(isSeen);
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Correct');
   });
 
   it('keeps what was typed when the tab is closed, and asks before it is left', async () => {
@@ -82,17 +145,17 @@ describe('the text of a recording', () => {
 
     await signInByLink(second, client);
     await second.evaluate((path) => (location.hash = path), route(id));
-    await second.getByText(/You began to correct this text/).waitFor();
+    await second.getByText(/unsaved correction/).waitFor();
     await judge(second, 'draft');
     await button(second, 'Continue').click();
     expect(await editor(second).inputValue()).toBe(RIGHT);
-    await button(second, 'Save the correction').click();
-    await second.getByText('The correction is saved.').waitFor();
+    await button(second, 'Save correction').click();
+    await second.getByText('Correction saved.').waitFor();
     expect(await served(id)).toBe(RIGHT);
     const drafts = await second.evaluate(async () => JSON.stringify(await indexedDB.databases()));
     expect(drafts).toContain('vnotes-drafts');
     await second.reload();
-    expect(await second.getByText(/You began to correct/).count()).toBe(0);
+    expect(await second.getByText(/unsaved correction/).count()).toBe(0);
   });
 
   it('asks before the browser goes back, and goes back when the changes are dropped', async () => {
@@ -105,7 +168,7 @@ describe('the text of a recording', () => {
     await editor(page).fill(RIGHT);
     const question = page.getByRole('dialog', { name: 'Leave without saving?' });
 
-    for (const answer of ['Stay', 'Leave and discard it']) {
+    for (const answer of ['Stay', 'Discard and leave']) {
       await page.goBack();
       await question.waitFor();
       expect(new URL(page.url()).hash).toBe(`#${route(id)}`);
@@ -124,14 +187,14 @@ describe('the text of a recording', () => {
     await button(page, 'Correct').click();
     await editor(page).fill(RIGHT);
     await client.put(`/v1/recordings/${id}/transcription`, { text: theirs }).expect(200);
-    await button(page, 'Save the correction').click();
-    await page.getByRole('heading', { name: 'Somebody else has changed this text' }).waitFor();
+    await button(page, 'Save correction').click();
+    await page.getByRole('heading', { name: 'Someone else has changed this transcript' }).waitFor();
     await judge(page, 'conflict');
     expect(await served(id)).toBe(theirs);
-    await button(page, 'Go on editing mine').click();
+    await button(page, 'Keep editing mine').click();
     expect(await editor(page).inputValue()).toBe(RIGHT);
-    await button(page, 'Save the correction').click();
-    await page.getByText('The correction is saved.').waitFor();
+    await button(page, 'Save correction').click();
+    await page.getByText('Correction saved.').waitFor();
     expect(await served(id)).toBe(RIGHT);
   });
 
@@ -148,17 +211,17 @@ describe('the text of a recording', () => {
       await button(page, 'Correct').click();
       await editor(page).fill(text);
     }
-    await button(first, 'Save the correction').click();
-    await first.getByText('The correction is saved.').waitFor();
-    await button(second, 'Save the correction').click();
-    await second.getByRole('heading', { name: 'Somebody else has changed this text' }).waitFor();
+    await button(first, 'Save correction').click();
+    await first.getByText('Correction saved.').waitFor();
+    await button(second, 'Save correction').click();
+    await second.getByRole('heading', { name: 'Someone else has changed this transcript' }).waitFor();
     const marked = await second.locator('.conflict-side').first().locator('mark').allTextContents();
     expect(marked.join('|')).toContain('two');
     expect(marked.join('|')).not.toContain('delivery');
 
     await second.getByRole('link', { name: 'Recordings' }).first().click();
     const question = second.getByRole('dialog', { name: 'Leave without saving?' });
-    await question.getByRole('button', { name: 'Leave and keep the draft' }).click();
+    await question.getByRole('button', { name: 'Keep draft and leave' }).click();
     await second.getByRole('heading', { name: 'Recordings', level: 1 }).waitFor();
     await second.evaluate((path) => (location.hash = path), route(id));
     await button(second, 'Continue').click();
@@ -185,9 +248,9 @@ describe('the text of a recording', () => {
     await dialog.getByRole('combobox', { name: 'Language' }).fill('english');
     await dialog.getByRole('textbox', { name: 'Names and words to expect' }).fill('quarter\nboxes');
     await dialog.getByRole('button', { name: 'Transcribe again' }).click();
-    await page.getByText('It is being transcribed again.').waitFor();
+    await page.getByText('Transcribing again.').waitFor();
     await fail(service, id, 'The engine crashed 5 times on this recording.');
-    await page.getByText('The engine broke down on this recording 5 times.').waitFor();
+    await page.getByText('The engine crashed on this recording 5 times.').waitFor();
     await judge(page, 'again-failed');
     await client.post(`/v1/recordings/${id}/transcribe`, {}).expect(202);
     await transcribe(service, id, { text: RIGHT, words: evenly(RIGHT), model: 'newer' });

@@ -96,7 +96,7 @@ describe('a recording of two hours', () => {
 
     await page.mouse.move(600, 600);
     await page.mouse.wheel(0, -6000);
-    const back = page.getByRole('button', { name: 'Back to the spoken word' });
+    const back = page.getByRole('button', { name: 'Back to the current word' });
     await back.waitFor();
     const scrolled = await restingPlace(page);
     await page.waitForTimeout(1000);
@@ -107,7 +107,7 @@ describe('a recording of two hours', () => {
     await spoken.waitFor();
 
     await page.keyboard.press('/');
-    await page.getByRole('searchbox', { name: 'Search in this text' }).fill('needle');
+    await page.getByRole('searchbox', { name: 'Search this transcript' }).fill('needle');
     await page.getByText('1 of 1').waitFor();
     await page.locator('.word.is-hit').waitFor();
     await page.locator('.word.is-hit').click();

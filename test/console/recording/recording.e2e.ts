@@ -171,7 +171,7 @@ describe('the page of a recording', () => {
 
     await page.keyboard.press('u');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Anna');
-    await page.getByRole('tooltip').getByText('Unsure: 41 % sure').waitFor();
+    await page.getByRole('tooltip').getByText('Unsure: 41% confidence').waitFor();
     await page.keyboard.press('ArrowRight');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('from');
     await judge(page, 'word-focused');
@@ -182,14 +182,14 @@ describe('the page of a recording', () => {
     await page.keyboard.press(' ');
 
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).getByText('Search in this text').waitFor();
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Search this transcript').waitFor();
     await judge(page, 'keys');
   });
 
   it('finds words inside, counts them and goes from one to the next', async () => {
     const page = await open(note);
-    await page.getByRole('button', { name: 'Search in this text' }).click();
-    const search = page.getByRole('searchbox', { name: 'Search in this text' });
+    await page.getByRole('button', { name: 'Search this transcript' }).click();
+    const search = page.getByRole('searchbox', { name: 'Search this transcript' });
     await search.fill('GATE');
     await page.getByText('1 of 2').waitFor();
     await page.keyboard.press('Enter');
@@ -200,7 +200,7 @@ describe('the page of a recording', () => {
     await page.getByText('2 of 2').waitFor();
     expect(await page.locator('.word.is-hit').allTextContents()).toEqual(['gate.', 'gate']);
     await search.fill('nowhere');
-    await page.getByText('Not found').waitFor();
+    await page.getByText('No matches').waitFor();
     await search.press('Escape');
     await search.waitFor({ state: 'detached' });
     expect(await page.locator('.word.is-hit').count()).toBe(0);
@@ -253,7 +253,7 @@ describe('the page of a recording', () => {
     it('shows that it is being transcribed, and the text when it is there', async () => {
       const id = await upload(client);
       const page = await open(id);
-      await page.getByRole('heading', { name: 'Being transcribed' }).waitFor();
+      await page.getByRole('heading', { name: 'Transcribing…' }).waitFor();
       await isLive(page);
       await judge(page, 'processing');
       await transcribe(service, id, { text: 'there it is' });
@@ -264,7 +264,7 @@ describe('the page of a recording', () => {
       const id = await upload(client);
       const events = new HeldEvents();
       const page = await browser.page({ signedInAs: client, route: route(id), arrange: events.hold });
-      await page.getByRole('heading', { name: 'Being transcribed' }).waitFor();
+      await page.getByRole('heading', { name: 'Transcribing…' }).waitFor();
       await transcribe(service, id, { text: 'there it was' });
       events.letThrough();
       await page.locator('.word', { hasText: 'there' }).waitFor({ timeout: 8000 });
@@ -274,17 +274,17 @@ describe('the page of a recording', () => {
       const id = await upload(client);
       await fail(service, id, 'Language not supported: german. Supported: english.');
       const page = await open(id, { width: 360 });
-      await page.getByText('The engine does not understand German.').waitFor();
+      await page.getByText('The engine does not support German.').waitFor();
       await judge(page, 'failed');
       await page.getByRole('button', { name: 'Try again' }).click();
-      await page.getByRole('heading', { name: 'Being transcribed' }).waitFor();
+      await page.getByRole('heading', { name: 'Transcribing…' }).waitFor();
     });
 
     it('says that nobody speaks, that it was deleted, and that there is none', async () => {
       const id = await upload(client);
       await transcribe(service, id, { text: '', noSpeech: true });
       const page = await open(id);
-      await page.getByRole('heading', { name: 'Nobody speaks in this recording' }).waitFor();
+      await page.getByRole('heading', { name: 'No speech in this recording' }).waitFor();
       await isLive(page);
       await judge(page, 'no-speech');
       await client.delete(`/v1/recordings/${id}`).expect(204);

@@ -16,7 +16,7 @@ export function Pager({ page, total, pageSize, isTotalExact = true, onPage }: Pa
   const [first, last] = [page * pageSize + 1, Math.min(total, (page + 1) * pageSize)];
   const all = `${total.toLocaleString('en')}${isTotalExact ? '' : '+'}`;
   return (
-    <nav class="pager" aria-label="Further pages">
+    <nav class="pager" aria-label="More pages">
       <span class="pager-range numbers muted">
         {total === 0 ? 'None' : `${first.toLocaleString('en')}–${last.toLocaleString('en')} of ${all}`}
       </span>

@@ -54,17 +54,17 @@ function Detail({ group }: { group: RequestError }) {
             </dd>
           </>
         )}
-        <dt>First</dt>
+        <dt>First seen</dt>
         <dd>{formatDate(group.first_at)}</dd>
-        <dt>Last</dt>
+        <dt>Last seen</dt>
         <dd>{formatDate(group.last_at)}</dd>
-        <dt>Request ids</dt>
+        <dt>Request IDs</dt>
         <dd>
           <ul class="request-ids">
             {group.request_ids.map((requestId) => (
               <li key={requestId}>
                 <code>{requestId}</code>
-                <CopyButton text={requestId} label={`Copy the request id ${requestId}`} iconOnly />
+                <CopyButton text={requestId} label={`Copy request ID ${requestId}`} iconOnly />
               </li>
             ))}
           </ul>

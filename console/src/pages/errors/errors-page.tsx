@@ -30,7 +30,7 @@ export default function ErrorsPage() {
     <div class="stack">
       <PageHeader
         title="Errors"
-        hint="Requests of this account that were refused or failed, with any of its keys. The latest kind comes first."
+        hint="Rejected and failed requests of this account, grouped by kind. The most recent come first."
         actions={
           <>
             <Segments
@@ -53,13 +53,13 @@ export default function ErrorsPage() {
 
 function Groups({ errors }: { errors: Async<RequestErrors> }) {
   if (errors.error) return <Failed error={errors.error} onRetry={errors.reload} />;
-  if (!errors.value) return <Loading label="Loading the errors…" />;
+  if (!errors.value) return <Loading label="Loading errors…" />;
   const groups = errors.value.errors;
   if (groups.length === 0) {
     return (
       <Empty
         icon="check"
-        title="No request was refused"
+        title="No errors"
         hint="Requests that the service refuses appear here about a second later. Those without valid credentials belong to no account, and are not here."
       />
     );

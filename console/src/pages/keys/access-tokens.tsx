@@ -18,7 +18,7 @@ export function AccessTokens() {
     event.preventDefault();
     void run(async () => {
       await api().accessTokens.void({ identity: identity.value });
-      toast('The tokens of this end user are void.');
+      toast('The tokens of this end user are now void.');
       identity.value = '';
     });
   };
@@ -29,8 +29,8 @@ export function AccessTokens() {
       </header>
       <div class="card-body form">
         <p class="muted">
-          Your server makes short-lived tokens with which the app of an end user uploads. Voiding them ends those that
-          exist, at once; a token made afterwards works.
+          Your server issues short-lived tokens that the apps of your end users upload with. Void them to reject all
+          tokens issued so far. Tokens issued afterwards work.
         </p>
         <form class="inline-form" onSubmit={voidOne}>
           <Field label="End user" error={fieldError(error.value, 'identity')}>
@@ -45,7 +45,7 @@ export function AccessTokens() {
             />
           </Field>
           <button type="submit" class="button" disabled={busy.value}>
-            Void the tokens
+            Void tokens
           </button>
           <button type="button" class="button is-danger" onClick={() => (confirmingAll.value = true)}>
             Void all tokens…
@@ -63,14 +63,12 @@ function VoidAll({ open, onClose }: { open: boolean; onClose: () => void }) {
   const voidAll = () =>
     void run(async () => {
       await api().accessTokens.void();
-      toast('All access tokens are void.');
+      toast('All access tokens are now void.');
       onClose();
     });
   return (
     <Dialog open={open} title="Void all access tokens?" onClose={onClose}>
-      <p>
-        Every app that uploads with a token is refused until your server gives it a new one. API keys go on working.
-      </p>
+      <p>Apps that upload with a token are rejected until your server issues a new one. API keys are not affected.</p>
       <FormError error={error.value} />
       <FormActions
         label="Void all tokens"

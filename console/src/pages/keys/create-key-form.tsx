@@ -8,8 +8,9 @@ import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
 import { formatDate } from '../../format/date';
 import { api } from '../../session/api';
+import type { Scope } from '../../session/permissions';
 import { type Expiry, ExpiryField, expiryDate } from './expiry-field';
-import { type Scope, SCOPES } from './scopes';
+import { SCOPES } from './scopes';
 import '../../forms/choices.css';
 
 interface CreatedKey {
@@ -106,7 +107,7 @@ function ScopeChoice({ scopes, own, error }: ScopeChoiceProps) {
     <fieldset class="choices">
       <legend>Scopes</legend>
       <button type="button" class="button is-quiet choices-all" onClick={() => (scopes.value = all)}>
-        Choose all
+        Select all
       </button>
       {SCOPES.map(({ scope, meaning }) => (
         <label key={scope} class="choice">
@@ -118,12 +119,12 @@ function ScopeChoice({ scopes, own, error }: ScopeChoiceProps) {
           />
           <span>
             <code>{scope}</code>
-            <span class="choice-hint">{held(scope) ? meaning : 'The key of this session does not hold it.'}</span>
+            <span class="choice-hint">{held(scope) ? meaning : 'Your own key does not have this scope.'}</span>
           </span>
         </label>
       ))}
       <p class={error ? 'error' : 'choice-hint'}>
-        {error ?? 'Choose only what is needed: a key that leaks can do this much.'}
+        {error ?? 'Select only what is needed. A leaked key can do all of it.'}
       </p>
     </fieldset>
   );
@@ -131,5 +132,5 @@ function ScopeChoice({ scopes, own, error }: ScopeChoiceProps) {
 
 function expiryHint(own: ApiKey | undefined): string | undefined {
   if (!own?.expires_at) return undefined;
-  return `No later than the key of this session: ${formatDate(own.expires_at)}.`;
+  return `No later than your own key, which expires on ${formatDate(own.expires_at)}.`;
 }

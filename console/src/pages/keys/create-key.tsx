@@ -19,7 +19,7 @@ export function CreateKey({ own, open, onClose, onCreated }: Props) {
     return (
       <ShownOnce
         title="Key created"
-        hint={`Both halves of “${shown.value.name}”. Programs send them as X-Service-API-Key and X-Service-API-Secret.`}
+        hint={`“${shown.value.name}” has two parts. Send both with every request, as X-Service-API-Key and X-Service-API-Secret.`}
         secrets={shown.value.secrets}
         onDone={() => (shown.value = null)}
       />

@@ -13,9 +13,9 @@ const DAY_MS = 86_400_000;
 const CHOICES = [
   ['30', 'In 30 days'],
   ['90', 'In 90 days'],
-  ['365', 'In a year'],
+  ['365', 'In 1 year'],
   ['never', 'Never'],
-  ['day', 'On a day…'],
+  ['day', 'On a date…'],
 ] as const;
 
 interface Props {
@@ -39,7 +39,7 @@ export function ExpiryField({ expiry, hint, error }: Props) {
         </select>
       </Field>
       {choice === 'day' && (
-        <Field label="Day" error={error}>
+        <Field label="Date" error={error}>
           <input
             type="date"
             required

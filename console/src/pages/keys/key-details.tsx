@@ -18,7 +18,7 @@ interface Props {
 /** What the list has no room for. */
 export function KeyDetails({ apiKey, keys, onClose }: Props) {
   return (
-    <Dialog open={apiKey !== null} title="Key" onClose={onClose}>
+    <Dialog open={apiKey !== null} title="API key" onClose={onClose}>
       {apiKey && <Details apiKey={apiKey} keys={keys} />}
     </Dialog>
   );
@@ -35,11 +35,11 @@ function Details({ apiKey, keys }: { apiKey: ApiKey; keys: readonly ApiKey[] }) 
       <dd dir="auto">{name}</dd>
       <dt>Description</dt>
       <dd dir="auto">{description ?? 'None'}</dd>
-      <dt>Begins with</dt>
+      <dt>Prefix</dt>
       <dd>
         <code>{key_prefix}</code>
       </dd>
-      <dt>Made by</dt>
+      <dt>Created by</dt>
       <dd dir="auto">{makerOf(created_by, keys)}</dd>
       <dt>Created</dt>
       <dd>{formatDate(created_at)}</dd>
@@ -54,5 +54,5 @@ function Details({ apiKey, keys }: { apiKey: ApiKey; keys: readonly ApiKey[] }) 
 function makerOf(createdBy: string | null, keys: readonly ApiKey[]): string {
   if (createdBy === null) return 'The operator of the service';
   const maker = keys.find(({ id }) => id === createdBy);
-  return maker ? `The key “${maker.name}” (${maker.key_prefix}…)` : `The key ${createdBy}, which is not in this list`;
+  return maker ? `The key “${maker.name}” (${maker.key_prefix}…)` : `The key with the ID ${createdBy}`;
 }

@@ -2,6 +2,7 @@ import type { ApiKey } from 'vnotes';
 
 import { Badge } from '../../components/badge';
 import { formatAge, formatDate } from '../../format/date';
+import { may } from '../../session/permissions';
 import { SCOPES } from './scopes';
 
 const STATUS = {
@@ -78,7 +79,7 @@ function KeyRow({ apiKey, isOwn, onOpen, onRevoke }: RowProps) {
         {expires_at === null ? 'Never' : formatDate(expires_at)}
       </td>
       <td class="key-actions">
-        {status !== 'revoked' && (
+        {status !== 'revoked' && may('account:write') && (
           <button type="button" class="button is-danger" aria-label={`Revoke ${name}`} onClick={() => onRevoke(apiKey)}>
             Revoke
           </button>

@@ -5,10 +5,12 @@ import { Empty } from '../../components/empty';
 import { Failed } from '../../components/failed';
 import { Icon } from '../../components/icon';
 import { Loading } from '../../components/loading';
+import { Permitted } from '../../components/permitted';
 import { Pager } from '../../components/pager/pager';
 import { type Async, useAsync } from '../../hooks/use-async';
 import { PageHeader } from '../../layout/page-header';
 import { api } from '../../session/api';
+import { may } from '../../session/permissions';
 import { currentKey } from '../../session/session';
 import { AccessTokens } from './access-tokens';
 import { CreateKey } from './create-key';
@@ -41,12 +43,14 @@ export default function KeysPage() {
     <div class="stack">
       <PageHeader
         title="Keys"
-        hint="A program signs in with a key of its own, which may do only what its scopes allow."
+        hint="API keys let your programs use the API. A key can do only what its scopes allow."
         actions={
-          <button type="button" class="button is-primary" onClick={() => (creating.value = true)}>
-            <Icon name="plus" />
-            New key
-          </button>
+          <Permitted scope="account:write" action="create or revoke keys">
+            <button type="button" class="button is-primary" onClick={() => (creating.value = true)}>
+              <Icon name="plus" />
+              New key
+            </button>
+          </Permitted>
         }
       />
       <section class="card" aria-labelledby="keys-title">
@@ -56,7 +60,7 @@ export default function KeysPage() {
         </header>
         <KeyList keys={keys} own={own} page={page} onRevoke={(key) => (revoking.value = key)} />
       </section>
-      <AccessTokens />
+      {may('account:write') && <AccessTokens />}
       <CreateKey own={own} open={creating.value} onClose={() => (creating.value = false)} onCreated={keys.reload} />
       <RevokeKey apiKey={revoking.value} own={own} onClose={() => (revoking.value = null)} onRevoked={keys.reload} />
     </div>
@@ -73,9 +77,9 @@ interface KeyListProps {
 function KeyList({ keys, own, page, onRevoke }: KeyListProps) {
   const opened = useSignal<ApiKey | null>(null);
   if (keys.error) return <Failed error={keys.error} onRetry={keys.reload} />;
-  if (!keys.value) return <Loading label="Loading the keys…" />;
+  if (!keys.value) return <Loading label="Loading keys…" />;
   const { api_keys, total } = keys.value;
-  if (total === 0) return <Empty icon="key" title="No such key" hint="No key of this account has this status." />;
+  if (total === 0) return <Empty icon="key" title="No matching keys" hint="No key has this status." />;
   return (
     <>
       <KeyTable keys={api_keys} own={own} onOpen={(key) => (opened.value = key)} onRevoke={onRevoke} />
@@ -93,7 +97,7 @@ function StatusFilter({ shown, onChange }: { shown: Shown; onChange: (shown: Sho
   return (
     <select
       class="input key-filter"
-      aria-label="Show keys that are"
+      aria-label="Status of the keys"
       value={shown}
       onChange={(event) => onChange(event.currentTarget.value as Shown)}
     >

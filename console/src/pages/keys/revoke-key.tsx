@@ -50,7 +50,7 @@ function Confirmation({ apiKey, isOwn, onClose, onRevoked }: ConfirmationProps) 
       <p>
         <strong dir="auto">{apiKey.name}</strong> <code class="muted">{apiKey.key_prefix}…</code>
       </p>
-      <p>Its very next request is refused, everywhere. This cannot be undone.</p>
+      <p>Requests with this key are rejected from now on. This cannot be undone.</p>
       {isOwn && <OwnKeyWarning />}
       <DescendantsChoice descendants={descendants} />
       <FormError error={error.value} />
@@ -59,7 +59,7 @@ function Confirmation({ apiKey, isOwn, onClose, onRevoked }: ConfirmationProps) 
         busyLabel="Revoking…"
         isBusy={busy.value}
         isDanger
-        cancelLabel="Keep it"
+
         onCancel={onClose}
         onConfirm={revoke}
       />
@@ -71,7 +71,7 @@ function OwnKeyWarning() {
   return (
     <p class="notice is-warn">
       <Icon name="alert" />
-      <span>You are signed in with this key. Revoking it signs you out, and only another key gets you in again.</span>
+      <span>You are signed in with this key. Revoking it signs you out. You need another key to sign in again.</span>
     </p>
   );
 }
@@ -85,10 +85,9 @@ function DescendantsChoice({ descendants }: { descendants: Signal<boolean> }) {
         onChange={(event) => (descendants.value = event.currentTarget.checked)}
       />
       <span>
-        Also revoke the keys that it made
+        Also revoke the keys that it created
         <span class="choice-hint">
-          And the keys that those made, and so on. Right for a key that has leaked: another person may have made others
-          with it.
+          Including keys that those created. Choose this if the key has leaked: someone may have created others with it.
         </span>
       </span>
     </label>

@@ -10,12 +10,12 @@ export function DiscardDialog({ open, onClose }: { open: boolean; onClose: () =>
   return (
     <Dialog open={open} title="Discard this recording?" onClose={onClose}>
       <p>
-        <span class="numbers">{formatDuration(recorder.seconds.value)}</span> of sound are deleted. This cannot be
+        This deletes <span class="numbers">{formatDuration(recorder.seconds.value)}</span> of audio and cannot be
         undone.
       </p>
       <div class="form-actions">
         <button type="button" class="button" onClick={onClose}>
-          Keep it
+          Cancel
         </button>
         <button type="button" class="button is-danger is-primary" onClick={discard}>
           Discard

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
+import { titleOfItem } from '../../format/recording-title';
 import type { UploadItem } from '../../uploads/store/upload-item';
 import { bytesOf } from '../../uploads/store/upload-store';
 
@@ -20,5 +21,5 @@ export function ItemPlayer({ item }: { item: UploadItem }) {
       URL.revokeObjectURL(made);
     };
   }, [item.id, item.size]);
-  return url === '' ? null : <audio class="item-player" controls src={url} aria-label={`Play ${item.name}`} />;
+  return url === '' ? null : <audio class="item-player" controls src={url} aria-label={`Play ${titleOfItem(item)}`} />;
 }

@@ -29,7 +29,7 @@ export function MicrophoneSelect({ disabled }: { disabled: boolean }) {
           disabled={disabled}
           onChange={(event) => (microphoneId.value = event.currentTarget.value)}
         >
-          <option value="">The system’s choice</option>
+          <option value="">System default</option>
           {named.map(({ deviceId, label }) => (
             <option key={deviceId} value={deviceId}>
               {label}

@@ -19,7 +19,7 @@ export default function RecordPage() {
     <>
       <PageHeader
         title="Record"
-        hint="Speak, or upload audio files of up to 25 MB."
+        hint="Record a note, or upload audio files of up to 25 MB."
         actions={
           <button type="button" class="button" onClick={() => void upload()}>
             <Icon name="upload" />

@@ -20,7 +20,7 @@ const QUESTION_SECONDS = 5;
 export function RecorderCard() {
   const [asks, setAsks] = useState(false);
   const main = useRef<HTMLButtonElement>(null);
-  useShortcut('r', 'Record, pause and resume', () => main.current?.click());
+  useShortcut('r', 'Record, pause or resume', () => main.current?.click());
   useFocusAfterRecording(main);
   useDescription();
   const discard = () => (recorder.seconds.value > QUESTION_SECONDS ? setAsks(true) : void recorder.discard());
@@ -55,7 +55,7 @@ function start(): void {
 async function send(): Promise<void> {
   if (!isNoteValid.value) {
     await recorder.pause();
-    toast('A tag cannot be sent as it is: correct it, then send.', { tone: 'bad' });
+    toast('Fix the tag, then send the recording.', { tone: 'bad' });
     document.querySelector<HTMLElement>('.tag-row [aria-invalid]')?.focus();
     return;
   }
@@ -66,17 +66,17 @@ async function send(): Promise<void> {
 function statusOf(): string {
   switch (recorder.state.value) {
     case 'idle':
-      return 'Press Record and speak.';
+      return 'Press Record and start speaking.';
     case 'starting':
-      return 'Waits for the microphone: your browser may ask for it.';
+      return 'Waiting for the microphone. Your browser may ask for permission.';
     case 'recording':
       return recorder.session.value?.level.silent.value
         ? 'No sound detected. Is the microphone muted?'
-        : 'Recording. What you say is kept in this browser until it is sent.';
+        : 'Recording. The audio is kept in this browser until it is sent.';
     case 'paused':
       return 'Paused';
     default:
-      return 'Being stored…';
+      return 'Saving…';
   }
 }
 

@@ -22,8 +22,8 @@ export function RecorderProblems() {
         <div class="notice is-warn">
           <Icon name="alert" />
           <p>
-            <strong>The storage of this browser is full.</strong> What you say now is only in this tab: finish and send
-            it before you close the tab.
+            <strong>Browser storage is full.</strong> New audio is kept in this tab only: finish and send it before you
+            close the tab.
           </p>
         </div>
       )}

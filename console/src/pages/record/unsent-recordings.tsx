@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 
+import { titleOfItem } from '../../format/recording-title';
 import { Icon } from '../../components/icon';
 import { formatBytes } from '../../format/bytes';
 import { formatDuration } from '../../format/duration';
@@ -37,7 +38,7 @@ function UnsentRecording({ view }: { view: UploadView }) {
           {formatMoment(item.createdAt)} was not sent.
         </p>
         <p class="muted small">
-          <span dir="auto">{item.name}</span> · {formatBytes(item.size)}
+          <span dir="auto">{titleOfItem(item)}</span> · {formatBytes(item.size)}
         </p>
       </div>
       <div class="actions">
@@ -45,7 +46,7 @@ function UnsentRecording({ view }: { view: UploadView }) {
           type="button"
           class="button is-quiet"
           aria-expanded={plays}
-          aria-label={`Play: ${item.name}`}
+          aria-label={`Play: ${titleOfItem(item)}`}
           onClick={() => setPlays(!plays)}
         >
           <Icon name="play" />

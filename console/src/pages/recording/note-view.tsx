@@ -9,6 +9,7 @@ import { formatDate } from '../../format/date';
 import { titleOf } from '../../format/recording-title';
 import { PageHeader } from '../../layout/page-header';
 import { navigate } from '../../routing/hash-location';
+import { may, reasonFor } from '../../session/permissions';
 import type { Note } from './note';
 import { AgainDialog } from './panels/again-dialog';
 import { Details } from './panels/details';
@@ -82,27 +83,33 @@ function Hint({ recording }: { recording: Recording }) {
       <time dateTime={`${recording.created_at}Z`}>{formatDate(recording.created_at)}</time>
       {recording.status === 'processing' && <Badge tone="busy">Processing</Badge>}
       {recording.status === 'failed' && <Badge tone="bad">Failed</Badge>}
+      {!may('recordings:write') && (
+        <span class="note-limited">{reasonFor('recordings:write', 'correct or delete recordings')}</span>
+      )}
     </span>
   );
 }
 
 function Actions({ note, onAgain }: Pick<ContentProps, 'note' | 'onAgain'>) {
   const isUnderWay = note.recording.value?.status === 'processing' || note.again.value.state === 'pending';
+  const isWritable = may('recordings:write');
   return (
     <>
       <DownloadMenu note={note} version="current" />
       <Menu label="More" icon="more" iconOnly>
-        {!isUnderWay && (
+        {!isUnderWay && isWritable && (
           <MenuItem icon="retry" onClick={onAgain}>
             Transcribe again…
           </MenuItem>
         )}
-        <MenuItem icon="info" onClick={showDetails}>
+        <MenuItem icon="info" onClick={() => setTimeout(showDetails)}>
           Details
         </MenuItem>
-        <MenuItem icon="trash" isDanger onClick={() => remove(note.recording.peek() as Recording)}>
-          Delete
-        </MenuItem>
+        {isWritable && (
+          <MenuItem icon="trash" isDanger onClick={() => remove(note.recording.peek() as Recording)}>
+            Delete
+          </MenuItem>
+        )}
       </Menu>
     </>
   );

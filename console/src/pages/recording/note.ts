@@ -70,7 +70,7 @@ export class Note {
     this.transcription.value = await this.client.recordings.correct(this.id, { text }, { etag, ...this.options });
   }
 
-  /** What the engine heard is the text again. */
+  /** Original transcript is the text again. */
   async removeCorrection(): Promise<void> {
     await this.client.recordings.removeCorrection(this.id, this.options);
     await this.load();

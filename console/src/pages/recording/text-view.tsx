@@ -1,14 +1,14 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Recording, Transcription } from 'vnotes';
 
 import { Editing } from './editing/editing';
 import type { Note } from './note';
-import { useOriginal } from './editing/use-original';
+import { type Original, useOriginal } from './editing/use-original';
 import type { Playback } from './player/playback';
 import { PlayerBar } from './player/player-bar';
 import { PlayerKeys } from './player/player-keys';
-import { heardWords } from './text/words';
+import { type HeardWord, heardWords, type TextWord, trustCorrections, wordsOf } from './text/words';
 import { FindBar } from './transcript/find-bar';
 import { Reading } from './transcript/reading';
 import { Transcript } from './transcript/transcript';
@@ -24,12 +24,30 @@ interface TextViewProps {
 export function TextView({ note, transcription, playback }: TextViewProps) {
   const isFinding = useSignal(false);
   const isEditing = useSignal(false);
+  const leftAt = useSignal<number | null>(null);
+  const openedAt = useRef(0);
   const original = useOriginal(note, transcription);
   const shown = original.isShown.value ? (original.value.value ?? transcription) : transcription;
-  const reading = useReading(shown, playback, note.recording.value as Recording);
+  const reading = useReading(shown, original, playback, note.recording.value as Recording);
   const find = () => {
     isEditing.value = false;
     isFinding.value = true;
+  };
+  // While the text is still on the page, where it is in the window tells where the person reads.
+  const edit = () => {
+    openedAt.current = reading.placeInTime();
+    isEditing.value = true;
+  };
+  // The person goes on reading where they corrected.
+  useEffect(() => {
+    if (isEditing.value || leftAt.value === null) return;
+    document.querySelector<HTMLElement>('[data-focus="correct"]')?.focus({ preventScroll: true });
+    reading.show(leftAt.value);
+    leftAt.value = null;
+  }, [isEditing.value, leftAt.value, reading]);
+  const closeFinding = () => {
+    isFinding.value = false;
+    document.querySelector<HTMLElement>('[data-focus="find"]')?.focus();
   };
   return (
     <>
@@ -37,17 +55,20 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
         {!isEditing.value && <ToolButtons reading={reading} onFind={find} />}
       </PlayerBar>
       <PlayerKeys playback={playback} reading={reading} onFind={find} />
-      {isFinding.value && !isEditing.value && <FindBar reading={reading} onClose={() => (isFinding.value = false)} />}
-      <Editing note={note} transcription={transcription} reading={reading} original={original} isEditing={isEditing} />
+      {isFinding.value && !isEditing.value && <FindBar reading={reading} onClose={closeFinding} />}
+      <Editing
+        note={note}
+        transcription={transcription}
+        reading={reading}
+        original={original}
+        isEditing={isEditing}
+        openedAt={openedAt}
+        onEdit={edit}
+        onClose={(time) => (leftAt.value = time)}
+      />
       {!isEditing.value && (
-        <article class="card note-text" aria-label="Text">
-          <TextTools
-            note={note}
-            transcription={transcription}
-            original={original}
-            isEditing={isEditing}
-            text={shown.text}
-          />
+        <article class="card note-text" aria-label="Transcript and tools">
+          <TextTools note={note} transcription={transcription} original={original} onEdit={edit} text={shown.text} />
           <Transcript reading={reading} language={shown.language} />
         </article>
       )}
@@ -55,11 +76,22 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
   );
 }
 
-function useReading(shown: Transcription, playback: Playback, { duration_seconds }: Recording): Reading {
-  const reading = useMemo(
-    () => new Reading(shown.text, heardWords(shown.words), playback, duration_seconds),
-    [shown, playback, duration_seconds],
-  );
+function useReading(shown: Transcription, original: Original, playback: Playback, recording: Recording): Reading {
+  const { duration_seconds: duration } = recording;
+  const heard = shown.version === 'corrected' ? original.value.value : null;
+  const reading = useMemo(() => {
+    const [words, reported] = textWords(shown, duration);
+    return new Reading(heard ? trustCorrections(words, textWords(heard, duration)[0]) : words, reported, playback);
+  }, [shown, heard, playback, duration]);
   useEffect(() => () => reading.dispose(), [reading]);
+  // What a person has written is sure. Only the original tells what that is.
+  useEffect(() => {
+    if (shown.version === 'corrected' && reading.unsure.length > 0) void original.load({ isQuiet: true });
+  }, [shown, reading]);
   return reading;
+}
+
+function textWords({ text, words }: Transcription, durationSeconds: number): [TextWord[], HeardWord[]] {
+  const reported = heardWords(words);
+  return [wordsOf(text, reported, durationSeconds), reported];
 }

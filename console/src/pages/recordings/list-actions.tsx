@@ -1,13 +1,14 @@
 import { Link } from 'wouter-preact';
 
 import { Icon } from '../../components/icon';
+import { Permitted } from '../../components/permitted';
 import { chooseFiles } from '../../uploads/file-picker';
 import { addFiles } from '../../uploads/uploads';
 
 /** The ways to a new recording. */
 export function ListActions() {
   return (
-    <>
+    <Permitted scope="recordings:write" action="upload, correct or delete recordings">
       <button type="button" class="button" onClick={() => void upload()}>
         <Icon name="upload" />
         Upload
@@ -16,7 +17,7 @@ export function ListActions() {
         <Icon name="mic" />
         Record
       </Link>
-    </>
+    </Permitted>
   );
 }
 

@@ -2,7 +2,7 @@
 export function ListSkeleton() {
   return (
     <div class="card list-card" role="status">
-      <span class="visually-hidden">Loading the recordings…</span>
+      <span class="visually-hidden">Loading recordings…</span>
       <div class="list-skeleton" aria-hidden="true">
         {Array.from({ length: 8 }, (_, i) => (
           <div key={i} class="skeleton-row">

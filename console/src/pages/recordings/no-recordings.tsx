@@ -4,6 +4,7 @@ import { Empty } from '../../components/empty';
 import { Icon } from '../../components/icon';
 import { chooseFiles } from '../../uploads/file-picker';
 import { addFiles } from '../../uploads/uploads';
+import { may } from '../../session/permissions';
 import type { ListQuery } from './list-query';
 
 interface NoRecordingsProps {
@@ -27,10 +28,10 @@ function Beyond({ onChange }: Pick<NoRecordingsProps, 'onChange'>) {
   return (
     <Empty
       title="This page is empty"
-      hint="Recordings were deleted since."
+      hint="Its recordings have been deleted."
       action={
         <button type="button" class="button" onClick={() => onChange({ page: 0 })}>
-          To the first page
+          Go to the first page
         </button>
       }
     />
@@ -53,6 +54,7 @@ function NoResults({ onChange }: Pick<NoRecordingsProps, 'onChange'>) {
 }
 
 function FirstUse() {
+  if (!may('recordings:write')) return <Empty title="No recordings yet" />;
   return (
     <Empty
       icon="mic"

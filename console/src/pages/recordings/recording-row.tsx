@@ -7,6 +7,7 @@ import { dateOf, formatAge, formatDate } from '../../format/date';
 import { formatDuration, spokenDuration } from '../../format/duration';
 import { currentTime } from '../../hooks/current-time';
 import { titleOf } from '../../format/recording-title';
+import { may } from '../../session/permissions';
 import { Highlight } from './search/highlight';
 
 interface RecordingRowProps {
@@ -21,14 +22,16 @@ export function RecordingRow({ recording, q, isSelected, onToggle }: RecordingRo
   const title = titleOf(recording);
   return (
     <li class={isSelected ? 'recording-row is-selected' : 'recording-row'}>
-      <label class="row-check">
-        <input
-          type="checkbox"
-          aria-label={`Select ${title}`}
-          checked={isSelected}
-          onClick={(event) => onToggle(id, event.shiftKey)}
-        />
-      </label>
+      {may('recordings:write') && (
+        <label class="row-check">
+          <input
+            type="checkbox"
+            aria-label={`Select ${title}`}
+            checked={isSelected}
+            onClick={(event) => onToggle(id, event.shiftKey)}
+          />
+        </label>
+      )}
       <div class="row-text">
         <Link href={`/recordings/${id}`} class="row-title" dir="auto">
           {title}

@@ -14,6 +14,7 @@ import { SelectionBar } from './selection-bar';
 import { type Recordings, useRecordings } from './use-recordings';
 import { useSelection } from './use-selection';
 import { PageHeader } from '../../layout/page-header';
+import { may } from '../../session/permissions';
 import './recordings.css';
 
 /** The recordings of the account: live, filtered and searched by what the address says. */
@@ -64,7 +65,7 @@ function Results({ query, recordings: { page, error, loading, reload }, onChange
       <SelectionBar query={query} total={total} page={page} selection={selection} onChange={onChange} reload={reload} />
       <RecordingList recordings={shown} q={query.q} selection={selection} />
       <div class="list-foot">
-        <p class="drop-hint muted small">Drop audio files anywhere to upload them.</p>
+        {may('recordings:write') && <p class="drop-hint muted small">Drop audio files anywhere to upload them.</p>}
         {page.total > PAGE_SIZE && (
           <Pager
             page={query.page}

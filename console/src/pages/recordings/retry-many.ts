@@ -13,7 +13,7 @@ export async function retryMany(recordings: readonly Recording[]): Promise<void>
   );
   const all = recordings.length;
   if (failed.length === 0) {
-    toast(all === 1 ? 'The recording is transcribed again.' : `${all} recordings are transcribed again.`);
+    toast(all === 1 ? 'Transcribing the recording again.' : `Transcribing ${all} recordings again.`);
     return;
   }
   const { title, hint } = describeError(error);

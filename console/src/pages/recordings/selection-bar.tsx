@@ -1,6 +1,9 @@
+import type { Recording } from 'vnotes';
+
 import { deleteWithUndo } from '../../bulk/deletions';
 import { Icon } from '../../components/icon';
 import { titleOf } from '../../format/recording-title';
+import { may } from '../../session/permissions';
 import { isExact, type ListQuery } from './list-query';
 import { retryMany } from './retry-many';
 import type { Recordings } from './use-recordings';
@@ -20,17 +23,19 @@ export function SelectionBar({ query, total, page, selection, onChange, reload }
   const count = selection.selected.length;
   return (
     <div class="list-head">
-      <label class="row-check">
-        <input
-          type="checkbox"
-          aria-label="Select all on this page"
-          checked={count > 0 && count === page.recordings.length}
-          indeterminate={count > 0 && count < page.recordings.length}
-          onChange={selection.toggleAll}
-        />
-      </label>
+      {may('recordings:write') && (
+        <label class="row-check">
+          <input
+            type="checkbox"
+            aria-label="Select all on this page"
+            checked={count > 0 && count === page.recordings.length}
+            indeterminate={count > 0 && count < page.recordings.length}
+            onChange={selection.toggleAll}
+          />
+        </label>
+      )}
       {count > 0 ? (
-        <SelectionActions selection={selection} reload={reload} />
+        <SelectionActions selection={selection} shown={page.recordings} reload={reload} />
       ) : (
         <>
           <p class="list-total numbers muted">{totalText(total, isExact(page), query.q)}</p>
@@ -50,7 +55,13 @@ function totalText(total: number, isExactTotal: boolean, q: string): string {
   return `${all} ${noun}${total === 1 ? '' : 's'}`;
 }
 
-function SelectionActions({ selection, reload }: { selection: Selection; reload: () => void }) {
+interface SelectionActionsProps {
+  selection: Selection;
+  shown: readonly Recording[];
+  reload: () => void;
+}
+
+function SelectionActions({ selection, shown, reload }: SelectionActionsProps) {
   const { selected, clear } = selection;
   const failed = selected.filter(({ status }) => status === 'failed');
   const retry = () => {
@@ -58,6 +69,7 @@ function SelectionActions({ selection, reload }: { selection: Selection; reload:
     void retryMany(failed).then(reload);
   };
   const remove = () => {
+    focusAfter(selected, shown);
     clear();
     deleteWithUndo(
       selected.map(({ id }) => id),
@@ -80,8 +92,8 @@ function SelectionActions({ selection, reload }: { selection: Selection; reload:
       <button
         type="button"
         class="button is-quiet is-icon"
-        aria-label="Select none"
-        title="Select none"
+        aria-label="Clear selection"
+        title="Clear selection"
         onClick={clear}
       >
         <Icon name="close" />
@@ -90,10 +102,20 @@ function SelectionActions({ selection, reload }: { selection: Selection; reload:
   );
 }
 
+/** On the recording after those that go, else on the one before them; without any the heading has it. */
+function focusAfter(gone: readonly Recording[], shown: readonly Recording[]): void {
+  const last = shown.findIndex(({ id }) => id === gone.at(-1)?.id);
+  const stays = (recording: Recording) => !gone.includes(recording);
+  const next = shown.slice(last + 1).find(stays) ?? shown.findLast(stays);
+  requestAnimationFrame(() => {
+    if (next) document.querySelector<HTMLElement>(`.row-title[href$="${next.id}"]`)?.focus();
+  });
+}
+
 function OrderSelect({ query, onChange }: Pick<SelectionBarProps, 'query' | 'onChange'>) {
   return (
     <label class="order-select">
-      <span class="visually-hidden">Order</span>
+      <span class="visually-hidden">Sort by</span>
       <select
         class="input"
         value={query.byRank ? 'rank' : 'newest'}

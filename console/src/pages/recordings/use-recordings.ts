@@ -52,13 +52,27 @@ export function useRecordings(query: ListQuery): Recordings {
   useEffect(() => {
     changes.value = new Map();
   }, [value]);
+  const show = (id: string, change: Partial<Recording>) =>
+    (changes.value = new Map(changes.value).set(id, { ...changes.value.get(id), ...change }));
   const reloadSoon = useGathered(reload);
+  // No event tells whether anybody speaks.
+  const outcomes = useRef(new Set<string>()).current;
+  const askSoon = useGathered(() => {
+    const [id = '', ...others] = outcomes;
+    outcomes.clear();
+    if (others.length > 0) return reload();
+    client.value?.recordings.get(id).then(
+      ({ status, features }) => show(id, { status, features }),
+      () => undefined,
+    );
+  });
   useLiveEvents((event) => {
     const change = query.status === '' && query.q === '' ? changeBy(event) : null;
     const id = recordingIdOf(event);
-    if (change && id && value?.recordings.some((recording) => recording.id === id))
-      changes.value = new Map(changes.value).set(id, { ...changes.value.get(id), ...change });
-    else reloadSoon();
+    if (!change || !id || !value?.recordings.some((recording) => recording.id === id)) return reloadSoon();
+    show(id, change);
+    if (event.event === 'recording.transcribed') outcomes.add(id);
+    if (outcomes.size > 0) askSoon();
   });
   // The page was asked for before events began: what has changed in between is told by none.
   useEffect(() => {

@@ -5,7 +5,7 @@ import { ApiError, VoiceNotes } from 'vnotes';
 import { describeError } from '../../components/describe-error';
 import { Field } from '../../components/field';
 import { Icon } from '../../components/icon';
-import { baseUrl, type Credentials, signIn, signInReason } from '../../session/session';
+import { baseUrl, type Credentials, scopesOf, signIn, signInReason } from '../../session/session';
 
 export function SignInForm() {
   const [key, secret, remember] = [useSignal(''), useSignal(''), useSignal(false)];
@@ -58,8 +58,8 @@ function RememberChoice({ checked, onChange }: { checked: boolean; onChange: (ch
       </label>
       <p id="remember-hint" class="muted small">
         {checked
-          ? 'The secret is kept in the storage of this browser until you sign out. Everybody who uses this browser can use the account.'
-          : 'Otherwise the secret is kept in the memory of this tab and is gone when you reload or close it.'}
+          ? 'The secret is stored in this browser until you sign out. Anyone who uses this browser can use the account.'
+          : 'Otherwise you are signed out when you reload or close this tab.'}
       </p>
     </div>
   );
@@ -75,7 +75,7 @@ function Problem({ error, wait }: { error: unknown; wait: number }) {
           <Icon name={words ? 'alert' : 'info'} />
           <span>
             <strong>{text.title}.</strong> {text.hint}
-            {wait > 0 && ' It is tried again by itself.'}
+            {wait > 0 && ' Trying again automatically.'}
           </span>
         </p>
       )}
@@ -86,20 +86,23 @@ function Problem({ error, wait }: { error: unknown; wait: number }) {
 function wordsOf(error: unknown): { title: string; hint: string } {
   if (error instanceof ApiError && error.status === 401)
     return {
-      title: 'This secret does not belong to this key.',
-      hint: 'Copy both again in full. A revoked or expired key does not work.',
+      title: 'This secret does not belong to this key',
+      hint: 'Copy both again in full. Revoked and expired keys do not work.',
     };
   return describeError(error);
 }
 
-/** One request tells whether they are right. What the key may not read does not matter here. */
-async function check(pair: Credentials): Promise<void> {
-  const api = new VoiceNotes({ baseUrl: baseUrl(), ...pair, maxRetries: 0 });
+/** One request tells whether they are right. What the key may not read does not matter here. @returns what it may do */
+async function check(pair: Credentials): Promise<string[] | null> {
+  let scopes: string[] | null = null;
+  const onResponse = ({ headers }: Response) => void (scopes = scopesOf(headers));
+  const api = new VoiceNotes({ baseUrl: baseUrl(), ...pair, maxRetries: 0, onResponse });
   try {
     await api.account.get();
   } catch (error) {
     if (!(error instanceof ApiError && error.type === 'PermissionError')) throw error;
   }
+  return scopes;
 }
 
 function useSignInCheck() {
@@ -113,8 +116,8 @@ function useSignInCheck() {
     last.value = () => submit(pair, remember);
     busy.value = true;
     try {
-      await check(pair);
-      signIn(pair, { remember });
+      const scopes = await check(pair);
+      signIn(pair, { remember, scopes });
     } catch (caught) {
       error.value = caught;
       const seconds = describeError(caught).retryInSeconds ?? 0;

@@ -24,7 +24,7 @@ export function SignInPage() {
         <Brand />
         <div class="sign-in-words">
           <h1>Sign in</h1>
-          <p class="muted">With an API key of your account and its secret.</p>
+          <p class="muted">Use an API key of your account and its secret.</p>
         </div>
         <SignInForm />
       </main>

@@ -23,11 +23,11 @@ export function Breakdown() {
   return (
     <section class="card" aria-labelledby="breakdown-title">
       <header class="card-header">
-        <h2 id="breakdown-title">Who used it</h2>
+        <h2 id="breakdown-title">Breakdown</h2>
         <Segments label="Break down" options={CHOICES} value={by.value} onChange={(next) => (by.value = next)} />
       </header>
       {Boolean(parts.error) && <Failed error={parts.error} onRetry={parts.reload} />}
-      {!parts.value && parts.loading && <Loading label="Loading the figures…" />}
+      {!parts.value && parts.loading && <Loading label="Loading…" />}
       {parts.value?.parts.length === 0 && (
         <Empty icon="chart" title="No recordings" hint="Nothing was uploaded in the last 30 days." />
       )}

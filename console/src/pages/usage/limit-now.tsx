@@ -9,7 +9,7 @@ export function LimitNow() {
   return (
     <section class="card" aria-labelledby="limit-title">
       <header class="card-header">
-        <h2 id="limit-title">Requests now</h2>
+        <h2 id="limit-title">Rate limit</h2>
       </header>
       <div class="card-body limit-now">
         <p class="figure">
@@ -17,8 +17,8 @@ export function LimitNow() {
         </p>
         <RequestsMeter aria-labelledby="limit-title" limit={limit.limit} left={left} />
         <p class="muted small">
-          {limit.limit.toLocaleString('en')} requests a minute, shared by all keys of the account. At 0 a short burst is
-          still let through, then requests are refused with 429 and the time to wait.
+          {limit.limit.toLocaleString('en')} requests a minute, shared by all keys of the account. After that a short
+          burst is allowed, then requests are rejected with 429 and the time to wait.
         </p>
       </div>
     </section>

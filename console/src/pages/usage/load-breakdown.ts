@@ -18,7 +18,7 @@ const MOST = 100;
 export async function loadBreakdown(by: 'key' | 'user', signal: AbortSignal) {
   const { items, next_uri } = await api().account.usage({ days: DAYS, by, limit: MOST }, { signal });
   const nameOf = by === 'key' ? await keyNames(items, signal) : (id: string) => id;
-  const nobody = by === 'key' ? 'Before keys were counted' : 'No end user';
+  const nobody = by === 'key' ? 'Unknown key' : 'No end user';
   const parts = items.map((item): Part => {
     const id = (by === 'key' ? item.key_id : item.user_id) ?? null;
     return {

@@ -8,8 +8,8 @@ type Quota = Awaited<ReturnType<VoiceNotes['account']['quotas']>>['quotas'][numb
 
 const QUOTAS: Record<Quota['quota'], { title: string; hint: string; format: (n: number) => string }> = {
   stored_bytes: { title: 'Stored audio', hint: 'Delete recordings to free space.', format: formatBytes },
-  audio_seconds_per_month: { title: 'Audio this month', hint: 'Deleted recordings count.', format: formatHours },
-  queued_audio_seconds: { title: 'Queued audio', hint: 'Not transcribed yet.', format: formatHours },
+  audio_seconds_per_month: { title: 'Audio this month', hint: 'Includes deleted recordings.', format: formatHours },
+  queued_audio_seconds: { title: 'Queued audio', hint: 'Waiting for transcription.', format: formatHours },
   concurrent_uploads: { title: 'Concurrent uploads', hint: 'In progress now.', format: String },
 };
 

@@ -27,7 +27,7 @@ export default function UsageChart({ days, metric, onPoint }: Props) {
       onPoint(null);
     };
   }, [days, metric]);
-  return <div ref={holder} class="usage-chart" role="img" aria-label={`Chart by day. In all: ${sumInWords(days)}.`} />;
+  return <div ref={holder} class="usage-chart" role="img" aria-label={`Chart by day. Total: ${sumInWords(days)}.`} />;
 }
 
 /** Follows the size of the element and the colours of the page. @returns a function that ends it */

@@ -25,7 +25,7 @@ export default function UsagePage() {
     <div class="stack">
       <PageHeader title="Usage" hint={loaded.value && planOf(loaded.value.own)} />
       {Boolean(loaded.error) && <Failed error={loaded.error} onRetry={loaded.reload} />}
-      {!loaded.value && loaded.loading && <Loading label="Loading the usage…" />}
+      {!loaded.value && loaded.loading && <Loading label="Loading usage…" />}
       {loaded.value && (
         <>
           <UsageByDay days={loaded.value.days} />
@@ -42,5 +42,5 @@ export default function UsagePage() {
 }
 
 function planOf({ name, plan }: Account): string {
-  return `${name}, plan ${plan}. Days and months are those of UTC.`;
+  return `${name} · Plan ${plan} · Days and months in UTC`;
 }

@@ -30,7 +30,7 @@ export function CreateWebhook({ open, onClose, onCreated }: Props) {
     return (
       <ShownOnce
         title="Webhook created"
-        hint="The secret signs each request. Give it to your server, which verifies the signature with it."
+        hint="Every request is signed with this secret. Your server needs it to verify the signature."
         secrets={[{ label: 'Secret', value: secret.value }]}
         onDone={() => (secret.value = null)}
       />
@@ -61,13 +61,8 @@ function CreateForm({ onCreated, onClose }: { onCreated: (secret: string) => voi
     <form class="form" onSubmit={submit}>
       <WebhookFields url={url} events={events} error={error.value} />
       <details class="form-more" open={fieldError(error.value, 'secret') !== undefined}>
-        <summary>Use a secret of your own</summary>
-        <SecretField
-          label="Secret"
-          whenEmpty="the service generates one, which is safer."
-          secret={secret}
-          error={error.value}
-        />
+        <summary>Use your own secret</summary>
+        <SecretField label="Secret" whenEmpty=", which is safer" secret={secret} error={error.value} />
       </details>
       <FormError error={rest} />
       <FormActions

@@ -30,8 +30,8 @@ export function DeleteWebhook({ webhook, open, onClose }: Props) {
           <bdi dir="ltr">{webhook.url}</bdi>
         </p>
         <p>
-          Deliveries that wait are dropped, and its log is gone. The recordings and events stay. To stop deliveries for
-          a while, disable it instead.
+          Pending deliveries and the delivery log are deleted. Recordings and events are kept. To pause deliveries,
+          disable the webhook instead.
         </p>
         <FormError error={error.value} />
         <FormActions
@@ -39,7 +39,7 @@ export function DeleteWebhook({ webhook, open, onClose }: Props) {
           busyLabel="Deleting…"
           isBusy={busy.value}
           isDanger
-          cancelLabel="Keep it"
+
           onCancel={onClose}
           onConfirm={remove}
         />

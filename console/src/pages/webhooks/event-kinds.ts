@@ -4,7 +4,7 @@ export type EventKind = Webhook['events'][number];
 
 /** What a webhook can be told of. */
 export const EVENT_KINDS: readonly { kind: EventKind; meaning: string }[] = [
-  { kind: 'recording.transcribed', meaning: 'The text of a recording is ready.' },
+  { kind: 'recording.transcribed', meaning: 'The transcript of a recording is ready.' },
   { kind: 'recording.failed', meaning: 'A recording could not be transcribed.' },
-  { kind: 'transcription.corrected', meaning: 'A person changed the text, or took a correction back.' },
+  { kind: 'transcription.corrected', meaning: 'A transcript was corrected, or its original restored.' },
 ];

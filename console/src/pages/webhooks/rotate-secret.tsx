@@ -18,7 +18,7 @@ const OVERLAPS = [
   ['12', '12 hours'],
   ['6', '6 hours'],
   ['1', '1 hour'],
-  ['0', 'Not at all: the secret has leaked'],
+  ['0', 'Do not keep it: the secret has leaked'],
 ] as const;
 
 interface Props {
@@ -45,7 +45,7 @@ export function RotateSecret({ webhook, open, onClose }: Props) {
     );
   }
   return (
-    <Dialog open={open} title="Change the secret" onClose={onClose}>
+    <Dialog open={open} title="Change secret" onClose={onClose}>
       {open && <RotateForm webhook={webhook} onChanged={changed} onClose={onClose} />}
     </Dialog>
   );
@@ -75,16 +75,11 @@ function RotateForm({ webhook, onChanged, onClose }: RotateFormProps) {
   return (
     <form class="form" onSubmit={submit}>
       <p>
-        The new secret signs from now on. The previous one can sign beside it for a while, so that your server loses
-        nothing until it has the new one.
+        Requests are signed with the new secret at once. The previous secret can stay valid for a while, so that your
+        server can switch without rejecting requests.
       </p>
       <Overlap hours={hours} />
-      <SecretField
-        label="New secret (optional)"
-        whenEmpty="this page generates one of 32 random bytes."
-        secret={own}
-        error={error.value}
-      />
+      <SecretField label="New secret (optional)" whenEmpty=" of 32 random bytes" secret={own} error={error.value} />
       <FormError error={rest} />
       <FormActions label="Change secret" busyLabel="Changing…" isBusy={busy.value} onCancel={onClose} />
     </form>
@@ -93,7 +88,7 @@ function RotateForm({ webhook, onChanged, onClose }: RotateFormProps) {
 
 function Overlap({ hours }: { hours: Signal<string> }) {
   return (
-    <Field label="The previous secret also signs for">
+    <Field label="Keep the previous secret valid for">
       <select value={hours.value} onChange={(event) => (hours.value = event.currentTarget.value)}>
         {OVERLAPS.map(([value, label]) => (
           <option key={value} value={value}>
@@ -106,9 +101,9 @@ function Overlap({ hours }: { hours: Signal<string> }) {
 }
 
 function afterChange(hours: string): string {
-  if (hours === '0') return 'The previous secret signs nothing any more. Give the new one to your server now.';
-  const time = hours === '1' ? 'the next hour' : `the next ${hours} hours`;
-  return `Give it to your server within ${time}: webhook-signature holds both signatures until then. X-Service-Signature has the new one already.`;
+  if (hours === '0') return 'The previous secret is no longer used. Update your server now.';
+  const time = hours === '1' ? '1 hour' : `${hours} hours`;
+  return `Update your server within ${time}. Until then webhook-signature has both signatures. X-Service-Signature uses the new secret already.`;
 }
 
 /** As the service makes them: the libraries of Standard Webhooks take what follows the prefix as base64. */

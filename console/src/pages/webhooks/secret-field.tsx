@@ -5,7 +5,7 @@ import { fieldError } from '../../forms/field-errors';
 
 interface Props {
   label: string;
-  /** What happens when it is left empty. */
+  /** More about the one that is generated. */
   whenEmpty: string;
   secret: Signal<string>;
   error: unknown;
@@ -16,7 +16,7 @@ export function SecretField({ label, whenEmpty, secret, error }: Props) {
   return (
     <Field
       label={label}
-      hint={`16 to 256 printable characters. Left empty, ${whenEmpty}`}
+      hint={`16 to 256 printable characters. Leave empty to generate one${whenEmpty}.`}
       error={fieldError(error, 'secret')}
     >
       <input

@@ -8,7 +8,7 @@ export function TestOutcome({ attempt, onClose }: { attempt: Attempt; onClose: (
     <section class="card" aria-labelledby="test-title">
       <header class="card-header">
         <h2 id="test-title">Test request</h2>
-        <button type="button" class="button is-quiet is-icon" aria-label="Close the outcome" onClick={onClose}>
+        <button type="button" class="button is-quiet is-icon" aria-label="Close the result" onClick={onClose}>
           <Icon name="close" />
         </button>
       </header>

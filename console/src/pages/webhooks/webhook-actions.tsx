@@ -26,7 +26,7 @@ export function WebhookActions({ webhook, testing, changing, onTest, onStatus, o
       <div class="actions" role="group" aria-label="Webhook">
         <button type="button" class="button is-primary" disabled={testing} onClick={onTest}>
           <Icon name="webhook" />
-          {testing ? 'Sending…' : 'Send a test'}
+          {testing ? 'Sending…' : 'Send test'}
         </button>
         <button type="button" class="button" onClick={open('edit')}>
           Edit

@@ -4,6 +4,7 @@ import type { Webhook } from 'vnotes';
 import { Failed } from '../../components/failed';
 import { Icon } from '../../components/icon';
 import { Loading } from '../../components/loading';
+import { Permitted } from '../../components/permitted';
 import { toast } from '../../components/toast';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
@@ -55,18 +56,20 @@ function Loaded({ webhook, onChanged }: { webhook: Webhook; onChanged: (webhook:
     <div class="stack">
       <PageHeader title={new URL(webhook.url).host} back={BACK} />
       <Facts webhook={webhook} />
-      <WebhookActions
-        webhook={webhook}
-        testing={test.busy.value}
-        changing={change.busy.value}
-        onTest={sendTest}
-        onStatus={setStatus}
-        onChanged={onChanged}
-      />
+      <Permitted scope="webhooks:write" action="test or change webhooks">
+        <WebhookActions
+          webhook={webhook}
+          testing={test.busy.value}
+          changing={change.busy.value}
+          onTest={sendTest}
+          onStatus={setStatus}
+          onChanged={onChanged}
+        />
+      </Permitted>
       <FormError error={test.error.value ?? change.error.value} />
       {webhook.status === 'disabled' && <DisabledNotice />}
       <div aria-live="polite" class="test-region">
-        {test.busy.value && <p class="muted">The request is under way. A receiver has 15 seconds to answer.</p>}
+        {test.busy.value && <p class="muted">Sending a test request. Your server has 15 seconds to respond.</p>}
         {attempt.value && <TestOutcome attempt={attempt.value} onClose={() => (attempt.value = null)} />}
       </div>
       <DeliveryLog webhook={webhook} />
@@ -104,7 +107,9 @@ function DisabledNotice() {
   return (
     <p class="notice is-warn">
       <Icon name="info" />
-      <span>This webhook is disabled and gets nothing. Enable it, then use “Send again” for what it missed.</span>
+      <span>
+        This webhook is disabled and receives no events. Enable it, then use “Resend” for the events that it missed.
+      </span>
     </p>
   );
 }

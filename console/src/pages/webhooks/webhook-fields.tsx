@@ -15,7 +15,7 @@ interface Props {
 export function WebhookFields({ url, events, error }: Props) {
   return (
     <>
-      <Field label="URL" hint="https is best. The service does not follow redirects." error={fieldError(error, 'url')}>
+      <Field label="URL" hint="Use https. Redirects are not followed." error={fieldError(error, 'url')}>
         <input
           type="url"
           required

@@ -6,6 +6,7 @@ import { Empty } from '../../components/empty';
 import { Failed } from '../../components/failed';
 import { Icon } from '../../components/icon';
 import { Loading } from '../../components/loading';
+import { Permitted } from '../../components/permitted';
 import { formatAge } from '../../format/date';
 import { useAsync } from '../../hooks/use-async';
 import { PageHeader } from '../../layout/page-header';
@@ -27,21 +28,23 @@ export function WebhookList() {
     <div class="stack">
       <PageHeader
         title="Webhooks"
-        hint="Your server gets a signed request when a recording is done, and need not ask for it."
+        hint="Webhooks send your server a signed request when a recording is done."
         actions={
-          <button type="button" class="button is-primary" onClick={() => (creating.value = true)}>
-            <Icon name="plus" />
-            New webhook
-          </button>
+          <Permitted scope="webhooks:write" action="create or change webhooks">
+            <button type="button" class="button is-primary" onClick={() => (creating.value = true)}>
+              <Icon name="plus" />
+              New webhook
+            </button>
+          </Permitted>
         }
       />
       {Boolean(webhooks.error) && <Failed error={webhooks.error} onRetry={webhooks.reload} />}
-      {!webhooks.value && webhooks.loading && <Loading label="Loading the webhooks…" />}
+      {!webhooks.value && webhooks.loading && <Loading label="Loading webhooks…" />}
       {isEmpty && (
         <Empty
           icon="webhook"
-          title="No webhook yet"
-          hint="Add the URL of your server. A test request then shows at once whether it arrives."
+          title="No webhooks yet"
+          hint="Add the URL of your server, then send a test request to see whether it arrives."
         />
       )}
       {webhooks.value && !isEmpty && <Webhooks webhooks={webhooks.value} />}

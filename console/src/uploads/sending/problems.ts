@@ -7,27 +7,27 @@ export const LARGEST_FILE_BYTES = 26_214_400;
 
 export const TOO_LARGE: Problem = {
   code: 'too-large',
-  message: 'Larger than 25 MB, the most that the service accepts.',
-  hint: 'Shorten it, or save it as MP3 or Opus, which are smaller.',
+  message: 'This file is larger than the limit of 25 MB.',
+  hint: 'Shorten it, or convert it to MP3 or Opus.',
 };
 
 export const EMPTY: Problem = {
   code: 'unreadable',
   message: 'This file is empty.',
-  hint: 'Discard this entry and choose a file with audio in it.',
+  hint: 'Discard it and choose another file.',
 };
 
 export const UNREADABLE: Problem = {
   code: 'unreadable',
-  message: 'The file can no longer be read.',
-  hint: 'It was moved or changed. Discard this entry and choose the file again.',
+  message: 'This file can no longer be read.',
+  hint: 'It may have been moved or changed. Discard it and choose the file again.',
 };
 
 /** The service forgets an Idempotency-Key after 24 hours, and each API key has its own. */
 export const UNSURE: Problem = {
   code: 'unsure',
-  message: 'An earlier attempt got no answer, so this may have arrived already.',
-  hint: 'Look in the list of recordings. Send it again only if it is not there.',
+  message: 'An earlier attempt got no response, so this may have been uploaded already.',
+  hint: 'Check the list of recordings. Send it again only if it is missing.',
 };
 
 /** What a refusal means for the person. Null for one that may pass with time. */
@@ -36,15 +36,15 @@ export function problemOf(error: ApiError): Problem | null {
     case 'PayloadTooLargeError':
       return TOO_LARGE;
     case 'QuotaExceededError':
-      return { code: 'quota', message: error.message, hint: 'It is kept here. Try again when there is room.' };
+      return { code: 'quota', message: error.message, hint: 'It is kept here. Try again when there is space.' };
     case 'PermissionError':
-      return permission('This API key may not upload: it lacks the scope recordings:write.');
+      return permission('This key cannot upload recordings. It needs the scope recordings:write.');
     case 'AccountSuspendedError':
       return permission('The account is suspended.');
     case 'ConflictError':
       return {
         code: 'conflict',
-        message: 'This was sent before, and its recording has since been deleted.',
+        message: 'This was sent before, and the recording has been deleted.',
         hint: 'Send it as a new recording, or discard it.',
       };
     case 'ValidationError':
@@ -70,9 +70,9 @@ function validationProblem(error: ApiError): Problem {
 /** The service says: `file must be audio in webm, mp3 or wav; this looks like text`. */
 function formatWords(message: string): Pick<Problem, 'message' | 'hint'> {
   const [, formats, kind] = /^file must be audio in (.+?)(?:; this looks like (.+?))?\.?$/.exec(message) ?? [];
-  if (!formats) return { message, hint: 'Nothing was uploaded.' };
+  if (!formats) return { message, hint: 'Choose another file.' };
   return {
-    message: kind ? `This looks like ${kind}, which cannot be transcribed.` : 'This is not audio.',
+    message: kind ? `This looks like ${kind}, which cannot be transcribed.` : 'This is not an audio file.',
     hint: `Choose audio in ${formats}.`,
   };
 }

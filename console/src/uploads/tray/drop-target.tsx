@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 
 import { Icon } from '../../components/icon';
 import { toast } from '../../components/toast';
+import { may, reasonFor } from '../../session/permissions';
 import { newNoteDetails } from '../new-note-details';
 import { addFiles } from '../uploads';
 import './drop-target.css';
@@ -19,7 +20,7 @@ export function DropTarget() {
     <div class="drop-target" role="status">
       <p>
         <Icon name="upload" size={32} />
-        Drop voice notes to upload them
+        Drop audio files to upload them
       </p>
     </div>
   ) : null;
@@ -31,7 +32,7 @@ function listenForFiles(signal: AbortSignal, show: (isOver: boolean) => void): v
   const enter = (change: number) => (event: DragEvent) => {
     if (!hasFiles(event.dataTransfer)) return;
     depth = Math.max(0, depth + change);
-    show(depth > 0);
+    show(depth > 0 && may('recordings:write'));
   };
   addEventListener('dragenter', enter(1), { signal });
   addEventListener('dragleave', enter(-1), { signal });
@@ -54,9 +55,10 @@ function hasFiles(data: DataTransfer | null): data is DataTransfer {
 }
 
 function takeFiles({ items }: DataTransfer): void {
+  if (!may('recordings:write')) return void toast(reasonFor('recordings:write', 'upload recordings'));
   const all = [...items].filter(({ kind }) => kind === 'file');
   const files = all.filter((item) => !item.webkitGetAsEntry()?.isDirectory);
-  if (files.length < all.length) toast('A folder cannot be uploaded: drop the files in it.');
+  if (files.length < all.length) toast('Folders cannot be uploaded. Drop the files instead.');
   const taken = files.flatMap((item) => item.getAsFile() ?? []);
   void addFiles(taken, newNoteDetails());
 }

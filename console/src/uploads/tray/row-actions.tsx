@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 
+import { titleOfItem } from '../../format/recording-title';
 import type { UploadView } from '../upload-list';
 import { discardItem, downloadItem, sendItem } from '../uploads';
 
@@ -9,17 +10,17 @@ export function RowActions({ view }: { view: UploadView }) {
   const [asks, setAsks] = useState(false);
   const { item, phase } = view;
   if (asks) return <ConfirmDiscard view={view} onKeep={() => setAsks(false)} />;
-  if (phase === 'recording') return <RowLink to="/record" label="Show" name={item.name} />;
-  if (phase === 'sent') return <RowLink to={`/recordings/${view.recordingId}`} label="Open" name={item.name} />;
+  if (phase === 'recording') return <RowLink to="/record" label="Show" name={titleOfItem(item)} />;
+  if (phase === 'sent') return <RowLink to={`/recordings/${view.recordingId}`} label="Open" name={titleOfItem(item)} />;
   const send = sendLabel(view);
   const discard = () => (item.kind === 'recording' ? setAsks(true) : void discardItem(item.id));
   return (
     <div class="upload-actions">
-      {send && <RowButton label={send} name={item.name} strong run={() => void sendItem(item.id)} />}
+      {send && <RowButton label={send} name={titleOfItem(item)} strong run={() => void sendItem(item.id)} />}
       {item.kind === 'recording' && phase !== 'sending' && (
-        <RowButton label="Download" name={item.name} run={() => void downloadItem(item)} />
+        <RowButton label="Download" name={titleOfItem(item)} run={() => void downloadItem(item)} />
       )}
-      <RowButton label={phase === 'sending' ? 'Cancel' : 'Discard'} name={item.name} run={discard} />
+      <RowButton label={phase === 'sending' ? 'Cancel' : 'Discard'} name={titleOfItem(item)} run={discard} />
     </div>
   );
 }
@@ -29,8 +30,8 @@ function ConfirmDiscard({ view: { item }, onKeep }: { view: UploadView; onKeep: 
   const keep = useRef<HTMLButtonElement>(null);
   useEffect(() => keep.current?.focus(), []);
   return (
-    <div class="upload-actions" role="group" aria-label={`Discard ${item.name}?`}>
-      <span>It exists only here. Discard it?</span>
+    <div class="upload-actions" role="group" aria-label={`Discard ${titleOfItem(item)}?`}>
+      <span>This is the only copy. Discard it?</span>
       <button ref={keep} type="button" class="button" onClick={onKeep}>
         Keep
       </button>

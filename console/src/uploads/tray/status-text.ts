@@ -4,23 +4,23 @@ import type { UploadView } from '../upload-list';
 export function statusText(view: UploadView, now: number): string {
   switch (view.phase) {
     case 'recording':
-      return 'Being recorded';
+      return 'Recording…';
     case 'interrupted':
-      return 'Not sent: the page was closed during the recording.';
+      return 'Not sent: the page was closed while recording.';
     case 'queued':
       return 'Queued';
     case 'sending':
       return progressText(view);
     case 'elsewhere':
-      return 'Another tab is sending it';
+      return 'Another tab is sending this';
     case 'network':
       return view.until === null
-        ? 'No network. Continues automatically.'
+        ? 'Offline. Resumes automatically.'
         : `Cannot reach the service. ${nextAttempt(view, now)}`;
     case 'limit':
-      return `Too many requests at once. Continues ${countdown(view, now)}.`;
+      return `Too many requests. Resumes ${countdown(view, now)}.`;
     case 'paced':
-      return `Few requests are left, and pages go first. Continues ${countdown(view, now)}.`;
+      return `Close to the rate limit. Resumes ${countdown(view, now)}.`;
     case 'service':
       return `The service is not available. ${nextAttempt(view, now)}`;
     case 'refused':
@@ -31,12 +31,12 @@ export function statusText(view: UploadView, now: number): string {
 }
 
 function progressText({ sent, item: { size } }: UploadView): string {
-  if (size > 0 && sent >= size) return 'Being stored…';
-  return `${Math.floor((100 * sent) / Math.max(1, size))} % sent`;
+  if (size > 0 && sent >= size) return 'Saving…';
+  return `${Math.floor((100 * sent) / Math.max(1, size))}% sent`;
 }
 
 function nextAttempt(view: UploadView, now: number): string {
-  return `Next attempt ${countdown(view, now)}.`;
+  return `Trying again ${countdown(view, now)}.`;
 }
 
 function countdown({ until }: UploadView, now: number): string {

@@ -1,3 +1,4 @@
+import { titleOfItem } from '../../format/recording-title';
 import { formatBytes } from '../../format/bytes';
 import { RowActions } from './row-actions';
 import { statusText } from './status-text';
@@ -11,17 +12,17 @@ export function UploadRow({ view }: { view: UploadView }) {
   return (
     <li class={`upload-row is-${phase}`}>
       <p class="upload-name">
-        <span dir="auto" title={item.name}>
-          {item.name}
+        <span dir="auto" title={titleOfItem(item)}>
+          {titleOfItem(item)}
         </span>
         <small>{formatBytes(item.size)}</small>
       </p>
       {['sending', 'elsewhere'].includes(phase) && (
-        <progress value={view.sent} max={Math.max(1, item.size)} aria-label={`Upload of ${item.name}`} />
+        <progress value={view.sent} max={Math.max(1, item.size)} aria-label={`Upload of ${titleOfItem(item)}`} />
       )}
       {isLostWithTab(view) && (
         <p class="upload-status is-bad">
-          The storage of this browser is full. Keep this tab open until it is sent, or free some space.
+          Browser storage is full. Keep this tab open until it is sent, or free up space.
         </p>
       )}
       <div class="upload-line">

@@ -89,12 +89,12 @@ function Total() {
   return <progress class="upload-total" value={sent} max={size} aria-label="All uploads" />;
 }
 
-/** For example `2 of 5 sent, 1 needs you`. */
+/** For example `2 of 5 sent, 1 needs attention`. */
 function summaryOf(shown: readonly UploadView[]): string {
   const views = shown.filter(({ phase }) => phase !== 'recording');
   if (views.length === 0) return 'recording…';
   const sent = views.filter(({ phase }) => phase === 'sent').length;
   const stuck = views.filter(({ phase }) => NEEDS_PERSON.has(phase)).length;
   const all = sent === views.length ? `${sent} sent` : `${sent} of ${views.length} sent`;
-  return stuck > 0 ? `${all}, ${stuck} ${stuck === 1 ? 'needs' : 'need'} you` : all;
+  return stuck > 0 ? `${all}, ${stuck} ${stuck === 1 ? 'needs' : 'need'} attention` : all;
 }

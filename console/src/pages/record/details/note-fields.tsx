@@ -11,7 +11,7 @@ export function NoteFields() {
         <h2 id="note-fields">Details</h2>
       </div>
       <div class="card-body form">
-        <Field label="Title" hint="Becomes the name of the recording.">
+        <Field label="Title" hint="Shown in the list of recordings.">
           <input
             value={noteTitle}
             maxLength={200}
@@ -20,9 +20,9 @@ export function NoteFields() {
             onInput={(event) => (noteTitle.value = event.currentTarget.value)}
           />
         </Field>
-        <Field label="Language spoken">
+        <Field label="Spoken language">
           <select value={noteLanguage.value} onChange={(event) => (noteLanguage.value = event.currentTarget.value)}>
-            <option value="">Let the engine decide</option>
+            <option value="">Automatic</option>
             {LANGUAGES.map((language) => (
               <option key={language} value={language}>
                 {titleOf(language)}

@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals';
 
 import type { AudioType } from '../../../capture/audio-type';
 import type { Description } from '../../../capture/recorder';
+import { filenameOfTitle } from '../../../format/recording-title';
 import { tagError, tagsError, type TagRow, tagsOf } from './tag-rules';
 
 /** What the person says of the next recording. It stays while other pages are shown. */
@@ -30,9 +31,8 @@ export function removeTag(id: number): void {
 
 /** @param startedAt names a recording without a title */
 export function describeNote({ extension }: AudioType, startedAt: Date): Description {
-  // The service keeps what follows the last slash of a file's name.
-  const title = noteTitle.value.trim().replace(/[/\\]/g, '-') || `Voice note ${stampOf(startedAt)}`;
-  return { name: `${title}.${extension}`, language: noteLanguage.value, tags: tagsOf(noteTags.value) };
+  const title = noteTitle.value.trim() || `Voice note ${stampOf(startedAt)}`;
+  return { name: filenameOfTitle(title, extension), language: noteLanguage.value, tags: tagsOf(noteTags.value) };
 }
 
 /** `2026-11-22 14.02`: some systems take no colon in the name of a file. */

@@ -17,7 +17,7 @@ export function TagFields() {
   return (
     <fieldset class="tag-fields" ref={group}>
       <legend>Tags</legend>
-      {rows.length === 0 && <p class="hint">Your own labels, to filter by: a project, a customer’s number.</p>}
+      {rows.length === 0 && <p class="hint">Labels to filter by, such as a project or a customer number.</p>}
       {rows.map((row, i) => (
         <TagInputs key={row.id} row={row} number={i + 1} error={tagError(row, rows)} />
       ))}

@@ -18,16 +18,16 @@ export function canAddTag(rows: readonly TagRow[]): boolean {
 /** What is wrong with a tag, as the service would say. Null for a tag that is good or empty. */
 export function tagError({ id, key, value }: TagRow, rows: readonly TagRow[]): string | null {
   if (key === '' && value === '') return null;
-  if (!KEY.test(key)) return 'A name has 1 to 32 of these: A–Z a–z 0–9 _ -';
-  if (rows.some((other) => other.id < id && other.key === key)) return `“${key}” is there twice.`;
-  if (value.length > LONGEST_VALUE) return `A value has at most ${LONGEST_VALUE} characters.`;
-  return CONTROL.test(value) ? 'A value has no control characters.' : null;
+  if (!KEY.test(key)) return 'Use 1 to 32 letters, digits, hyphens or underscores for the name.';
+  if (rows.some((other) => other.id < id && other.key === key)) return `“${key}” is used twice.`;
+  if (value.length > LONGEST_VALUE) return `A value can have at most ${LONGEST_VALUE} characters.`;
+  return CONTROL.test(value) ? 'A value cannot contain control characters.' : null;
 }
 
 /** What is wrong with all of them together. */
 export function tagsError(rows: readonly TagRow[]): string | null {
   const bytes = new TextEncoder().encode(JSON.stringify(tagsOf(rows))).length;
-  return bytes > MOST_BYTES ? `All tags together have at most ${MOST_BYTES} bytes.` : null;
+  return bytes > MOST_BYTES ? `Tags can have at most ${MOST_BYTES.toLocaleString('en')} bytes in total.` : null;
 }
 
 export function tagsOf(rows: readonly TagRow[]): Record<string, string> {

@@ -19,32 +19,35 @@ export function Conflict({ correction, onClose }: ConflictProps) {
   const [mineParts, theirParts] = differenceOf(correction.text.value, theirs.text);
   const keepMine = async () => {
     if (!(await correction.keepMine())) return;
-    toast('Your text is saved.');
+    toast('Your version is saved.');
     onClose();
   };
   const takeTheirs = async () => {
     const text = correction.text.peek();
     await correction.discard();
     onClose();
-    toast('Your text was discarded.', { action: { label: 'Undo', run: () => onClose(text) } });
+    toast('Your version was discarded.', { action: { label: 'Undo', run: () => onClose(text) } });
   };
   return (
     <section class="conflict" aria-labelledby="conflict-title">
-      <h2 id="conflict-title">Somebody else has changed this text</h2>
-      <p>It was saved while you were editing. Yours stays on this device until you choose. What differs is marked.</p>
+      <h2 id="conflict-title">Someone else has changed this transcript</h2>
+      <p>
+        It was saved while you were editing. Your version stays on this device until you choose. Differences are
+        highlighted.
+      </p>
       <div class="conflict-texts">
-        <Side title="Yours" parts={mineParts} text={correction.text.value} />
-        <Side title="Saved meanwhile" parts={theirParts} text={theirs.text} />
+        <Side title="Your version" parts={mineParts} text={correction.text.value} />
+        <Side title="Their version" parts={theirParts} text={theirs.text} />
       </div>
       {correction.error.value !== null && (
         <Failed error={correction.error.value} onRetry={() => void correction.keepMine()} />
       )}
       <div class="editor-actions">
         <button type="button" class="button is-primary" onClick={() => correction.goOn()}>
-          Go on editing mine
+          Keep editing mine
         </button>
         <button type="button" class="button" onClick={() => void takeTheirs()}>
-          Take theirs
+          Use theirs
         </button>
         <button
           type="button"
@@ -67,7 +70,7 @@ function Side({ title, parts, text }: { title: string; parts: Part[]; text: stri
       <p dir="auto" class="conflict-text">
         {parts.map(({ text: part, isChanged }) => (isChanged ? <mark>{part}</mark> : part))}
       </p>
-      <CopyButton text={text} label={`Copy: ${title.toLowerCase()}`} />
+      <CopyButton text={text} label={`Copy ${title.toLowerCase()}`} />
     </div>
   );
 }

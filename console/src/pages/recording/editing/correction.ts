@@ -29,7 +29,7 @@ export class Correction {
    */
   constructor(
     private readonly note: Note,
-    private readonly initial: string,
+    readonly initial: string,
     transcription: Transcription,
     draft: Draft | null,
   ) {

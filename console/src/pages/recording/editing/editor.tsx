@@ -1,8 +1,10 @@
+import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
 import { Failed } from '../../../components/failed';
 import { toast } from '../../../components/toast';
 import type { Playback } from '../player/playback';
+import type { CaretTimes } from './caret-times';
 import { Conflict } from './conflict';
 import { type Correction, LONGEST_TEXT } from './correction';
 import { LeaveDialog } from './leave-dialog';
@@ -10,20 +12,29 @@ import './editor.css';
 
 interface EditorProps {
   correction: Correction;
+  times: CaretTimes;
+  /** Where in the recording the caret is to be at first. */
+  openedAt: number;
   playback: Playback;
-  /** What the engine heard. */
+  /** Original transcript. */
   heard: string;
-  /** @param text that was discarded and is to be edited again */
-  onClose: (text?: string) => void;
+  /**
+   * @param time of what the caret was at
+   * @param text that was discarded and is to be edited again
+   */
+  onClose: (time: number, text?: string) => void;
 }
 
 /** Corrects the text. The audio can be played meanwhile, and what was typed is kept as a draft. */
-export function Editor({ correction, playback, heard, onClose }: EditorProps) {
+export function Editor({ correction, times, openedAt, playback, heard, onClose }: EditorProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const timeOfCaret = usePlayFromCaret(field, correction, times, openedAt, playback);
+  const close = (text?: string) => onClose(timeOfCaret(), text);
   const save = async () => {
     if (correction.isTooLong || correction.saving.peek()) return;
     if (!(await correction.save())) return;
-    toast('The correction is saved.');
-    onClose();
+    toast('Correction saved.');
+    close();
   };
   const press = (event: KeyboardEvent) => {
     if (!event.ctrlKey && !event.metaKey) return;
@@ -32,14 +43,14 @@ export function Editor({ correction, playback, heard, onClose }: EditorProps) {
     else return;
     event.preventDefault();
   };
-  if (correction.conflict.value) return <Conflict correction={correction} onClose={onClose} />;
+  if (correction.conflict.value) return <Conflict correction={correction} onClose={close} />;
   return (
-    <section class="editor" aria-label="Correct the text">
-      <TextField correction={correction} onPress={press} />
+    <section class="editor" aria-label="Correct the transcript">
+      <TextField field={field} correction={correction} onPress={press} />
       {correction.error.value !== null && <Failed error={correction.error.value} onRetry={() => void save()} />}
-      <EditorActions correction={correction} onSave={() => void save()} onClose={onClose} />
+      <EditorActions correction={correction} onSave={() => void save()} onClose={close} />
       <details class="editor-original">
-        <summary>What the engine heard</summary>
+        <summary>Original transcript</summary>
         <p dir="auto">{heard}</p>
       </details>
       <LeaveDialog correction={correction} />
@@ -47,9 +58,61 @@ export function Editor({ correction, playback, heard, onClose }: EditorProps) {
   );
 }
 
-function TextField({ correction, onPress }: { correction: Correction; onPress: (event: KeyboardEvent) => void }) {
-  const field = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => field.current?.focus(), []);
+/** Puts the caret where the person listens or reads, and plays from wherever it is moved to. @returns its time */
+function usePlayFromCaret(
+  field: RefObject<HTMLTextAreaElement | null>,
+  correction: Correction,
+  times: CaretTimes,
+  openedAt: number,
+  playback: Playback,
+): () => number {
+  const last = useRef({ caret: 0, time: openedAt }).current;
+  const timeOfCaret = () => {
+    const caret = field.current?.selectionStart;
+    return caret === undefined ? last.time : times.timeAt(caret, correction.text.peek());
+  };
+  const isOpen = correction.conflict.value === null;
+  useLayoutEffect(() => {
+    if (!isOpen || !field.current) return undefined;
+    const caret = times.caretAt(last.time, correction.text.peek());
+    last.caret = playback.playing.peek() ? caret : -1;
+    showCaret(field.current, caret);
+    playback.origin = () => {
+      const { selectionStart = last.caret } = field.current ?? {};
+      const isMoved = selectionStart !== last.caret;
+      [last.caret, last.time] = [selectionStart, timeOfCaret()];
+      return isMoved ? last.time : null;
+    };
+    return () => {
+      last.time = timeOfCaret();
+      playback.origin = () => null;
+    };
+  }, [isOpen]);
+  return timeOfCaret;
+}
+
+/** No browser tells where a caret is: the height of the text before it says how far down. */
+function showCaret(field: HTMLTextAreaElement, caret: number): void {
+  field.focus({ preventScroll: true });
+  field.setSelectionRange(caret, caret);
+  const before = field.cloneNode() as HTMLTextAreaElement;
+  before.value = field.value.slice(0, caret);
+  before.style.minHeight = '0';
+  before.removeAttribute('id');
+  field.after(before);
+  const height = before.scrollHeight;
+  before.remove();
+  field.scrollTop = Math.max(0, height - field.clientHeight / 2);
+  field.scrollIntoView({ block: 'nearest' });
+}
+
+interface TextFieldProps {
+  field: RefObject<HTMLTextAreaElement | null>;
+  correction: Correction;
+  onPress: (event: KeyboardEvent) => void;
+}
+
+function TextField({ field, correction, onPress }: TextFieldProps) {
   return (
     <div class="field">
       <label for="correction">Corrected text</label>
@@ -67,8 +130,8 @@ function TextField({ correction, onPress }: { correction: Correction; onPress: (
       />
       <p id="correction-hint" class={correction.isTooLong ? 'error' : 'hint'}>
         {correction.isTooLong
-          ? `The text may have ${LONGEST_TEXT.toLocaleString('en')} characters at most.`
-          : 'An empty line begins a paragraph. Ctrl + Space plays and pauses, Ctrl + Enter saves.'}
+          ? `The text can have at most ${LONGEST_TEXT.toLocaleString('en')} characters.`
+          : 'Leave an empty line between paragraphs. Ctrl+Space plays from the cursor or pauses, Ctrl+Enter saves.'}
       </p>
     </div>
   );
@@ -79,7 +142,7 @@ function EditorActions({ correction, onSave, onClose }: EditorActionsProps) {
     const [text, wasChanged] = [correction.text.peek(), correction.isChanged];
     await correction.discard();
     onClose();
-    if (wasChanged) toast('The correction was discarded.', { action: { label: 'Undo', run: () => onClose(text) } });
+    if (wasChanged) toast('Correction discarded.', { action: { label: 'Undo', run: () => onClose(text) } });
   };
   const isSaving = correction.saving.value;
   return (
@@ -91,14 +154,14 @@ function EditorActions({ correction, onSave, onClose }: EditorActionsProps) {
         aria-busy={isSaving}
         onClick={onSave}
       >
-        {isSaving ? 'Saving…' : 'Save the correction'}
+        {isSaving ? 'Saving…' : 'Save correction'}
       </button>
       <button type="button" class="button" onClick={() => void discard()}>
         Cancel
       </button>
       <p class="editor-kept" role="status">
         {correction.isKept.value
-          ? 'What you type is kept on this device until it is saved.'
+          ? 'Your changes are kept on this device until you save them.'
           : 'This browser cannot keep a draft. Save before you leave.'}
       </p>
     </div>

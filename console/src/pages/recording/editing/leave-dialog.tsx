@@ -13,13 +13,13 @@ export function LeaveDialog({ correction }: { correction: Correction }) {
   };
   return (
     <Dialog open={guard.isAsking} title="Leave without saving?" onClose={guard.stay}>
-      <p>Your correction is not saved. It can stay on this device as a draft, for the next time you open this note.</p>
+      <p>Your correction is not saved. You can keep it on this device as a draft.</p>
       <div class="dialog-actions">
         <button type="button" class="button is-primary" onClick={guard.leave}>
-          Leave and keep the draft
+          Keep draft and leave
         </button>
         <button type="button" class="button is-danger" onClick={() => void leaveWithout()}>
-          Leave and discard it
+          Discard and leave
         </button>
         <button type="button" class="button" onClick={guard.stay}>
           Stay

@@ -12,21 +12,23 @@ export function RestoreButton({ note, original }: { note: Note; original: Origin
   const restore = async () => {
     const corrected = note.transcription.peek()?.text ?? '';
     const undo = () =>
-      void note.correct(corrected, null).catch((error: unknown) => toastError('The correction is not back.', error));
+      void note
+        .correct(corrected, null)
+        .catch((error: unknown) => toastError('The correction could not be restored.', error));
     isSending.value = true;
     try {
       await note.removeCorrection();
       original.hide();
-      toast('The text is again what the engine heard.', { action: { label: 'Undo', run: undo } });
+      toast('Original restored.', { action: { label: 'Undo', run: undo } });
     } catch (error) {
-      toastError('The correction was not removed.', error);
+      toastError('The original could not be restored.', error);
     }
     isSending.value = false;
   };
   return (
     <button type="button" class="button" disabled={isSending.value} onClick={() => void restore()}>
       <Icon name="undo" />
-      Go back to it
+      Restore original
     </button>
   );
 }

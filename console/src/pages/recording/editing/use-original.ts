@@ -5,11 +5,12 @@ import type { Transcription } from 'vnotes';
 import type { Note } from '../note';
 import { toastError } from '../panels/notice';
 
-/** What the engine heard, of a text that was corrected. It is asked for when somebody wants to see it. */
+/** Original transcript, of a text that was corrected. It is asked for when somebody wants to see it. */
 export interface Original {
   value: Signal<Transcription | null>;
   isShown: Signal<boolean>;
-  load: () => Promise<Transcription | null>;
+  /** @param isQuiet nobody waits for it */
+  load: (options?: { isQuiet?: boolean }) => Promise<Transcription | null>;
   show: () => Promise<void>;
   hide: () => void;
 }
@@ -27,11 +28,11 @@ export function useOriginal(note: Note, transcription: Transcription): Original 
 function originalOf(note: Note): Original {
   const value = signal<Transcription | null>(null);
   const isShown = signal(false);
-  const load = async (): Promise<Transcription | null> => {
+  const load: Original['load'] = async ({ isQuiet = false } = {}) => {
     try {
       value.value ??= await note.client.recordings.transcription(note.id, { version: 'original' });
     } catch (error) {
-      toastError('What the engine heard could not be loaded.', error);
+      if (!isQuiet) toastError('The original could not be loaded.', error);
     }
     return value.value;
   };

@@ -42,8 +42,8 @@ function AgainForm({ note, onClose }: Omit<AgainDialogProps, 'open'>) {
     <form class="form" onSubmit={(event) => void submit(event)}>
       <p class="muted">
         {note.transcription.value
-          ? 'The present text stays until the new one is there. A correction stays in front of it.'
-          : 'What you leave empty stays as it was.'}
+          ? 'The current transcript stays until the new one is ready. A correction is kept and stays on display.'
+          : 'Leave a field empty to keep its setting.'}
       </p>
       <AgainFields error={error.value} />
       <div class="form-actions">
@@ -65,7 +65,11 @@ function AgainFields({ error }: { error: unknown }) {
   const errorOf = (name: string) => (field === name ? (error as ApiError).message : undefined);
   return (
     <>
-      <Field label="Language" hint="In English, such as german. Empty: as before." error={errorOf('language')}>
+      <Field
+        label="Language"
+        hint="Its English name, such as german. Leave empty to keep the current one."
+        error={errorOf('language')}
+      >
         <input name="language" list="languages" autocomplete="off" spellcheck={false} />
       </Field>
       <datalist id="languages">
@@ -75,14 +79,14 @@ function AgainFields({ error }: { error: unknown }) {
       </datalist>
       <Field
         label="Names and words to expect"
-        hint="One on each line, the most important first. Empty: as before."
+        hint="One per line, the most important first. Leave empty to keep the current ones."
         error={errorOf('vocabulary')}
       >
         <textarea name="vocabulary" rows={3} dir="auto" spellcheck={false} />
       </Field>
       <Field
         label="Engine"
-        hint="Its name, if the service has several. Empty: as configured."
+        hint="Its name, if the service has several. Leave empty for the default."
         error={errorOf('engine')}
       >
         <input name="engine" autocomplete="off" spellcheck={false} />

@@ -14,7 +14,7 @@ import './details.css';
 /** Where there is room beside the text, it is open at first. */
 const IS_WIDE = '(width >= 72rem)';
 
-const SOURCES: Record<string, string> = { api: 'API', console: 'This console', access_token: 'An end user' };
+const SOURCES: Record<string, string> = { api: 'API', console: 'Console', access_token: 'End user' };
 const CHANNELS = ['', ', mono', ', stereo'];
 
 export function Details({ note }: { note: Note }) {
@@ -33,7 +33,7 @@ export function Details({ note }: { note: Note }) {
           </dl>
           <div class="details-id">
             <code>{recording.id}</code>
-            <CopyButton text={recording.id} label="Copy the id" iconOnly />
+            <CopyButton text={recording.id} label="Copy ID" iconOnly />
           </div>
         </div>
       </details>
@@ -60,7 +60,7 @@ function AudioFacts({ recording }: { recording: Recording }) {
       <Fact name="Format">{`${audio_format.toUpperCase()}${codec}`}</Fact>
       <Fact name="Size">{formatBytes(recording.file_size_bytes)}</Fact>
       {sample_rate !== null && (
-        <Fact name="Sound">{`${sample_rate / 1000} kHz${CHANNELS[channels ?? 0] ?? `, ${channels} channels`}`}</Fact>
+        <Fact name="Audio">{`${sample_rate / 1000} kHz${CHANNELS[channels ?? 0] ?? `, ${channels} channels`}`}</Fact>
       )}
     </>
   );
@@ -73,8 +73,10 @@ function TextFacts({ transcription }: { transcription: Transcription }) {
       <Fact name="Language">{languageTitle(language)}</Fact>
       <Fact name="Engine">{provider}</Fact>
       <Fact name="Model">{model}</Fact>
-      <Fact name="Confidence">{Math.round(confidence * 100)} %</Fact>
-      <Fact name="Took">{(processing_duration_ms / 1000).toLocaleString('en', { maximumFractionDigits: 1 })} s</Fact>
+      <Fact name="Confidence">{Math.round(confidence * 100)}%</Fact>
+      <Fact name="Processing time">
+        {(processing_duration_ms / 1000).toLocaleString('en', { maximumFractionDigits: 1 })} s
+      </Fact>
     </>
   );
 }

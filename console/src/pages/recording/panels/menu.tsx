@@ -17,11 +17,15 @@ export function Menu({ label, icon, iconOnly = false, children }: MenuProps) {
   const close = () => {
     if (menu.current) menu.current.open = false;
   };
+  /** What a dialog that an item opens gives the focus back to. */
+  const leave = () => {
+    menu.current?.querySelector('summary')?.focus();
+    close();
+  };
   const press = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || !menu.current?.open) return;
     event.stopPropagation();
-    close();
-    menu.current.querySelector('summary')?.focus();
+    leave();
   };
   const lose = ({ relatedTarget }: FocusEvent) => {
     if (!(relatedTarget instanceof Node) || !menu.current?.contains(relatedTarget)) close();
@@ -32,7 +36,7 @@ export function Menu({ label, icon, iconOnly = false, children }: MenuProps) {
         <Icon name={icon} />
         {!iconOnly && label}
       </summary>
-      <div class="menu-items" tabIndex={-1} onClick={close}>
+      <div class="menu-items" tabIndex={-1} onClick={leave}>
         {children}
       </div>
     </details>

@@ -5,6 +5,7 @@ import { Link } from 'wouter-preact';
 import { Empty } from '../../../components/empty';
 import { Icon } from '../../../components/icon';
 import { formatDuration } from '../../../format/duration';
+import { may } from '../../../session/permissions';
 import type { Note } from '../note';
 import { describeFailure } from '../text/failure-reasons';
 import { Notice, toastError } from './notice';
@@ -15,12 +16,11 @@ export function Processing({ recording: { duration_seconds } }: { recording: Rec
   const length = duration_seconds > 0 ? `${formatDuration(duration_seconds)} of audio` : 'The audio';
   return (
     <section class="card note-state" aria-labelledby="processing-title">
-      <h2 id="processing-title">Being transcribed</h2>
+      <h2 id="processing-title">Transcribing…</h2>
       <p class="muted">
-        {length} is queued or being transcribed. The text appears here when it is ready; you can leave this page in the
-        meantime.
+        {length} is queued or being transcribed. The transcript appears here when it is ready. You can leave this page.
       </p>
-      <progress aria-label="Being transcribed" />
+      <progress aria-label="Transcribing" />
     </section>
   );
 }
@@ -30,28 +30,30 @@ export function FailedNote({ note, onAgain }: { note: Note; onAgain: () => void 
   const sending = useSignal(false);
   const retry = async () => {
     sending.value = true;
-    await note.retry().catch((error: unknown) => toastError('It could not be tried again.', error));
+    await note.retry().catch((error: unknown) => toastError('The recording could not be retried.', error));
     sending.value = false;
   };
   return (
     <section class="card note-state is-failed" aria-labelledby="failed-title">
       <h2 id="failed-title">
         <Icon name="alert" />
-        There is no text
+        Transcription failed
       </h2>
       <p class="note-state-what" dir="auto">
         {what}
       </p>
       <p class="muted">{advice}</p>
-      <div class="actions">
-        <button type="button" class="button is-primary" disabled={sending.value} onClick={() => void retry()}>
-          <Icon name="retry" />
-          Try again
-        </button>
-        <button type="button" class="button" onClick={onAgain}>
-          With other settings…
-        </button>
-      </div>
+      {may('recordings:write') && (
+        <div class="actions">
+          <button type="button" class="button is-primary" disabled={sending.value} onClick={() => void retry()}>
+            <Icon name="retry" />
+            Try again
+          </button>
+          <button type="button" class="button" onClick={onAgain}>
+            Try other settings…
+          </button>
+        </div>
+      )}
     </section>
   );
 }
@@ -61,12 +63,14 @@ export function NoSpeech({ onAgain }: { onAgain: () => void }) {
     <div class="card">
       <Empty
         icon="mic"
-        title="Nobody speaks in this recording"
-        hint="The engine heard no words. Listen to it: if somebody does speak, transcribe it again in their language."
+        title="No speech in this recording"
+        hint="If someone does speak, transcribe it again and choose their language."
         action={
-          <button type="button" class="button" onClick={onAgain}>
-            Transcribe again…
-          </button>
+          may('recordings:write') && (
+            <button type="button" class="button" onClick={onAgain}>
+              Transcribe again…
+            </button>
+          )
         }
       />
     </div>
@@ -81,8 +85,8 @@ export function Missing({ isDeleted }: { isDeleted: boolean }) {
         title={isDeleted ? 'This recording was deleted' : 'Recording not found'}
         hint={
           isDeleted
-            ? 'Its audio and its text are gone.'
-            : 'It was deleted, the link is incomplete, or it belongs to another account.'
+            ? 'Its audio and transcript are gone.'
+            : 'It may have been deleted, the link may be incomplete, or it belongs to another account.'
         }
         action={
           <Link class="button" href="/">
@@ -101,8 +105,8 @@ export function AgainNotice({ note }: { note: Note }) {
     <div role="status">
       {again.state === 'pending' && (
         <Notice icon="clock">
-          <p>It is being transcribed again. The present text stays until the new one is there.</p>
-          <progress aria-label="Being transcribed again" />
+          <p>Transcribing again. The current transcript stays until the new one is ready.</p>
+          <progress aria-label="Transcribing again" />
         </Notice>
       )}
       {again.state === 'failed' && <AgainFailed note={note} reason={again.reason} />}
@@ -115,7 +119,7 @@ function AgainFailed({ note, reason }: { note: Note; reason: string }) {
   return (
     <Notice tone="is-warn" icon="alert">
       <p>
-        Transcribing again failed, and the text stays as it was. <bdi>{what}</bdi> {advice}
+        Transcribing again failed. The transcript has not changed. <bdi>{what}</bdi> {advice}
       </p>
       <button type="button" class="button" onClick={() => note.endAgain({ state: 'none' })}>
         Dismiss

@@ -30,7 +30,7 @@ function VersionList({ note }: { note: Note }) {
     [note, note.transcription.value?.etag, note.again.value.state],
   );
   if (error) return <Failed error={error} onRetry={reload} />;
-  if (!value) return <Loading label="Loading the versions…" />;
+  if (!value) return <Loading label="Loading versions…" />;
   return (
     <ol class="versions">
       {value.transcriptions.map((version) => (
@@ -47,14 +47,14 @@ function Version({ version }: { version: TranscriptionVersion }) {
   return (
     <>
       <div class="version-title">
-        <strong>{formatDate(created_at)}</strong> {is_served && <Badge tone="accent">Shown</Badge>}{' '}
+        <strong>{formatDate(created_at)}</strong> {is_served && <Badge tone="accent">Current</Badge>}{' '}
         {corrected_text !== null && <Badge>Corrected</Badge>}
       </div>
       <p class="muted small">
-        {provider} · {model} · {languageTitle(language)} · {Math.round(confidence * 100)} % sure
+        {provider} · {model} · {languageTitle(language)} · {Math.round(confidence * 100)}% confidence
       </p>
       <details class="version-text">
-        <summary>What it heard</summary>
+        <summary>Transcript</summary>
         <p dir="auto">{text === '' ? 'No words.' : text}</p>
         {text !== '' && <CopyButton text={text} label="Copy this version" />}
       </details>

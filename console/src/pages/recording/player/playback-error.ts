@@ -16,9 +16,17 @@ export class PlaybackError extends Error {
   }
 }
 
-const GONE: AudioProblem = { text: 'The audio is no longer in the storage. The text stays as it is.', mayPass: false };
-const AWAY: AudioProblem = { text: 'The storage of the audio cannot be reached just now.', mayPass: true };
+const GONE: AudioProblem = { text: 'The audio is no longer stored. The transcript is not affected.', mayPass: false };
+const AWAY: AudioProblem = { text: 'The audio storage is not available right now.', mayPass: true };
 const LOST: AudioProblem = { text: 'The connection was lost while the audio was loading.', mayPass: true };
+
+/** The browser plays other files of this format. */
+const DAMAGED: AudioProblem = { text: 'This audio cannot be played. The file may be damaged.', mayPass: false };
+
+const unplayable = (format: string): AudioProblem => ({
+  text: `This browser cannot play ${format.toUpperCase()} files. Download the audio to play it elsewhere.`,
+  mayPass: false,
+});
 
 /** @param url of the audio, which is asked what the element does not tell; null when there was none */
 export async function problemOf(error: unknown, url: string | null, format: string): Promise<AudioProblem> {
@@ -27,15 +35,12 @@ export async function problemOf(error: unknown, url: string | null, format: stri
     const { status } = await fetch(url, { headers: { Range: 'bytes=0-0' } });
     if (status === 404) return GONE;
     if (status === 503) return AWAY;
-    if (status === 429) return { text: 'Too many requests at the moment. Try again in a minute.', mayPass: true };
+    if (status === 429) return { text: 'Too many requests. Try again in a minute.', mayPass: true };
     if (status >= 400) return LOST;
   } catch {
     return LOST;
   }
-  return {
-    text: `This browser cannot play ${format.toUpperCase()} files. Download the audio to play it elsewhere.`,
-    mayPass: false,
-  };
+  return new Audio().canPlayType(`audio/${format}`) === '' ? unplayable(format) : DAMAGED;
 }
 
 function ofRequest(error: unknown): AudioProblem {

@@ -40,6 +40,10 @@ export class Playback {
   private frame = 0;
   /** Whether it is to play once the audio is there. */
   private isWanted = false;
+  /** Whether the person chose the position since it was played last. */
+  private isPlaced = false;
+  /** Where to play from, unless the person chose a position; null: go on from where it is. */
+  origin: () => number | null = () => null;
 
   constructor(
     private readonly client: VoiceNotes,
@@ -79,6 +83,9 @@ export class Playback {
     this.waiting.value = true;
     this.isWanted = true;
     try {
+      const origin = this.origin();
+      if (origin !== null && !this.isPlaced) this.seek(origin);
+      this.isPlaced = false;
       if (this.time >= this.duration.value - 0.05 && this.duration.value > 0) this.seek(0);
       await this.load();
       if (this.isWanted) await this.audio.play();
@@ -94,6 +101,7 @@ export class Playback {
   }
 
   seek(time: number): void {
+    this.isPlaced = true;
     const at = Math.min(Math.max(0, time), this.duration.value || Infinity);
     if (this.audio.readyState === 0 || this.loading) this.pending = at;
     else this.audio.currentTime = at;
@@ -178,6 +186,7 @@ export class Playback {
     this.fruitless += 1;
     this.stop();
     if (!wasWanted) return;
+    this.isPlaced = true;
     if (this.fruitless <= MOST_FRUITLESS) await this.play();
     else this.fail(new PlaybackError(this.audio.error));
   }

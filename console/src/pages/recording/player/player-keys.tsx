@@ -20,8 +20,8 @@ export function PlayerKeys({ playback, reading, onFind }: PlayerKeysProps) {
 }
 
 function ReadingKeys({ reading, onFind }: { reading: Reading; onFind: () => void }) {
-  useShortcut('/', 'Search in this text', onFind);
+  useShortcut('/', 'Search this transcript', onFind);
   useShortcut('u', 'Go to the next unsure word', () => reading.goToUnsure());
-  useShortcut('b', 'Back to the spoken word', () => reading.backToSpoken());
+  useShortcut('b', 'Back to the current word', () => reading.backToSpoken());
   return null;
 }

@@ -36,7 +36,7 @@ describe('the reason of a failure', () => {
 
   it('names lengths and languages as people do', () => {
     expect(describeFailure(MESSAGES[1] as string).what).toBe('The recording is longer than 2 hours.');
-    expect(describeFailure(MESSAGES[0] as string).advice).toContain('It understands English, Spanish.');
+    expect(describeFailure(MESSAGES[0] as string).advice).toContain('Supported: English, Spanish.');
   });
 
   it('is known for each place of the service that makes one', () => {

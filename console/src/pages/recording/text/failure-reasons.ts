@@ -17,82 +17,82 @@ const REASONS: [says: RegExp, describe: Describe][] = [
   [
     /^The file contains no audio that can be decoded\.$/,
     () => ({
-      what: 'There is no sound in this file that can be read.',
-      advice: 'It may be damaged, or cut off at its beginning. Play it here or on your device, and upload it again.',
+      what: 'This file contains no audio that can be read.',
+      advice: 'It may be damaged or incomplete. Check that it plays on your device, then upload it again.',
     }),
   ],
   [
     /^Language not supported: (.*)\. Supported: (.*)\.$/,
     ([language = '', supported = '']) => ({
-      what: `The engine does not understand ${title(language)}.`,
-      advice: `Transcribe it again in another language. It understands ${supported.split(', ').map(title).join(', ')}.`,
+      what: `The engine does not support ${title(language)}.`,
+      advice: `Transcribe it again in another language. Supported: ${supported.split(', ').map(title).join(', ')}.`,
     }),
   ],
   [
     /^The recording is longer than the maximum of (\d+) seconds\.$/,
     ([seconds = '']) => ({
       what: `The recording is longer than ${minutes(Number(seconds))}.`,
-      advice: 'Cut it into parts, and upload each of them.',
+      advice: 'Split it into parts and upload each of them.',
     }),
   ],
   [
     /^The audio is no longer in storage\.$/,
-    () => ({ what: 'The audio is no longer in the storage.', advice: 'Upload the recording again.' }),
+    () => ({ what: 'The audio is no longer stored.', advice: 'Upload the recording again.' }),
   ],
   [
     /^The engine crashed (\d+) times on this recording\.$/,
     ([times = '']) => ({
-      what: `The engine broke down on this recording ${times} times.`,
+      what: `The engine crashed on this recording ${times} times.`,
       advice: 'Try another engine, or convert the file to another format and upload it again.',
     }),
   ],
   [
     /^The transcription was given up after (\d+) attempts\.$/,
     ([times = '']) => ({
-      what: `The engine could not be reached, ${times} times.`,
-      advice: 'Try again. If it fails once more, tell the operator of the service.',
+      what: `All ${times} attempts to transcribe this recording failed.`,
+      advice: 'Try again. If it keeps failing, contact the operator of the service.',
       mayPass: true,
     }),
   ],
   [
     /^The file takes too long to decode\.$/,
     () => ({
-      what: 'The file is so unusual that reading it takes too long.',
+      what: 'This file takes too long to read.',
       advice: 'Convert it to MP3 or WAV and upload it again.',
     }),
   ],
   [
     /^The file contains (.+), which is not a codec of (.+) files\.$/,
     ([codec = '', format = '']) => ({
-      what: `The file looks like ${format.toUpperCase()}, but its sound is stored as ${codec}.`,
+      what: `This ${format.toUpperCase()} file contains ${codec} audio, which is not supported.`,
       advice: 'Convert it to MP3 or WAV and upload it again.',
     }),
   ],
   [
     /^The sample rate of (\d+) Hz is outside 4–192 kHz\.$/,
     ([rate = '']) => ({
-      what: `The file says that it has ${rate} samples a second, which is no usual number.`,
-      advice: 'Convert it to 16 kHz or 44.1 kHz and upload it again.',
+      what: `This file has a sample rate of ${rate} Hz, which is not supported.`,
+      advice: 'Convert it to 16 or 44.1 kHz and upload it again.',
     }),
   ],
   [
     /^The file has (\d+) channels; 1 to (\d+) can be decoded\.$/,
     ([channels = '', most = '']) => ({
-      what: `The file has ${channels} channels, and at most ${most} can be read.`,
+      what: `This file has ${channels} channels. At most ${most} are supported.`,
       advice: 'Mix it to one or two channels and upload it again.',
     }),
   ],
   [
     /^The transcription server refused the audio as too large\.$/,
     () => ({
-      what: 'The file is larger than the engine accepts.',
-      advice: 'Upload it as MP3 or Opus, which are smaller, or in parts.',
+      what: 'The file is too large for the engine.',
+      advice: 'Upload it as MP3 or Opus, which are smaller, or split it into parts.',
     }),
   ],
   [
     /^The transcription server refused the audio(?:: (.*))?$/,
     ([detail]) => ({
-      what: `The engine refused this recording${detail ? `: “${detail.replace(/\.$/, '')}”` : ''}.`,
+      what: `The engine rejected this recording${detail ? `: “${detail.replace(/\.$/, '')}”` : ''}.`,
       advice: 'Try another language or engine, or convert the file and upload it again.',
     }),
   ],

@@ -2,6 +2,8 @@ import type { Recording } from 'vnotes';
 
 // oxlint-disable-next-line no-control-regex -- no file system takes them
 const FORBIDDEN = /[\0-\x1f\x7f<>:"/\\|?*\u202a-\u202e\u2066-\u2069]+/g;
+/** No other: the title of a recording may end with `2.5`. */
+const AUDIO_EXTENSION = /\.(?:3gp|aac|amr|flac|m4a|mov|mp3|mp4|oga|ogg|opus|wav|webm)$/i;
 const LONGEST = 100;
 
 /** The name of a download: that of the upload with another ending, or the time of the recording. */
@@ -10,7 +12,7 @@ export function filenameOf(
   extension: string,
 ): string {
   const base = (original_filename ?? '')
-    .replace(/\.[A-Za-z0-9]{1,5}$/, '')
+    .replace(AUDIO_EXTENSION, '')
     .replace(FORBIDDEN, ' ')
     .replace(/^[\s.]+|(?<![\s.])[\s.]+$/g, '')
     .slice(0, LONGEST);

@@ -1,6 +1,6 @@
 import { blocksOf } from './blocks';
 import { Finder } from './find';
-import { heardWords, wordsOf } from './words';
+import { heardWords, isUnsure, trustCorrections, wordsOf } from './words';
 
 /** A word each half second. */
 const heard = (...words: string[]) =>
@@ -38,6 +38,18 @@ describe('the words of a text', () => {
       ['one', 0],
       ['three', 1],
     ]);
+  });
+
+  it('are sure where a person has written them in another way than the engine', () => {
+    const unsure = (...words: string[]) =>
+      heard(...words).map((word, n) => ({ ...word, start: n / 3, confidence: 0.3 }));
+    const engine = wordsOf('at the north gate', unsure('at', 'the', 'north', 'gate'), 60);
+    const kept = unsure('At', 'the', 'North', 'gate.').map((word) => ({
+      ...word,
+      start: Number(word.start.toFixed(3)),
+    }));
+    const corrected = trustCorrections(wordsOf('At the North gate.', kept, 60), engine);
+    expect(corrected.filter(isUnsure).map(({ text }) => text)).toEqual(['the']);
   });
 
   it('are cut in scripts without spaces', () => {

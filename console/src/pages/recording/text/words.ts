@@ -10,6 +10,8 @@ export interface HeardWord {
 /** A word of the text as it is shown, with its punctuation. */
 export interface TextWord {
   text: string;
+  /** Where it begins in the text. */
+  at: number;
   /** It follows the word before it without a space. */
   glued: boolean;
   /** A line feed stands before it. */
@@ -63,6 +65,18 @@ export function wordsOf(text: string, heard: readonly HeardWord[], durationSecon
   return words;
 }
 
+/**
+ * The words of a corrected text, of which those are sure that a person has written in another way than the engine. The
+ * service says so of other words only, and not of another case or punctuation.
+ * @param heard the words of the engine's own text
+ */
+export function trustCorrections(words: readonly TextWord[], heard: readonly TextWord[]): TextWord[] {
+  // The service rounds the times of corrections.
+  const keyOf = ({ start, text }: TextWord) => `${start.toFixed(3)} ${text}`;
+  const kept = new Set(heard.map(keyOf));
+  return words.map((word) => (kept.has(keyOf(word)) ? word : { ...word, confidence: 1 }));
+}
+
 /** All letters and digits of the reported words in one row, and the word that each belongs to. */
 interface Letters {
   text: string;
@@ -107,7 +121,7 @@ const plainOf = (text: string): string =>
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 
-type Token = Pick<TextWord, 'text' | 'glued' | 'newLine'>;
+type Token = Pick<TextWord, 'text' | 'at' | 'glued' | 'newLine'>;
 
 /** Words with their punctuation; of scripts without spaces what the browser takes for words. */
 function tokensOf(text: string): Token[] {
@@ -116,18 +130,19 @@ function tokensOf(text: string): Token[] {
   for (const { 0: chunk, index } of text.matchAll(/\S+/gu)) {
     const newLine = text.slice(end, index).includes('\n') && tokens.length > 0;
     end = index + chunk.length;
-    if (UNSPACED.test(chunk)) tokens.push(...segmentsOf(chunk, newLine));
-    else tokens.push({ text: chunk, glued: false, newLine });
+    if (UNSPACED.test(chunk)) tokens.push(...segmentsOf(chunk, index, newLine));
+    else tokens.push({ text: chunk, at: index, glued: false, newLine });
   }
   return tokens;
 }
 
-function segmentsOf(chunk: string, newLine: boolean): Token[] {
+function segmentsOf(chunk: string, at: number, newLine: boolean): Token[] {
   const tokens: Token[] = [];
-  for (const { segment, isWordLike } of segmenter.segment(chunk)) {
+  for (const { segment, index, isWordLike } of segmenter.segment(chunk)) {
     const last = tokens.at(-1);
     if (last && !isWordLike) last.text += segment;
-    else tokens.push({ text: segment, glued: tokens.length > 0, newLine: newLine && tokens.length === 0 });
+    else
+      tokens.push({ text: segment, at: at + index, glued: tokens.length > 0, newLine: newLine && tokens.length === 0 });
   }
   return tokens;
 }

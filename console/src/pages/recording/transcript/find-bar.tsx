@@ -29,17 +29,17 @@ export function FindBar({ reading, onClose }: { reading: Reading; onClose: () =>
         type="search"
         class="find-input"
         dir="auto"
-        aria-label="Search in this text"
-        placeholder="Search in this text"
+        aria-label="Search this transcript"
+        placeholder="Search this transcript"
         onInput={(event) => reading.find(event.currentTarget.value)}
         onKeyDown={press}
       />
       <p class="find-count" role="status">
-        {hits.length > 0 ? `${index + 1} of ${hits.length}` : isSearching ? 'Not found' : ''}
+        {hits.length > 0 ? `${index + 1} of ${hits.length}` : isSearching ? 'No matches' : ''}
       </p>
       <FindButton label="Previous match" icon="chevron-up" isDisabled={hits.length === 0} onClick={() => step(-1)} />
       <FindButton label="Next match" icon="chevron-down" isDisabled={hits.length === 0} onClick={() => step(1)} />
-      <FindButton label="Close the search" icon="close" onClick={onClose} />
+      <FindButton label="Close search" icon="close" onClick={onClose} />
     </search>
   );
 }

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import type { Playback } from '../player/playback';
 import { type Block, blocksOf, wordsInOrder } from '../text/blocks';
 import { Finder, type Hit, lastAtMost } from '../text/find';
-import { type HeardWord, isUnsure, type TextWord, wordsOf } from '../text/words';
+import { type HeardWord, isUnsure, type TextWord } from '../text/words';
 import { Follower } from './follower';
 import { WordLayer } from './word-layer';
 
@@ -34,12 +34,11 @@ export class Reading {
   private until = -Infinity;
 
   constructor(
-    text: string,
+    words: readonly TextWord[],
     heard: readonly HeardWord[],
     readonly playback: Playback,
-    durationSeconds: number,
   ) {
-    this.blocks = blocksOf(wordsOf(text, heard, durationSeconds));
+    this.blocks = blocksOf(words);
     this.words = wordsInOrder(this.blocks);
     this.isTimed = heard.length > 0;
     this.unsure = this.words.flatMap((word, index) => (isUnsure(word) ? [index] : []));
@@ -77,6 +76,27 @@ export class Reading {
     this.follower.following.value = true;
     this.playback.seek(this.startOf(word));
     if (!this.playback.playing.peek()) void this.playback.play();
+  }
+
+  /** When the word is spoken that the person listens to, else reads. */
+  placeInTime(): number {
+    const inSight = (word: number) => {
+      const box = word < 0 ? null : this.layer.boxOf(word);
+      return box !== null && box.bottom > this.layer.top && box.top < innerHeight;
+    };
+    const spoken = this.spoken.peek();
+    if (spoken >= 0 && this.playback.playing.peek()) return this.startOf(spoken);
+    const word = [this.visited ?? -1, spoken].find(inSight) ?? this.blocks[this.layer.firstInSight()]?.first;
+    return word === undefined ? 0 : this.startOf(word);
+  }
+
+  /** Scrolls to what is spoken at this time, unless it is in sight. */
+  show(time: number): void {
+    const word = this.byStart[lastAtMost(this.starts, time)];
+    const element = word === undefined ? null : this.layer.elementOf(word);
+    if (!element) return;
+    const { top, bottom } = element.getBoundingClientRect();
+    if (top < this.layer.top || bottom > innerHeight) this.follower.scrollTo(element);
   }
 
   backToSpoken(): void {

@@ -44,7 +44,7 @@ export function Transcript({ reading, language }: { reading: Reading; language: 
         <WordTip tipped={tipped} />
       </div>
       <p id="transcript-keys" class="transcript-keys">
-        Arrow keys go from word to word, Enter plays from there, U goes to the next unsure word.
+        Use the arrow keys to move between words, Enter to play from a word, and U for the next unsure word.
       </p>
       <BackToSpoken reading={reading} />
     </div>
@@ -90,7 +90,7 @@ function BackToSpoken({ reading }: { reading: Reading }) {
     <div class="back-to-spoken">
       <button type="button" class="button is-primary" onClick={() => reading.backToSpoken()}>
         <Icon name="locate" />
-        Back to the spoken word
+        Back to the current word
       </button>
     </div>
   );

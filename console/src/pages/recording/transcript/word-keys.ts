@@ -7,6 +7,9 @@ const MOVES: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 };
 
 /** Goes through the words by keyboard, one at a time: the whole text is one stop of the Tab key. */
 export class WordKeys {
+  /** Where the keyboard was before it came into the text. */
+  private cameFrom: Element | null = null;
+
   constructor(
     private readonly reading: Reading,
     private readonly tipped: Signal<Tipped | null>,
@@ -64,6 +67,7 @@ export class WordKeys {
     const { layer, follower } = this.reading;
     const element = layer.elementOf(word);
     if (!element) return;
+    if (!layer.hasFocus) this.cameFrom = document.activeElement;
     this.reading.visited = word;
     layer.setStop(word);
     follower.letGo();
@@ -73,7 +77,9 @@ export class WordKeys {
   }
 
   private leave(): void {
-    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    const back = this.cameFrom?.isConnected && this.cameFrom !== document.body ? this.cameFrom : null;
+    const place = back ?? document.querySelector('#main h1');
+    if (place instanceof HTMLElement) place.focus({ preventScroll: true });
     this.tipped.value = null;
   }
 

@@ -64,6 +64,20 @@ export class WordLayer {
     return this.spans.get(word)?.getBoundingClientRect() ?? null;
   }
 
+  /** Where the text begins to be seen: the player may lie on it. */
+  get top(): number {
+    return Math.max(0, document.querySelector('.player')?.getBoundingClientRect().bottom ?? 0);
+  }
+
+  /** The paragraph at the top of the window. */
+  firstInSight(): number {
+    const { top } = this;
+    return Math.max(
+      0,
+      this.paragraphs.findIndex((paragraph) => (paragraph?.getBoundingClientRect().bottom ?? 0) > top),
+    );
+  }
+
   /** The number of the word that an element is, or is in. */
   numberOf(target: EventTarget | null): number | null {
     const element = target instanceof Element ? target.closest<HTMLElement>('.word') : null;

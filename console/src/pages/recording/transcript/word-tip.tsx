@@ -30,6 +30,6 @@ export function WordTip({ tipped }: { tipped: ReadonlySignal<Tipped | null> }) {
 function tipText(word: TextWord): string {
   const { confidence, start } = word;
   const time = formatDuration(start);
-  if (confidence === null) return `Not heard by the engine · ${time}`;
-  return `${isUnsure(word) ? 'Unsure: ' : ''}${Math.round(confidence * 100)} % sure · ${time}`;
+  if (confidence === null) return `No confidence · ${time}`;
+  return `${isUnsure(word) ? 'Unsure: ' : ''}${Math.round(confidence * 100)}% confidence · ${time}`;
 }

@@ -35,7 +35,11 @@ export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProp
         <Field label="End user" hint="The identity in the access token.">
           <input name="user" defaultValue={query.user} maxLength={255} dir="auto" autocomplete="off" />
         </Field>
-        <Field label="Tags" hint="One on each line, such as ticket=T-1042. All must match." error={errorOf('tags')}>
+        <Field
+          label="Tags"
+          hint="One per line, such as ticket=T-1042. Recordings must have all of them."
+          error={errorOf('tags')}
+        >
           <textarea name="tags" rows={3} dir="auto" defaultValue={textOf(query.tags)} />
         </Field>
         <div class="form-actions">
@@ -44,7 +48,7 @@ export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProp
             class="button is-quiet"
             onClick={() => onApply({ from: '', to: '', user: '', tags: [] })}
           >
-            Remove all
+            Clear all
           </button>
           <button type="submit" class="button is-primary">
             Apply

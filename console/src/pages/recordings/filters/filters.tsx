@@ -56,15 +56,10 @@ export function Filters({ query, onChange }: FiltersProps) {
 
 function Chips({ chips, onChange }: { chips: readonly Chip[]; onChange: FiltersProps['onChange'] }) {
   return (
-    <ul class="filter-chips" aria-label="Filters that are set">
+    <ul class="filter-chips" aria-label="Active filters">
       {chips.map(({ label, without }) => (
         <li key={label}>
-          <button
-            type="button"
-            class="chip"
-            aria-label={`Remove the filter ${label}`}
-            onClick={() => onChange(without)}
-          >
+          <button type="button" class="chip" aria-label={`Remove filter ${label}`} onClick={() => onChange(without)}>
             <bdi>{label}</bdi>
             <Icon name="close" size={14} />
           </button>

@@ -34,13 +34,14 @@ export function SearchBox({ q, onSearch }: SearchBoxProps) {
         type="search"
         dir="auto"
         maxLength={1000}
-        placeholder="Search what was said"
-        aria-label="Search what was said"
+        placeholder="Search transcripts"
+        aria-label="Search transcripts"
         aria-keyshortcuts="/"
         value={text}
         onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape' && text === '') event.currentTarget.blur();
+          // The keys of the page are at hand again.
+          if (event.key === 'Escape' && text === '') document.querySelector<HTMLElement>('#main h1')?.focus();
         }}
       />
       <kbd aria-hidden="true">/</kbd>

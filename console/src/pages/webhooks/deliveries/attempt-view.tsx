@@ -9,7 +9,7 @@ export function AttemptView({ attempt, numbered = false }: { attempt: Attempt; n
   return (
     <div class="attempt stack-small">
       <p class="attempt-head">
-        <Badge tone={isSuccess(attempt) ? 'good' : 'bad'}>{isSuccess(attempt) ? 'Received' : 'Not received'}</Badge>
+        <Badge tone={isSuccess(attempt) ? 'good' : 'bad'}>{isSuccess(attempt) ? 'Delivered' : 'Failed'}</Badge>
         <strong dir="auto">{outcomeTitle(attempt)}</strong>
         <span class="muted small numbers">
           {numbered && `attempt ${number} · `}
@@ -23,11 +23,11 @@ export function AttemptView({ attempt, numbered = false }: { attempt: Attempt; n
 }
 
 function Answer({ text, attempt }: { text: string; attempt: number }) {
-  if (text === '') return <p class="muted small">The answer had no body.</p>;
+  if (text === '') return <p class="muted small">The response had no body.</p>;
   return (
     <div class="stack-small">
-      <p class="muted small">Answer, its first 1 KiB:</p>
-      <pre class="code" tabIndex={0} role="region" aria-label={`Answer to attempt ${attempt}`} dir="auto">
+      <p class="muted small">Response (first 1 KiB):</p>
+      <pre class="code" tabIndex={0} role="region" aria-label={`Response to attempt ${attempt}`} dir="auto">
         {prettyJson(text)}
       </pre>
     </div>

@@ -11,6 +11,7 @@ import { useSubmit } from '../../../forms/use-submit';
 import { formatDate } from '../../../format/date';
 import { useAsync } from '../../../hooks/use-async';
 import { api } from '../../../session/api';
+import { may } from '../../../session/permissions';
 import { AttemptView } from './attempt-view';
 import { outcomeAdvice, prettyJson, type Attempt } from './outcome';
 
@@ -37,7 +38,7 @@ export function DeliveryDetail({ delivery, webhook, onRedelivered }: Props) {
           <Body text={single.value.body} />
         </>
       )}
-      <Redeliver delivery={delivery} webhook={webhook} onRedelivered={onRedelivered} />
+      {may('webhooks:write') && <Redeliver delivery={delivery} webhook={webhook} onRedelivered={onRedelivered} />}
     </>
   );
 }
@@ -45,10 +46,10 @@ export function DeliveryDetail({ delivery, webhook, onRedelivered }: Props) {
 function Facts({ delivery: { event_id, recording_id, next_attempt_at } }: { delivery: Delivery }) {
   return (
     <dl class="facts">
-      <dt>Event id</dt>
+      <dt>Event ID</dt>
       <dd class="delivery-id">
         <code>{event_id}</code>
-        <CopyButton text={event_id} label="Copy the event id" iconOnly />
+        <CopyButton text={event_id} label="Copy event ID" iconOnly />
       </dd>
       {recording_id !== null && (
         <>
@@ -73,7 +74,7 @@ function Facts({ delivery: { event_id, recording_id, next_attempt_at } }: { deli
 function Attempts({ attempts, delivery }: { attempts: readonly Attempt[]; delivery: Delivery }) {
   if (attempts.length === 0) {
     const advice = outcomeAdvice({ status: null, error: null, reason: delivery.reason });
-    return <p class="muted">{advice ?? 'No attempt has ended yet.'}</p>;
+    return <p class="muted">{advice ?? 'No attempt has finished yet.'}</p>;
   }
   return (
     <section class="stack-small">
@@ -94,7 +95,7 @@ function Body({ text }: { text: string }) {
     <section class="stack-small">
       <div class="code-head">
         <h3>Body</h3>
-        <CopyButton text={text} label="Copy the body" />
+        <CopyButton text={text} label="Copy body" />
       </div>
       <pre class="code" tabIndex={0} role="region" aria-label="Body" dir="auto">
         {prettyJson(text)}
@@ -110,7 +111,7 @@ function Redeliver({ delivery, webhook, onRedelivered }: Props) {
   const send = () =>
     void run(async () => {
       await api().webhooks.redeliver(webhook.id, delivery.id);
-      toast(isPending ? 'The event is sent now.' : 'The event is sent again.');
+      toast(isPending ? 'Sending the event now.' : 'Resending the event.');
       onRedelivered();
     });
   return (
@@ -118,7 +119,7 @@ function Redeliver({ delivery, webhook, onRedelivered }: Props) {
       <FormError error={error.value} />
       <button type="button" class="button" disabled={busy.value || obstacle !== null} onClick={send}>
         <Icon name="retry" />
-        {busy.value ? 'Sending…' : isPending ? 'Send this event now' : 'Send this event again'}
+        {busy.value ? 'Sending…' : isPending ? 'Send now' : 'Resend'}
       </button>
       {obstacle !== null && <span class="muted">{obstacle}</span>}
     </div>

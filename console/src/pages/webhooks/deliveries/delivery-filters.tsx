@@ -8,7 +8,7 @@ interface Props {
 
 export function DeliveryFilters({ query, onChange }: Props) {
   return (
-    <div class="delivery-filters" role="group" aria-label="Filter the deliveries">
+    <div class="delivery-filters" role="group" aria-label="Filter deliveries">
       <Field label="Status">
         <select
           value={query.status}

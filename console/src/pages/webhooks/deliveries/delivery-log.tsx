@@ -26,7 +26,7 @@ export function DeliveryLog({ webhook }: { webhook: Webhook }) {
   const redelivering = useSignal(false);
   const log = useAsync((signal) => loadLog(webhook.id, query, signal), [webhook.id, writeLogQuery(query).toString()]);
   useFollow(log.value?.deliveries, log.reload);
-  useShortcut('r', 'Load the deliveries again', log.reload);
+  useShortcut('r', 'Refresh the deliveries', log.reload);
   return (
     <section class="card" aria-labelledby="deliveries-title">
       <header class="card-header">
@@ -55,7 +55,7 @@ interface RowsProps {
 
 function Rows({ log, webhook, page, onPage }: RowsProps) {
   if (log.error) return <Failed error={log.error} onRetry={log.reload} />;
-  if (!log.value) return <Loading label="Loading the deliveries…" />;
+  if (!log.value) return <Loading label="Loading deliveries…" />;
   const { deliveries, total } = log.value;
   if (total === 0) return null;
   return (
@@ -77,19 +77,19 @@ function NoDeliveries({ query, onClear }: { query: LogQuery; onClear: () => void
     return (
       <Empty
         icon="webhook"
-        title="Nothing was sent yet"
-        hint="A delivery appears when a recording is done. A test is not in this log: its outcome is shown above."
+        title="No deliveries yet"
+        hint="Deliveries appear here when a recording is done. Test requests are not logged: their result is shown above."
       />
     );
   }
   return (
     <Empty
       icon="filter"
-      title="No delivery matches"
-      hint="No delivery has this status in these days."
+      title="No matching deliveries"
+      hint="Try another status or other days."
       action={
         <button type="button" class="button" onClick={onClear}>
-          Clear the filters
+          Clear filters
         </button>
       }
     />

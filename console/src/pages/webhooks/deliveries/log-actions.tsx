@@ -1,4 +1,5 @@
 import { Icon } from '../../../components/icon';
+import { may } from '../../../session/permissions';
 
 interface Props {
   isBusy: boolean;
@@ -13,9 +14,11 @@ export function LogActions({ isBusy, onRefresh, onRedeliver }: Props) {
         <Icon name="retry" />
         Refresh
       </button>
-      <button type="button" class="button" onClick={onRedeliver}>
-        Send again…
-      </button>
+      {may('webhooks:write') && (
+        <button type="button" class="button" onClick={onRedeliver}>
+          Resend…
+        </button>
+      )}
     </div>
   );
 }

@@ -15,15 +15,15 @@ type Outcome = Pick<Attempt, 'status' | 'error' | 'reason'>;
 
 /** Where the cause is to be found, by what went wrong before an answer came. */
 const CAUSES: Record<string, string> = {
-  dns: 'The host name has no public address, or its name servers did not answer. Check the name in the URL.',
-  connect: 'Nothing accepted the connection. Check the port and the firewall, and whether the receiver runs.',
-  tls: 'The certificate is expired, self-signed or for another name, or an intermediate one is missing. Check the chain that the receiver sends.',
+  dns: 'The host name has no public address, or its name servers did not respond. Check the host in the URL.',
+  connect: 'Nothing accepted the connection. Check the port and the firewall, and that the receiver is running.',
+  tls: 'The certificate is expired, self-signed or for another host, or an intermediate certificate is missing. Check the chain that the receiver sends.',
   timeout:
-    'No connection came within 5 seconds, or no answer within 15. Answer first and do slow work afterwards; a firewall may drop packets.',
+    'There was no connection within 5 seconds, or no response within 15. Respond first and do slow work afterwards. A firewall may be dropping packets.',
   reset:
-    'The connection was closed before a whole answer, or the answer is not HTTP. See the log of the receiver or its proxy.',
+    'The connection was closed before the response was complete, or the response is not HTTP. Check the log of the receiver or its proxy.',
   refused_address:
-    'The URL is one that the service no longer sends to, such as an http URL or a private address. Change it, or ask the operator.',
+    'The service no longer sends to this URL, such as an http URL or a private address. Change it, or ask the operator.',
   secret: 'The secret cannot be read, so nothing was sent. Set a new secret.',
 };
 
@@ -34,7 +34,7 @@ export function isSuccess({ status }: Pick<Outcome, 'status'>): boolean {
 /** What came back, in a few words: `200`, or why there was no answer. */
 export function outcomeTitle({ status, error, reason }: Outcome): string {
   if (status !== null) return `HTTP ${status}`;
-  return reason ?? error ?? 'No answer';
+  return reason ?? error ?? 'No response';
 }
 
 /** What to do about a failure; null after a success. */
@@ -43,19 +43,18 @@ export function outcomeAdvice(outcome: Outcome): string | null {
   const { status, error, reason } = outcome;
   if (status === null) {
     if (reason === 'webhook disabled') {
-      return 'The webhook was disabled while this delivery was pending. Enable the webhook, then redeliver.';
+      return 'The webhook was disabled while this delivery was pending. Enable the webhook, then resend it.';
     }
     return error === null ? null : (CAUSES[error] ?? null);
   }
   if (status === 401 || status === 403) {
-    return 'The receiver refused the request. A signature is checked over the raw bytes of the body, with the present secret.';
+    return 'The receiver rejected the request. It must verify the signature over the raw body, with the current secret.';
   }
-  if (status === 404 || status === 405)
-    return 'The receiver has nothing at this path that takes a POST. Check the URL.';
-  if (status === 410) return 'The receiver says that it is gone, so the webhook was disabled.';
+  if (status === 404 || status === 405) return 'Nothing at this path accepts a POST request. Check the URL.';
+  if (status === 410) return 'The receiver says that this URL is gone, so the webhook was disabled.';
   if (status >= 300 && status < 400) return 'Redirects are not followed. Set the URL that the redirect leads to.';
-  if (status >= 500) return 'The receiver failed. See its log; its answer is below.';
-  return 'Only an answer from 200 to 299 counts as received.';
+  if (status >= 500) return 'The receiver failed. Check its log. Its response is below.';
+  return 'Only responses from 200 to 299 count as delivered.';
 }
 
 /** The last attempt of a delivery, as far as the list tells it. */

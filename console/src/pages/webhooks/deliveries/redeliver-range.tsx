@@ -14,10 +14,10 @@ import '../../../forms/choices.css';
 type Which = '' | 'failed' | 'missed' | 'delivered';
 
 const WHICH: readonly { value: Which; label: string }[] = [
-  { value: '', label: 'All that did not arrive' },
+  { value: '', label: 'Everything that was not delivered' },
   { value: 'failed', label: 'Failed deliveries' },
-  { value: 'missed', label: 'Events missed while it was disabled' },
-  { value: 'delivered', label: 'Deliveries that did arrive' },
+  { value: 'missed', label: 'Events missed while disabled' },
+  { value: 'delivered', label: 'Successful deliveries' },
 ];
 
 interface Props {
@@ -30,7 +30,7 @@ interface Props {
 /** Sends many events again: of a range of days, or all. */
 export function RedeliverRange({ webhook, open, onClose, onSent }: Props) {
   return (
-    <Dialog open={open} title="Send events again" onClose={onClose}>
+    <Dialog open={open} title="Resend events" onClose={onClose}>
       {open && <RangeForm webhook={webhook} onClose={onClose} onSent={onSent} />}
     </Dialog>
   );
@@ -75,7 +75,7 @@ function RangeForm({ webhook, onClose, onSent }: Omit<Props, 'open'>) {
       {webhook.status === 'disabled' && <p class="notice is-warn">The webhook is disabled. Enable it first.</p>}
       <FormError error={rest} />
       <FormActions
-        label="Send again"
+        label="Resend"
         busyLabel="Starting…"
         isBusy={busy.value}
         isDisabled={webhook.status === 'disabled'}
@@ -87,7 +87,7 @@ function RangeForm({ webhook, onClose, onSent }: Omit<Props, 'open'>) {
 
 function WhichField({ which }: { which: Signal<Which> }) {
   return (
-    <Field label="What">
+    <Field label="Events">
       <select value={which.value} onChange={(event) => (which.value = event.currentTarget.value as Which)}>
         {WHICH.map(({ value, label }) => (
           <option key={value} value={value}>
@@ -119,15 +119,15 @@ function Preview({ webhook, which, from, to }: PreviewProps) {
   );
   return (
     <p class="muted small" role="status">
-      {which === 'missed' ? 'Missed events are counted when they are sent.' : previewOf(counted.value ?? null, which)}
+      {which === 'missed' ? 'Missed events are counted when they are resent.' : previewOf(counted.value ?? null, which)}
     </p>
   );
 }
 
 function previewOf(count: number | null, which: Which): string {
   if (count === null) return 'Counting…';
-  const deliveries = `${count.toLocaleString('en')} ${which === 'delivered' ? 'delivered' : 'failed'} in these days`;
-  return which === '' ? `${deliveries}, and what was missed while the webhook was disabled.` : `${deliveries}.`;
+  const deliveries = `${count.toLocaleString('en')} ${which === 'delivered' ? 'delivered' : 'failed'} in this period`;
+  return which === '' ? `${deliveries}, plus any events missed while the webhook was disabled.` : `${deliveries}.`;
 }
 
 function Sent({ count, onClose }: { count: number; onClose: () => void }) {
@@ -135,8 +135,8 @@ function Sent({ count, onClose }: { count: number; onClose: () => void }) {
     <div class="form">
       <p role="status">
         {count === 0
-          ? 'There was nothing to send in these days.'
-          : `${count.toLocaleString('en')} ${count === 1 ? 'event is' : 'events are'} sent again. They appear in the log as they go out.`}
+          ? 'There was nothing to resend in this period.'
+          : `${count.toLocaleString('en')} ${count === 1 ? 'event is' : 'events are'} being resent. They appear in the log as they are sent.`}
       </p>
       <div class="form-actions">
         <button type="button" class="button is-primary" onClick={onClose}>

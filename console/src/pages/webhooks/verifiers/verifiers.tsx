@@ -20,7 +20,7 @@ export function Verifiers() {
   return (
     <section class="card" aria-labelledby="verifiers-title">
       <header class="card-header">
-        <h2 id="verifiers-title">Verify a delivery</h2>
+        <h2 id="verifiers-title">Verify deliveries</h2>
         <div class="actions">
           <Segments
             label="Language"
@@ -33,9 +33,10 @@ export function Verifiers() {
       </header>
       <div class="card-body verifiers">
         <p class="muted">
-          Check the signature over the raw bytes of the body, before they are parsed. One of the two functions is
-          enough; the second also refuses what is more than five minutes old. Answer with any 2xx within 15 seconds, and
-          expect repeats: remember the <code>X-Service-Event-Id</code> of what was handled.
+          Verify the signature over the raw body, before parsing it. Either of the two functions is enough. The second
+          one also rejects requests that are more than five minutes old. Respond with a 2xx status within 15 seconds.
+          The same event can arrive more than once: store the <code>X-Service-Event-Id</code> of each event that you
+          have handled.
         </p>
         <pre class="code" tabIndex={0} role="region" aria-label={`Verifier for ${language.value}`}>
           {CODE[language.value]}

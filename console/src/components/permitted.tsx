@@ -1,0 +1,16 @@
+import type { ComponentChildren } from 'preact';
+
+import { may, reasonFor, type Scope } from '../session/permissions';
+
+interface PermittedProps {
+  scope: Scope;
+  /** What needs it: `upload recordings`. */
+  action: string;
+  children: ComponentChildren;
+}
+
+/** What a key with the scope is offered; with another key the reason takes its place. */
+export function Permitted({ scope, action, children }: PermittedProps) {
+  if (may(scope)) return <>{children}</>;
+  return <p class="not-permitted muted small">{reasonFor(scope, action)}</p>;
+}
