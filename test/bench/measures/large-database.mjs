@@ -79,8 +79,8 @@ async function reconcile(stage) {
 }
 
 async function readInSequence(stage) {
-  // The statistics of a session are written when it has been idle for a moment.
-  await sleep(1500);
+  // A session writes its statistics after ten seconds without a statement at the latest.
+  await sleep(11_000);
   const [row] = await stage.sql(
     'SELECT sum(seq_tup_read)::float8 AS rows FROM pg_stat_user_tables WHERE relname = ANY ($1)',
     [LARGE_TABLES],
