@@ -75,5 +75,10 @@ export function migrationDataSource(
   const session = env.databasePooler ? {} : { options: '-c timezone=UTC -c statement_timeout=0' };
   const extra = { Client: WatchedClient, connectionTimeoutMillis: 10_000, max: 2, transactionSettings, ...session };
   // Not the console, where each attempt that met a lock would be a failure.
-  return new DataSource({ ...dataSourceOptions(env, migrations), logger: 'debug', applicationName: 'voice-notes-migrate', extra });
+  return new DataSource({
+    ...dataSourceOptions(env, migrations),
+    logger: 'debug',
+    applicationName: 'voice-notes-migrate',
+    extra,
+  });
 }
