@@ -182,7 +182,7 @@ describe('the page of a recording', () => {
     await page.keyboard.press(' ');
 
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).getByText('Search this transcript').waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Search this transcript').waitFor();
     await judge(page, 'keys');
   });
 
