@@ -1,9 +1,10 @@
+import koffi from 'koffi';
 import { extensions } from '../../../src/extensions.js';
 import type { TestEnvironment } from '../../../src/testing/test-environment.js';
 import { type CommandResult, runCli } from './cli.js';
 
-// The process belongs to jest, which others may look into.
-jest.mock('../../../src/platform/config/process-protection.js', () => ({ protectProcess: () => undefined }));
+/** From linux/prctl.h. */
+const PR_SET_DUMPABLE = 4;
 
 type Variables = Pick<TestEnvironment, 'variables'>;
 
@@ -68,8 +69,15 @@ async function run(variables: Record<string, string>, args: string[]): Promise<C
   } finally {
     process.exitCode = exitCode;
     restore();
+    allowInspection();
   }
   return { code, ...said };
+}
+
+/** Undoes what a command does at boot: the process belongs to jest, which others may look into. */
+function allowInspection(): void {
+  if (process.platform !== 'linux') return;
+  koffi.load(null).func('int prctl(int option, unsigned long value)')(PR_SET_DUMPABLE, 1);
 }
 
 /** @returns a function that puts everything back. Some properties of `process` are accessors. */
