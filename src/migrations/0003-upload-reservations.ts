@@ -6,7 +6,7 @@ export class UploadReservations1795521600000 implements MigrationInterface {
   transaction = false;
 
   async up(runner: QueryRunner): Promise<void> {
-    await changeCatalog(runner, [
+    await changeCatalog(runner, 'object_removals', [
       `ALTER TABLE object_removals ADD COLUMN IF NOT EXISTS account_id uuid,
          ADD COLUMN IF NOT EXISTS bytes bigint, ADD COLUMN IF NOT EXISTS duration_ms bigint`,
     ]);
@@ -15,7 +15,7 @@ export class UploadReservations1795521600000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await changeCatalog(runner, [
+    await changeCatalog(runner, 'object_removals', [
       'ALTER TABLE object_removals DROP COLUMN account_id, DROP COLUMN bytes, DROP COLUMN duration_ms',
     ]);
   }

@@ -58,15 +58,15 @@ export class WaitingAccounts1795521700000 implements MigrationInterface {
   transaction = false;
 
   async up(runner: QueryRunner): Promise<void> {
-    await changeCatalog(runner, [COLUMN, FUNCTION]);
+    await changeCatalog(runner, 'transcription_shares', [COLUMN, FUNCTION]);
     await createIndexConcurrently(runner, INDEX, 'transcription_shares (virtual_end) WHERE is_waiting');
     // Waits for what was inserted without the triggers, so that the backfill sees it.
-    await changeCatalog(runner, TRIGGERS);
+    await changeCatalog(runner, 'recordings', TRIGGERS);
     await changeInBatches(runner, BACKFILL, '00000000-0000-0000-0000-000000000000');
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await changeCatalog(runner, [
+    await changeCatalog(runner, 'recordings', [
       'DROP TRIGGER recordings_inserted_waiting ON recordings',
       'DROP TRIGGER recordings_updated_waiting ON recordings',
       'DROP FUNCTION mark_account_waiting',

@@ -30,7 +30,7 @@ const RULES: Rule[] = [
     isBroken: (statement) =>
       alters(/^ALTER (COLUMN )?\w+ (SET DATA )?TYPE\b|^SET (UN)?LOGGED|^SET (ACCESS METHOD|TABLESPACE)/)(statement) ||
       alters(/^ADD .*(\bSTORED\b|\bIDENTITY\b|\bserial\b|(random\w*|clock_timestamp|nextval)\()/i)(statement) ||
-      /^(CLUSTER|VACUUM FULL|TRUNCATE|LOCK)\b/.test(statement),
+      /^(CLUSTER|VACUUM FULL|TRUNCATE|LOCK (?!TABLE \w+ IN SHARE UPDATE EXCLUSIVE MODE$))/.test(statement),
   },
   {
     problem: 'adds a column that the release before does not write: nullable, or with a default',
@@ -60,7 +60,7 @@ const RULES: Rule[] = [
 const isConcurrent = (statement: string): boolean => / CONCURRENTLY | VALIDATE CONSTRAINT /.test(statement);
 
 const changesRows = (statement: string): boolean =>
-  !statement.startsWith('CREATE ') && /\b(UPDATE \w+|DELETE FROM|INSERT INTO .*\bSELECT)\b/.test(statement);
+  !/^(CREATE|LOCK) /.test(statement) && /\b(UPDATE \w+|DELETE FROM|INSERT INTO .*\bSELECT)\b/.test(statement);
 
 const takesLock = (statement: string): boolean =>
   /^(ALTER TABLE|CREATE (OR REPLACE )?TRIGGER|DROP (TABLE|TRIGGER)) /.test(statement) && !isConcurrent(statement);

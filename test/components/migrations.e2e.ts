@@ -31,6 +31,7 @@ import { readEnv } from '../../src/platform/config/env.js';
 import { migrationDataSource } from '../../src/platform/database/connections/data-source.js';
 import { snakeCase } from '../../src/platform/database/snake-case.js';
 import {
+  changeCatalog,
   changeInBatches,
   createIndexConcurrently,
   requireMigration,
@@ -229,6 +230,32 @@ describe('migrations', () => {
     } finally {
       await newer.destroy();
       await dataSource.query('DROP TABLE IF EXISTS notes');
+    }
+  });
+
+  it('wait for a vacuum in a way that lets Postgres end it, and that no request waits behind', async () => {
+    const changing = dataSource.createQueryRunner();
+    const vacuum = new Client({ connectionString: environment.variables.DATABASE_URL });
+    await vacuum.connect();
+    await changing.query('CREATE TABLE notes (id integer PRIMARY KEY)');
+    try {
+      await vacuum.query('BEGIN; LOCK TABLE notes IN SHARE UPDATE EXCLUSIVE MODE');
+      const changed = changeCatalog(changing, 'notes', ['ALTER TABLE notes ADD COLUMN text text']);
+      // Postgres ends an autovacuum for those that wait for a second.
+      await eventually(async () => {
+        const waiting = await dataSource.query<{ mode: string }[]>(
+          `SELECT mode FROM pg_locks WHERE relation = 'notes'::regclass AND NOT granted AND waitstart < now() - interval '1.2 s'`,
+        );
+        return waiting[0]?.mode === 'ShareUpdateExclusiveLock';
+      });
+      await dataSource.query('BEGIN; SET LOCAL lock_timeout = 50; INSERT INTO notes VALUES (1); COMMIT');
+      await vacuum.query('ROLLBACK');
+      await changed;
+      expect(await dataSource.query('SELECT * FROM notes')).toEqual([{ id: 1, text: null }]);
+      expect(await changing.query('SHOW lock_timeout')).toEqual(await dataSource.query('SHOW lock_timeout'));
+    } finally {
+      await Promise.all([changing.release(), vacuum.end()]);
+      await dataSource.query('DROP TABLE notes');
     }
   });
 

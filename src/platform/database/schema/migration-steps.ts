@@ -59,12 +59,23 @@ export async function createIndexConcurrently(runner: QueryRunner, name: string,
   await runner.query(`CREATE INDEX CONCURRENTLY ${name} ON ${definition}`);
 }
 
+/** Longer than Postgres takes to end an autovacuum that is in the way of somebody (`deadlock_timeout`). */
+const VACUUM_MS = 5000;
+
 /**
  * For a migration with `transaction = false`: what locks a table for a moment, such as a new column. In one transaction,
  * which begins again when a lock is in its way. Of one table, because the first lock is kept during the wait for another.
+ *
+ * An autovacuum of a large table lasts for hours and lets nobody change it. Postgres ends it for a session that waits
+ * longer than the limit of a transaction. So a lock is taken first that keeps out vacuums, and no request: none waits
+ * behind it.
  */
-export async function changeCatalog(runner: QueryRunner, statements: string[]): Promise<void> {
+export async function changeCatalog(runner: QueryRunner, table: string, statements: string[]): Promise<void> {
   await inTransaction(runner, async () => {
+    const [limit] = (await runner.query(`SELECT current_setting('lock_timeout') AS value`)) as { value: string }[];
+    await runner.query(`SELECT set_config('lock_timeout', $1, true)`, [`${VACUUM_MS}ms`]);
+    await runner.query(`LOCK TABLE ${table} IN SHARE UPDATE EXCLUSIVE MODE`);
+    await runner.query(`SELECT set_config('lock_timeout', $1, true)`, [limit?.value]);
     for (const statement of statements) await runner.query(statement);
   });
 }
