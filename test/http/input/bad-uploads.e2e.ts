@@ -283,7 +283,7 @@ describe('a bad upload is refused, and nothing of it is kept', () => {
       ['C:\\dir\\note.wav', 'C:\\dir\\note.wav', 'note.wav'],
       ['/etc/', '/etc/', 'recording'],
       ['.. alone', '..', 'recording'],
-      ['CR LF as browsers write it', 'note%0D%0AX-Evil: 1.wav', 'note%0D%0AX-Evil: 1.wav'],
+      ['CR LF as browsers write it', 'note%0D%0AX-Evil: 1.wav', 'noteX-Evil: 1.wav'],
       ['CR LF in a folded header', 'note\r\n .wav', 'note .wav'],
       ['U+202E', 'note\u202evaw.exe', 'notevaw.exe'],
       ['U+202E alone', '\u202e', 'recording'],

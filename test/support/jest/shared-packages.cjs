@@ -25,7 +25,7 @@ function requireShared(from, name) {
   if (loaded.has(path)) return loaded.get(path);
   const exports = keepingGlobals(() => load(path));
   loaded.set(path, exports);
-  if (name in MEMORIES) forgetting.push(MEMORIES[name](exports));
+  if (name in MEMORIES) forgetAfterFile(MEMORIES[name](exports));
   return exports;
 }
 
@@ -40,9 +40,12 @@ function keepingGlobals(evaluate) {
 /** Whether this key of the global object stays after a test file. */
 const isKept = (key) => globals.has(key);
 
-/** Undoes what a test file has left in packages. */
+/** @param {() => unknown} forget undoes what a test file has left in a module */
+const forgetAfterFile = (forget) => void forgetting.push(forget);
+
+/** Undoes what a test file has left. */
 function forgetTestFile() {
   for (const forget of forgetting) forget();
 }
 
-module.exports = { requireShared, keepingGlobals, isKept, forgetTestFile };
+module.exports = { requireShared, keepingGlobals, isKept, forgetAfterFile, forgetTestFile };

@@ -7,13 +7,15 @@ const { isBuiltin } = require('node:module');
 const { dirname, join, sep } = require('node:path');
 const { compileFunction, constants } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
-const { keepingGlobals, requireShared } = require('./shared-packages.cjs');
+const { forgetAfterFile, keepingGlobals, requireShared } = require('./shared-packages.cjs');
 
 const ROOT = join(__dirname, '../../..');
 const SERVICE = ['src', 'sdk/src', 'examples'].map((folder) => join(ROOT, folder) + sep);
 const TESTS = /\.(spec|e2e)\.[a-z]+$/;
 /** They change what modules of the service keep for the whole process: plans, and how programs can be isolated. */
 const WITH_MODULES_OF_ITS_OWN = /[\\/](plans\.spec|extension-registrations\.e2e|sandbox\.(spec|e2e))\.ts$/;
+/** Services with extensions add to its list. */
+const EVENT_KINDS = join(ROOT, 'src/modules/webhooks/events/event-kinds.ts');
 const transforms = new Map();
 const functions = new Map();
 const resolved = new Map();
@@ -72,8 +74,15 @@ class SharedModulesRuntime extends Runtime {
       modules.delete(path);
       throw error;
     }
+    if (path === EVENT_KINDS) forgetAfterFile(kindsOf(module.exports));
     return module.exports;
   }
+}
+
+/** @returns what gives the list back what it has now */
+function kindsOf({ EVENT_KINDS: kinds }) {
+  const before = [...kinds];
+  return () => kinds.splice(0, kinds.length, ...before);
 }
 
 /** Without the keys of jest's cache on disk, which hash each file again. A file that has changed is transformed again. */
