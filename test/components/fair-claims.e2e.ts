@@ -6,6 +6,7 @@ import {
 } from '../../src/modules/recordings/leases/recording-claims.queries.js';
 import { RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import { reopenFailed } from '../../src/modules/recordings/recordings.queries.js';
+import { countUnserved } from '../../src/modules/transcriptions/engines/running/waiting-recordings.queries.js';
 import { DatabaseService } from '../../src/platform/database/database.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
@@ -336,6 +337,8 @@ describe('D33: claims', () => {
     reportMeasurement(`a claim reads ${short.pages} pages with 200 waiting, ${long.pages} with 10,000 accounts`);
     expect(long.pages).toBeLessThan(1500);
     expect(long.scanned).toEqual([]);
+    const unserved = await costOfStatement(api.app.get(DatabaseService), (runner) => countUnserved(runner, []));
+    expect(unserved.scanned).not.toContain('recordings');
     // Those that are idle, or only held by workers, are passed by.
     await api.database.query(
       `UPDATE recordings SET lease_until = now() + interval '1 hour'

@@ -18,15 +18,16 @@ const COLUMNS = 'account_id, requested_engine, coalesce(rerun_at, created_at) AS
 
 /**
  * Recordings that have waited for a minute, and that none of these engines may transcribe. SQL, because of the clock of
- * the database and the table of another module; each half has an index.
+ * the database and the table of another module; each half has an index, whose order keeps Postgres from reading all
+ * recordings instead.
  */
 export async function countUnserved(runner: SqlRunner, running: readonly string[]): Promise<number> {
   const [row] = await runner.prepared<{ count: number }>(
     `SELECT count(*)::int AS count FROM (
-       (SELECT ${COLUMNS} FROM recordings WHERE ${REQUESTED} AND lease_until IS NULL LIMIT ${LOOKED_AT})
+       (SELECT ${COLUMNS} FROM recordings WHERE ${REQUESTED} AND lease_until IS NULL ORDER BY account_id LIMIT ${LOOKED_AT})
        UNION ALL
        (SELECT ${COLUMNS} FROM recordings WHERE ${REQUESTED} AND lease_until IS NOT NULL AND lease_token IS NULL
-        LIMIT ${LOOKED_AT})) r
+        ORDER BY account_id LIMIT ${LOOKED_AT})) r
      JOIN accounts a ON a.id = r.account_id
      WHERE r.queued_at < now() - make_interval(secs => ${GRACE_SECONDS}) AND ${accountNotOnHold('a.id')}
        AND NOT (${IS_SERVED})`,
