@@ -4,11 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify, stripVTControlCharacters } from 'node:util';
+import type { Command } from 'commander';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { CommandResult } from '../service/cli.js';
+import { runHere } from '../service/cli-here.js';
 import { ROOT } from '../paths.js';
 
 const TSDOWN = join(ROOT, 'node_modules', 'tsdown', 'dist', 'run.mjs');
+
+/** Types of a browser, which those of the tests are not, are checked with the client library. */
+const PROGRAM: string = '../../../sdk/src/cli/program.js';
+
+/** They work with files of the folder that they are started in. */
+const OF_FILES = new Set(['get', 'record', 'upload']);
 
 /** Ends a program that waits for keys that nobody types, before the test ends without its output. */
 const TERMINAL_LIMIT_MS = 150_000;
@@ -16,6 +24,8 @@ const TERMINAL_LIMIT_MS = 150_000;
 /** The built command line, with hooks of Jest that build it into a folder of its own. */
 export class BuiltVnotes {
   folder = '';
+  /** Commands that have run as a process. */
+  private readonly started = new Set<string>();
 
   static use(): BuiltVnotes {
     const built = new BuiltVnotes();
@@ -33,17 +43,30 @@ export class BuiltVnotes {
     return join(this.folder, 'dist', 'cli.js');
   }
 
+  /**
+   * Whether a process must run it: each command once, where its modules load each other in Node. Afterwards the process
+   * of the test can, which has loaded them and takes a twentieth of the CPU time.
+   */
+  needsProcess(args: string[]): boolean {
+    const name = (args.includes('--help') ? '--help' : args[0]) ?? '';
+    if (OF_FILES.has(name) || args.includes('listen') || !this.started.has(name)) {
+      this.started.add(name);
+      return true;
+    }
+    return false;
+  }
+
   /** A person of this account, with folders for settings and state of their own. */
   async user(client: ApiClient | null = null): Promise<VnotesUser> {
     const home = await mkdtemp(join(this.folder, 'home-'));
-    return new VnotesUser(this.program, home, client ? environmentOf(client) : {});
+    return new VnotesUser(this, home, client ? environmentOf(client) : {});
   }
 }
 
 /** Whoever calls `vnotes`, with an account in the environment. */
 export class VnotesUser {
   constructor(
-    readonly program: string,
+    private readonly vnotes: BuiltVnotes,
     readonly home: string,
     readonly variables: Record<string, string>,
   ) {}
@@ -56,11 +79,11 @@ export class VnotesUser {
 
   /** The same person with further variables. */
   with(variables: Record<string, string>): VnotesUser {
-    return new VnotesUser(this.program, this.home, { ...this.variables, ...variables });
+    return new VnotesUser(this.vnotes, this.home, { ...this.variables, ...variables });
   }
 
   start(...args: string[]): ChildProcess {
-    return spawn(process.execPath, [this.program, ...args], { env: this.environment, cwd: this.home });
+    return spawn(process.execPath, [this.vnotes.program, ...args], { env: this.environment, cwd: this.home });
   }
 
   async run(...args: string[]): Promise<CommandResult> {
@@ -69,6 +92,12 @@ export class VnotesUser {
 
   /** @param input on standard input */
   async runWith(input: string | Buffer, ...args: string[]): Promise<CommandResult> {
+    if (!this.vnotes.needsProcess(args)) {
+      const { createProgram } = (await import(PROGRAM)) as { createProgram: () => Pick<Command, 'parseAsync'> };
+      // Node asks the system for the home folder, not `process.env`.
+      const folders = { XDG_CONFIG_HOME: join(this.home, '.config'), XDG_STATE_HOME: join(this.home, '.local/state') };
+      return await runHere(() => createProgram().parseAsync(), { ...folders, ...this.environment }, args, input);
+    }
     const child = this.start(...args);
     child.stdin?.on('error', () => {}).end(input);
     return await resultOf(child);
@@ -87,7 +116,7 @@ export class VnotesUser {
       ...this.environment,
       SHELL: '/bin/bash',
       TERM: 'xterm',
-      VNOTES: this.program,
+      VNOTES: this.vnotes.program,
       NODE: process.execPath,
     };
     const shell = `stty cols 100 rows 30; vnotes() { "$NODE" "$VNOTES" "$@"; }; ${command}`;

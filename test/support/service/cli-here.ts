@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import koffi from 'koffi';
 import { extensions } from '../../../src/extensions.js';
 import type { TestEnvironment } from '../../../src/testing/test-environment.js';
@@ -30,14 +31,29 @@ export function commandRunner(): typeof runCli {
 }
 
 /** As `runCli`, in the process of the test. */
-function runCliHere({ variables }: Variables, ...args: string[]): Promise<CommandResult> {
-  const result = latest.then(() => run(variables, args));
+async function runCliHere({ variables }: Variables, ...args: string[]): Promise<CommandResult> {
+  const { runAdmin } = await import('../../../src/commands/admin/admin-program.js');
+  return await runHere(() => runAdmin(extensions), variables, args);
+}
+
+/** Runs a program that reads its arguments from `process`, in the process of the test. */
+export function runHere(
+  program: () => Promise<unknown>,
+  variables: Record<string, string>,
+  args: string[],
+  input: string | Buffer = '',
+): Promise<CommandResult> {
+  const result = latest.then(() => run(program, variables, args, input));
   latest = result.catch(() => undefined);
   return result;
 }
 
-async function run(variables: Record<string, string>, args: string[]): Promise<CommandResult> {
-  const { runAdmin } = await import('../../../src/commands/admin/admin-program.js');
+async function run(
+  program: () => Promise<unknown>,
+  variables: Record<string, string>,
+  args: string[],
+  input: string | Buffer,
+): Promise<CommandResult> {
   const said = { stdout: '', stderr: '' };
   let code: number | null = null;
   const streamTo = (name: keyof typeof said) => ({
@@ -53,6 +69,7 @@ async function run(variables: Record<string, string>, args: string[]): Promise<C
   const seen = {
     argv: [process.argv0, 'cli.js', ...args],
     env: { PATH: process.env.PATH, ...variables },
+    stdin: Readable.from([Buffer.from(input)]),
     stdout: streamTo('stdout'),
     stderr: streamTo('stderr'),
     exit,
@@ -62,7 +79,7 @@ async function run(variables: Record<string, string>, args: string[]): Promise<C
   const exitCode = process.exitCode;
   process.exitCode = undefined;
   try {
-    await runAdmin(extensions);
+    await program();
     code ??= process.exitCode === undefined ? 0 : Number(process.exitCode);
   } catch (error) {
     if (!(error instanceof CommandExit)) throw error;
