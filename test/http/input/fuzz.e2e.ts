@@ -7,7 +7,7 @@ import { useService } from '../../../src/testing/test-service.js';
 
 /** Set by `npm run fuzz`. Otherwise the same requests each time, so that a failure is about the change at hand. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20_260_314);
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 1500);
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 900);
 
 /** Shrinking what was found takes as long as it takes; ten times the usual pace is a hang. */
 jest.setTimeout(120_000 + REQUESTS * 200);

@@ -37,15 +37,15 @@ import { uploadState } from '../../support/state/upload-state.js';
 jest.setTimeout(900_000);
 
 /** Of random bytes, per format; the list of bad inputs has 200. */
-const SEEDS = Number(process.env.HOSTILE_SEEDS ?? 6);
+const SEEDS = Number(process.env.HOSTILE_SEEDS ?? 3);
 /** Files that take a decoder all the time it is given are many seconds each: one of them will do in a usual run. */
 const THOROUGH = SEEDS >= 200;
 /** Where one format is cut. */
-const CUTS = THOROUGH ? 20 : 7;
+const CUTS = THOROUGH ? 20 : 5;
 /** Of what repeats itself. An upload may have 25 MB: that takes longer in proportion, and shows the same. */
-const FILLED_MB = THOROUGH ? 26 : 8;
+const FILLED_MB = THOROUGH ? 26 : 2;
 /** A shorter maximum than usual: so much is decoded of what is longer. */
-const MAX_AUDIO_SECONDS = 600;
+const MAX_AUDIO_SECONDS = 120;
 const FORMATS = ['webm', 'mp3', 'ogg', 'wav'] as const satisfies PretendedFormat[];
 
 /** Generous: on a busy machine the engine gives way to everything else. */
@@ -189,8 +189,6 @@ describe('invalid audio that is accepted', () => {
         () => oggOpus([randomBytes(1, 100)], { head: opusHead({ channels: 255, family: 255 }) }),
       ],
       ['an Opus of 0 channels', () => oggOpus([randomBytes(1, 100)], { head: opusHead({ channels: 0 }) })],
-      ['WebM with video and no audio', webmWithoutAudio],
-      ['Ogg with video and no audio', oggWithoutAudio],
     ])('fails: %s', async (_, make) => {
       const end = await endOf(make());
       // Which of these an ffmpeg can make sound of is its own business, as long as it is an end.
@@ -198,7 +196,7 @@ describe('invalid audio that is accepted', () => {
       else expect(end.reason).toMatch(/no audio|channels|sample rate/);
     });
 
-    it('fails: webm and ogg without an audio track', async () => {
+    it('fails: webm and ogg with video and no audio', async () => {
       for (const bytes of [webmWithoutAudio(), oggWithoutAudio()]) {
         expect(await endOf(bytes)).toMatchObject({
           status: 'failed',
@@ -264,7 +262,7 @@ describe('invalid audio that is accepted', () => {
 
     /** Compared each with all before it, they would take a decoder for hours. */
     const names = (count: number): string[] => Array.from({ length: count }, (_, i) => i.toString(36));
-    const TAGGED: [what: string, make: () => Promise<Buffer>][] = [
+    const SLOW: [what: string, make: () => Promise<Buffer> | Buffer][] = [
       [
         'an Opus with 1,500,000 tags',
         async () => {
@@ -328,8 +326,12 @@ describe('invalid audio that is accepted', () => {
           return webmOf([audio], ebml('1254c367', ebml('7373', ebml('63c0'), Buffer.concat(tags))));
         },
       ],
+      [
+        'an Opus behind which there is only what begins like an Ogg page',
+        () => Buffer.concat([oggPage([opusHead()], { flags: 2 }), fill(Buffer.from('OggS'), FILLED_MB * 1e6)]),
+      ],
     ];
-    it.each(THOROUGH ? TAGGED : TAGGED.slice(0, 1))('comes to an end that is not tried again: %s', async (_, make) => {
+    it.each(THOROUGH ? SLOW : SLOW.slice(0, 1))('comes to an end that is not tried again: %s', async (_, make) => {
       const end = await endOf(await make());
       if (end.status === 'failed') expect(end.reason).toMatch(/takes too long to decode|no audio that can be decoded/);
       else expect(end.text).toMatch(SENTENCE);
@@ -337,10 +339,6 @@ describe('invalid audio that is accepted', () => {
 
     it.each<[what: string, make: () => Buffer]>([
       ['empty Ogg pages', () => fill(oggPage([]), FILLED_MB * 1e6)],
-      [
-        'what begins like an Ogg page',
-        () => Buffer.concat([oggPage([opusHead()], { flags: 2 }), fill(Buffer.from('OggS'), FILLED_MB * 1e6)]),
-      ],
       ['empty EBML elements', () => Buffer.concat([silentWebm(1), fill(Buffer.from('ec80', 'hex'), FILLED_MB * 1e6)])],
       ['empty clusters', () => Buffer.concat([silentWebm(1), fill(Buffer.from('1f43b67580', 'hex'), FILLED_MB * 1e6)])],
       ['MP3 sync bytes', () => Buffer.concat([slowMp3(1), fill(Buffer.from([0xff, 0xe0]), FILLED_MB * 1e6)])],
