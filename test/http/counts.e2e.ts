@@ -6,8 +6,11 @@ import { garbage, pipedWav, silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
+import { timedEngine } from '../support/service/timed-engine.js';
 
-const service = useService();
+/** Only lengths count here, not words. */
+const engine = timedEngine({ msPerSecond: 0, concurrency: 4 });
+const service = useService({ TRANSCRIPTION_ENGINE: 'timed' }, { extensions: [engine.extension] });
 
 interface Usage {
   recordings_count: number;

@@ -11,7 +11,7 @@ import { ROOT } from '../support/paths.js';
 describe('the description of the API', () => {
   let document: OpenAPIObject;
 
-  const service = useService();
+  const service = useService({ ROLES: 'api' });
 
   beforeAll(async () => {
     document = JSON.parse(await readFile(join(ROOT, 'openapi.json'), 'utf8'));

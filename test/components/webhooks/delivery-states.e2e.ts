@@ -193,7 +193,7 @@ describe('the reconciler', () => {
         [client.accountId, key, hours],
       );
     }
-    const worker = await startService(api.environment, { ROLES: 'worker' });
+    const worker = await startService(api.environment, { ROLES: 'deliverer' });
     const keys = () =>
       api.database.query<{ key: string }>('SELECT key FROM idempotency_keys WHERE account_id = $1', [client.accountId]);
     await eventually(async () => (await keys()).length === 1);

@@ -19,7 +19,7 @@ describe('while nobody sends webhooks', () => {
     const { body: webhook } = await client.post('/v1/webhooks', hook).expect(201);
     const jobs = async (): Promise<number> =>
       (await api.app.get(RedisService).client.keys(`{bull}:deliveries:${webhook.id}-*`)).length;
-    await failRecordings(api, client.accountId, 300);
+    await failRecordings(api, client.accountId, 100);
     // One for each window of five minutes that the test took.
     await eventually(async () => (await jobs()) >= 1);
     expect(await jobs()).toBeLessThanOrEqual(2);

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useService } from '../../../src/testing/test-service.js';
+import { timedEngine } from '../../support/service/timed-engine.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
 import { expectError, expectHeaders, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';
@@ -294,7 +295,8 @@ describe('a correction (D44)', () => {
 describe('a webhook', () => {
   let receiver: WebhookReceiver;
 
-  const service = useService();
+  const engine = timedEngine({ msPerSecond: 0, concurrency: 4 });
+  const service = useService({ TRANSCRIPTION_ENGINE: 'timed' }, { extensions: [engine.extension] });
 
   beforeAll(async () => {
     receiver = await WebhookReceiver.listen();

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import request, { type Test } from 'supertest';
 import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
-import { garbage, notAudio, silenceWav, wavOfBytes } from '../../support/audio/audio-bytes.js';
+import { garbage, notAudio, silenceWav } from '../../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { speech } from '../../../src/testing/speech.js';
 import { eventually } from '../../../src/testing/eventually.js';
@@ -20,7 +20,6 @@ import { uploadState } from '../../support/state/upload-state.js';
 
 const RECORDINGS = '/v1/recordings';
 const NOTE = silenceWav(0.1);
-const MAX_BYTES = 26_214_400;
 
 /** What a recording is before a worker has looked at it, apart from what its file says. */
 const FRESH = {
@@ -169,17 +168,6 @@ describe('recordings', () => {
 
     it('refuses a compressed form: 400 (2002)', async () => {
       expectError(await post(form(filePart(NOTE))).set('Content-Encoding', 'gzip'), 'MalformedRequestError');
-    });
-
-    it('takes 26,214,400 bytes and not one more: 413 with max_bytes (D21, 2013)', async () => {
-      const { body } = await client.upload(wavOfBytes(MAX_BYTES)).expect(201);
-      expect(body).toMatchObject({ file_size_bytes: MAX_BYTES, duration_seconds: 819.199 });
-      await client.delete(body.uri).expect(204);
-
-      const one = await client.upload(wavOfBytes(MAX_BYTES + 1));
-      expectError(one, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
-      const many = await client.upload(wavOfBytes(MAX_BYTES + 100_000));
-      expectError(many, 'PayloadTooLargeError', { max_bytes: MAX_BYTES });
     });
 
     it('survives clients that disconnect before, during and after it reads the upload', async () => {

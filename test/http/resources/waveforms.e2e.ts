@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { speech } from '../../../src/testing/speech.js';
 import { useService } from '../../../src/testing/test-service.js';
+import { timedEngine } from '../../support/service/timed-engine.js';
 import { silenceWav, twoChannels, wav } from '../../support/audio/audio-bytes.js';
 import { expectError, expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';
 import { INVALID_IDS } from '../../support/http/invalid-ids.js';
@@ -18,7 +19,8 @@ describe('waveforms (D52)', () => {
   describe('of a worker', () => {
     let client: ApiClient;
 
-    const service = useService();
+    const engine = timedEngine({ msPerSecond: 0, concurrency: 4 });
+    const service = useService({ TRANSCRIPTION_ENGINE: 'timed' }, { extensions: [engine.extension] });
 
     beforeEach(async () => {
       client = await service.account();

@@ -43,7 +43,7 @@ const ADDRESSES: Record<string, string[]> = {
 class NoDnsModule {}
 
 const noDns: Extension = { module: { module: NoDnsModule, global: true } };
-const service = useService({ WEBHOOK_RETRY_SCHEDULE: SCHEDULE }, { extensions: [noDns] });
+const service = useService({ WEBHOOK_RETRY_SCHEDULE: SCHEDULE, ROLES: 'api,deliverer' }, { extensions: [noDns] });
 
 const EVENTS = ['recording.transcribed', 'recording.failed'];
 const closing: { close(): unknown }[] = [];
