@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { pageStatement } from '../../src/modules/recordings/recording-page.queries.js';
 import type { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
 import { useService } from '../../src/testing/test-service.js';
+import { timedEngine } from '../support/service/timed-engine.js';
 
 const DAYS = 12;
 const STATUSES = ['processing', 'transcribed', 'failed'] as const;
@@ -38,7 +39,8 @@ const CHANGES = {
 
 describe('pages of recordings, found by the counts of their days', () => {
   // Its reconciler compacts the counters meanwhile, and its worker takes up rows that look forgotten.
-  const service = useService();
+  const engine = timedEngine({ msPerSecond: 0, concurrency: 1 });
+  const service = useService({ TRANSCRIPTION_ENGINE: 'timed' }, { extensions: [engine.extension] });
   const { environment } = service;
   let accountId: string;
   const clients: Client[] = [];
@@ -123,7 +125,7 @@ describe('pages of recordings, found by the counts of their days', () => {
         fc.asyncProperty(anyQuery, async (query) => {
           await compare(reader, query);
         }),
-        { numRuns: 400 },
+        { numRuns: 200 },
       );
     } finally {
       writing = false;

@@ -2,6 +2,7 @@ import { Injectable, Module } from '@nestjs/common';
 import request from 'supertest';
 import { RecordingAccepted, RecordingTranscribed } from '../../../src/modules/recordings/recordings.events.js';
 import { EventBus } from '../../../src/platform/events/event-bus.js';
+import { timedEngine } from '../../support/service/timed-engine.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
@@ -38,7 +39,11 @@ describe('an added module that fails', () => {
   let receiver: WebhookReceiver;
   let client: ApiClient;
 
-  const service = useService({ METRICS_TOKEN: 'a token for metrics' }, { extensions: [{ module: BrokenModule }] });
+  const engine = timedEngine({ msPerSecond: 0, concurrency: 1 });
+  const service = useService(
+    { METRICS_TOKEN: 'a token for metrics', TRANSCRIPTION_ENGINE: 'timed' },
+    { extensions: [{ module: BrokenModule }, engine.extension] },
+  );
   const { environment } = service;
 
   beforeAll(async () => {
