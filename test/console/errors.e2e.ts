@@ -3,7 +3,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { useBrowser } from '../support/browser/browser.js';
-import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 
 describe('the errors page of the console', () => {
   const service = useService({ ROLES: 'api' });
@@ -78,10 +78,10 @@ describe('the errors page of the console', () => {
   it('says that nothing was refused, and which scope is missing', async () => {
     const page = await open();
     await page.getByRole('heading', { name: 'No errors' }).waitFor();
-    await expectGoodEverywhere(page, 'errors-none');
+    await expectGoodState(page, 'errors-none');
 
     const refused = await open(await service.key(account, ['recordings:read']));
     await refused.getByText('account:read', { exact: false }).first().waitFor();
-    await expectGoodEverywhere(refused, 'errors-refused');
+    await expectGoodState(refused, 'errors-refused');
   });
 });

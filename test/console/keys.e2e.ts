@@ -3,7 +3,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
 import { useBrowser } from '../support/browser/browser.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 import { transcribe } from '../support/state/recording-states.js';
 
 /** Text that must never become part of the page. */
@@ -43,7 +43,7 @@ describe('the keys of the console', () => {
     expect(await button(page, /^Revoke /).count()).toBe(0);
     await page.getByLabel('Status of the keys').selectOption('expired');
     await page.getByRole('heading', { name: 'No matching keys' }).waitFor();
-    await expectGoodEverywhere(page, 'keys-none');
+    await expectGoodState(page, 'keys-none');
   });
 
   it('creates a key that works, and shows both halves until they are saved', async () => {
@@ -61,7 +61,7 @@ describe('the keys of the console', () => {
 
     const shown = page.getByRole('dialog', { name: 'Key created' });
     const [key, secret] = [await shown.getByText(/^vnk_/).innerText(), await shown.getByText(/^vns_/).innerText()];
-    await expectGoodEverywhere(page, 'key-created');
+    await expectGoodState(page, 'key-created');
     await shown.getByRole('button', { name: 'Copy API secret' }).click();
     expect(await clipboard(page)).toBe(secret);
     await button(page, 'Copy both').click();
@@ -148,7 +148,7 @@ describe('the keys of the console', () => {
     expect([await statusOf(ada), await statusOf(bob)]).toEqual([401, 400]);
 
     await button(page, 'Void all tokens…').click();
-    await expectGoodEverywhere(page, 'keys-void-all');
+    await expectGoodState(page, 'keys-void-all');
     await page.getByRole('button', { name: 'Void all tokens', exact: true }).click();
     await page.getByText('All access tokens are now void.').waitFor();
     expect(await statusOf(bob)).toBe(401);
@@ -166,7 +166,7 @@ describe('the keys of the console', () => {
     await page.getByText('It needs the scope recordings:write.', { exact: false }).waitFor();
     for (const name of ['Upload', 'Record']) expect(await button(page, name).count()).toBe(0);
     expect(await page.getByRole('checkbox').count()).toBe(0);
-    await expectGoodEverywhere(page, 'limited-list');
+    await expectGoodState(page, 'limited-list');
 
     await page.getByRole('link', { name: 'note.wav' }).click();
     await page.getByText('It needs the scope recordings:write.', { exact: false }).waitFor();
@@ -178,13 +178,13 @@ describe('the keys of the console', () => {
     await button(page, 'Details').waitFor();
     for (const name of ['Correct', 'Delete', 'Transcribe again…']) expect(await button(page, name).count()).toBe(0);
     await page.keyboard.press('Escape');
-    await expectGoodEverywhere(page, 'limited-note');
+    await expectGoodState(page, 'limited-note');
 
     for (const path of ['/record', '/webhooks', '/keys', '/usage', '/errors']) {
       await page.evaluate((to) => (location.hash = to), path);
       await page.getByRole('heading', { name: 'This key cannot open this page' }).waitFor();
     }
-    await expectGoodEverywhere(page, 'limited-page');
+    await expectGoodState(page, 'limited-page');
   });
 
   it('shows keys and webhooks to a key that may only read them', async () => {
@@ -193,12 +193,12 @@ describe('the keys of the console', () => {
     await row(page, 'This session').waitFor();
     await page.getByText('It needs the scope account:write.', { exact: false }).waitFor();
     for (const name of ['New key', /^Revoke /, 'Void tokens']) expect(await button(page, name).count()).toBe(0);
-    await expectGoodEverywhere(page, 'limited-keys');
+    await expectGoodState(page, 'limited-keys');
     await page.evaluate(() => (location.hash = '/webhooks'));
     await page.getByRole('link', { name: /hooks\.example\.com/ }).click();
     await page.getByText('It needs the scope webhooks:write.', { exact: false }).waitFor();
     await button(page, 'Refresh').waitFor();
     for (const name of ['Send test', 'Edit', 'Resend…']) expect(await button(page, name).count()).toBe(0);
-    await expectGoodEverywhere(page, 'limited-webhook');
+    await expectGoodState(page, 'limited-webhook');
   });
 });

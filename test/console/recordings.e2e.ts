@@ -4,7 +4,7 @@ import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { signInByLink, signInLink, useBrowser } from '../support/browser/browser.js';
 import { HeldEvents } from '../support/browser/held-events.js';
-import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 import { seedNotes } from '../support/state/many-notes.js';
 import { fail, transcribe, upload } from '../support/state/recording-states.js';
 
@@ -251,7 +251,7 @@ describe('the list of recordings in the console', () => {
     await button(page, 'Dismiss').click();
     await page.getByText(/^Could not delete 2 of 5 recordings\. The account is suspended/).waitFor();
     await page.getByText('2 recordings').first().waitFor();
-    await expectGoodEverywhere(page, 'recordings-partial');
+    await expectGoodState(page, 'recordings-partial');
     await button(page, 'Try again').click();
     await button(page, 'Dismiss').click();
     await eventually(async () => (await total()) === 0);
@@ -272,7 +272,7 @@ describe('the list of recordings in the console', () => {
     await seedNotes(service, account, [{}]);
     const page = await open('/?q=unheard');
     await title(page, 'No matching recordings').waitFor();
-    await expectGoodEverywhere(page, 'recordings-nothing');
+    await expectGoodState(page, 'recordings-nothing');
     await button(page, 'Show all recordings').click();
     await row(page, 'note-1.webm').waitFor();
 
@@ -286,14 +286,14 @@ describe('the list of recordings in the console', () => {
     const { hash } = new URL(await signInLink(account));
     await slow.evaluate((fragment) => (location.hash = fragment), hash);
     await slow.getByText('Loading recordings…').waitFor({ state: 'attached' });
-    await expectGoodEverywhere(slow, 'recordings-loading');
+    await expectGoodState(slow, 'recordings-loading');
     release();
     await row(slow, 'note-1.webm').waitFor();
 
     const narrow = await service.key(account, ['account:read']);
     const refused = await browser.page({ signedInAs: narrow });
     await refused.getByText('It needs the scope recordings:read.').waitFor();
-    await expectGoodEverywhere(refused, 'recordings-refused');
+    await expectGoodState(refused, 'recordings-refused');
   });
 
   it('opens a note by the keyboard', async () => {

@@ -5,7 +5,7 @@ import { useService } from '../../src/testing/test-service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { signInLink, useBrowser } from '../support/browser/browser.js';
 import { dropFiles } from '../support/browser/drop-files.js';
-import { expectGoodEverywhere } from '../support/browser/views.js';
+import { expectGoodEverywhere, expectGoodState } from '../support/browser/views.js';
 import { withoutTokens } from '../support/state/without-tokens.js';
 
 describe('signing in to the console', () => {
@@ -92,7 +92,7 @@ describe('signing in to the console', () => {
     await page.evaluate(() => (location.hash = '/?status=failed'));
     await form(page);
     await page.getByText(/no longer works/).waitFor();
-    await expectGoodEverywhere(page, 'sign-in-again');
+    await expectGoodState(page, 'sign-in-again');
     await fill(page, second);
     await list(page);
     await page.getByRole('button', { name: 'Failed', pressed: true }).waitFor();
@@ -104,7 +104,7 @@ describe('signing in to the console', () => {
     await page.route('**/v1/**', (route) => route.abort());
     await fill(page);
     await page.getByRole('alert').getByText('The service cannot be reached').waitFor();
-    await expectGoodEverywhere(page, 'sign-in-away');
+    await expectGoodState(page, 'sign-in-away');
     await page.getByText('Trying again automatically.').waitFor();
     await page.unroute('**/v1/**');
     await list(page);
@@ -119,7 +119,7 @@ describe('signing in to the console', () => {
       await page.getByRole('alert').getByText('Too many requests').waitFor();
       await page.getByRole('button', { name: /Try again in [1-6] s/ }).waitFor();
     });
-    await expectGoodEverywhere(page, 'sign-in-throttled');
+    await expectGoodState(page, 'sign-in-throttled');
     await list(page);
   });
 
@@ -156,7 +156,7 @@ describe('signing in to the console', () => {
     await form(other);
     await other.getByText(/This link has expired or was already used/).waitFor();
     expect(other.url()).not.toContain('code');
-    await expectGoodEverywhere(other, 'sign-in-used-link');
+    await expectGoodState(other, 'sign-in-used-link');
   });
 
   it('asks before a link takes a person who is signed in to another account', async () => {
@@ -172,7 +172,7 @@ describe('signing in to the console', () => {
     const other = await page.context().newPage();
     await other.goto(`${service.url}/${hash}`);
     await other.getByRole('dialog', { name: 'Sign in with this link?' }).waitFor();
-    await expectGoodEverywhere(other, 'sign-in-question');
+    await expectGoodState(other, 'sign-in-question');
     await other.close();
 
     await page.evaluate((fragment) => (location.hash = fragment), hash);

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { useBrowser } from '../support/browser/browser.js';
-import { expectGoodEverywhere } from '../support/browser/views.js';
+import { expectGoodEverywhere, expectGoodState } from '../support/browser/views.js';
 
 const MARKUP = '<b>ada</b> שלום';
 
@@ -48,7 +48,7 @@ describe('the usage page of the console', () => {
     await page.getByText('Audio', { exact: true }).first().click();
     await page.getByText('Show as a table').click();
     expect(await page.getByRole('region', { name: 'Usage by day' }).getByRole('row').count()).toBe(31);
-    await expectGoodEverywhere(page, 'usage-table');
+    await expectGoodState(page, 'usage-table');
   });
 
   it('breaks the figures down by key and by end user', async () => {
@@ -61,19 +61,19 @@ describe('the usage page of the console', () => {
     await page.getByText('By end user').click();
     await part(MARKUP).waitFor();
     await part('No end user').waitFor();
-    await expectGoodEverywhere(page, 'usage-breakdown');
+    await expectGoodState(page, 'usage-breakdown');
   });
 
   it('shows an account that has used nothing yet', async () => {
     const page = await open();
     await page.getByRole('img', { name: 'Chart by day. Total: 0 recordings, 0 failed, 0 s of audio.' }).waitFor();
     await page.getByRole('heading', { name: 'No recordings' }).waitFor();
-    await expectGoodEverywhere(page, 'usage-empty');
+    await expectGoodState(page, 'usage-empty');
   });
 
   it('says which scope is missing', async () => {
     const page = await open(await service.key(account, ['recordings:read']));
     await page.getByText('account:read', { exact: false }).first().waitFor();
-    await expectGoodEverywhere(page, 'usage-refused');
+    await expectGoodState(page, 'usage-refused');
   });
 });

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
 import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 import { useBrowser } from '../support/browser/browser.js';
-import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 import { failRecordings } from '../support/state/recording-events.js';
 
 /** Text that must never become part of the page. */
@@ -38,7 +38,7 @@ describe('the webhooks of the console', () => {
   it('creates one, shows its secret until it is saved, and signs with it', async () => {
     const page = await open();
     await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
-    await expectGoodEverywhere(page, 'webhooks-empty');
+    await expectGoodState(page, 'webhooks-empty');
 
     await button(page, 'New webhook').click();
     await page.getByLabel('URL').fill('https://localhost.internal/x');
@@ -125,7 +125,7 @@ describe('the webhooks of the console', () => {
     const today = new Date().toISOString().slice(0, 10);
     await dialog.getByLabel('From (UTC)').fill(today);
     await dialog.getByText(/^3 failed in this period, plus any events missed/).waitFor({ timeout: 20_000 });
-    await expectGoodEverywhere(page, 'webhook-send-again');
+    await expectGoodState(page, 'webhook-send-again');
     await button(page, 'Resend').last().click();
     await dialog.getByText('3 events are being resent.', { exact: false }).waitFor();
     await receiver.waitFor((requests) => requests.length === 9);
@@ -143,13 +143,13 @@ describe('the webhooks of the console', () => {
 
     await button(page, 'Disable').click();
     await page.getByText('This webhook is disabled', { exact: false }).waitFor();
-    await expectGoodEverywhere(page, 'webhook-disabled');
+    await expectGoodState(page, 'webhook-disabled');
     await button(page, 'Enable').click();
     await button(page, 'Disable').waitFor();
 
     await button(page, 'Change secret').click();
     await page.getByLabel('Keep the previous secret valid for').selectOption('6');
-    await expectGoodEverywhere(page, 'webhook-change-secret');
+    await expectGoodState(page, 'webhook-change-secret');
     await button(page, 'Change secret').last().click();
     await page.getByText(/within 6 hours/).waitFor();
     const next = await page.getByText(/^whsec_/).innerText();
@@ -161,7 +161,7 @@ describe('the webhooks of the console', () => {
     expect(signatureProblems(request as never, secret)).toEqual(['X-Service-Signature does not match']);
 
     await button(page, 'Delete').click();
-    await expectGoodEverywhere(page, 'webhook-delete');
+    await expectGoodState(page, 'webhook-delete');
     await button(page, 'Cancel').click();
     await button(page, 'Delete').click();
     await button(page, 'Delete webhook').click();
@@ -239,7 +239,7 @@ describe('the webhooks of the console', () => {
     const reader = await service.key(account, ['recordings:read', 'account:read']);
     const refused = await open('/webhooks', reader);
     await refused.getByText('It needs the scope webhooks:read.', { exact: false }).waitFor();
-    await expectGoodEverywhere(refused, 'webhooks-refused');
+    await expectGoodState(refused, 'webhooks-refused');
 
     const page = await open('/keys', account, [/ERR_FAILED|Failed to load/]);
     await page.route('**/v1/webhooks*', (route) => route.abort());

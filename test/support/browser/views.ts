@@ -24,17 +24,37 @@ export async function expectGoodEverywhere(page: Page, name: string): Promise<vo
     }
   }
   await expectNoOverflow(page, name);
-  await page.setViewportSize({ width: 1280, height: 800 });
-  await page.emulateMedia({ colorScheme: 'light' });
 }
 
-/** At every width neither the page nor a card or dialog on it is wider than its room, and no dialog leaves the window. */
+/**
+ * As {@link expectGoodEverywhere}, wide in the light and narrow in the dark, for a further state of a page that passes
+ * that in another state.
+ */
+export async function expectGoodState(page: Page, name: string): Promise<void> {
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [360, 'dark'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme });
+    await screenshot(page, `${name}-${width}-${colorScheme}`);
+    await expectAccessible(page);
+  }
+  await expectNoOverflow(page, name);
+}
+
+/**
+ * At every width neither the page nor a card or dialog on it is wider than its room, and no dialog leaves the window.
+ * Leaves the page 1280 px wide, and light.
+ */
 async function expectNoOverflow(page: Page, name: string): Promise<void> {
   for (const width of NARROWEST_TO_WIDEST) {
     await page.setViewportSize({ width, height: 640 });
-    // Charts follow the size of their card in the frame after.
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-    const tooWide = await page.evaluate(() => {
+    const [actual, tooWide] = await page.evaluate(async () => {
+      // Charts follow the size of their card in the frame after; all else is laid out when it is asked for.
+      if (document.querySelector('canvas')) {
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      }
       const wide = [...document.querySelectorAll('html, main, .card, dialog[open], .upload-tray')].filter(
         ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
       );
@@ -42,12 +62,15 @@ async function expectNoOverflow(page: Page, name: string): Promise<void> {
         const { left, right, top, bottom } = element.getBoundingClientRect();
         return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight + 0.5;
       });
-      return [...wide, ...outside].map(({ tagName, className, scrollWidth, clientWidth }) =>
+      const found = [...wide, ...outside].map(({ tagName, className, scrollWidth, clientWidth }) =>
         [tagName, className, scrollWidth, clientWidth].join(' '),
       );
+      return [innerWidth, found] as const;
     });
-    expect({ name, width, tooWide }).toEqual({ name, width, tooWide: [] });
+    expect({ name, width: actual, tooWide }).toEqual({ name, width, tooWide: [] });
   }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.emulateMedia({ colorScheme: 'light' });
 }
 
 /** Presses Tab until the element with this name, once it is there, has the focus. @throws Error when it is never reached */
