@@ -221,7 +221,8 @@ export class Run {
              (SELECT count(*)::int FROM deliveries WHERE status = 'pending') AS deliveries,
              (SELECT count(*)::int FROM object_removals) AS removals`,
         );
-        return rows[0];
+        // Those of a dead process are swept once nothing has been written to them for a while.
+        return { ...rows[0], files: this.#spooled().length };
       });
     const sumOf = (counts) => Object.values(counts).reduce((a, b) => a + b);
     let left = await open();
@@ -233,8 +234,13 @@ export class Run {
       if (sumOf(now) < sumOf(left)) changedAt = Date.now();
       left = now;
     }
-    const detail = `${left.recordings} recordings, ${left.deliveries} deliveries, ${left.removals} removals open`;
+    const { recordings, deliveries, removals, files } = left;
+    const detail = `${recordings} recordings, ${deliveries} deliveries, ${removals} removals, ${files} files open`;
     return { ...none('never settled', sumOf(left)), detail };
+  }
+
+  #spooled() {
+    return filesBelow(join(this.storage, 'spool'));
   }
 
   /** Of deliveries whose process died: no attempt takes so long where receivers hang for a short time. */
@@ -253,7 +259,7 @@ export class Run {
         arrivals: this.receivers.log,
         database,
         objects: this.s3 ? [...this.s3.objects.keys()] : filesBelow(join(this.storage, 'objects')),
-        spooled: filesBelow(join(this.storage, 'spool')),
+        spooled: this.#spooled(),
         repeat: async ({ account, name, file }) => {
           const { client } = this.accounts[account];
           const repeated = await this.#orNull(() => client.upload({ name, file: this.files[file], slow: false }));
