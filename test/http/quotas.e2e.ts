@@ -224,7 +224,7 @@ describe('D32: the decoded length', () => {
     expect(await leases.settleLength(lease as NonNullable<typeof lease>, 60_000)).toMatchObject({ durationMs: 60_000 });
   });
 
-  it('is counted before an engine has a chunk of it, and where it does not fit no engine has any', async () => {
+  it('is counted before an engine gets audio; without room for it the recording fails and no engine is used', async () => {
     // Behind so much junk an upload counts the rest as long as it can be.
     const parts = [silentMp3(0.25), Buffer.alloc(64 * 1024 + 1, 0x20), await encoded('jfk.wav', 'mp3')];
     const estimated = await account({ queuedAudioSeconds: 1000 });

@@ -48,7 +48,7 @@ export function SignOutDialogs() {
       <Dialog open={askedCode.value !== null} title="Sign in with this link?" onClose={stayHere}>
         <p>
           You are signed in{account.value ? ` to ${account.value.name}` : ''}. If you use this link, you are signed out
-          and signed in with the key of whoever created it. What you record then goes to their account.
+          and signed in with the key that created it. New recordings then go to the account of that key.
         </p>
         <div class="dialog-actions">
           <button type="button" class="button is-primary" onClick={stayHere}>

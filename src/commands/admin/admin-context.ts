@@ -36,7 +36,7 @@ class AdminModule {
       module: AdminModule,
       imports: [
         ConfigModule.forRoot(env),
-        // A command waits for whoever has started it, and may count the rows of all accounts.
+        // Commands may count the rows of all accounts, and the operator waits for them.
         DatabaseModule.forRoot(migrationsOf(extensions), { connectAttempts: 1, statementTimeoutMs: 0 }),
         SecretsModule,
         TypeOrmModule.forFeature([Account, ApiKey, Webhook]),

@@ -34,7 +34,7 @@ export interface AudioInput extends AudioSource {
   language: string | null;
   /** Whether each of two channels is transcribed on its own. */
   separateChannels?: boolean;
-  /** Length that was counted for the account; null or absent: any. Audio that is longer is not transcribed (D32). */
+  /** Seconds counted for the account (D32). Longer audio is refused; null or absent sets no limit. */
   countedSeconds?: number | null;
   /** Terms of the upload and of the account; absent without any (D48). */
   vocabulary?: VocabularySources;
@@ -65,7 +65,7 @@ export interface TranscriptionResult {
   punctuationAdded?: true;
 }
 
-/** The decoded audio is longer than what was counted for the account: an engine is not used for it before it is. */
+/** The decoded audio is longer than what was counted for the account. It has to be counted before an engine gets it. */
 export class LongerThanCountedError extends Error {
   override readonly name = 'LongerThanCountedError';
 }
