@@ -33,8 +33,8 @@ describe('AccountService', () => {
       steps.push(step);
     };
     const tx = {
-      query: async (sql: string, given: unknown[]) =>
-        await later(sql.includes('advisory') ? 'lock' : 'query', ...given),
+      query: async (_: string, given: unknown[]) => await later('query', ...given),
+      prepared: async (_: string, given: unknown[]) => await later('lock', ...given),
       manager: {
         findOne: async (_: unknown, { order }: { order: object }) => {
           await later('same e-mail', order);
@@ -103,7 +103,7 @@ describe('AccountService', () => {
     it('is active, and made under the lock of its e-mail address, whatever its case', async () => {
       await service.create(NEW);
       expect(names()).toEqual(['lock', 'same e-mail', 'insert', 'commit']);
-      expect(steps[0]).toEqual(['lock', 'account-email:ops@acme.example']);
+      expect(steps[0]).toEqual(['lock', ['account-email:ops@acme.example']]);
       expect(steps[2]?.[1]).toMatchObject({ ...NEW, status: 'active', createdAt: NOW, updatedAt: NOW });
     });
 

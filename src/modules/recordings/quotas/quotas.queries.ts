@@ -1,4 +1,5 @@
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
+import { lockByNames } from '../../../platform/database/locks.queries.js';
 import { reservationsOf } from '../../../platform/storage/removals/object-removals.queries.js';
 import { countersOf } from '../usage-counters/usage-counters.queries.js';
 import type { QuotaUsage } from './quota-rules.js';
@@ -33,15 +34,11 @@ export async function readQuotaUsage(
     .map(({ storedBytes, monthMs, queuedMs }) => ({ storedBytes, monthMs, queuedMs }));
 }
 
-/**
- * Until the transaction ends, what the account uses grows in it alone. The locks are taken in one order, so that no two
- * transactions wait for each other. SQL, because TypeORM has no advisory locks.
- */
+/** Until the transaction ends, nothing else adds to what these accounts use. */
 export async function lockQuotas(tx: Tx, accountIds: readonly string[]): Promise<void> {
-  await tx.prepared(
-    `SELECT pg_advisory_xact_lock(key)
-     FROM (SELECT DISTINCT hashtextextended('quotas:' || id, 0) AS key FROM unnest($1::text[]) AS id ORDER BY 1) AS keys`,
-    [accountIds],
+  await lockByNames(
+    tx,
+    accountIds.map((accountId) => `quotas:${accountId}`),
   );
 }
 

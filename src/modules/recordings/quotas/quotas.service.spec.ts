@@ -148,7 +148,7 @@ describe('QuotasService (D32)', () => {
       const reserving = service.reserve(reservation('a', 5, 700), QUOTAS).then(() => (isReserved = true));
       await jest.advanceTimersByTimeAsync(1);
       expect(inTx).toEqual([
-        ['pg_advisory_xact_lock', ['a']],
+        ['pg_advisory_xact_lock', ['quotas:a']],
         ['SELECT', ['a'], '2026-12-01', 1],
         ['INSERT', ['key of a'], ['a'], [5], [700], 3600],
       ]);
@@ -179,7 +179,7 @@ describe('QuotasService (D32)', () => {
   it('what needs room without an upload is compared in its transaction, behind the same lock', async () => {
     await service.enforce(txOf(), 'a', QUOTAS, NOTHING);
     expect(inTx).toEqual([
-      ['pg_advisory_xact_lock', ['a']],
+      ['pg_advisory_xact_lock', ['quotas:a']],
       ['SELECT', ['a'], '2026-12-01', 1],
     ]);
     usage = { a: { storedBytes: QUOTAS.storedBytes as number } };
