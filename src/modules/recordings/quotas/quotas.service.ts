@@ -125,9 +125,10 @@ async function reserveFitting(tx: Tx, uploads: readonly UploadDemand[]): Promise
     const demand = { bytes, monthMs: durationMs, queuedMs: durationMs };
     const usage = usages.get(accountId);
     const refusal = usage ? refusalOf(quotas, usage, demand, now) : null;
-    if (refusal) return { refusal };
-    if (usage) usages.set(accountId, withDemand(usage, demand));
-    fitting.push(reservation);
+    if (!refusal) {
+      if (usage) usages.set(accountId, withDemand(usage, demand));
+      fitting.push(reservation);
+    }
     return { refusal };
   });
   if (fitting.length > 0) await insertReservations(tx, fitting);
