@@ -52,8 +52,8 @@ describe('ApiKeysService', () => {
         countBy: async () => log('count', () => active)(),
         findOneBy: async (_: unknown, where: object) => log('maker', () => maker)(where),
       },
-      query: async (sql: string, given: unknown[]) =>
-        sql.includes('pg_advisory') ? log('lock', () => [])(...given) : log('revoke', () => revoked)(...given),
+      prepared: async (_: string, given: unknown[]) => log('lock', () => [])(...given),
+      query: async (_: string, given: unknown[]) => log('revoke', () => revoked)(...given),
     };
     const database = {
       async transact<T>(work: (transaction: unknown) => Promise<T>): Promise<T> {
@@ -199,7 +199,7 @@ describe('ApiKeysService', () => {
       active = 99;
       await service.create('a', MAKER, { name: 'n' });
       expect(steps.map(([name]) => name)).toEqual(['lock', 'count', 'maker', 'insert', 'commit']);
-      expect(steps[0]).toEqual(['lock', 'api_keys:a']);
+      expect(steps[0]).toEqual(['lock', ['api_keys:a']]);
       expect(steps[2]?.[1]).toMatchObject({ id: 'maker', accountId: 'a', revokedAt: expect.anything() });
     });
 
@@ -227,7 +227,7 @@ describe('ApiKeysService', () => {
       revoked = [{ id: 'k1' }];
       await service.revoke('a', ID, { descendants: true });
       expect(steps.slice(0, 2)).toEqual([
-        ['lock', 'api_keys:a'],
+        ['lock', ['api_keys:a']],
         ['revoke', ID, 'a', true],
       ]);
     });

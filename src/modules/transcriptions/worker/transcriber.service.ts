@@ -202,6 +202,13 @@ export class TranscriberService {
     if (seconds > max) throw new AudioRejectedError(tooLong(max));
   }
 
+  /** Before any chunk of these seconds goes to the engine. */
+  private checkLengths(audio: AudioInput, seconds: number): void {
+    this.checkLength(seconds);
+    if (seconds > (audio.maxSeconds ?? Infinity)) throw new TooLongForEngineError(audio.maxSeconds);
+    if (seconds > mostSeconds(audio)) throw new LongerThanCountedError();
+  }
+
   /** Cuts and measures the audio while it is being decoded. */
   private async *cut(
     { audio, channel }: Pass,
@@ -209,13 +216,13 @@ export class TranscriberService {
     meter: PeakMeter,
     signal: AbortSignal,
   ): AsyncGenerator<AudioChunk> {
+    let bytes = 0;
     try {
       for await (const pcm of this.decode(audio, channel, signal)) {
+        bytes += pcm.length;
+        this.checkLengths(audio, bytes / BYTES_PER_SECOND);
         meter.add(pcm);
         yield* cutter.push(pcm);
-        this.checkLength(cutter.durationSeconds);
-        if (cutter.durationSeconds > (audio.maxSeconds ?? Infinity)) throw new TooLongForEngineError(audio.maxSeconds);
-        if (cutter.durationSeconds > mostSeconds(audio)) throw new LongerThanCountedError();
       }
       yield* cutter.end();
     } finally {
