@@ -2,12 +2,7 @@ import { computed, signal } from '@preact/signals';
 import { type RateLimit, rateLimitOf, VoiceNotes } from 'vnotes';
 
 import { navigate } from '../routing/hash-location';
-import { forgetCredentials, storeCredentials, watchStoredCredentials } from './stored-credentials';
-
-export interface Credentials {
-  key: string;
-  secret: string;
-}
+import { type Credentials, forgetCredentials, storeCredentials, watchStoredCredentials } from './stored-credentials';
 
 /** Kept for the tab only: in memory, and lost with a reload unless the person asked to stay signed in. */
 const credentials = signal<Credentials | null>(null);

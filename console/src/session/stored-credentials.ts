@@ -1,4 +1,7 @@
-import type { Credentials } from './session';
+export interface Credentials {
+  key: string;
+  secret: string;
+}
 
 /** Only there when the person asked to stay signed in. */
 const NAME = 'voice-notes.credentials';

@@ -1,4 +1,7 @@
-import type { RequestError } from './error-group';
+import type { VoiceNotes } from 'vnotes';
+
+export type RequestErrors = Awaited<ReturnType<VoiceNotes['account']['errors']>>;
+export type RequestError = RequestErrors['errors'][number];
 
 /** What to do about a kind of refusal, by its type. */
 const ADVICE: Record<string, string> = {

@@ -1,14 +1,9 @@
-import type { VoiceNotes } from 'vnotes';
-
 import { Badge } from '../../components/badge';
 import { CopyButton } from '../../components/copy-button';
 import { ExpandableRow } from '../../components/expandable-row/expandable-row';
 import { Icon } from '../../components/icon';
 import { formatAge, formatDate } from '../../format/date';
-import { errorAdvice } from './error-advice';
-
-export type RequestErrors = Awaited<ReturnType<VoiceNotes['account']['errors']>>;
-export type RequestError = RequestErrors['errors'][number];
+import { errorAdvice, type RequestError } from './error-advice';
 
 /** Refusals of one kind: a line, which opens to what to do and the ids of the last requests. */
 export function ErrorGroup({ group }: { group: RequestError }) {

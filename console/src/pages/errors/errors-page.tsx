@@ -8,7 +8,8 @@ import { Segments } from '../../forms/segments';
 import { type Async, useAsync } from '../../hooks/use-async';
 import { PageHeader } from '../../layout/page-header';
 import { api } from '../../session/api';
-import { ErrorGroup, type RequestErrors } from './error-group';
+import type { RequestErrors } from './error-advice';
+import { ErrorGroup } from './error-group';
 import './errors.css';
 
 const MOST = 200;

@@ -1,4 +1,6 @@
-import type { RecordingsQuery } from './use-recordings';
+import type { VoiceNotes } from 'vnotes';
+
+export type RecordingsQuery = NonNullable<Parameters<VoiceNotes['recordings']['list']>[0]>;
 
 export type Status = 'processing' | 'transcribed' | 'failed';
 

@@ -8,9 +8,7 @@ import { backgroundTime } from '../../session/pacing';
 import { client, rateLimit } from '../../session/session';
 import { arrived } from '../../uploads/upload-list';
 import { currentPage, historyNow, keepPage, keptPage, outdatePage, type Page } from './kept-page';
-import { type ListQuery, requestOf } from './list-query';
-
-export type RecordingsQuery = NonNullable<Parameters<VoiceNotes['recordings']['list']>[0]>;
+import { type ListQuery, type RecordingsQuery, requestOf } from './list-query';
 
 /** Events that come together lead to one request. */
 const GATHER_MS = 400;

@@ -5,7 +5,8 @@ import { ApiError, VoiceNotes } from 'vnotes';
 import { describeError } from '../../components/describe-error';
 import { Field } from '../../components/field';
 import { Icon } from '../../components/icon';
-import { baseUrl, type Credentials, scopesOf, signIn, signInReason } from '../../session/session';
+import { baseUrl, scopesOf, signIn, signInReason } from '../../session/session';
+import type { Credentials } from '../../session/stored-credentials';
 
 export function SignInForm() {
   const [key, secret, remember] = [useSignal(''), useSignal(''), useSignal(false)];

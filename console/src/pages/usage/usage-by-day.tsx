@@ -3,9 +3,8 @@ import { lazy, Suspense } from 'preact/compat';
 
 import { Segments } from '../../forms/segments';
 import { formatHours } from './format-hours';
+import type { Metric } from './usage-chart';
 import { dayInWords, dayName, sumInWords, type UsageItem } from './usage-in-words';
-
-export type Metric = 'audio' | 'recordings';
 
 const UsageChart = lazy(() => import('./usage-chart'));
 

@@ -4,8 +4,9 @@ import 'uplot/dist/uPlot.min.css';
 
 import { type ChartColours, coloursOf, watchColours } from './chart-colours';
 import { formatHours } from './format-hours';
-import type { Metric } from './usage-by-day';
 import { sumInWords, type UsageItem } from './usage-in-words';
+
+export type Metric = 'audio' | 'recordings';
 
 const HEIGHT_PX = 220;
 const DAY_SECONDS = 86_400;
