@@ -106,13 +106,16 @@ describe('the text of a recording', () => {
     const spoken = Number(read.replace(/\D/g, '')) / 3;
     expect(Math.abs((await position()) - spoken)).toBeLessThan(5);
     await page.keyboard.press('Control+Space');
+    await button(page, 'Play').waitFor();
     await editor(page).evaluate((field: HTMLTextAreaElement) => {
       const at = field.value.indexOf('word3000');
       field.setSelectionRange(at, at);
     });
     await page.keyboard.type('new words, ');
     await page.keyboard.press('Control+Space');
-    await eventually(async () => Math.abs((await position()) - 1000) < 5);
+    // Playback goes on while a busy machine looks.
+    await eventually(async () => (await position()) > 995);
+    expect(await position()).toBeLessThan(1060);
     await page.keyboard.press('Control+Space');
     await page.keyboard.press('Control+Enter');
     await page.getByText('Correction saved.').waitFor();
