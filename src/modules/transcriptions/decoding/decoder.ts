@@ -11,11 +11,16 @@ import {
 } from '../../../platform/audio/audio-formats.js';
 import type { SandboxMode } from '../../../platform/config/env.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
-import { forgetIsolation, isolationFor, SandboxUnavailableError } from '../processes/isolation.js';
-import { findProgram } from '../processes/programs.js';
-import { endOf, failedToStart, spawnSandboxed } from '../processes/sandbox.js';
-import { keepStderrTail } from '../processes/stderr-tail.js';
-import { killAll, type Limits } from '../processes/wrappers.js';
+import {
+  endOf,
+  failedToStart,
+  forgetIsolation,
+  isolationFor,
+  keepStderrTail,
+  SandboxUnavailableError,
+  spawnSandboxed,
+} from '../../../platform/processes/sandbox.js';
+import { findProgram, killAll, type Limits } from '../../../platform/processes/wrappers.js';
 import { containerOf } from './container.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
 import { ProgressWatch } from './progress-watch.js';
@@ -61,7 +66,7 @@ export async function decoderProblem(mode: SandboxMode = 'auto'): Promise<string
   try {
     await isolationFor(
       { program: ffmpeg, args: [] },
-      { mode, limits: limitsFor(0), calls: 'decoder', reads: [ffmpeg] },
+      { mode, limits: limitsFor(0), calls: 'allow-list', reads: [ffmpeg] },
     );
     return null;
   } catch (error) {
@@ -133,7 +138,7 @@ async function start(file: string, container: AudioContainer, options: DecodeOpt
   const ffmpeg = findProgram('ffmpeg');
   if (!ffmpeg) throw new EngineError(NO_FFMPEG, false);
   const command = { program: ffmpeg, args: ffmpegArguments(file, container, options) };
-  const boundaries = { mode: sandbox, limits: limitsFor(maxSeconds), calls: 'decoder', reads: [file] } as const;
+  const boundaries = { mode: sandbox, limits: limitsFor(maxSeconds), calls: 'allow-list', reads: [file] } as const;
   const child = await spawnSandboxed(command, boundaries, ['ignore', 'pipe', 'pipe']).catch((error: unknown) => {
     const message = error instanceof SandboxUnavailableError ? error.message : NOT_STARTED;
     throw new EngineError(message, false, { cause: error });

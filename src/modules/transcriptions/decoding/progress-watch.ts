@@ -1,4 +1,4 @@
-import { cpuSecondsOf } from '../processes/cpu-seconds.js';
+import { cpuSecondsOf } from '../../../platform/processes/cpu-seconds.js';
 
 /** A local file is read without delay: a decoder without output for this long hangs. */
 const STALL_MS = 60_000;

@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
 import { EnergyDetector } from './energy-detector.js';
 import { FallbackDetector } from './fallback-detector.js';
@@ -6,9 +6,6 @@ import { SileroDetector } from './silero/silero-detector.js';
 import { SILERO_FILE } from './silero/silero-model.js';
 import { SileroThread } from './silero/silero-thread.js';
 import type { SpeechDetector } from './speech-detector.js';
-
-/** Injection token of the model's file, for tests. */
-const SILERO_MODEL = Symbol('SileroModel');
 
 export type DetectorName = 'silero' | 'energy';
 
@@ -20,9 +17,10 @@ export class SpeechDetectionService implements OnApplicationShutdown {
   private streams = 0;
   private unusable: boolean;
 
+  /** @param model its file, for tests */
   constructor(
     env: Env,
-    @Optional() @Inject(SILERO_MODEL) private readonly model: string = SILERO_FILE,
+    @Optional() private readonly model: string = SILERO_FILE,
   ) {
     this.unusable = env.speechDetector === 'energy';
   }

@@ -6,7 +6,7 @@ import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import type { EngineSelection } from '../engines/chain/engine-selection.js';
 import { RunningEnginesService } from '../engines/running/running-engines.service.js';
-import { isolationLevels } from '../processes/isolation.js';
+import { isolationLevels } from '../../../platform/processes/sandbox.js';
 import { droppedWords } from '../speech/invented/dropped-words.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';

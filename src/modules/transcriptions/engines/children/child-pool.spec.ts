@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findProgram } from '../../processes/programs.js';
+import { findProgram } from '../../../../platform/processes/wrappers.js';
 import { ChildPool } from './child-pool.js';
 import type { ChildModule } from './engine-child.js';
 import { EngineError } from '../transcription-engine.js';

@@ -4,10 +4,8 @@ import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SandboxMode } from '../../../../platform/config/env.js';
-import { forgetIsolation } from '../../processes/isolation.js';
-import { endOf, failedToStart, spawnSandboxed } from '../../processes/sandbox.js';
-import { keepStderrTail } from '../../processes/stderr-tail.js';
-import { killAll, type Limits } from '../../processes/wrappers.js';
+import { endOf, failedToStart, forgetIsolation, keepStderrTail, spawnSandboxed } from '../../../../platform/processes/sandbox.js';
+import { killAll, type Limits } from '../../../../platform/processes/wrappers.js';
 import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
 import {
   type ChildMessage,
@@ -67,7 +65,7 @@ export class EngineChild {
     // Without the flags of this process, such as a debugger port or a test loader.
     const command = { program: process.execPath, args: [file, ...args] };
     const limits: Limits = { dataBytes: BASE_BYTES + Math.ceil(modelBytes), openFiles: OPEN_FILES };
-    this.started = spawnSandboxed(command, { mode, limits, calls: 'engine', reads }, STREAMS).then((child) =>
+    this.started = spawnSandboxed(command, { mode, limits, calls: 'deny-list', reads }, STREAMS).then((child) =>
       this.watch(child),
     );
     this.ready = this.load(loadLimitMs);

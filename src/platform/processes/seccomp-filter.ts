@@ -2,25 +2,25 @@
  * Compiles a seccomp filter for bubblewrap (`--seccomp`): an array of `struct sock_filter` of classic BPF, see
  * seccomp(2) and linux/seccomp.h.
  *
- * A decoder reads the bytes of strangers and is a C program that needs little: it may use the calls of a list, and no
- * others. An engine gets samples only, and is Node with libraries that use other calls in every release: what it never
- * needs fails, that is calls that reach other processes, the network, or parts of the kernel that have often had
- * vulnerabilities. `execve` stays, because bubblewrap starts the program behind the filter; what it leads to has the same one.
+ * A C program that reads the bytes of strangers and needs little, such as a decoder, may use the calls of an allow list,
+ * and no others. Node with its libraries uses other calls in every release: what it never needs is on a deny list, that is
+ * calls that reach other processes, the network, or parts of the kernel that have often had vulnerabilities. `execve` stays,
+ * because bubblewrap starts the program behind the filter; what it leads to has the same one.
  */
-export type SystemCalls = 'decoder' | 'engine';
+export type SystemCalls = 'allow-list' | 'deny-list';
 
 interface Machine {
   /** AUDIT_ARCH_* of linux/audit.h. */
   audit: number;
   /** System call numbers: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h. */
   clone: number;
-  /** Of a decoder, in the order of the names beside x64, and `clone` for threads. */
+  /** The allow list, in the order of the names beside x64; and `clone`, for threads. */
   allowed: readonly (readonly number[])[];
-  /** To an engine. */
+  /** The deny list. */
   denied: readonly (readonly number[])[];
 }
 
-/** For a decoder too; added to the kernel after 5.1, so that it has the same number on every machine. */
+/** On the allow list, too; added to the kernel after 5.1, so that it has the same number on every machine. */
 const FACCESSAT2 = 439;
 
 /** Numbers that are the same on every machine, since they were added to the kernel from 5.1 on. */
@@ -124,7 +124,7 @@ const CLONE3 = 435;
 /** CLONE_NEWTIME and the other CLONE_NEW*: a process in a user namespace of its own reaches more of the kernel. */
 const NEW_NAMESPACES = 0x7e020080;
 
-/** CLONE_THREAD: a decoder starts threads, and no processes. */
+/** CLONE_THREAD: a program with an allow list starts threads, and no processes. */
 const THREAD = 0x00010000;
 /** Every clone has some: a signal, or flags. */
 const ANY_FLAG = 0xffffffff;
@@ -148,10 +148,10 @@ export function seccompFilter(calls: SystemCalls, machine: NodeJS.Architecture =
     [LOAD_WORD, 0, 0, FIRST_ARGUMENT],
     [JUMP_IF_ANY_BIT, 0, 1, NEW_NAMESPACES],
     [RETURN, 0, 0, FAIL_WITH | EPERM],
-    [JUMP_IF_ANY_BIT, 1, 0, calls === 'decoder' ? THREAD : ANY_FLAG],
+    [JUMP_IF_ANY_BIT, 1, 0, calls === 'allow-list' ? THREAD : ANY_FLAG],
     [RETURN, 0, 0, FAIL_WITH | EPERM],
     [RETURN, 0, 0, ALLOW],
-    ...(calls === 'decoder' ? onlyThese(known) : allButThese(known)),
+    ...(calls === 'allow-list' ? onlyThese(known) : allButThese(known)),
   ];
   return Buffer.concat(
     program.map(([code = 0, ifTrue = 0, ifFalse = 0, k = 0]) => instruction(code, ifTrue, ifFalse, k)),

@@ -3,15 +3,22 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SandboxMode } from '../../../platform/config/env.js';
-import { forgetIsolation, isolationFor, isolationLevels, SandboxUnavailableError } from './isolation.js';
-import { findProgram } from './programs.js';
-import { endOf, failedToStart, spawnSandboxed } from './sandbox.js';
+import type { SandboxMode } from '../config/env.js';
+import {
+  endOf,
+  failedToStart,
+  forgetIsolation,
+  isolationFor,
+  isolationLevels,
+  keepStderrTail,
+  SandboxUnavailableError,
+  spawnSandboxed,
+} from './sandbox.js';
+import { findProgram, type IsolationLevel, killAll, type Limits, startWrapped } from './wrappers.js';
 import { seccompFilter, type SystemCalls } from './seccomp-filter.js';
-import { type IsolationLevel, killAll, type Limits, startWrapped } from './wrappers.js';
 
 // A second of CPU time takes many on a busy machine.
 jest.setTimeout(30_000);
@@ -33,12 +40,12 @@ async function outcomeOf(child: ChildProcess): Promise<Outcome> {
 
 async function run(script: string, limits = LIMITS, mode: SandboxMode = 'auto'): Promise<Outcome> {
   const command = { program: SHELL, args: ['-c', script] };
-  const sandbox = { mode, limits, calls: 'engine', reads: [__filename] } as const;
+  const sandbox = { mode, limits, calls: 'deny-list', reads: [__filename] } as const;
   return await outcomeOf(await spawnSandboxed(command, sandbox, ['ignore', 'pipe', 'pipe']));
 }
 
 /** Runs a script at this level, whatever was found to work. */
-async function runAt(level: IsolationLevel, script: string, calls: SystemCalls = 'engine'): Promise<Outcome> {
+async function runAt(level: IsolationLevel, script: string, calls: SystemCalls = 'deny-list'): Promise<Outcome> {
   const command = { program: SHELL, args: ['-c', script] };
   return await outcomeOf(
     startWrapped(command, { limits: LIMITS, calls, reads: [__filename] }, level, ['ignore', 'pipe', 'pipe']),
@@ -101,7 +108,7 @@ describe('spawnSandboxed', () => {
     expect(stdout).toBe('');
   });
 
-  const filtered = seccompFilter('engine') && findProgram('python3') ? it : it.skip;
+  const filtered = seccompFilter('deny-list') && findProgram('python3') ? it : it.skip;
   const CALLS = {
     socket: [41, 198],
     connect: [42, 203],
@@ -117,7 +124,7 @@ describe('spawnSandboxed', () => {
     perf_event_open: [298, 241],
     io_uring_setup: [425, 425],
   };
-  /** Of no use to a decoder, but to an engine. */
+  /** Not on the allow list, and not on the deny list. */
   const FURTHER = {
     clone: [56, 220],
     kill: [62, 129],
@@ -128,8 +135,8 @@ describe('spawnSandboxed', () => {
   };
 
   filtered.each([
-    ['engine', CALLS],
-    ['decoder', { ...CALLS, ...FURTHER }],
+    ['deny-list', CALLS],
+    ['allow-list', { ...CALLS, ...FURTHER }],
   ] as const)('as %s is refused what it never needs by the kernel', async (calls, refused) => {
     // Signal 0 and invalid arguments: what is not refused does no harm, and answers with another error.
     const script = `
@@ -145,13 +152,13 @@ print(open('/dev/null').read() == '')`;
     const [EPERM, ENOSYS] = [1, 38];
     const expected = Object.entries(refused).map(([name, [number = 0]]) => {
       // Libraries take ENOSYS of a new call for an old kernel.
-      return `${name} ${calls === 'decoder' && number >= 424 ? ENOSYS : EPERM}`;
+      return `${name} ${calls === 'allow-list' && number >= 424 ? ENOSYS : EPERM}`;
     });
     expect({ lines: stdout.trim().split('\n'), stderr }).toEqual({ lines: [...expected, 'True'], stderr: '' });
   });
 
   it('ends when it is killed from outside', async () => {
-    const sandbox = { limits: LIMITS, calls: 'engine', reads: [__filename] } as const;
+    const sandbox = { limits: LIMITS, calls: 'deny-list', reads: [__filename] } as const;
     const command = { program: SHELL, args: ['-c', 'echo started; sleep 60'] };
     const child = startWrapped(command, sandbox, 'bubblewrap', ['ignore', 'pipe', 'pipe']);
     await once(child.stdout as Readable, 'data');
@@ -161,7 +168,7 @@ print(open('/dev/null').read() == '')`;
   });
 
   it('ends when it is killed while it starts', async () => {
-    const sandbox = { limits: LIMITS, calls: 'engine', reads: [__filename] } as const;
+    const sandbox = { limits: LIMITS, calls: 'deny-list', reads: [__filename] } as const;
     const command = { program: SHELL, args: ['-c', 'sleep 60'] };
     const children = Array.from({ length: 40 }, () =>
       startWrapped(command, sandbox, 'bubblewrap', ['ignore', 'pipe', 'pipe']),
@@ -192,7 +199,7 @@ describe('what was found', () => {
   });
 
   const found = (mode: SandboxMode): Promise<IsolationLevel> =>
-    isolationFor({ program: SHELL, args: [] }, { mode, limits: LIMITS, calls: 'engine', reads: [__filename] });
+    isolationFor({ program: SHELL, args: [] }, { mode, limits: LIMITS, calls: 'deny-list', reads: [__filename] });
 
   function fakeBubblewrap(script: string): void {
     const file = path.join(folder, 'bwrap');
@@ -259,12 +266,34 @@ describe('failedToStart', () => {
   it('recognises the messages of the wrappers', async () => {
     const child = startWrapped(
       { program: '/nowhere/ffmpeg', args: [] },
-      { limits: LIMITS, calls: 'engine', reads: [__filename] },
+      { limits: LIMITS, calls: 'deny-list', reads: [__filename] },
       'none',
       ['ignore', 'pipe', 'pipe'],
     );
     if (findProgram('prlimit')) expect(failedToStart((await outcomeOf(child)).stderr)).toBe(true);
     expect(failedToStart('bwrap: No permissions')).toBe(true);
     expect(failedToStart('[matroska @ 0x55] unshare: no')).toBe(false);
+  });
+});
+
+describe('keepStderrTail', () => {
+  it('keeps the last 2048 bytes, in whatever parts they came', async () => {
+    const stderr = new PassThrough();
+    const tail = keepStderrTail(stderr);
+    expect(tail()).toBe('');
+    stderr.write('first\n');
+    stderr.write('second\n');
+    await new Promise(setImmediate);
+    expect(tail()).toBe('first\nsecond\n');
+    stderr.write('x'.repeat(2047));
+    await new Promise(setImmediate);
+    expect(tail()).toBe(`\n${'x'.repeat(2047)}`);
+    stderr.write('yz');
+    await new Promise(setImmediate);
+    expect(tail()).toBe(`${'x'.repeat(2046)}yz`);
+  });
+
+  it('is empty for a process without such a stream', () => {
+    expect(keepStderrTail(null)()).toBe('');
   });
 });

@@ -1,13 +1,67 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { statSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import { findProgram } from './programs.js';
-import { type Command, type IsolationLevel, killAll, type Sandbox, startWrapped, wrapperOf } from './wrappers.js';
+import {
+  type Command,
+  findProgram,
+  type IsolationLevel,
+  killAll,
+  type Sandbox,
+  startWrapped,
+  type Streams,
+  wrapperOf,
+} from './wrappers.js';
 
 /** SANDBOX=required and bubblewrap cannot be used. The message is for an operator. */
 export class SandboxUnavailableError extends Error {
   override readonly name = 'SandboxUnavailableError';
+}
+
+/**
+ * Starts a command with resource limits and, as far as SANDBOX and the machine allow, apart from everything else.
+ * @returns the child, once it runs. Its process id may be that of bubblewrap; see {@link endOf}.
+ * @throws SandboxUnavailableError; the error of spawn
+ */
+export async function spawnSandboxed(command: Command, sandbox: Sandbox, streams: Streams): Promise<ChildProcess> {
+  const child = startWrapped(command, sandbox, await isolationFor(command, sandbox), streams);
+  await once(child, 'spawn');
+  return child;
+}
+
+/** Whether the output is an error of the wrappers, which could not start the program. */
+export function failedToStart(stderr: string): boolean {
+  return /^(bwrap|unshare|prlimit): /.test(stderr);
+}
+
+/** Reversed, so that SIGABRT comes after its other name, SIGIOT. */
+const SIGNALS = new Map(
+  Object.entries(os.constants.signals)
+    .map(([name, number]) => [number, name] as const)
+    .toReversed(),
+);
+
+/** The exit code, or the name of the signal that ended the program: bubblewrap reports a signal as 128 and its number. */
+export function endOf(code: number | null, signal: string | null): number | string | null {
+  return signal ?? SIGNALS.get((code ?? 0) - 128) ?? code;
+}
+
+/** Enough for the last few messages of a program. */
+const TAIL_BYTES = 2_048;
+
+/**
+ * Keeps the end of what a child process writes to its standard error, for error messages.
+ * @returns a function that reads it.
+ */
+export function keepStderrTail(stderr: Readable | null): () => string {
+  let tail = Buffer.alloc(0);
+  stderr?.on('data', (data: Buffer) => {
+    tail = Buffer.concat([tail, data]).subarray(-TAIL_BYTES);
+  });
+  return () => tail.toString('utf8');
 }
 
 interface CachedLevel {

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import path from 'node:path';
 import type { Writable } from 'node:stream';
-import { childEnvironment } from '../../../platform/config/child-environment.js';
-import type { SandboxMode } from '../../../platform/config/env.js';
-import { errorCode } from '../../../platform/storage/file-system.js';
-import { bubblewrapOptions } from './bubblewrap.js';
-import { findProgram } from './programs.js';
+import { childEnvironment } from '../config/child-environment.js';
+import type { SandboxMode } from '../config/env.js';
+import { errorCode } from '../storage/file-system.js';
 import { seccompFilter, type SystemCalls } from './seccomp-filter.js';
 
 /**
@@ -94,4 +94,49 @@ function limitPrefix({ dataBytes, openFiles, cpuSeconds }: Limits): string[] {
   // The second value is the hard limit. ffmpeg sets both itself and cannot exceed it.
   const cpu = cpuSeconds === undefined ? [] : [`--cpu=${cpuSeconds}:${cpuSeconds + 1}`];
   return [prlimit, `--data=${dataBytes}`, `--nofile=${openFiles}`, '--fsize=0', '--core=0', ...cpu, '--'];
+}
+
+/** Programs and libraries of Linux distributions, Nix and Guix. */
+const SYSTEM_FOLDERS = ['/usr', '/lib', '/lib32', '/lib64', '/bin', '/nix/store', '/gnu/store'];
+/** What the dynamic linker reads. Debian chooses the BLAS of ffmpeg and PocketSphinx by links in /etc/alternatives. */
+const LINKER_FILES = ['/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d', '/etc/alternatives'];
+const DEVICES = ['/dev/null', '/dev/zero', '/dev/random', '/dev/urandom'];
+
+/**
+ * Options of bubblewrap: a root folder that holds only programs, libraries and what the program reads, all of it
+ * read-only; no /proc, no network, no other process. It ends with this process. It keeps the session of this process:
+ * the kernel schedules a session of its own by itself, so that its niceness would mean nothing. No terminal is in reach.
+ * @param reads absolute paths of files and folders
+ */
+function bubblewrapOptions(program: string, reads: readonly string[]): string[] {
+  const libraries = (childEnvironment().LD_LIBRARY_PATH ?? '').split(path.delimiter).filter((folder) => folder !== '');
+  const optional = [...SYSTEM_FOLDERS, ...LINKER_FILES, ...libraries].flatMap((name) => ['--ro-bind-try', name, name]);
+  const required = [...programFiles(program), ...reads].flatMap((name) => ['--ro-bind', name, name]);
+  const devices = DEVICES.flatMap((name) => ['--dev-bind-try', name, name]);
+  const binds = [...optional, ...required, ...devices, '--remount-ro', '/', '--chdir', '/'];
+  return ['--unshare-all', '--die-with-parent', '--cap-drop', 'ALL', ...binds];
+}
+
+/** A program outside the system's folders may have its libraries beside it, as in /opt/ffmpeg/bin and /opt/ffmpeg/lib. */
+function programFiles(program: string): string[] {
+  if (SYSTEM_FOLDERS.some((folder) => program.startsWith(`${folder}/`))) return [];
+  const folder = path.dirname(program);
+  const prefix = path.dirname(folder);
+  const lib = path.join(prefix, 'lib');
+  return path.basename(folder) === 'bin' && prefix !== '/' ? [program, ...[lib].filter(existsSync)] : [program];
+}
+
+/** The path of the program; null when it is not installed. */
+export function findProgram(name: string): string | null {
+  const folders = (childEnvironment().PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+  return folders.map((folder) => path.join(folder, name)).find(isExecutable) ?? null;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
