@@ -16,9 +16,9 @@ const shared = {
   transformIgnorePatterns: [...preset.transformIgnorePatterns, '/node_modules/(axe-core|playwright-core)/'],
   moduleNameMapper: {
     ...preset.moduleNameMapper,
-    // The example imports the service as a package does.
     // The client library as its source.
     '^vnotes$': '<rootDir>/sdk/src/index.ts',
+    // The examples import the service as a package does.
     '^voice-note-transcription-service$': '<rootDir>/src/entries/service.ts',
     '^voice-note-transcription-service/testing$': '<rootDir>/src/entries/testing.ts',
   },
@@ -32,7 +32,7 @@ export default {
     {
       ...shared,
       displayName: 'unit',
-      testMatch: ['<rootDir>/{src,sdk/src,console/src}/**/*.spec.ts', '<rootDir>/scripts/**/*.spec.mjs'],
+      testMatch: ['<rootDir>/{src,sdk/src,console/src}/**/*.spec.ts', '<rootDir>/{scripts,test}/**/*.spec.mjs'],
     },
     {
       ...shared,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-import { replaceOnce } from '../../../scripts/mutation/replace-once.mjs';
+import { replaceOnce } from '../../mutation/catalogue.mjs';
 
 /**
  * The changed source files of a control.

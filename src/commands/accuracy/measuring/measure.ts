@@ -6,7 +6,10 @@ import { probeAudio } from '../../../modules/recordings/audio/probes/audio-probe
 import { type AudioSource, decoderProblem } from '../../../modules/transcriptions/decoding/decoder.js';
 import { EngineFailureError } from '../../../modules/transcriptions/engines/chain/engine-failures.js';
 import { EngineRuntime } from '../../../modules/transcriptions/engines/chain/engine-runtime.js';
-import { AudioRejectedError, type TranscriptionEngine } from '../../../modules/transcriptions/engines/transcription-engine.js';
+import {
+  AudioRejectedError,
+  type TranscriptionEngine,
+} from '../../../modules/transcriptions/engines/transcription-engine.js';
 import { cpuSecondsOf } from '../../../platform/processes/cpu-seconds.js';
 import { SpeechDetectionService } from '../../../modules/transcriptions/speech/speech-detection.service.js';
 import {

@@ -4,7 +4,13 @@ import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SandboxMode } from '../../../../platform/config/env.js';
-import { endOf, failedToStart, forgetIsolation, keepStderrTail, spawnSandboxed } from '../../../../platform/processes/sandbox.js';
+import {
+  endOf,
+  failedToStart,
+  forgetIsolation,
+  keepStderrTail,
+  spawnSandboxed,
+} from '../../../../platform/processes/sandbox.js';
 import { killAll, type Limits } from '../../../../platform/processes/wrappers.js';
 import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
 import {

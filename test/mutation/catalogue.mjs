@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { access } from './faults/access.mjs';
 import { audio } from './faults/audio.mjs';
 import { counters } from './faults/counters.mjs';
@@ -16,7 +15,6 @@ import { retention } from './faults/retention.mjs';
 import { sending } from './faults/sending.mjs';
 import { storage } from './faults/storage.mjs';
 import { uploads } from './faults/uploads.mjs';
-import { replaceOnce } from './replace-once.mjs';
 
 /**
  * Small faults of one file, and the tests that must notice each of them.
@@ -47,11 +45,14 @@ const PARTS = {
 export const PART_NAMES = Object.keys(PARTS);
 
 /** @type {Fault[]} */
-export const FAULTS = Object.entries(PARTS).flatMap(([part, groups]) =>
-  groups.flatMap(({ file, tests, name, faults }) =>
+export const FAULTS = Object.entries(PARTS).flatMap(([part, groups]) => faultsOf(part, groups));
+
+/** @param {string} part @param {FaultGroup[]} groups @returns {Fault[]} */
+export function faultsOf(part, groups) {
+  return groups.flatMap(({ file, tests, name, faults }) =>
     faults.map(([what, from, to]) => ({ part, what, file, from, to, tests: [tests].flat(), name })),
-  ),
-);
+  );
+}
 
 /** The file's text with the fault in it. @throws Error when the text to replace is not there exactly once */
 export function withFault(root, fault) {
@@ -60,3 +61,10 @@ export function withFault(root, fault) {
 
 /** Of jest's two projects. Tests of both kinds cannot run together. */
 export const projectOf = (tests) => (tests.every((test) => test.endsWith('.e2e.ts')) ? 'e2e' : 'unit');
+
+/** The text with a fault in it. @throws Error when the text to replace is not there exactly once */
+export function replaceOnce(text, { file, from, to, what }) {
+  const places = text.split(from).length - 1;
+  if (places !== 1) throw new Error(`${file}: "${what}": ${places} places instead of one with:\n${from}`);
+  return text.replace(from, () => to);
+}

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { CONTROLS } from '../../test/chaos/controls/controls.mjs';
-import { faultySources } from '../../test/chaos/controls/faulty-build.mjs';
-import { ROOT } from '../lib/paths.mjs';
+import { CONTROLS } from '../chaos/controls/controls.mjs';
+import { faultySources } from '../chaos/controls/faulty-build.mjs';
+import { ROOT } from '../../scripts/lib/paths.mjs';
 import { FAULTS, PART_NAMES, projectOf, withFault } from './catalogue.mjs';
 
 describe('the faults of npm run mutate', () => {

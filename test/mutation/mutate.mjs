@@ -1,20 +1,22 @@
-// `npm run mutate -- [--only PART] [--match TEXT] [--list]`: puts small faults into a copy of the checkout, one at a time,
-// and runs the tests that must notice each of them. Services are temporary. Fails when less than 90 % are noticed.
+// `npm run mutate -- [--only PART] [--faults FILE] [--match TEXT] [--list]`: puts small faults into a copy of the checkout,
+// one at a time, and runs the tests that must notice each of them. Services are temporary. Fails when less than 90 % are
+// noticed. FILE is a module with a list of groups of other faults as its default export, in the shape of those in faults/.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { localBin } from './lib/checks.mjs';
-import { cleanEnvironment } from './lib/environment.mjs';
-import { readJsonIfAny } from './lib/files.mjs';
-import { ROOT } from './lib/paths.mjs';
-import { run, stopTools } from './lib/processes.mjs';
-import { prepareProject } from './lib/setup.mjs';
-import { printError, seconds, UserError } from './lib/steps.mjs';
-import { startTemporaryServices } from './lib/temporary-services.mjs';
-import { FAULTS, PART_NAMES, projectOf, withFault } from './mutation/catalogue.mjs';
+import { localBin } from '../../scripts/lib/checks.mjs';
+import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
+import { readJsonIfAny } from '../../scripts/lib/files.mjs';
+import { ROOT } from '../../scripts/lib/paths.mjs';
+import { run, stopTools } from '../../scripts/lib/processes.mjs';
+import { prepareProject } from '../../scripts/lib/setup.mjs';
+import { printError, seconds, UserError } from '../../scripts/lib/steps.mjs';
+import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
+import { FAULTS, faultsOf, PART_NAMES, projectOf, withFault } from './catalogue.mjs';
 
 const GOAL = 0.9;
 /** A fault may make a test wait for ever, which is noticed too. */
@@ -41,8 +43,9 @@ try {
 }
 
 async function main() {
-  const { only, match, list } = readOptions();
-  const faults = FAULTS.filter(({ part, what, file }) => (!only || part === only) && `${file} ${what}`.includes(match));
+  const { only, match, list, faults: given } = readOptions();
+  const known = given ? faultsOf('given', (await import(pathToFileURL(resolve(given)).href)).default) : FAULTS;
+  const faults = known.filter(({ part, what, file }) => (!only || part === only) && `${file} ${what}`.includes(match));
   for (const fault of faults) withFault(ROOT, fault);
   if (list) {
     for (const { part, file, what } of faults) console.log(`${part.padEnd(11)} ${file}: ${what}`);
@@ -66,7 +69,12 @@ async function main() {
 
 function readOptions() {
   const { values } = parseArgs({
-    options: { only: { type: 'string' }, match: { type: 'string', default: '' }, list: { type: 'boolean' } },
+    options: {
+      only: { type: 'string' },
+      faults: { type: 'string' },
+      match: { type: 'string', default: '' },
+      list: { type: 'boolean' },
+    },
   });
   if (values.only && !PART_NAMES.includes(values.only)) throw new UserError(`--only takes ${PART_NAMES.join(', ')}`);
   return values;
@@ -161,9 +169,9 @@ function lineOf({ fault: { part, file, what }, found, by }) {
 function summarise(results) {
   const rate = (of) => `${of.filter(({ found }) => found).length} of ${of.length}`;
   console.log('');
-  for (const part of PART_NAMES) {
+  for (const part of new Set(results.map(({ fault }) => fault.part))) {
     const of = results.filter(({ fault }) => fault.part === part);
-    if (of.length > 0) console.log(`${part.padEnd(11)} ${rate(of)}`);
+    console.log(`${part.padEnd(11)} ${rate(of)}`);
   }
   const missed = results.filter(({ found }) => !found);
   if (missed.length > 0) console.log(`\nNot found:\n${missed.map(lineOf).join('\n')}`);
