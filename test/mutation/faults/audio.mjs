@@ -1,11 +1,10 @@
-const PROBES = 'src/modules/recordings/audio/probes';
-const FORMATS = 'src/modules/recordings/audio/formats';
+const AUDIO = 'src/modules/recordings/audio';
 
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const audio = [
   {
-    file: `${FORMATS}/webm-blocks.ts`,
-    tests: `${PROBES}/webm.probe.spec.ts`,
+    file: `${AUDIO}/webm.probe.ts`,
+    tests: `${AUDIO}/webm.probe.spec.ts`,
     faults: [
       ['a webm that starts at five seconds is five seconds longer', ' - (this.firstTime ?? 0);', ';'],
       ['the times of blocks are believed', ', this.frames * MAX_FRAME_SECONDS)', ')'],
@@ -13,8 +12,8 @@ export const audio = [
     ],
   },
   {
-    file: `${FORMATS}/ogg-stream.ts`,
-    tests: `${PROBES}/ogg.probe.spec.ts`,
+    file: `${AUDIO}/ogg.probe.ts`,
+    tests: `${AUDIO}/ogg.probe.spec.ts`,
     faults: [
       [
         'a huge granule position is believed',
@@ -26,21 +25,21 @@ export const audio = [
         'this.firstSample ??= Math.max(0, page.granule - this.capacity);',
         'this.firstSample ??= 0;',
       ],
-    ],
-  },
-  {
-    file: `${FORMATS}/ogg-page.ts`,
-    tests: `${PROBES}/ogg.probe.spec.ts`,
-    faults: [
       ['a page without a position has one', 'granuleHigh >= 0x80000000 ? null', 'granuleHigh >= 0x100000000 ? null'],
     ],
   },
   {
-    file: `${PROBES}/mp3.probe.ts`,
-    tests: `${PROBES}/mp3.probe.spec.ts`,
+    file: `${AUDIO}/mp3.probe.ts`,
+    tests: `${AUDIO}/mp3.probe.spec.ts`,
     faults: [
       ['a truncated mp3 loses the padding that it does not have', '(this.frames >= frames ? padding : 0)', 'padding'],
       ['the encoder delay counts as audio', 'const dropped = delay + ', 'const dropped = '],
+    ],
+  },
+  {
+    file: `${AUDIO}/frame-scan.ts`,
+    tests: `${AUDIO}/mp3.probe.spec.ts`,
+    faults: [
       ['half a frame at the end counts', 'if (frame && position + frame.length <= window.size && ', 'if (frame && '],
     ],
   },

@@ -18,7 +18,7 @@ import { QuotasService } from '../quotas/quotas.service.js';
 import { RecordingAccepted } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
 import { claimIdempotencyKey, findIdempotencyKey, forgetIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
-import { inspectAudio } from './inspect-audio.js';
+import { inspectAudio } from '../audio/inspect-audio.js';
 import type { UploadForm } from './upload-form.js';
 import {
   type RepeatRule,

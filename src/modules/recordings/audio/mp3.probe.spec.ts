@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { inMemory, mp3WithTag, silentMp3 } from '../../../../../test/support/audio/audio-bytes.js';
-import { type AudioFacts, probeAudio } from './audio-probe.js';
-import { FileWindow } from '../formats/file-window.js';
+import { inMemory, mp3WithTag, silentMp3 } from '../../../../test/support/audio/audio-bytes.js';
+import { type AudioFacts, probeAudio } from './inspect-audio.js';
+import { FileWindow } from './file-window.js';
 
-const speech = (name: string): Buffer =>
-  readFileSync(path.join(__dirname, '../../../../../test/fixtures/speech', name));
+const speech = (name: string): Buffer => readFileSync(path.join(__dirname, '../../../../test/fixtures/speech', name));
 const probe = (bytes: Buffer): Promise<AudioFacts> => probeAudio(new FileWindow(inMemory(bytes), bytes.length), 'mp3');
 const times = (count: number, bytes: Buffer): Buffer => Buffer.alloc(bytes.length * count, bytes);
 

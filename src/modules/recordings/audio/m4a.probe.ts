@@ -1,8 +1,56 @@
-import type { FileWindow } from '../formats/file-window.js';
-import { NOTHING_KNOWN, type AudioFacts } from '../probes/audio-facts.js';
-import { eachEntry, type Mp4Box } from './mp4-boxes.js';
-import { Mp4Track } from './mp4-track.js';
-import { readSampleEntry } from './sample-entry.js';
+import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
+import type { FileWindow } from './file-window.js';
+import { readSampleEntry, SAMPLE_DESCRIPTION_BYTES, type SampleEntry } from './mp4-sample-entry.js';
+
+/** In boxes: two hours in fragments of 100 ms, each of seven boxes, are 500,000. */
+const MAX_BOXES = 1_000_000;
+
+/** Read without moving the window: a header, and what is taken from a box. */
+const LOOK_AHEAD = 16 + SAMPLE_DESCRIPTION_BYTES;
+
+/**
+ * Measures the first audio track by its table of samples and its fragments. Lengths that the headers state are ignored:
+ * those of a live recording are 0.
+ */
+export async function probeM4a(window: FileWindow): Promise<AudioFacts> {
+  const reading = new Mp4Reading(window);
+  await walk(window, reading, () => false);
+  return reading.facts();
+}
+
+/** Codec of the first audio track, as ffmpeg names it; null when it is not known. */
+export async function mp4Codec(window: FileWindow): Promise<string | null> {
+  const reading = new Mp4Reading(window);
+  await walk(window, reading, () => reading.knowsCodec);
+  return reading.facts().codec;
+}
+
+/** Goes forward through the boxes, into those that matter: the file is read at most once, and no deeper than five. */
+async function walk(window: FileWindow, reading: Mp4Reading, isDone: () => boolean): Promise<void> {
+  const open: Mp4Box[] = [];
+  let position = 0;
+  for (let boxes = 0; boxes < MAX_BOXES && !isDone(); boxes++) {
+    let parent = open.at(-1);
+    while (parent && position + BOX_HEADER_BYTES > parent.end) {
+      position = parent.end;
+      open.pop();
+      parent = open.at(-1);
+    }
+    const limit = parent?.end ?? window.size;
+    if (position + BOX_HEADER_BYTES > limit) return;
+    if (!window.holds(position, LOOK_AHEAD)) await window.moveTo(position);
+    const box = readBox(window, position, limit);
+    if (!box) {
+      position = limit;
+    } else if (reading.enter(parent?.type ?? '', box)) {
+      open.push(box);
+      position = box.data;
+    } else {
+      await reading.take(parent?.type ?? '', box);
+      position = box.end;
+    }
+  }
+}
 
 /** Boxes that are entered, by the type of their parent; the root has none. All others are taken as they are. */
 const ENTERED: Record<string, readonly string[]> = {
@@ -34,7 +82,7 @@ interface FragmentDefaults {
 }
 
 /** Gathers what the boxes say about the first audio track. A box must be in view up to its 520th byte when it is taken. */
-export class Mp4Reading {
+class Mp4Reading {
   private readonly tracks: Mp4Track[] = [];
   private audio: Mp4Track | undefined;
   private movieTimescale = 0;
@@ -92,7 +140,6 @@ export class Mp4Reading {
     if (parent === 'trak' && box.type === 'tkhd') track.id = this.headerField(box);
     else if (parent === 'mdia' && box.type === 'mdhd') track.timescale = this.headerField(box);
     else if (parent === 'mdia' && box.type === 'hdlr' && this.window.latin1(box.data + 8, 4) === 'soun') {
-      track.isAudio = true;
       this.audio ??= track;
     }
   }
@@ -180,5 +227,85 @@ export class Mp4Reading {
       audio.ticks += flags & DURATION ? window.u32be(at) : fragment.duration;
       audio.addSample(flags & SIZE ? window.u32be(at + (flags & DURATION ? 4 : 0)) : fragment.size);
     });
+  }
+}
+
+/** No frame of a codec that MP4 carries is longer: 8192 samples of ALAC at 8 kHz. */
+const MAX_FRAME_SECONDS = 1.024;
+
+/** What the boxes of a track, and of its fragments, say about it. */
+class Mp4Track {
+  id = 0;
+  /** Ticks in a second. */
+  timescale = 0;
+  entry: SampleEntry | null = null;
+  /** As the tables say; the bytes of what is not there are among them. */
+  samples = 0;
+  ticks = 0;
+  bytes = 0;
+  /** Position in the track, in ticks, at which it begins to play: what is before it fills the decoder. */
+  private firstTick: number | null = null;
+  /** In ticks of the movie; null: up to the end. */
+  private played: number | null = 0;
+
+  /** One without bytes holds no audio. */
+  addSample(bytes: number): void {
+    if (bytes > 0) this.samples++;
+    this.bytes += bytes;
+  }
+
+  /** An entry of the edit list. @param time ticks of the track; negative: nothing is played */
+  takeEdit(duration: number, time: number): void {
+    if (time < 0) return;
+    this.firstTick ??= time;
+    this.played = duration === 0 || this.played === null ? null : this.played + duration;
+  }
+
+  /** @param held the share of the bytes that the file holds; less than 1 when it is truncated. */
+  seconds(movieTimescale: number, held: number): number {
+    if (this.timescale === 0) return 0;
+    const stated = Math.max(0, this.ticks - (this.firstTick ?? 0)) / this.timescale;
+    const played =
+      this.firstTick === null || this.played === null || movieTimescale === 0
+        ? stated
+        : Math.min(stated, this.played / movieTimescale);
+    return Math.min(played * held, this.samples * MAX_FRAME_SECONDS);
+  }
+}
+
+/** A box (ISO/IEC 14496-12 §4.2): its content is from `data` to `end`, which is never behind that of its parent. */
+interface Mp4Box {
+  type: string;
+  data: number;
+  end: number;
+}
+
+/** Size and type; a size of 64 bits follows them. */
+const BOX_HEADER_BYTES = 8;
+const LONG_HEADER_BYTES = 16;
+
+/** Null when the size is impossible; 16 bytes must be in view. @param limit end of the parent */
+function readBox(window: FileWindow, position: number, limit: number): Mp4Box | null {
+  const stated = window.u32be(position);
+  const type = window.latin1(position + 4, 4);
+  const isLong = stated === 1;
+  const data = position + (isLong ? LONG_HEADER_BYTES : BOX_HEADER_BYTES);
+  // 0: up to the end.
+  const size = isLong ? window.uintBe(position + BOX_HEADER_BYTES, 8) : stated === 0 ? limit - position : stated;
+  const end = position + size;
+  return end < data || data > limit ? null : { type, data, end: Math.min(end, limit) };
+}
+
+/** Calls `take` with the position of each entry of a table, as far as the box holds them. */
+async function eachEntry(
+  window: FileWindow,
+  { from, end, count, bytes }: { from: number; end: number; count: number; bytes: number },
+  take: (position: number) => void,
+): Promise<void> {
+  const held = Math.max(0, Math.min(count, Math.floor((end - from) / bytes)));
+  for (let i = 0; i < held; i++) {
+    const position = from + i * bytes;
+    if (!window.holds(position, bytes)) await window.moveTo(position);
+    take(position);
   }
 }

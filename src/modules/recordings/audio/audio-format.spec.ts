@@ -10,12 +10,12 @@ import {
   silentWebm,
   type PretendedFormat,
   wav,
-} from '../../../../../test/support/audio/audio-bytes.js';
-import type { AudioFormat } from '../../../../platform/audio/audio-formats.js';
-import { detectFormat } from './audio-format.js';
+} from '../../../../test/support/audio/audio-bytes.js';
+import type { AudioFormat } from '../../../platform/audio/audio-formats.js';
+import { detectFormat, unsupportedFormat } from './audio-format.js';
 import { FileWindow } from './file-window.js';
 
-const SPEECH = path.join(__dirname, '../../../../../test/fixtures/speech');
+const SPEECH = path.join(__dirname, '../../../../test/fixtures/speech');
 
 const detect = (bytes: Buffer): Promise<AudioFormat | null> =>
   detectFormat(new FileWindow(inMemory(bytes), bytes.length));
@@ -110,5 +110,32 @@ describe('detectFormat', () => {
 
   it('rejects other versions of Ogg', async () => {
     expect(await detect(Buffer.from('OggS\x01', 'latin1'))).toBeNull();
+  });
+});
+
+function reasonFor(bytes: Buffer): Promise<string> {
+  return unsupportedFormat(new FileWindow(inMemory(bytes), bytes.length), ['webm', 'mp3', 'ogg', 'wav'], null);
+}
+
+describe('unsupportedFormat', () => {
+  it.each([
+    ['HEIF', Buffer.from('\0\0\0\x20ftypheic\0\0\0\0', 'latin1')],
+    ['HEIF', Buffer.from('\0\0\0\x20ftypheim\0\0\0\0', 'latin1')],
+    ['AVIF', Buffer.from('\0\0\0\x20ftypavif\0\0\0\0', 'latin1')],
+    ['PNG', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')],
+    ['PDF', Buffer.from('%PDF-1.7\n', 'latin1')],
+    ['ZIP', Buffer.from('PK\x03\x04\x14\0', 'latin1')],
+    ['text', Buffer.from('Dear customer,\nthank you for …')],
+  ])('names %s', async (name, bytes) => {
+    expect(await reasonFor(bytes)).toBe(`must be audio in webm, mp3, ogg or wav; this looks like ${name}`);
+  });
+
+  it('names a format that the operator does not accept', async () => {
+    const file = new FileWindow({ read: async () => ({ bytesRead: 0 }) }, 0);
+    expect(await unsupportedFormat(file, ['wav', 'm4a'], 'amr')).toBe('must be audio in wav or m4a; this is amr');
+  });
+
+  it.each([Buffer.alloc(0), Buffer.alloc(100), Buffer.from([1, 2, 3, 250])])('names nothing unknown', async (bytes) => {
+    expect(await reasonFor(bytes)).toBe('must be audio in webm, mp3, ogg or wav');
   });
 });

@@ -1,6 +1,6 @@
-import { beginsMp4, MP4_MAGIC_BYTES } from '../../../../platform/audio/audio-formats.js';
-import type { FileWindow } from '../formats/file-window.js';
-import { probeM4a } from '../mp4/m4a.probe.js';
+import { beginsMp4, MP4_MAGIC_BYTES } from '../../../platform/audio/audio-formats.js';
+import type { FileWindow } from './file-window.js';
+import { probeM4a } from './m4a.probe.js';
 import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
 
 // RFC 4867 §5.1. Files of several channels have another magic number, and no decoder.

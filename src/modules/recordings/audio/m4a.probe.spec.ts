@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { inMemory } from '../../../../../test/support/audio/audio-bytes.js';
+import { inMemory } from '../../../../test/support/audio/audio-bytes.js';
 import {
   box,
   fragmentedMp4,
@@ -10,11 +10,11 @@ import {
   type Mp4Claims,
   track,
   u32,
-} from '../../../../../test/support/audio/mp4.js';
-import { startCpuTime } from '../../../../../test/support/cpu-time.js';
-import { detectFormat } from '../formats/audio-format.js';
-import { FileWindow } from '../formats/file-window.js';
-import { type AudioFacts, probeAudio } from '../probes/audio-probe.js';
+} from '../../../../test/support/audio/mp4.js';
+import { startCpuTime } from '../../../../test/support/cpu-time.js';
+import { detectFormat } from './audio-format.js';
+import { FileWindow } from './file-window.js';
+import { type AudioFacts, probeAudio } from './inspect-audio.js';
 
 const MAX_BYTES = 8_000_000;
 

@@ -1,7 +1,10 @@
+import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
 import type { FileWindow } from './file-window.js';
+import { type FrameFormat, scanFrames } from './frame-scan.js';
+import { skipId3Tags } from './id3-tags.js';
 
 /** One frame of AAC with an ADTS header (ISO/IEC 13818-7 §6.2). */
-export interface AdtsFrame {
+interface AdtsFrame {
   sampleRate: number;
   /** Null when the frame itself describes them. */
   channels: number | null;
@@ -18,11 +21,32 @@ export const AAC_SAMPLE_RATES = [
 export const AAC_CHANNELS = [null, 1, 2, 3, 4, 5, 6, 8];
 const SAMPLES_PER_BLOCK = 1024;
 
-export const ADTS_HEADER_BYTES = 7;
+const HEADER_BYTES = 7;
 const CHECKSUM_BYTES = 2;
 
-/** Null unless there is one; the bytes of the header must be in view. */
-export function readAdtsFrame(window: FileWindow, position: number): AdtsFrame | null {
+export const ADTS: FrameFormat<AdtsFrame> = {
+  headerBytes: HEADER_BYTES,
+  // A length has 13 bits.
+  lookAhead: 8192 + HEADER_BYTES,
+  read: readAdtsFrame,
+};
+
+/** Counts all frames of AAC in ADTS, which has no other header. */
+export async function probeAac(window: FileWindow): Promise<AudioFacts> {
+  let first: AdtsFrame | undefined;
+  let [seconds, bytes] = [0, 0];
+  const restSeconds = await scanFrames(window, await skipId3Tags(window), ADTS, (frame) => {
+    first ??= frame;
+    seconds += frame.samples / frame.sampleRate;
+    bytes += frame.length;
+  });
+  if (!first) return NOTHING_KNOWN;
+  const { sampleRate, channels } = first;
+  const bitRate = restSeconds > 0 ? null : (bytes * 8) / seconds;
+  return { durationSeconds: seconds + restSeconds, sampleRate, channels, bitRate, codec: 'aac' };
+}
+
+function readAdtsFrame(window: FileWindow, position: number): AdtsFrame | null {
   const second = window.u8(position + 1);
   // Twelve set bits, then the version, and 0 as the layer: MPEG audio has another.
   if (window.u8(position) !== 0xff || (second & 0xf6) !== 0xf0) return null;
@@ -31,17 +55,11 @@ export function readAdtsFrame(window: FileWindow, position: number): AdtsFrame |
   const fourth = window.u8(position + 3);
   const sampleRate = AAC_SAMPLE_RATES[(third >> 2) & 15];
   const length = ((fourth & 3) << 11) | (window.u8(position + 4) << 3) | (window.u8(position + 5) >> 5);
-  if (!sampleRate || length <= ADTS_HEADER_BYTES + (hasChecksum ? CHECKSUM_BYTES : 0)) return null;
+  if (!sampleRate || length <= HEADER_BYTES + (hasChecksum ? CHECKSUM_BYTES : 0)) return null;
   return {
     sampleRate,
     channels: AAC_CHANNELS[((third & 1) << 2) | (fourth >> 6)] ?? null,
     samples: SAMPLES_PER_BLOCK * ((window.u8(position + 6) & 3) + 1),
     length,
   };
-}
-
-/** Twelve set bits prove little: a frame counts when a similar one, or the end of the file, follows it. */
-export function isFollowedByAdts(window: FileWindow, position: number, frame: AdtsFrame): boolean {
-  const end = position + frame.length;
-  return end === window.size || readAdtsFrame(window, end)?.sampleRate === frame.sampleRate;
 }

@@ -19,14 +19,3 @@ export const NOTHING_KNOWN: Readonly<AudioFacts> = {
   bitRate: null,
   codec: null,
 };
-
-/**
- * Bytes that are no frame, such as a tag or a damaged part, after which the search for frames stops. To search 1 MB that
- * looks like the beginnings of frames would hold the event loop for 600 ms.
- */
-export const MAX_JUNK_BYTES = 64 * 1024;
-/** The least of MP3, and less than speech in AAC has. */
-const LEAST_BIT_RATE = 8000;
-
-/** How long the rest of a file may be that was not looked at: never too short, so that junk hides no audio from a quota. */
-export const longestSeconds = (bytes: number): number => (Math.max(0, bytes) * 8) / LEAST_BIT_RATE;

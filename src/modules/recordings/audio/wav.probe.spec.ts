@@ -7,9 +7,9 @@ import {
   silentMp3,
   wav,
   type WavClaims,
-} from '../../../../../test/support/audio/audio-bytes.js';
-import { type AudioFacts, probeAudio } from './audio-probe.js';
-import { FileWindow } from '../formats/file-window.js';
+} from '../../../../test/support/audio/audio-bytes.js';
+import { type AudioFacts, probeAudio } from './inspect-audio.js';
+import { FileWindow } from './file-window.js';
 
 const probe = (bytes: Buffer): Promise<AudioFacts> => probeAudio(new FileWindow(inMemory(bytes), bytes.length), 'wav');
 

@@ -1,8 +1,6 @@
 import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
-import { readEbmlElement } from '../formats/ebml.js';
-import type { FileWindow } from '../formats/file-window.js';
-import { OPUS_RATE } from '../formats/opus-packet.js';
-import { WebmBlocks } from '../formats/webm-blocks.js';
+import type { FileWindow } from './file-window.js';
+import { OPUS_RATE, opusPacketSamples } from './opus-packet.js';
 
 // Element IDs: RFC 9559 §5.1.
 const SEGMENT = 0x18538067;
@@ -157,4 +155,120 @@ function codecName(track: Track): string | null {
 function wavLikePcm(bits: number): string | null {
   if (bits === 8) return 'pcm_u8';
   return bits === 16 || bits === 24 || bits === 32 ? `pcm_s${bits}le` : null;
+}
+
+const LACING = 0x06;
+
+/** No frame of a codec that WebM carries is longer: 8192 samples of Vorbis at 8 kHz. */
+const MAX_FRAME_SECONDS = 1.024;
+
+/** Measures the blocks of one track. */
+class WebmBlocks {
+  /** Bytes of the frames, block headers not counted. */
+  bytes = 0;
+  /** Timestamp of the current cluster, in ticks. */
+  clusterTime = 0;
+  private frames = 0;
+  private opusSamples = 0;
+  private laced = false;
+  private firstTime: number | null = null;
+  private lastTime = 0;
+  private lastDuration = 0;
+  /** Nanoseconds to drop from the end of the last block. */
+  private discarded = 0;
+  private lastWasOurs = false;
+
+  constructor(
+    private readonly window: FileWindow,
+    private readonly trackNumber: number,
+  ) {}
+
+  /** A Block or SimpleBlock (RFC 9559 §10): track number, 16-bit time relative to the cluster, flags, frames. */
+  take(data: number, size: number): void {
+    const window = this.window;
+    const numberLength = vintLength(window, data);
+    const payload = data + numberLength + 3;
+    const length = data + size - payload;
+    const trackNumber = vintValue(window, data, numberLength);
+    this.lastWasOurs = length > 0 && trackNumber === this.trackNumber;
+    if (!this.lastWasOurs) return;
+
+    this.bytes += length;
+    this.discarded = 0;
+    const flags = window.u8(payload - 1);
+    if ((flags & LACING) === 0) {
+      this.frames++;
+      this.opusSamples += opusPacketSamples(length, window.u8(payload), window.u8(payload + 1));
+    } else {
+      this.frames += window.u8(payload) + 1;
+      this.laced = true;
+    }
+    const relative = (window.uintBe(payload - 3, 2) << 16) >> 16;
+    const time = this.clusterTime + relative;
+    if (this.firstTime !== null) this.lastDuration = Math.max(0, time - this.lastTime);
+    this.firstTime ??= time;
+    this.lastTime = time;
+  }
+
+  /** BlockDuration, in ticks, follows its block. */
+  takeDuration(ticks: number): void {
+    if (this.lastWasOurs) this.lastDuration = ticks;
+  }
+
+  /** DiscardPadding, in nanoseconds, follows its block: the padding of the last packet. */
+  takeDiscardPadding(nanoseconds: number): void {
+    if (this.lastWasOurs) this.discarded = nanoseconds;
+  }
+
+  /** An Opus packet states its length, unless several are laced into one block. */
+  opusSeconds(codecDelay: number): number | null {
+    if (this.laced) return null;
+    return Math.max(0, this.opusSamples / OPUS_RATE - (codecDelay + this.discarded) / 1e9);
+  }
+
+  /** From the start of the first block to the end of the last; `timestampScale` is nanoseconds per tick. */
+  seconds(timestampScale: number): number {
+    const ticks = this.lastTime + this.lastDuration - (this.firstTime ?? 0);
+    return Math.min((ticks * timestampScale) / 1e9, this.frames * MAX_FRAME_SECONDS);
+  }
+}
+
+/** An element's header (RFC 8794 §5–6): its ID with the length marker, its size (null: unknown), where its data begins. */
+export interface EbmlElement {
+  id: number;
+  size: number | null;
+  data: number;
+}
+
+/** The longest header of an element: 4 bytes of ID, 8 of size. */
+export const EBML_HEADER_BYTES = 12;
+
+/** By length in bytes: a size with all bits set is unknown. */
+const ALL_ONES = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((length) => 2 ** (7 * length) - 1);
+
+/** Null when the bytes are no element; the 12 bytes at `position` must be in view. */
+export function readEbmlElement(window: FileWindow, position: number): EbmlElement | null {
+  const idLength = vintLength(window, position);
+  if (idLength > 4) return null;
+  const sizeAt = position + idLength;
+  const sizeLength = vintLength(window, sizeAt);
+  if (sizeLength > 8) return null;
+  const size = vintValue(window, sizeAt, sizeLength);
+  return {
+    id: window.uintBe(position, idLength),
+    size: size === ALL_ONES[sizeLength] ? null : size,
+    data: sizeAt + sizeLength,
+  };
+}
+
+/** Bytes of the variable-size integer at `position`: the leading zeros of its first byte and one; 9 when it is invalid. */
+function vintLength(window: FileWindow, position: number): number {
+  return Math.clz32(window.u8(position)) - 23;
+}
+
+/** The variable-size integer without its length marker; above 2^53 it is approximate. */
+function vintValue(window: FileWindow, position: number, length: number): number {
+  let value = window.u8(position) & (0xff >> length);
+  for (let i = position + 1; i < position + length; i++) value = value * 256 + window.u8(i);
+  return value;
 }

@@ -1,10 +1,13 @@
-import { type AudioFormat, MAX_CHANNELS, SAMPLE_RATES_HZ } from '../../../../platform/audio/audio-formats.js';
-import type { AudioFacts } from './audio-facts.js';
-import type { FileWindow } from '../formats/file-window.js';
-import { probeM4a } from '../mp4/m4a.probe.js';
+import { type AudioFormat, MAX_CHANNELS, SAMPLE_RATES_HZ } from '../../../platform/audio/audio-formats.js';
+import { InvalidRequestError } from '../../../platform/errors/errors.js';
+import type { SpoolFile } from '../../../platform/storage/spool.js';
 import { probeAac } from './aac.probe.js';
 import { probeAmr } from './amr.probe.js';
+import type { AudioFacts } from './audio-facts.js';
+import { detectFormat, unsupportedFormat } from './audio-format.js';
+import { FileWindow } from './file-window.js';
 import { probeFlac } from './flac.probe.js';
+import { probeM4a } from './m4a.probe.js';
 import { probeMp3 } from './mp3.probe.js';
 import { probeOgg } from './ogg.probe.js';
 import { probeWav } from './wav.probe.js';
@@ -57,4 +60,19 @@ function isDecodable({ sampleRate, channels }: AudioFacts): boolean {
 function integer(value: number | null): number | null {
   if (value === null || !Number.isFinite(value) || value < 0) return null;
   return Math.min(Math.round(value), MAX_INTEGER);
+}
+
+/** What an uploaded file is, by its content alone. @throws InvalidRequestError unless its format is accepted */
+export async function inspectAudio(
+  file: SpoolFile,
+  accepted: readonly AudioFormat[],
+): Promise<{ format: AudioFormat; facts: AudioFacts }> {
+  if (file.sizeBytes === 0) throw new InvalidRequestError({ field: 'file', reason: 'must not be empty' });
+  const window = new FileWindow(file.handle, file.sizeBytes);
+  const format = await detectFormat(window);
+  if (!format || !accepted.includes(format)) {
+    const reason = await unsupportedFormat(window, accepted, format);
+    throw new InvalidRequestError({ field: 'file', reason });
+  }
+  return { format, facts: await probeAudio(window, format) };
 }

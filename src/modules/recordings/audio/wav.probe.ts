@@ -1,5 +1,5 @@
 import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
-import type { FileWindow } from '../formats/file-window.js';
+import type { FileWindow } from './file-window.js';
 import { probeMp3 } from './mp3.probe.js';
 
 // wFormatTag, from Microsoft's mmreg.h.

@@ -1,6 +1,75 @@
+import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';
 import type { FileWindow } from './file-window.js';
-import type { OggPage } from './ogg-page.js';
 import { OPUS_RATE, opusPacketSamples } from './opus-packet.js';
+
+const CAPTURE_PATTERN = Buffer.from('OggS');
+
+/** In packets: two hours of the shortest packets, 2.5 ms, are 2.9 million. */
+const MAX_WORK = 5_000_000;
+
+/** Reading a page's header, or searching for the next page, costs about as much as this many packets. */
+const PAGE_WORK = 8;
+const SEEK_WORK = 20;
+
+/** Reads every complete page; the decoder checks the checksums. */
+export async function probeOgg(window: FileWindow): Promise<AudioFacts> {
+  const reading = new OggReading(window);
+  let position = 0;
+  for (let work = 0; position < window.size && work < MAX_WORK;) {
+    if (!window.holds(position, OGG_PAGE_HEADER_BYTES)) await window.moveTo(position);
+    const page = readOggPage(window, position);
+    if (page && page.end <= window.size) {
+      if (!window.holds(position, page.end - position)) await window.moveTo(position);
+      reading.take(page);
+      work += PAGE_WORK + page.segments;
+      position = page.end;
+    } else {
+      work += SEEK_WORK;
+      position = await window.seek(CAPTURE_PATTERN, position + 1);
+    }
+  }
+  return reading.facts();
+}
+
+/** The first audio stream, and those chained behind it (RFC 3533 §4), which play one after the other. */
+class OggReading {
+  private first: OggStream | null = null;
+  private current: OggStream | null = null;
+  private linkHasBegun = false;
+  private finishedSeconds = 0;
+  private finishedBytes = 0;
+
+  constructor(private readonly window: FileWindow) {}
+
+  take(page: OggPage): void {
+    if (!page.beginsStream) this.linkHasBegun = true;
+    // Multiplexed streams all begin before the first of them continues: only one of them is decoded.
+    else if (!this.current || this.linkHasBegun) this.begin(page);
+    if (this.current?.serial === page.serial) this.current.take(page);
+  }
+
+  facts(): AudioFacts {
+    if (!this.first) return NOTHING_KNOWN;
+    const { codec, sampleRate, channels } = this.first.header;
+    this.finish();
+    const bitRate = (this.finishedBytes * 8) / this.finishedSeconds;
+    return { durationSeconds: this.finishedSeconds, sampleRate, channels, bitRate, codec };
+  }
+
+  private begin(page: OggPage): void {
+    const stream = OggStream.begin(this.window, page);
+    if (!stream) return;
+    this.finish();
+    this.first ??= stream;
+    this.current = stream;
+    this.linkHasBegun = false;
+  }
+
+  private finish(): void {
+    this.finishedSeconds += this.current?.seconds ?? 0;
+    this.finishedBytes += this.current?.bytes ?? 0;
+  }
+}
 
 /** Properties of a logical stream, from its first packet. */
 interface StreamHeader {
@@ -15,7 +84,7 @@ interface StreamHeader {
 }
 
 /** One logical stream of audio. Its pages must be in view when they are added. */
-export class OggStream {
+class OggStream {
   /** Bytes of the packets, headers included. */
   bytes = 0;
   private packets = 0;
@@ -110,4 +179,43 @@ function readStreamHeader(window: FileWindow, at: number): StreamHeader | null {
     };
   }
   return null;
+}
+
+/** The longest header of a page: 27 bytes and 255 lacing values. */
+const OGG_PAGE_HEADER_BYTES = 27 + 255;
+
+/** A page (RFC 3533 §6); `lacing`, `body` and `end` are positions in the file, `end` that of the next page. */
+interface OggPage {
+  continuesPacket: boolean;
+  beginsStream: boolean;
+  /** Number of the last sample that ends in this page; null when no packet ends in it. */
+  granule: number | null;
+  serial: number;
+  segments: number;
+  lacing: number;
+  body: number;
+  end: number;
+}
+
+/** Null when no page begins at `position`. */
+function readOggPage(window: FileWindow, position: number): OggPage | null {
+  // "OggS" and version 0, the only one.
+  if (window.u32be(position) !== 0x4f676753 || window.u8(position + 4) !== 0) return null;
+  const flags = window.u8(position + 5);
+  const granuleHigh = window.u32le(position + 10);
+  const segments = window.u8(position + 26);
+  const lacing = position + 27;
+  let end = lacing + segments;
+  for (let i = 0; i < segments; i++) end += window.u8(lacing + i);
+  return {
+    continuesPacket: (flags & 1) !== 0,
+    beginsStream: (flags & 2) !== 0,
+    // 64 bits, signed; -1 means none, and other negative numbers have no meaning.
+    granule: granuleHigh >= 0x80000000 ? null : granuleHigh * 2 ** 32 + window.u32le(position + 6),
+    serial: window.u32le(position + 14),
+    segments,
+    lacing,
+    body: lacing + segments,
+    end,
+  };
 }
