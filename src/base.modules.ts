@@ -8,7 +8,6 @@ import { DatabaseModule } from './platform/database/database.module.js';
 import { EventsModule } from './platform/events/events.module.js';
 import { LoggingModule } from './platform/observability/logging.module.js';
 import { ObservabilityModule } from './platform/observability/observability.module.js';
-import { QueueModule } from './platform/queue/queue.module.js';
 import { RateLimitModule } from './platform/rate-limit/rate-limit.module.js';
 import { ThreadsModule } from './platform/threads/threads.module.js';
 import { ReconcilerModule } from './platform/reconciler/reconciler.module.js';
@@ -24,7 +23,6 @@ export function baseModules(env: Env, extensions: Extension[]): (Type | DynamicM
     LoggingModule.forRoot(env),
     DatabaseModule.forRoot(migrationsOf(extensions)),
     RedisModule,
-    QueueModule,
     ReconcilerModule,
     ThreadsModule,
     SecretsModule,

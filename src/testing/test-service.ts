@@ -9,20 +9,14 @@ import type { Extension } from '../extension.js';
 import { AccountService } from '../modules/account/account.service.js';
 import type { Plan } from '../access/plans.js';
 import { ApiKeysService } from '../modules/api-keys/api-keys.service.js';
-import { Env, readEnv } from '../platform/config/env.js';
+import { readEnv } from '../platform/config/env.js';
 import { DatabaseService } from '../platform/database/database.service.js';
 import { BoundedExpressAdapter } from '../platform/http/server/express.adapter.js';
-import { QueueWatchdogService } from '../platform/queue/watchdog/queue-watchdog.service.js';
-import { RedisService } from '../platform/redis/redis.service.js';
 import { ApiClient } from './api-client.js';
 import { TestEnvironment, useEnvironment } from './test-environment.js';
 import { beforeAll } from './test-hooks.js';
 
 type Variables = Record<string, string>;
-
-/** The process belongs to the test runner. */
-const reportingWatchdog = (env: Env, redis: RedisService): QueueWatchdogService =>
-  new QueueWatchdogService(env, redis, { exit: () => console.error('A queue consumer of a test has stalled.') });
 
 /** The whole service in this process, listening, on real Postgres, Redis, ffmpeg and the real engine. */
 export class TestService {
@@ -40,10 +34,7 @@ export class TestService {
   async start(variables: Variables = {}): Promise<void> {
     const env = readEnv({ ...this.environment.variables, ...variables });
     const extensions = [...new Set([...this.environment.extensions, ...this.addedExtensions])];
-    const module = await Test.createTestingModule({ imports: [AppModule.register(env, extensions)] })
-      .overrideProvider(QueueWatchdogService)
-      .useFactory({ inject: [Env, RedisService], factory: reportingWatchdog })
-      .compile();
+    const module = await Test.createTestingModule({ imports: [AppModule.register(env, extensions)] }).compile();
     const options = { bodyParser: false, logger: false } as const;
     const app = module.createNestApplication<NestExpressApplication>(new BoundedExpressAdapter(env), options);
     // Closed at the end even if it cannot listen.

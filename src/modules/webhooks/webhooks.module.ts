@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../../platform/config/env.js';
 import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
-import { DeliveriesReconciler } from './deliveries/deliveries.reconciler.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
 import { RemovedWebhook } from './deliveries/removed-webhook.entity.js';
@@ -11,7 +10,6 @@ import { DeliverySlots } from './deliveries/send-loops/delivery-slots.js';
 import { Delivery } from './deliveries/delivery.entity.js';
 import { DeliveriesController } from './delivery-log/deliveries.controller.js';
 import { DeliveryLogService } from './delivery-log/delivery-log.service.js';
-import { RedeliveriesReconciler } from './delivery-log/redeliveries/redeliveries.reconciler.js';
 import { RedeliveryPaceService } from './delivery-log/redeliveries/redelivery-pace.service.js';
 import { RedeliveriesService } from './delivery-log/redeliveries/redeliveries.service.js';
 import { WebhookRedelivery } from './delivery-log/redeliveries/webhook-redelivery.entity.js';
@@ -29,6 +27,7 @@ import { EventFeedController } from './feed/event-feed.controller.js';
 import { EventFeedService } from './feed/event-feed.service.js';
 import { EventSignalsService } from './feed/event-signals.service.js';
 import { EventStreamsService } from './feed/streams/event-streams.service.js';
+import { WebhooksReconciler } from './webhooks.reconciler.js';
 import { WebhooksService } from './webhooks.service.js';
 
 @Module({
@@ -46,8 +45,7 @@ import { WebhooksService } from './webhooks.service.js';
     DeliveryLogService,
     RedeliveriesService,
     RedeliveryPaceService,
-    RedeliveriesReconciler,
-    DeliveriesReconciler,
+    WebhooksReconciler,
     TestCallsService,
     EventFeedService,
     EventSignalsService,

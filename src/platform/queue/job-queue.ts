@@ -12,10 +12,6 @@ export type JobData = Record<string, string>;
 interface EnqueueOptions {
   /** A job with the same data and key is dropped while the first one still waits. */
   deduplicationKey: string | number;
-  /** The job is taken before those that wait. */
-  first?: boolean;
-  /** The job becomes available after this many milliseconds. */
-  delayMs?: number;
 }
 
 /** A waiting job blocks duplicates for this long; after that the same row may be enqueued again. */
@@ -33,10 +29,16 @@ const CLOSE_MS = 1000;
 const STALLED_INTERVAL_MS = 5000;
 /** Each consumer blocks on Redis for this long per request, and a frozen process keeps taking jobs until then. */
 const DRAIN_DELAY_SECONDS = 1;
+/**
+ * A connection that is silent for this long after a command is opened anew. When the network loses a connection and tells
+ * neither side, a consumer would otherwise wait for hours and take no job. One that waits for jobs gets an answer every
+ * DRAIN_DELAY_SECONDS.
+ */
+const SILENT_MS = 5000;
 
 /**
- * A Bull queue whose jobs only name a row to look at. Postgres is the record: a job may get lost, and the reconciler
- * enqueues the row again. Therefore finished jobs are not kept and stalled ones are not retried.
+ * A Bull queue whose jobs only name a row to look at. Postgres is the record: a job may get lost, and workers also look
+ * there by themselves. Therefore finished jobs are not kept and stalled ones are not retried.
  */
 export class JobQueue<Data extends JobData = JobData> extends Bull<Data> implements OnApplicationShutdown {
   private readonly connections: Redis[];
@@ -58,16 +60,13 @@ export class JobQueue<Data extends JobData = JobData> extends Bull<Data> impleme
     this.redisService = redisService;
   }
 
-  /** Adds a job, unless many wait already. @returns false when Redis is unavailable. */
-  async enqueue(data: Data, { deduplicationKey, first = false, delayMs = 0 }: EnqueueOptions): Promise<boolean> {
+  /** Adds a job, unless many wait already, or Redis is unavailable. Never rejects. */
+  async enqueue(data: Data, { deduplicationKey }: EnqueueOptions): Promise<void> {
     const window = Math.floor(Date.now() / DEDUPLICATION_WINDOW_MS);
     const jobId = [...Object.values(data), deduplicationKey, window].join('-');
-    const answer = await this.redisService.tryCommand(async () => {
-      const count = delayMs > 0 ? await this.getDelayedCount() : await this.getWaitingCount();
-      if (count < MAX_JOBS) await this.add(data, { jobId, lifo: first, delay: delayMs });
-      return true;
+    await this.redisService.tryCommand(async () => {
+      if ((await this.getWaitingCount()) < MAX_JOBS) await this.add(data, { jobId });
     });
-    return answer !== null;
   }
 
   /** Bull waits for Redis, and its promise rejects when the process stops first. @nestjs/bull does not catch that. */
@@ -90,7 +89,10 @@ export class JobQueue<Data extends JobData = JobData> extends Bull<Data> impleme
 /** The connections that wait for jobs and events also wait for Redis; the one that adds jobs fails at once. */
 function openConnection(env: Env, type: 'client' | 'subscriber' | 'bclient'): Redis {
   const waiting = { maxRetriesPerRequest: null, enableReadyCheck: false, enableOfflineQueue: true };
-  const connection = new RedisConnection(env, type === 'client' ? {} : waiting);
+  const connection = new RedisConnection(env, {
+    socketTimeout: SILENT_MS,
+    ...(type === 'client' ? {} : waiting),
+  });
   // RedisService logs it when Redis becomes unavailable.
   connection.on('error', () => undefined);
   return connection;

@@ -1,10 +1,7 @@
-import { getQueueToken } from '@nestjs/bull';
 import type { ClaimedDelivery } from '../../../src/modules/webhooks/deliveries/deliveries.queries.js';
-import { DELIVERY_QUEUE, type DeliveryJob } from '../../../src/modules/webhooks/deliveries/deliveries.queue.js';
 import { DeliveriesService } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
 import type { DeliveryOutcome } from '../../../src/modules/webhooks/sending/webhook-sender.service.js';
 import { SecurityLogService } from '../../../src/platform/observability/security-log.service.js';
-import type { JobQueue } from '../../../src/platform/queue/job-queue.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { failRecordings } from '../../support/state/recording-events.js';
@@ -34,7 +31,6 @@ const LOST: DeliveryOutcome = {
 /** Sends nothing: only the test claims. */
 const api = useService({ ROLES: 'api', WEBHOOK_RETRY_SCHEDULE: SCHEDULE.join(',') });
 let deliveries: DeliveriesService;
-let enqueue: jest.SpyInstance;
 let client: ApiClient;
 let webhookId: string;
 
@@ -43,7 +39,6 @@ beforeAll(() => {
 });
 
 beforeEach(async () => {
-  enqueue = jest.spyOn(api.app.get<JobQueue<DeliveryJob>>(getQueueToken(DELIVERY_QUEUE)), 'enqueue');
   client = await api.account();
   webhookId = (await client.post('/v1/webhooks', HOOK).expect(201)).body.id;
 });
@@ -54,7 +49,6 @@ async function claimed(count = 1): Promise<ClaimedDelivery[]> {
   await failRecordings(api, client.accountId, count);
   const found = await deliveries.claim(webhookId, count);
   expect(found).toHaveLength(count);
-  enqueue.mockClear();
   return found;
 }
 
@@ -223,20 +217,12 @@ describe('a webhook that fails', () => {
     expect(await webhookRow()).toMatchObject({ consecutive_failures: 0, failing_for: null });
   });
 
-  it('is looked at after its retry is due by a delayed job, but for one that is far away', async () => {
+  it('tells when its next attempt is due, unless the lease was lost', async () => {
     const [delivery] = (await claimed()) as [ClaimedDelivery];
-    await deliveries.record(delivery, REFUSED);
-    expect(enqueue.mock.calls).toEqual([
-      [{ webhookId }, { deduplicationKey: expect.any(Number), delayMs: expect.any(Number) }],
-    ]);
-    const [[, { deduplicationKey, delayMs }]] = enqueue.mock.calls;
-    expectSeconds(delayMs / 1000, 60, 20);
-    expectSeconds((deduplicationKey - Date.now()) / 1000, delayMs / 1000);
-    enqueue.mockClear();
-    // The second gap is a quarter of an hour.
-    await deliveries.record(await claimedAgain(delivery), REFUSED);
-    expect(await rowOf(delivery)).toMatchObject({ status: 'pending', attempts: 2 });
-    expect(enqueue).not.toHaveBeenCalled();
+    const delayMs = await deliveries.record(delivery, REFUSED);
+    expectSeconds((delayMs ?? 0) / 1000, 60, 20);
+    expectSeconds((await rowOf(delivery)).next_attempt_in, (delayMs ?? 0) / 1000);
+    expect(await deliveries.record(delivery, REFUSED)).toBeNull();
   });
 
   it('has its delivery failed after the last attempt, with the log of all', async () => {
@@ -253,7 +239,7 @@ describe('a webhook that fails', () => {
     const record = jest.spyOn(api.app.get(SecurityLogService), 'record');
     const [first, second] = (await claimed(2)) as [ClaimedDelivery, ClaimedDelivery];
     await setWebhook(`updated_at = now() - interval '1 hour'`);
-    await deliveries.record(first, { ...REFUSED, status: 410 });
+    expect(await deliveries.record(first, { ...REFUSED, status: 410 })).toBeNull();
     const disabled = await webhookRow();
     expect(disabled).toMatchObject({ status: 'disabled', consecutive_failures: 1 });
     expectSeconds(disabled.updated_ago, 0);
@@ -264,7 +250,6 @@ describe('a webhook that fails', () => {
     expect(await rowOf(second)).toMatchObject({ ...failed, last_error: 'webhook disabled', last_error_kind: null });
     await deliveries.record(second, { ...REFUSED, status: 410 });
     expect(record).toHaveBeenCalledTimes(1);
-    expect(enqueue).not.toHaveBeenCalled();
   });
 
   it('is not disabled again by an attempt that was in progress', async () => {

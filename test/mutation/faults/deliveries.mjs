@@ -53,8 +53,8 @@ export const deliveries = [
       ['a released delivery has used up an attempt', "() => 'attempts - 1'", "() => 'attempts'"],
       [
         'a failure without the lease counts against the webhook',
-        'if (!webhook || !isSaved) return;',
-        'if (!webhook) return;',
+        'if (!webhook || !isSaved) return null;',
+        'if (!webhook) return null;',
       ],
     ],
   },
@@ -66,7 +66,11 @@ export const deliveries = [
       ['410 disables nothing', 'GONE = 410', 'GONE = 411'],
       ['nine failures disable a webhook', 'MAX_CONSECUTIVE_FAILURES = 10', 'MAX_CONSECUTIVE_FAILURES = 9'],
       ['four days disable a webhook', 'MAX_FAILING_SECONDS = 5 * 86_400', 'MAX_FAILING_SECONDS = 4 * 86_400'],
-      ['the deliveries of a disabled webhook wait', 'await this.failPending(tx, webhookId);\n      } else', '} else'],
+      [
+        'the deliveries of a disabled webhook wait',
+        '      await this.failPending(tx, webhookId);\n      return null;',
+        '      return null;',
+      ],
     ],
   },
   {

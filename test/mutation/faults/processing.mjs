@@ -206,17 +206,6 @@ export const processing = [
     ],
   },
   {
-    file: 'src/platform/queue/watchdog/queue-watchdog.service.ts',
-    tests: 'src/platform/queue/watchdog/queue-watchdog.service.spec.ts',
-    faults: [
-      [
-        'a worker that is busy for a minute is ended',
-        'if (!waiting || isBusy()) watched.idleChecks = 0;',
-        'if (!waiting) watched.idleChecks = 0;',
-      ],
-    ],
-  },
-  {
     file: 'src/modules/transcriptions/worker/transcription-worker.service.ts',
     tests: 'src/modules/transcriptions/worker/transcription-worker.service.spec.ts',
     faults: [

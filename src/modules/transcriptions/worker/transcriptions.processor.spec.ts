@@ -1,6 +1,5 @@
 import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import type { QueueWatchdogService } from '../../../platform/queue/watchdog/queue-watchdog.service.js';
 import type { TranscriptionJob } from '../transcriptions.queue.js';
 import type { TranscriptionWorkerService } from './transcription-worker.service.js';
 import { TranscriptionsProcessor } from './transcriptions.processor.js';
@@ -9,17 +8,15 @@ const JOB = { data: { recordingId: 'recording' } } as Job<TranscriptionJob>;
 
 describe('TranscriptionsProcessor', () => {
   let problem: string | null;
-  let isFull: boolean;
   let looks: number;
   let wakes: number;
   let queued: unknown[][];
   let paused: unknown[][];
-  let isExcused: () => boolean;
   let processor: TranscriptionsProcessor;
 
   beforeEach(() => {
     jest.useFakeTimers();
-    [problem, isFull, looks, wakes, queued, paused] = [null, false, 0, 0, [], []];
+    [problem, looks, wakes, queued, paused] = [null, 0, 0, [], []];
     const queue = {
       enqueue: async (...args: unknown[]) => void queued.push(args),
       pause: async (...args: unknown[]) => {
@@ -33,15 +30,10 @@ describe('TranscriptionsProcessor', () => {
         return problem;
       },
       wake: async () => void wakes++,
-      get isFull() {
-        return isFull;
-      },
     };
-    const watchdog = { watch: (_: unknown, excused: () => boolean) => (isExcused = excused) };
     processor = new TranscriptionsProcessor(
       queue as unknown as JobQueue<TranscriptionJob>,
       worker as unknown as TranscriptionWorkerService,
-      watchdog as unknown as QueueWatchdogService,
     );
   });
 
@@ -49,24 +41,19 @@ describe('TranscriptionsProcessor', () => {
 
   it('wakes the worker for a job', async () => {
     await processor.process(JOB);
-    expect([wakes, queued, isExcused()]).toEqual([1, [], false]);
+    expect([wakes, queued]).toEqual([1, []]);
   });
 
-  it('takes no job while the engine cannot work, which is looked at each second and no stall of the queue', async () => {
+  it('takes no job while the engine cannot work, which is looked at each second', async () => {
     problem = 'no model';
     let isDone = false;
     const processed = processor.process(JOB).then(() => (isDone = true));
     await jest.advanceTimersByTimeAsync(2500);
-    expect([looks, isDone, isExcused()]).toEqual([3, false, true]);
+    expect([looks, isDone]).toEqual([3, false]);
     problem = null;
     await jest.advanceTimersByTimeAsync(500);
     await processed;
-    expect([looks, wakes, isExcused()]).toEqual([4, 1, false]);
-  });
-
-  it('does not stall while the worker is full', () => {
-    isFull = true;
-    expect(isExcused()).toBe(true);
+    expect([looks, wakes]).toEqual([4, 1]);
   });
 
   it('passes a job on to another process when it stops, also while it waits for the engine', async () => {

@@ -3,7 +3,6 @@ import { InjectQueue, Process, Processor } from '@nestjs/bull';
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import { QueueWatchdogService } from '../../../platform/queue/watchdog/queue-watchdog.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
 
@@ -14,15 +13,11 @@ const PROBLEM_MS = 1000;
 @Processor(TRANSCRIPTION_QUEUE)
 export class TranscriptionsProcessor implements OnModuleDestroy {
   private readonly stopping = new AbortController();
-  private isWaiting = false;
 
   constructor(
     @InjectQueue(TRANSCRIPTION_QUEUE) private readonly queue: JobQueue<TranscriptionJob>,
     private readonly worker: TranscriptionWorkerService,
-    watchdog: QueueWatchdogService,
-  ) {
-    watchdog.watch(queue, () => this.isWaiting || worker.isFull);
-  }
+  ) {}
 
   @Process()
   async process({ data }: Job<TranscriptionJob>): Promise<void> {
@@ -44,13 +39,8 @@ export class TranscriptionsProcessor implements OnModuleDestroy {
 
   /** Takes no more jobs until the engine works, so that they wake workers that can do something. */
   private async engineReady(): Promise<void> {
-    this.isWaiting = true;
-    try {
-      while (!this.stopping.signal.aborted && (await this.worker.problem()) !== null) {
-        await delay(PROBLEM_MS, null, { signal: this.stopping.signal }).catch(() => undefined);
-      }
-    } finally {
-      this.isWaiting = false;
+    while (!this.stopping.signal.aborted && (await this.worker.problem()) !== null) {
+      await delay(PROBLEM_MS, null, { signal: this.stopping.signal }).catch(() => undefined);
     }
   }
 }

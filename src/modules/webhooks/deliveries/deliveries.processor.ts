@@ -1,20 +1,12 @@
-import { InjectQueue, OnQueueCompleted, Process, Processor } from '@nestjs/bull';
+import { OnQueueCompleted, Process, Processor } from '@nestjs/bull';
 import type { Job } from 'bull';
-import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import { QueueWatchdogService } from '../../../platform/queue/watchdog/queue-watchdog.service.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.queue.js';
 import { SendLoopsService } from './send-loops/send-loops.service.js';
 
 /** A job only wakes the webhook's send loop, so that no job waits for an endpoint. */
 @Processor(DELIVERY_QUEUE)
 export class DeliveriesProcessor {
-  constructor(
-    @InjectQueue(DELIVERY_QUEUE) queue: JobQueue<DeliveryJob>,
-    private readonly loops: SendLoopsService,
-    watchdog: QueueWatchdogService,
-  ) {
-    watchdog.watch(queue, () => false);
-  }
+  constructor(private readonly loops: SendLoopsService) {}
 
   /** Nothing: the job has to leave Redis first. */
   @Process()

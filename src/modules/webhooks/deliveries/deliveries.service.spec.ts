@@ -12,8 +12,6 @@ import type { Delivery } from './delivery.entity.js';
 
 /** Deliveries changed by one statement. */
 const BATCH = 1000;
-/** Longest delay for which a job waits in Redis. */
-const JOB_SECONDS = 600;
 const FAILURE: DeliveryOutcome = {
   status: 500,
   errorKind: null,
@@ -29,7 +27,6 @@ describe('DeliveriesService', () => {
   let left: number;
   /** Parameters of each statement with a LIMIT. */
   let limited: unknown[][];
-  let enqueue: jest.Mock;
   let transact: jest.Mock;
 
   const query = async (sql: string, parameters: unknown[] = []): Promise<unknown[]> => {
@@ -54,7 +51,7 @@ describe('DeliveriesService', () => {
       {} as Repository<Delivery>,
       {} as Repository<Webhook>,
       { query, transact } as unknown as DatabaseService,
-      { enqueue } as unknown as JobQueue<DeliveryJob>,
+      {} as JobQueue<DeliveryJob>,
       { webhookRetrySchedule } as unknown as Env,
       {} as SecurityLogService,
     );
@@ -62,7 +59,6 @@ describe('DeliveriesService', () => {
 
   beforeEach(() => {
     [left, limited] = [0, []];
-    enqueue = jest.fn(async () => true);
     transact = jest.fn(async (work: (inner: Tx) => Promise<unknown>) => await work(tx));
   });
 
@@ -83,14 +79,10 @@ describe('DeliveriesService', () => {
     expect(open).toEqual([...Array.from({ length: 13 }, () => 8), 7, 6, 5, 4, 3, 2, 1]);
   });
 
-  it.each([
-    [JOB_SECONDS - 1, 1],
-    [JOB_SECONDS, 0],
-  ])('enqueues for a retry in %i s %i delayed jobs: the reconciler enqueues later ones', async (seconds, jobs) => {
+  it('tells in how many milliseconds the next attempt is due', async () => {
     jest.spyOn(Math, 'random').mockReturnValue(0.5);
-    await service([seconds]).record(DELIVERY, FAILURE);
-    const job = [{ webhookId: 'w' }, { deduplicationKey: expect.any(Number), delayMs: seconds * 1000 }];
-    expect(enqueue.mock.calls).toEqual(Array.from({ length: jobs }, () => job));
+    expect(await service([60]).record(DELIVERY, FAILURE)).toBe(60_000);
+    expect(await service([]).record(DELIVERY, FAILURE)).toBeNull();
   });
 
   it('fails the rest of each disabled webhook in batches', async () => {

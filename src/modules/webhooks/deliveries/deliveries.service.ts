@@ -32,9 +32,6 @@ const MAX_CONSECUTIVE_FAILURES = 10;
 const MAX_FAILING_SECONDS = 5 * 86_400;
 /** The receiver asks for no more deliveries. */
 const GONE = 410;
-/** A delayed job is enqueued for attempts this near. The reconciler enqueues the later ones. */
-const MAX_JOB_DELAY_MS = 600_000;
-
 /** Many endpoints time out at the same moment. Their failures must leave connections to Postgres for the others. */
 const MAX_FAILURES = 8;
 /** Deliveries changed by one statement, which takes well under a second. */
@@ -84,8 +81,7 @@ export class DeliveriesService {
       })),
     );
     tx.afterCommit(() => {
-      for (const { id: webhookId } of webhooks)
-        void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'new', first: true });
+      for (const { id: webhookId } of webhooks) void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'new' });
     });
   }
 
@@ -97,16 +93,19 @@ export class DeliveriesService {
   /**
    * Saves the outcome of an attempt. A delivery whose lease is lost, or that was deleted, is left unchanged.
    * @param startedAt of the attempt, by `performance.now()`.
+   * @returns the milliseconds until the next attempt, null when there is none.
    */
   async record(
     delivery: ClaimedDelivery,
     outcome: DeliveryOutcome,
     startedAt = performance.now() - outcome.durationMs,
-  ): Promise<void> {
+  ): Promise<number | null> {
     const timed = { ...outcome, agoMs: performance.now() - startedAt };
-    await (outcome.status !== null && isSuccess(outcome.status)
-      ? this.succeed(delivery, timed)
-      : this.fail(delivery, timed));
+    if (outcome.status === null || !isSuccess(outcome.status)) {
+      return await this.failures.run(() => this.fail(delivery, timed));
+    }
+    await this.succeed(delivery, timed);
+    return null;
   }
 
   /** Releases a claimed delivery that was not attempted, for example at shutdown. */
@@ -152,26 +151,22 @@ export class DeliveriesService {
     );
   }
 
-  private async fail(delivery: ClaimedDelivery, outcome: TimedOutcome): Promise<void> {
-    await this.failures.run(() => this.writeFailure(delivery, outcome));
-  }
-
-  private async writeFailure(delivery: ClaimedDelivery, outcome: TimedOutcome): Promise<void> {
+  private async fail(delivery: ClaimedDelivery, outcome: TimedOutcome): Promise<number | null> {
     const { id, leaseToken, accountId, webhookId, attempt, attemptsBefore } = delivery;
     const { retryAfter, ...failure } = outcome;
     const schedule = this.env.webhookRetrySchedule;
     const delayMs = delayOfNextAttempt({ attempt: attempt - attemptsBefore, schedule, now: new Date(), retryAfter });
-    await this.database.transact(async (tx) => {
+    return await this.database.transact(async (tx) => {
       // Update and delete of a webhook lock it before its deliveries, too. Any other order could deadlock.
       const webhook = await lockWebhook(tx, webhookId);
       const isSaved = await markAttemptFailed(tx, { ...failure, id, leaseToken, delayMs });
-      if (!webhook || !isSaved) return;
+      if (!webhook || !isSaved) return null;
       const disabled = await this.countFailure(tx, webhook, outcome.status);
-      if (disabled) {
-        const fields = { by: 'service', account_id: accountId, webhook_id: webhookId };
-        tx.afterCommit(() => this.securityLog.record('webhook disabled', fields));
-        await this.failPending(tx, webhookId);
-      } else if (delayMs !== null) tx.afterCommit(() => this.enqueueIn(webhookId, delayMs));
+      if (!disabled) return delayMs;
+      const fields = { by: 'service', account_id: accountId, webhook_id: webhookId };
+      tx.afterCommit(() => this.securityLog.record('webhook disabled', fields));
+      await this.failPending(tx, webhookId);
+      return null;
     });
   }
 
@@ -191,11 +186,5 @@ export class DeliveriesService {
       },
     );
     return disabled;
-  }
-
-  private enqueueIn(webhookId: string, delayMs: number): void {
-    if (delayMs < MAX_JOB_DELAY_MS) {
-      void this.jobs.enqueue({ webhookId }, { deduplicationKey: Date.now() + delayMs, delayMs });
-    }
   }
 }

@@ -1,12 +1,11 @@
 import { Module } from '@nestjs/common';
 import { WebhooksModule } from '../webhooks.module.js';
 import { DeliveriesProcessor } from './deliveries.processor.js';
-import { RedisOutageReconciler } from './redis-outage.reconciler.js';
 import { SendLoopsService } from './send-loops/send-loops.service.js';
 
 /** What only a process with the role `deliverer` runs. */
 @Module({
   imports: [WebhooksModule],
-  providers: [SendLoopsService, DeliveriesProcessor, RedisOutageReconciler],
+  providers: [SendLoopsService, DeliveriesProcessor],
 })
 export class DeliveryWorkerModule {}

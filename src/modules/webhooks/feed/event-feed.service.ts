@@ -1,8 +1,7 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { DatabaseService } from '../../../platform/database/database.service.js';
-import { ReconcilerService } from '../../../platform/reconciler/reconciler.service.js';
 import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { EventSequence } from '../events/event-sequence.entity.js';
 import {
@@ -29,16 +28,11 @@ export interface FeedPage {
 
 /** The events of an account in the order of their sequence (D40, docs/decisions/0013). */
 @Injectable()
-export class EventFeedService implements OnModuleInit {
+export class EventFeedService {
   constructor(
     @InjectRepository(EventSequence) private readonly sequences: Repository<EventSequence>,
     private readonly database: DatabaseService,
-    private readonly reconciler: ReconcilerService,
   ) {}
-
-  onModuleInit(): void {
-    this.reconciler.register('number events', () => this.numberRemaining());
-  }
 
   /** @returns up to `limit` events, less where their bodies are large. */
   async page(accountId: string, after: number, limit: number): Promise<FeedPage> {
@@ -72,8 +66,8 @@ export class EventFeedService implements OnModuleInit {
     return await selectAccountsWithNewEvents(this.database, readers);
   }
 
-  /** Without readers nobody else gives numbers. */
-  private async numberRemaining(): Promise<void> {
+  /** For the reconciler: without readers nobody else gives numbers. */
+  async numberRemaining(): Promise<void> {
     await repeatWhileFull(MAX_ACCOUNTS, async () => {
       const accountIds = await accountsWithUnnumberedEvents(this.database, MAX_ACCOUNTS);
       if (accountIds.length > 0) {

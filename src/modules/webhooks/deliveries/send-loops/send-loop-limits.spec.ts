@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
+import type { ReconcilerService } from '../../../../platform/reconciler/reconciler.service.js';
 import type { SignedSenderService } from '../../sending/signed-sender.service.js';
 import type { DeliveryOutcome } from '../../sending/webhook-sender.service.js';
 import type { ClaimedDelivery } from '../deliveries.queries.js';
@@ -34,7 +35,8 @@ describe('SendLoopsService', () => {
   /** Deliveries that are due, by webhook. */
   let due: Map<string, ClaimedDelivery[]>;
   let send: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<DeliveryOutcome>;
-  let service: { claim: jest.Mock; record: jest.Mock; release: jest.Mock };
+  let service: { claim: jest.Mock; record: jest.Mock; release: jest.Mock; webhooksWithDue: jest.Mock };
+  let register: jest.Mock;
   let registry: Registry;
   let slots: DeliverySlots;
   let warn: jest.SpyInstance;
@@ -45,9 +47,11 @@ describe('SendLoopsService', () => {
     send = async () => outcomeOf(200);
     service = {
       claim: jest.fn(async (webhookId: string, count: number) => due.get(webhookId)?.splice(0, count) ?? []),
-      record: jest.fn(async () => undefined),
+      record: jest.fn(async () => null),
       release: jest.fn(async () => undefined),
+      webhooksWithDue: jest.fn(async () => ['a', 'b']),
     };
+    register = jest.fn();
     registry = new Registry();
     slots = new DeliverySlots({ connections: 100, connectionsPerHost: 100 });
     warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
@@ -55,6 +59,7 @@ describe('SendLoopsService', () => {
       service as unknown as DeliveriesService,
       { send: (...parameters: Parameters<typeof send>) => send(...parameters) } as unknown as SignedSenderService,
       slots,
+      { register } as unknown as ReconcilerService,
       registry,
     );
   });
@@ -70,6 +75,31 @@ describe('SendLoopsService', () => {
   async function ended(): Promise<void> {
     while (loops['loops'].size > 0) await settled();
   }
+
+  it('looks for due deliveries in every process that sends, and wakes the loop of each webhook', async () => {
+    loops.onModuleInit();
+    expect(register.mock.calls).toEqual([['send due deliveries', expect.any(Function), { everyProcess: true }]]);
+    await register.mock.calls[0][1]();
+    expect(service.claim.mock.calls.map(([webhookId]) => webhookId)).toEqual(['a', 'b']);
+    await ended();
+  });
+
+  it.each([
+    [599_999, 2],
+    [600_000, 1],
+    [null, 1],
+  ])('looks for a next attempt in %p ms when it is due, but for one that is far away', async (delayMs, claims) => {
+    due.set('a', [deliveryTo('a')]);
+    send = async () => outcomeOf(500);
+    service.record.mockResolvedValue(delayMs);
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'performance'] });
+    loops.wake('a');
+    await ended();
+    service.claim.mockClear();
+    await jest.advanceTimersByTimeAsync(600_001);
+    await ended();
+    expect(service.claim.mock.calls).toHaveLength(claims - 1);
+  });
 
   it('counts attempts by the class of the status, or by the error', async () => {
     const results = [200, 299, 301, 404, 499, 503, 'dns', 'timeout', 'timeout'] as const;

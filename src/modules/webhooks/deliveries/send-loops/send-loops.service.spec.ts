@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
+import type { ReconcilerService } from '../../../../platform/reconciler/reconciler.service.js';
 import type { SecretsService } from '../../../../platform/secrets/secrets.service.js';
 import type { ClaimedDelivery } from '../deliveries.queries.js';
 import type { DeliveriesService } from '../deliveries.service.js';
@@ -82,6 +83,7 @@ describe('SendLoopsService (D29)', () => {
       record: async ({ id }, outcome) => {
         written.push(`recorded ${id}`);
         outcomes.push(outcome);
+        return null;
       },
       release: async ({ id }) => void written.push(`released ${id}`),
     };
@@ -99,6 +101,7 @@ describe('SendLoopsService (D29)', () => {
       service as DeliveriesService,
       new SignedSenderService(sender as WebhookSenderService, secrets as SecretsService),
       new DeliverySlots({ connections: 100, connectionsPerHost: 100 }),
+      {} as ReconcilerService,
       new Registry(),
     );
   });

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Counter, type Gauge, Registry } from 'prom-client';
 import { retryWhileUnavailable } from '../../../../platform/database/unavailable.js';
 import { valueGauge } from '../../../../platform/observability/metrics/value-gauge.js';
 import { ConcurrencyLimit } from '../../../../platform/concurrency/concurrency-limit.js';
+import { ReconcilerService } from '../../../../platform/reconciler/reconciler.service.js';
 import { SignedSenderService } from '../../sending/signed-sender.service.js';
 import { type DeliveryOutcome, isSuccess } from '../../sending/webhook-sender.service.js';
 import type { ClaimedDelivery } from '../deliveries.queries.js';
@@ -15,14 +16,18 @@ import { WebhookSendLoop } from './webhook-send-loop.js';
 const MAX_SEND_LOOPS = 10_000;
 /** Claims at the same time: less than half of the connections to Postgres. */
 const MAX_CLAIMS = 8;
+/** A timer wakes the loop for a next attempt that is sooner. A later one is found in Postgres. */
+const MAX_TIMER_MS = 600_000;
 /** On shutdown deliveries in progress have this long to finish. */
 const SHUTDOWN_MS = 5000;
 
 /**
- * Runs one send loop for each webhook with due deliveries, so that a slow or dead endpoint delays no other webhook.
+ * Runs one send loop for each webhook with due deliveries, so that a slow or dead endpoint delays no other webhook. A job
+ * or a timer wakes a loop within milliseconds. Both may get lost, so every deliverer also looks in Postgres for due
+ * deliveries, every RECONCILE_SECONDS.
  */
 @Injectable()
-export class SendLoopsService implements OnModuleDestroy {
+export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger(SendLoopsService.name);
   private readonly loops = new Map<string, { loop: WebhookSendLoop; ended: Promise<void> }>();
   private readonly stopping = new AbortController();
@@ -39,12 +44,17 @@ export class SendLoopsService implements OnModuleDestroy {
     private readonly deliveries: DeliveriesService,
     private readonly sender: SignedSenderService,
     private readonly slots: DeliverySlots,
+    private readonly reconciler: ReconcilerService,
     registry: Registry,
   ) {
     for (const metric of [this.attempts, ...gaugesOf(this.slots)]) registry.registerMetric(metric);
   }
 
-  /** Starts or signals the webhook's loop. Above the limit it does nothing, and the reconciler enqueues again. */
+  onModuleInit(): void {
+    this.reconciler.register('send due deliveries', () => this.wakeDue(), { everyProcess: true });
+  }
+
+  /** Starts or signals the webhook's loop. Above the limit it does nothing: a later look in Postgres finds the webhook. */
   wake(webhookId: string): void {
     const running = this.loops.get(webhookId);
     if (running) running.loop.signal();
@@ -59,6 +69,14 @@ export class SendLoopsService implements OnModuleDestroy {
     await Promise.race([allEnded, delay(SHUTDOWN_MS, null, { ref: false })]);
     this.stopping.abort();
     await allEnded;
+  }
+
+  private async wakeDue(): Promise<void> {
+    for (const webhookId of await this.deliveries.webhooksWithDue()) this.wake(webhookId);
+  }
+
+  private wakeIn(webhookId: string, delayMs: number | null): void {
+    if (delayMs !== null && delayMs < MAX_TIMER_MS) setTimeout(() => this.wake(webhookId), delayMs).unref();
   }
 
   private start(webhookId: string): void {
@@ -81,9 +99,10 @@ export class SendLoopsService implements OnModuleDestroy {
     const outcome = await this.sender.send(delivery, this.stopping.signal);
     const wasCancelled = this.stopping.signal.aborted && outcome.status === null;
     if (!wasCancelled) this.attempts.inc({ outcome: nameOf(outcome) });
-    await this.save(delivery, () =>
-      wasCancelled ? this.deliveries.release(delivery) : this.deliveries.record(delivery, outcome, startedAt),
-    );
+    await this.save(delivery, async () => {
+      if (wasCancelled) await this.deliveries.release(delivery);
+      else this.wakeIn(delivery.webhookId, await this.deliveries.record(delivery, outcome, startedAt));
+    });
     return outcome.status !== null && isSuccess(outcome.status);
   }
 

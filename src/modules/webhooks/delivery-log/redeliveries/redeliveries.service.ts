@@ -157,7 +157,7 @@ export class RedeliveriesService {
   }
 
   private wake(webhookId: string): void {
-    void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'redelivery', first: true });
+    void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'redelivery' });
   }
 }
 
