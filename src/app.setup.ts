@@ -8,7 +8,7 @@ import { serveOpenApi } from './app.openapi.js';
 import type { Extension } from './extension.js';
 import { isApiRequest } from './platform/http/server/api-path.js';
 import { OptionsMiddleware } from './guards/options.middleware.js';
-import { RequestErrorsService } from './modules/account/request-errors/request-errors.service.js';
+import { RequestErrorsService } from './modules/account/request-errors.service.js';
 import { Env } from './platform/config/env.js';
 import { UnknownPathError } from './platform/errors/errors.js';
 import { ErrorFilter } from './platform/http/output/error.filter.js';

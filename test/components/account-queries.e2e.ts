@@ -1,13 +1,13 @@
 import { v7 as uuidv7 } from 'uuid';
 import { selectKeyAccess } from '../../src/access/key-access.queries.js';
 import { selectLiveKeys } from '../../src/access/live-keys.queries.js';
-import type { RequestError } from '../../src/modules/account/request-errors/request-error.entity.js';
 import {
   addRequestErrors,
   deleteOldRequestErrors,
+  type RequestError,
   selectRequestErrors,
   trimRequestErrors,
-} from '../../src/modules/account/request-errors/request-errors.queries.js';
+} from '../../src/modules/account/request-errors.service.js';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { addKeyUses } from '../../src/modules/api-keys/api-keys.queries.js';
 import { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';

@@ -2,7 +2,6 @@ import { Client } from 'pg';
 import { type DataSource, getMetadataArgsStorage, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { WaitingAccounts1795521700000 } from '../../src/migrations/0004-waiting-accounts.js';
 import { migrationsOf } from '../../src/migrations/migrations.js';
-import { AccessTokenVoid } from '../../src/modules/access-tokens/access-token-void.entity.js';
 import { Account } from '../../src/modules/account/account.entity.js';
 import { ApiKey } from '../../src/modules/api-keys/api-key.entity.js';
 import { Recording } from '../../src/modules/recordings/recording.entity.js';
@@ -13,7 +12,6 @@ import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-
 import { UsageBreakdown } from '../../src/modules/recordings/usage-counters/usage-breakdown.entity.js';
 import { UsageCounterDelta } from '../../src/modules/recordings/usage-counters/usage-counter-delta.entity.js';
 import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-counter.entity.js';
-import { RequestError } from '../../src/modules/account/request-errors/request-error.entity.js';
 import { Waveform } from '../../src/modules/recordings/waveform/waveform.entity.js';
 import { Retranscription } from '../../src/modules/transcriptions/retranscriptions/retranscription.entity.js';
 import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
@@ -24,7 +22,6 @@ import { LoggedAttempt } from '../../src/modules/webhooks/delivery-log/logged-at
 import { WebhookRedelivery } from '../../src/modules/webhooks/delivery-log/redeliveries/webhook-redelivery.entity.js';
 import { EventSequence } from '../../src/modules/webhooks/events/event-sequence.entity.js';
 import { WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
-import { UserErasure } from '../../src/modules/users/user-erasure.entity.js';
 import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
 import { ObjectRemoval } from '../../src/platform/storage/removals/object-removal.entity.js';
 import { readEnv } from '../../src/platform/config/env.js';
@@ -41,7 +38,6 @@ import { eventually } from '../../src/testing/eventually.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 
 const ENTITIES = [
-  AccessTokenVoid,
   Account,
   ApiKey,
   Delivery,
@@ -52,7 +48,6 @@ const ENTITIES = [
   ObjectRemoval,
   Recording,
   RemovedWebhook,
-  RequestError,
   Retranscription,
   SearchBackfill,
   SearchDocument,
@@ -61,7 +56,6 @@ const ENTITIES = [
   UsageBreakdown,
   UsageCounter,
   UsageCounterDelta,
-  UserErasure,
   Waveform,
   Webhook,
   WebhookEvent,
@@ -271,8 +265,9 @@ describe('migrations', () => {
         .map(({ propertyName, options }) => options.name ?? snakeCase(propertyName))
         .toSorted(),
     ]);
-    expect(Object.fromEntries(described)).toEqual(
-      Object.fromEntries(columns.map(({ table, columns: found }) => [table, found])),
+    // Some tables have no entity: only SQL reads and writes them.
+    expect(Object.fromEntries(columns.map(({ table, columns: found }) => [table, found]))).toMatchObject(
+      Object.fromEntries(described),
     );
   });
 });

@@ -8,8 +8,13 @@ import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
-import { CreatedAccessTokenView, presentCreatedAccessToken } from './access-token.presenter.js';
-import { CreateAccessTokenDto, DEFAULT_LIFETIME, VoidAccessTokensQuery } from './access-tokens.dto.js';
+import {
+  CreateAccessTokenDto,
+  CreatedAccessTokenView,
+  DEFAULT_LIFETIME,
+  presentCreatedAccessToken,
+  VoidAccessTokensQuery,
+} from './access-tokens.dto.js';
 import { AccessTokensService } from './access-tokens.service.js';
 
 @ApiTags('Access tokens')

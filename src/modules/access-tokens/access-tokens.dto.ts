@@ -1,5 +1,7 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import type { Scope } from '../../access/scopes.js';
 import { IsInteger, IsOmittable, IsText } from '../../platform/http/input/rules.js';
+import { creationTime } from '../../platform/http/timestamps.js';
 
 /** Seconds. */
 export const DEFAULT_LIFETIME = 3600;
@@ -27,4 +29,27 @@ export class VoidAccessTokensQuery {
   @IsOmittable()
   @IsText(1, 255)
   identity?: string;
+}
+
+export class CreatedAccessTokenView {
+  /** A JWT for `Authorization: Bearer`. */
+  @ApiProperty({ example: 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.…' })
+  token: string;
+
+  @ApiProperty({ example: 'user-4711' })
+  identity: string;
+
+  /** Always empty: the token is good for uploading, and for nothing that needs a scope. */
+  @ApiProperty({ type: [String], example: [] })
+  scopes: Scope[];
+
+  @ApiProperty({ example: '2026-11-21T11:15:00.000Z' })
+  expires_at: string;
+
+  @ApiProperty({ enum: ['ACCESS_TOKEN_CREATED'] })
+  code: 'ACCESS_TOKEN_CREATED';
+}
+
+export function presentCreatedAccessToken(identity: string, token: string, expiresAt: Date): CreatedAccessTokenView {
+  return { token, identity, scopes: [], expires_at: creationTime(expiresAt), code: 'ACCESS_TOKEN_CREATED' };
 }

@@ -3,17 +3,18 @@ import { Injectable } from '@nestjs/common';
 import { jwtVerify, SignJWT } from 'jose';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
-import { DatabaseService } from '../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
 import { SecretsService } from '../../platform/secrets/secrets.service.js';
-import { type AccessTokenGrant, findGrant, removeOldVoids, voidTokens } from './access-tokens.queries.js';
 
 const ISSUER = 'voice-note-transcription';
 const AUDIENCE = 'upload';
 /** In place of the hash of a user. */
 const ALL_USERS = '';
-
-export type { AccessTokenGrant };
+/** Longer than any token lives (D15). */
+const KEPT_HOURS = 25;
+/** Rows deleted with each change. */
+const BATCH = 100;
 
 /** The end user of an access token. A token of an earlier release names neither itself nor its key. */
 export interface EndUser {
@@ -28,7 +29,7 @@ export interface EndUser {
 }
 
 /** Which key issues a token, and when. */
-export interface TokenIssuer {
+interface TokenIssuer {
   accountId: string;
   keyId: string | null;
   keyExpiresAt: Date | null;
@@ -36,10 +37,22 @@ export interface TokenIssuer {
   version: number;
 }
 
-export interface IssuedToken {
+interface IssuedToken {
   id: string;
   token: string;
   expiresAt: Date;
+}
+
+/** What an access token depends on, beside its signature: the key that issued it, and what was voided since. */
+export interface AccessTokenGrant {
+  /** `accounts.credential_version` when this was read. */
+  version: number;
+  /** Whether the key exists and is not revoked; true where a token names none. */
+  keyIsValid: boolean;
+  /** When the key expires. */
+  expiresAt: Date | null;
+  /** Tokens that were issued at an earlier credential version are void. */
+  validFrom: number;
 }
 
 /** Lets a browser or phone upload for one end user without holding a key pair (D15). */
@@ -118,6 +131,49 @@ export class AccessTokensService {
       await removeOldVoids(tx, accountId);
     });
   }
+}
+
+/** SQL, because it is prepared and reads everything in one snapshot: it runs for each end user not cached. */
+async function findGrant(
+  database: DatabaseService,
+  { accountId, keyId, identityHash }: { accountId: string; keyId: string | null; identityHash: string },
+): Promise<AccessTokenGrant | null> {
+  const [found] = await database.prepared<AccessTokenGrant>(
+    `SELECT a.credential_version AS version, $2::uuid IS NULL OR k.id IS NOT NULL AS "keyIsValid",
+       k.expires_at AS "expiresAt",
+       coalesce((SELECT max(v.valid_from) FROM access_token_voids v
+                 WHERE v.account_id = a.id AND v.identity_hash IN ('', $3)), 0) AS "validFrom"
+     FROM accounts a LEFT JOIN api_keys k ON k.id = $2::uuid AND k.account_id = a.id AND k.revoked_at IS NULL
+     WHERE a.id = $1`,
+    [accountId, keyId, identityHash],
+  );
+  return found ?? null;
+}
+
+/**
+ * Voids the tokens of an end user, or of all with an empty hash, that were issued before the credential version which
+ * this gives the account. SQL, because both tables change in one statement.
+ */
+async function voidTokens(tx: Tx, accountId: string, identityHash: string): Promise<void> {
+  await tx.query(
+    `WITH raised AS (
+       UPDATE accounts SET credential_version = credential_version + 1 WHERE id = $1 RETURNING credential_version)
+     INSERT INTO access_token_voids (account_id, identity_hash, valid_from, voided_at)
+     SELECT $1, $2, credential_version, now() FROM raised
+     ON CONFLICT (account_id, identity_hash) DO UPDATE
+       SET valid_from = excluded.valid_from, voided_at = excluded.voided_at`,
+    [accountId, identityHash],
+  );
+}
+
+/** Removes what no living token depends on. SQL because of LIMIT in a DELETE. */
+async function removeOldVoids(tx: Tx, accountId: string): Promise<void> {
+  await tx.query(
+    `DELETE FROM access_token_voids WHERE account_id = $1 AND identity_hash IN (
+       SELECT identity_hash FROM access_token_voids
+       WHERE account_id = $1 AND voided_at < now() - make_interval(hours => ${KEPT_HOURS}) LIMIT ${BATCH})`,
+    [accountId],
+  );
 }
 
 /** May be the name or the address of a person: the hash is all that is stored of it here. */

@@ -9,13 +9,20 @@ import { MAX_TERMS } from '../../platform/languages/vocabulary.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { QuotasService } from '../recordings/quotas/quotas.service.js';
 import { UsageService } from '../recordings/usage-counters/usage.service.js';
-import { AccountView } from './account.view.js';
+import {
+  AccountView,
+  presentQuotas,
+  presentUsageReport,
+  QuotasView,
+  reportOptionsOf,
+  USAGE_EXAMPLE,
+  UsageQuery,
+  UsageReportView,
+  VocabularyDto,
+  VocabularyView,
+} from './account.dto.js';
 import { AccountService } from './account.service.js';
 import { presentAccount } from './account.presenter.js';
-import { presentQuotas, QuotasView } from './quotas.presenter.js';
-import { reportOptionsOf, UsageQuery } from './usage/usage.dto.js';
-import { VocabularyDto, VocabularyView } from './vocabulary.dto.js';
-import { presentUsageReport, USAGE_EXAMPLE, UsageReportView } from './usage/usage.presenter.js';
 
 @ApiTags('Account')
 @Controller('v1/account')

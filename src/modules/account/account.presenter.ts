@@ -2,7 +2,7 @@ import { resourceTime } from '../../platform/http/timestamps.js';
 import type { UsagePeriod } from '../recordings/usage-counters/usage.service.js';
 import type { Account } from './account.entity.js';
 // Types only: the command line presents them as well, and @nestjs/swagger would be half of all that it loads.
-import type { AccountView, UsagePeriodView } from './account.view.js';
+import type { AccountView, UsagePeriodView } from './account.dto.js';
 
 export function presentAccount(account: Account, [current, previous]: [UsagePeriod, UsagePeriod]): AccountView {
   return {

@@ -3,18 +3,17 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { MoreThan, Raw, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
+import { limitOf, quotasOf } from '../../access/plans.js';
 import type { Quotas } from '../../access/quotas.js';
 import type { RateLimit } from '../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
-import { normalizeTerms } from '../../platform/languages/vocabulary.js';
 import { lockByName } from '../../platform/database/locks.queries.js';
 import { ConflictError, InvalidRequestError } from '../../platform/errors/errors.js';
 import { isResourceId } from '../../platform/http/input/resource-id.js';
+import { normalizeTerms } from '../../platform/languages/vocabulary.js';
 import { type UsagePeriod, UsageService } from '../recordings/usage-counters/usage.service.js';
 import { Account } from './account.entity.js';
-import { findAccountAccess } from './account.queries.js';
-import { limitOf, quotasOf } from '../../access/plans.js';
 
 /** What the guards need to know of an account. */
 export interface AccountAccess {
@@ -145,4 +144,17 @@ function refuseBurstBelowRate(fields: Pick<AccountFields, 'plan' | 'rateLimit' |
   const { rate, burst } = limitOf('enterprise', fields);
   if (burst < rate)
     throw new InvalidRequestError({ field: 'burst-limit', reason: `must not be below the rate limit of ${rate}` });
+}
+
+type StoredAccess = Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit' | 'quotas' | 'credentialVersion'>;
+
+/** SQL, because it is prepared: it runs for every request whose account is not cached. */
+async function findAccountAccess(database: DatabaseService, accountId: string): Promise<StoredAccess | null> {
+  const [account] = await database.prepared<StoredAccess>(
+    `SELECT status, plan, rate_limit AS "rateLimit", burst_limit AS "burstLimit", quotas,
+       credential_version AS "credentialVersion"
+     FROM accounts WHERE id = $1`,
+    [accountId],
+  );
+  return account ?? null;
 }

@@ -10,10 +10,10 @@ import { SecurityLogService } from '../../platform/observability/security-log.se
 import {
   CreatedSignInCodeView,
   ExchangedKeyView,
+  ExchangeSignInCodeDto,
   presentExchangedKey,
   presentSignInCode,
-} from './sign-in-code.presenter.js';
-import { ExchangeSignInCodeDto } from './sign-in-codes.dto.js';
+} from './sign-in-codes.dto.js';
 import { INVALID_CODE, type KeyPair, SignInCodesService } from './sign-in-codes.service.js';
 
 @ApiTags('Account')

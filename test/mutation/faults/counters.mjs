@@ -61,8 +61,8 @@ export const counters = [
     ],
   },
   {
-    file: 'src/modules/account/request-errors/pending-errors.ts',
-    tests: 'src/modules/account/request-errors/pending-errors.spec.ts',
+    file: 'src/modules/account/request-errors.service.ts',
+    tests: 'src/modules/account/request-errors.service.spec.ts',
     faults: [
       [
         'the messages of errors are kept with the secrets that clients misplaced',

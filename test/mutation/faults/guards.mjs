@@ -112,7 +112,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/modules/access-tokens/access-tokens.queries.ts',
+    file: 'src/modules/access-tokens/access-tokens.service.ts',
     tests: 'test/http/resources/access-tokens.e2e.ts',
     name: 'refuses what was issued before',
     faults: [

@@ -175,7 +175,7 @@ export const retention = [
     ],
   },
   {
-    file: 'src/modules/account/purge/account-purge.queries.ts',
+    file: 'src/commands/admin/purge-account.ts',
     tests: 'test/components/commands/account-purge.e2e.ts',
     name: 'removes a suspended|killed in the middle',
     faults: [
@@ -203,7 +203,7 @@ export const retention = [
     faults: [['a report of usage has one day too many', '(days - 1) * DAY_MS', 'days * DAY_MS']],
   },
   {
-    file: 'src/modules/account/purge/account-purge.queries.ts',
+    file: 'src/commands/admin/purge-account.ts',
     tests: 'test/components/commands/account-purge.e2e.ts',
     // The first command of a file is a process of the build, which has no faults.
     name: 'removes a suspended account|killed in the middle',
@@ -236,7 +236,7 @@ export const retention = [
     ],
   },
   {
-    file: 'src/modules/account/request-errors/request-errors.queries.ts',
+    file: 'src/modules/account/request-errors.service.ts',
     tests: 'test/http/request-errors.e2e.ts',
     name: 'are those of the last days',
     faults: [['the errors of one day too many are shown', 'AND day > (now()', 'AND day >= (now()']],

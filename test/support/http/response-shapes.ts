@@ -2,20 +2,21 @@
  * What each response looks like, for `toStrictEqual`: exactly the keys in the committed `openapi.json`, each value of its
  * type, and of the form that stands here. Spread one and overwrite what a test knows better: `{ ...API_KEY, name: 'Phone' }`.
  */
+import type { RequestErrorsView, RequestErrorView } from '../../../src/modules/account/request-errors.dto.js';
 import type {
-  RequestErrorsView,
-  RequestErrorView,
-} from '../../../src/modules/account/request-errors/request-error.presenter.js';
-import type { UsageReportView } from '../../../src/modules/account/usage/usage.presenter.js';
+  AccountView,
+  QuotasView,
+  QuotaView,
+  UsagePeriodView,
+  UsageReportView,
+  VocabularyView,
+} from '../../../src/modules/account/account.dto.js';
 import type { AudioUrlView } from '../../../src/modules/recordings/audio-download/audio-url.presenter.js';
 import type { QuotaName } from '../../../src/access/quotas.js';
 import { SCOPES } from '../../../src/access/scopes.js';
-import type { CreatedSignInCodeView } from '../../../src/modules/sign-in-codes/sign-in-code.presenter.js';
-import type { CreatedAccessTokenView } from '../../../src/modules/access-tokens/access-token.presenter.js';
-import type { AccountView, UsagePeriodView } from '../../../src/modules/account/account.view.js';
-import type { QuotasView, QuotaView } from '../../../src/modules/account/quotas.presenter.js';
+import type { CreatedSignInCodeView } from '../../../src/modules/sign-in-codes/sign-in-codes.dto.js';
+import type { CreatedAccessTokenView } from '../../../src/modules/access-tokens/access-tokens.dto.js';
 import type { ApiKeyView, CreatedApiKeyView, SingleApiKeyView } from '../../../src/modules/api-keys/api-key.view.js';
-import type { VocabularyView } from '../../../src/modules/account/vocabulary.dto.js';
 import type { ModelView } from '../../../src/modules/compat/model.presenter.js';
 import type { RecordingFeatures } from '../../../src/modules/recordings/recording.entity.js';
 import type {

@@ -1,6 +1,6 @@
-import type { DatabaseService } from '../../../platform/database/database.service.js';
-import type { ObjectStore } from '../../../platform/storage/object-store.js';
-import { AccountPurge } from './account-purge.js';
+import type { DatabaseService } from '../../platform/database/database.service.js';
+import type { ObjectStore } from '../../platform/storage/object-store.js';
+import { AccountPurge } from './purge-account.js';
 
 const BATCH = 500;
 

@@ -1,7 +1,5 @@
-import type { UsageReport } from '../../recordings/usage-counters/usage.service.js';
-import { presentQuotas } from '../quotas.presenter.js';
-import { type UsageQuery, reportOptionsOf } from './usage.dto.js';
-import { presentUsageReport } from './usage.presenter.js';
+import type { UsageReport } from '../recordings/usage-counters/usage.service.js';
+import { presentQuotas, presentUsageReport, reportOptionsOf, type UsageQuery } from './account.dto.js';
 
 const ITEM = { value: '2026-11-21', recordings: 3, transcribed: 2, failed: 1, durationMs: 1500, bytes: 7 };
 const REPORT: UsageReport = { from: '2026-11-20', to: '2026-11-21', items: [ITEM], next: null };

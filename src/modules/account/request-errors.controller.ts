@@ -1,12 +1,11 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../../access/access.decorators.js';
-import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
-import type { Principal } from '../../../access/principal.js';
-import { InvalidRequestError } from '../../../platform/errors/errors.js';
-import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
-import { presentRequestErrors, RequestErrorsView } from './request-error.presenter.js';
-import { RequestErrorsQuery } from './request-errors.dto.js';
+import { RequireScope } from '../../access/access.decorators.js';
+import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import type { Principal } from '../../access/principal.js';
+import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { presentRequestErrors, RequestErrorsQuery, RequestErrorsView } from './request-errors.dto.js';
 import { RequestErrorsService } from './request-errors.service.js';
 
 @ApiTags('Account')

@@ -1,7 +1,18 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { resourceTime } from '../../../platform/http/timestamps.js';
-import type { RequestErrorsQuery } from './request-errors.dto.js';
-import type { RequestErrorGroup } from './request-errors.queries.js';
+import { IsIntegerParameter, IsOmittable } from '../../platform/http/input/rules.js';
+import { resourceTime } from '../../platform/http/timestamps.js';
+import type { RequestErrorGroup } from './request-errors.service.js';
+
+export class RequestErrorsQuery {
+  /** Number of days (UTC), the present one included. Errors are kept for 7, unless the operator says otherwise. */
+  @IsOmittable()
+  @IsIntegerParameter(1, 30)
+  days: number = 7;
+
+  @IsOmittable()
+  @IsIntegerParameter(1, 200)
+  limit: number = 50;
+}
 
 export class RequestErrorView {
   /** Method and path, with the names of its parameters; `/v1/*` for paths that do not exist. */
