@@ -3,7 +3,7 @@ import diffSequences from '@jest/diff-sequences';
 /** The function itself, whatever its types say of the CommonJS module. */
 const diff = diffSequences as unknown as typeof diffSequences.default;
 
-/** Units that are compared in one alignment, which takes a second or two. Texts with so little in common stay unmatched. */
+/** Units that are compared in one alignment, which takes a second or two. What is left then stays unmatched. */
 const MAX_COMPARISONS = 100_000_000;
 
 class TooDifferentError extends Error {
@@ -11,24 +11,56 @@ class TooDifferentError extends Error {
 }
 
 /**
- * Finds the most units that two lists have in common, in order, like `diff` (Myers, An O(ND) Difference Algorithm, 1986).
+ * Finds units that two lists have in common, in order: first those that occur once on both sides, then the most that lie
+ * between two of these (patience diff, with Myers's diff between). So a long text with many changes takes no longer
+ * than one with few.
  * @returns for each unit of `to` the index of the same unit in `from`, or -1; the indexes increase.
  */
 export function alignUnits(from: readonly string[], to: readonly string[]): Int32Array {
   const matches = new Int32Array(to.length).fill(-1);
   let comparisons = 0;
-  const isCommon = (fromIndex: number, toIndex: number): boolean => {
-    if (++comparisons > MAX_COMPARISONS) throw new TooDifferentError();
-    return from[fromIndex] === to[toIndex];
-  };
-  try {
-    diff(from.length, to.length, isCommon, (count, fromIndex, toIndex) => {
-      for (let index = 0; index < count; index++) matches[toIndex + index] = fromIndex + index;
+  const alignBetween = (fromStart: number, fromEnd: number, toStart: number, toEnd: number): void => {
+    const isCommon = (fromIndex: number, toIndex: number): boolean => {
+      if (++comparisons > MAX_COMPARISONS) throw new TooDifferentError();
+      return from[fromStart + fromIndex] === to[toStart + toIndex];
+    };
+    diff(fromEnd - fromStart, toEnd - toStart, isCommon, (count, fromIndex, toIndex) => {
+      for (let n = 0; n < count; n++) matches[toStart + toIndex + n] = fromStart + fromIndex + n;
     });
+  };
+  const anchors = anchorsOf(from, to);
+  for (const anchor of anchors) matches[anchor.to] = anchor.from;
+  try {
+    let [fromStart, toStart] = [0, 0];
+    for (const anchor of [...anchors, { from: from.length, to: to.length }]) {
+      alignBetween(fromStart, anchor.from, toStart, anchor.to);
+      [fromStart, toStart] = [anchor.from + 1, anchor.to + 1];
+    }
   } catch (error) {
     if (!(error instanceof TooDifferentError)) throw error;
   }
   return matches;
+}
+
+/** Pairs of units that occur once on each side; the most that stand in the same order. */
+function anchorsOf(from: readonly string[], to: readonly string[]): { from: number; to: number }[] {
+  const inTo = placesOfUnique(to);
+  const pairs = [...placesOfUnique(from)].flatMap(([unit, place]) => {
+    const other = inTo.get(unit);
+    return other === undefined ? [] : [{ from: place, to: other }];
+  });
+  return longestRising(pairs.map((pair) => pair.to)).map((index) => pairs[index] as { from: number; to: number });
+}
+
+function placesOfUnique(units: readonly string[]): Map<string, number> {
+  const places = new Map<string, number>();
+  const repeated = new Set<string>();
+  units.forEach((unit, place) => {
+    if (places.has(unit)) repeated.add(unit);
+    else places.set(unit, place);
+  });
+  for (const unit of repeated) places.delete(unit);
+  return places;
 }
 
 /** Indexes of the longest subsequence in which no value is smaller than the one before it. */

@@ -78,8 +78,8 @@ describe('alignUnits', () => {
     return row.at(-1) as number;
   };
 
-  it('matches as many units as there are in common', () => {
-    const units = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 40 });
+  it('matches as many units as there are in common, where none is unique', () => {
+    const units = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 20 }).map((once) => [...once, ...once]);
     fc.assert(
       fc.property(units, units, (from, to) => {
         const found = alignUnits(from, to).filter((at) => at >= 0);
@@ -104,6 +104,12 @@ describe('alignUnits', () => {
     const from = Array.from({ length: 50_000 }, (_, i) => `w${i % 977}`);
     const to = from.map((word, i) => (i % 1000 === 7 ? 'changed' : word));
     expect(alignUnits(from, to).filter((at) => at < 0)).toHaveLength(50);
+  });
+
+  it('finds what a long text kept where a third of its words are others', () => {
+    const from = Array.from({ length: 40_000 }, (_, i) => (i % 50 === 0 ? `once${i}` : `w${(i * i) % 977}`));
+    const to = from.map((word, i) => (i % 3 === 1 ? `w${(i * 31) % 977}` : word));
+    expect(alignUnits(from, to).filter((at) => at >= 0).length).toBeGreaterThan(26_000);
   });
 
   it('takes a bounded time for what has nothing in common but frequent words', () => {
