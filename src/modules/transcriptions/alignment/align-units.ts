@@ -3,8 +3,8 @@ import diffSequences from '@jest/diff-sequences';
 /** The function itself, whatever its types say of the CommonJS module. */
 const diff = diffSequences as unknown as typeof diffSequences.default;
 
-/** Units that are compared in one alignment, which takes a second or two. What is left then stays unmatched. */
-const MAX_COMPARISONS = 100_000_000;
+/** Units that are compared in one alignment, which takes about a second. What is left then stays unmatched. */
+const MAX_COMPARISONS = 30_000_000;
 
 class TooDifferentError extends Error {
   override readonly name = 'TooDifferentError';
