@@ -113,7 +113,7 @@ export function findTestBrowser() {
 }
 
 /** @returns {string | null} the path of the browser: the one that CHROMIUM names, or one of this machine */
-export function findChromium() {
+function findChromium() {
   const given = process.env.CHROMIUM;
   if (given) return existsSync(given) ? given : null;
   const found = CHROMIUM_COMMANDS.map(findCommand).find(Boolean);

@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATA, ROOT } from '../../../scripts/lib/paths.mjs';
+import { ROOT } from '../../../scripts/lib/paths.mjs';
+import { published } from './figures.mjs';
+import { writePlans } from './plans.mjs';
 
 const LIMIT = 50;
 const lastPage = (count) => Math.floor((count - 1) / LIMIT);
@@ -25,22 +26,10 @@ export const PAGES = [
  */
 export async function explainPages(stage, account, count, spread) {
   const { pageStatement } = await import(join(ROOT, 'dist/modules/recordings/recording-page.queries.js'));
-  const results = [];
-  const plans = [];
-  for (const { what, query } of PAGES) {
-    const { sql, parameters } = pageStatement(account.id, query(count));
-    const rows = await stage.sql(`EXPLAIN (ANALYZE, BUFFERS) ${sql}`, parameters);
-    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  const statements = PAGES.map(({ what, query }) => [`${what} of ${count}`, pageStatement(account.id, query(count))]);
+  const plans = await writePlans(stage, `plans-${count}-in-${spread.replaceAll(' ', '-')}.txt`, statements);
+  return plans.map((plan, i) => {
     const [, hit = '0', read = '0'] = /Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?/.exec(plan) ?? [];
-    plans.push(`-- ${what} of ${count}\n${sql}\n\n${plan}\n`);
-    results.push({
-      what: `${what} of ${count / 1000}k in ${spread}: blocks`,
-      value: Number(hit) + Number(read),
-      figures: '',
-    });
-  }
-  const folder = join(DATA, 'bench');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, `plans-${count}-in-${spread.replaceAll(' ', '-')}.txt`), plans.join('\n'));
-  return results;
+    return published(`${PAGES[i].what} of ${count / 1000}k in ${spread}: blocks`, Number(hit) + Number(read));
+  });
 }

@@ -39,3 +39,13 @@ export async function hang() {
   };
   return { url: `http://127.0.0.1:${server.address().port}/`, connections: () => sockets.size, close };
 }
+
+/** Through the API, because a secret only decrypts with the id of its webhook. */
+export async function subscribe(service, { headers }, url) {
+  const answer = await fetch(`${service.url}/v1/webhooks`, {
+    method: 'POST',
+    headers: { ...headers, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ url, events: ['recording.transcribed'] }),
+  });
+  if (answer.status !== 201) throw new Error(`webhook: ${answer.status} ${await answer.text()}`);
+}

@@ -15,6 +15,14 @@ export const speech = (name) => join(ROOT, 'test/fixtures/speech', name);
 /** Three seconds. */
 export const SHORT_RECORDING = speech('ss-0880.wav');
 
+/** @returns {Promise<string>} path of a recording of this length, which is one sentence over and over */
+export async function repeated(stage, seconds) {
+  const file = join(stage.services.folder, `${seconds}.ogg`);
+  const input = ['-stream_loop', '-1', '-i', speech('jfk.wav'), '-t', `${seconds}`];
+  await promisify(execFile)('ffmpeg', ['-v', 'error', ...input, '-c:a', 'libopus', '-b:a', '24k', file]);
+  return file;
+}
+
 /** @returns {Promise<string>} id */
 export async function upload(service, account, file) {
   const body = formOf(readFileSync(file), file.split('/').at(-1));

@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { request } from 'undici';
 
 const BOUNDARY = 'bench-boundary-5c1e';
 
@@ -8,25 +8,11 @@ export function formOf(bytes, name = 'note.wav') {
   return Buffer.concat([Buffer.from(head), bytes, Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]);
 }
 
-/** @returns {Promise<{ status: number, body: string, ms: number }>} */
-export function post(url, { headers, body, agent }) {
-  return new Promise((resolve, reject) => {
-    const startedAt = performance.now();
-    const type = `multipart/form-data; boundary=${BOUNDARY}`;
-    const sent = request(url, {
-      method: 'POST',
-      agent,
-      headers: { ...headers, 'Content-Type': type, 'Content-Length': body.length },
-    });
-    sent.on('error', reject);
-    sent.on('response', (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk) => (text += chunk));
-      response.on('end', () => resolve({ status: response.statusCode, body: text, ms: performance.now() - startedAt }));
-      response.on('error', reject);
-    });
-    sent.end(body);
-  });
+/** @param {import('undici').Dispatcher} [dispatcher] @returns {Promise<{ status: number, body: string }>} */
+export async function post(url, { headers, body, dispatcher }) {
+  const type = { 'Content-Type': `multipart/form-data; boundary=${BOUNDARY}` };
+  const answer = await request(url, { method: 'POST', headers: { ...headers, ...type }, body, dispatcher });
+  return { status: answer.statusCode, body: await answer.body.text() };
 }
 
 /** Does `count` pieces of work, `width` at a time. @returns {Promise<number>} milliseconds in all */

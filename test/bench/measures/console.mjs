@@ -1,6 +1,6 @@
 import { chromium } from 'playwright-core';
-import { findChromium } from '../../../scripts/lib/system-packages.mjs';
-import { median } from '../lib/load.mjs';
+import { findTestBrowser } from '../../../scripts/lib/system-packages.mjs';
+import { atMost, median, published } from '../lib/figures.mjs';
 import { insertNotes } from '../lib/notes.mjs';
 
 const NOTES = 1000;
@@ -15,7 +15,7 @@ export async function measureConsole(stage, { pairs }) {
   const account = await stage.account();
   await insertNotes(stage, account.id, NOTES);
   const service = await stage.service('api');
-  const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: findTestBrowser(), args: ['--no-sandbox'] });
   try {
     const loads = [];
     // The first also starts processes of the browser.
@@ -23,28 +23,20 @@ export async function measureConsole(stage, { pairs }) {
     const paints = loads.slice(1).map(({ paint }) => paint);
     const lists = loads.slice(1).map(({ list }) => list);
     const searches = await search(browser, service, account);
+    const opened = 'console, signed in by a link: first contentful paint (ms)';
+    const found = `console, search among ${NOTES}: from the last key to the results (ms)`;
     return [
-      {
-        what: 'console, signed in by a link: first contentful paint (ms)',
-        value: median(paints),
-        target: 1000,
-        atMost: true,
-        figures: `${Math.round(Math.min(...paints))} to ${Math.round(Math.max(...paints))}; of the first load ${Math.round(loads[0].paint)}`,
-      },
-      { what: '… until the list shows recordings (ms)', value: median(lists), figures: '' },
-      { what: '… bytes transferred for it', value: loads[0].bytes, target: 100_000, atMost: true, figures: '' },
-      {
-        what: `console, search among ${NOTES}: from the last key to the results (ms)`,
-        value: median(searches),
-        target: 200,
-        atMost: true,
-        figures: `${Math.round(Math.min(...searches))} to ${Math.round(Math.max(...searches))}, with the pause after a key`,
-      },
+      atMost(1000, opened, median(paints), `${rangeOf(paints)}; of the first load ${Math.round(loads[0].paint)}`),
+      published('… until the list shows recordings (ms)', median(lists)),
+      atMost(100_000, '… bytes transferred for it', loads[0].bytes),
+      atMost(200, found, median(searches), `${rangeOf(searches)}, with the pause after a key`),
     ];
   } finally {
     await browser.close();
   }
 }
+
+const rangeOf = (values) => `${Math.round(Math.min(...values))} to ${Math.round(Math.max(...values))}`;
 
 /** Each with an empty cache. */
 async function load(browser, service, account) {

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { ROOT } from '../../../scripts/lib/paths.mjs';
+import { atLeast, published } from '../lib/figures.mjs';
+import { subscribe } from '../lib/receivers.mjs';
 
 const WEBHOOKS = 8;
 /** Deliveries under way to one webhook at a time. */
@@ -13,13 +15,7 @@ export async function measureDeliveries(stage, { deliveries }) {
   const account = await stage.account();
   const api = await stage.service('api');
   const sink = await stage.baseline('sink.mjs');
-  for (let i = 0; i < WEBHOOKS; i++) {
-    await fetch(`${api.url}/v1/webhooks`, {
-      method: 'POST',
-      headers: { ...account.headers, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ url: `${sink.url}/${i}`, events: ['recording.transcribed'] }),
-    });
-  }
+  for (let i = 0; i < WEBHOOKS; i++) await subscribe(api, account, `${sink.url}/${i}`);
   await api.stop();
 
   await insertDue(stage, account.id, deliveries / WEBHOOKS);
@@ -42,14 +38,10 @@ export async function measureDeliveries(stage, { deliveries }) {
     seen = await (await fetch(`${fresh.url}/count`)).json();
   } while (seen.count < deliveries);
   const ours = deliveries / seen.seconds;
+  const figures = `${Math.round(ours)} against ${Math.round(bare)} a second`;
   return [
-    {
-      what: `${deliveries / 1000}k deliveries / bare loop`,
-      value: ours / bare,
-      target: 0.5,
-      figures: `${Math.round(ours)} against ${Math.round(bare)} a second`,
-    },
-    { what: 'growth of memory meanwhile (MB)', value: (peak - before) / 2 ** 20, figures: '' },
+    atLeast(0.5, `${deliveries / 1000}k deliveries / bare loop`, ours / bare, figures),
+    published('growth of memory meanwhile (MB)', (peak - before) / 2 ** 20),
   ];
 }
 

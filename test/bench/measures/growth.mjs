@@ -1,4 +1,4 @@
-import { alternate, load, median, ratio } from '../lib/load.mjs';
+import { alternate, atMost, load, median, published, ratio } from '../lib/figures.mjs';
 import { explainPages, PAGES } from '../lib/pages.mjs';
 import { insertRecordings } from '../lib/recordings.mjs';
 import { Stage } from '../lib/stage.mjs';
@@ -27,7 +27,7 @@ export async function measureOneDay(stage, { recordings, seconds }) {
   const results = [];
   for (const { what, path } of PAGES) {
     const time = await timeOf(crowd, path(crowd.count), seconds);
-    results.push({ what: `list, ${what} of ${inThousands(recordings)} in one day (ms)`, value: time, figures: '' });
+    results.push(published(`list, ${what} of ${inThousands(recordings)} in one day (ms)`, time));
   }
   return [...results, ...(await explainPages(stage, crowd.account, recordings, 'one day'))];
 }
@@ -45,13 +45,10 @@ async function compare(large, small, { pairs, seconds }) {
     const at = (one) => () => timeOf(one, path(one.count), seconds);
     await at(large)();
     const [a, b] = await alternate(pairs, at(large), at(small));
-    results.push({
-      what: `${what}, ${inThousands(large.count)} / ${inThousands(small.count)}`,
-      value: ratio(a, b),
-      target,
-      atMost: true,
-      figures: `${median(a).toFixed(2)} against ${median(b).toFixed(2)} ms`,
-    });
+    const figures = `${median(a).toFixed(2)} against ${median(b).toFixed(2)} ms`;
+    results.push(
+      atMost(target, `${what}, ${inThousands(large.count)} / ${inThousands(small.count)}`, ratio(a, b), figures),
+    );
   }
   return results;
 }

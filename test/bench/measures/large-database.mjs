@@ -5,7 +5,7 @@ import { run, waitUntil } from '../../../scripts/lib/processes.mjs';
 import { claimFairest } from '../../../dist/modules/recordings/leases/recording-claims.queries.js';
 import { deleteOldEvents, FIRST_PLACE } from '../../../dist/modules/webhooks/events/webhook-events.queries.js';
 import { fillDatabase } from '../lib/large-database.mjs';
-import { median } from '../lib/load.mjs';
+import { atMost, median } from '../lib/figures.mjs';
 
 const CLAIMS = 200;
 const ROUNDS = 20;
@@ -22,8 +22,7 @@ export async function measureLargeDatabase(stage, { recordings }) {
   const { large, other, waiting } = await fillDatabase(stage, recordings);
   const runner = { query: (sql, given) => stage.sql(sql, given), prepared: (sql, given) => stage.sql(sql, given) };
   const results = [];
-  const add = (what, value, target) =>
-    results.push({ what: `${what}, ${size}`, value, target, atMost: true, figures: '' });
+  const add = (what, value, target) => results.push(atMost(target, `${what}, ${size}`, value));
 
   const claim = () =>
     claimFairest(runner, { leaseToken: randomUUID(), leaseSeconds: 60, held: [], exceptAccounts: [] });

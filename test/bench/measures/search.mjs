@@ -1,30 +1,27 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATA, ROOT } from '../../../scripts/lib/paths.mjs';
-import { alternate, median, ratio } from '../lib/load.mjs';
+import { ROOT } from '../../../scripts/lib/paths.mjs';
+import { alternateWarm, atMost, median, ratio } from '../lib/figures.mjs';
 import { insertNotes } from '../lib/notes.mjs';
+import { writePlans } from '../lib/plans.mjs';
 import { Stage } from '../lib/stage.mjs';
 
 const SMALL = 1000;
 const LIMIT = 50;
 
-/** Searches of many recordings. `target`: milliseconds. */
+/** Searches of many recordings, by their number. A third member is a target of its own, in milliseconds. */
 const SEARCHES = [
-  { what: 'a word in a third', query: { q: 'third' }, target: 2000 },
-  { what: '… last page', query: (count) => ({ q: 'third', page: Math.floor(count / 3 / LIMIT) - 1 }), target: 2000 },
-  { what: '… by rank', query: { q: 'third', order: 'rank' }, target: 2000 },
-  { what: '… not', query: { q: '-third' }, target: 2000 },
-  { what: '… and a tag in a tenth: nothing', query: { q: 'third', 'tag.kind': 'tenth' }, target: 2000 },
-  { what: '… of an end user', query: { q: 'third', user_id: 'user-7' }, target: 2000 },
-  { what: 'a phrase of the most frequent words', query: { q: '"be ce de"' }, target: 5000 },
-  { what: 'a tag in a third', query: { 'tag.kind': 'third' }, target: 2000 },
-  {
-    what: '… of one day',
-    query: { 'tag.kind': 'third', date_to: dayBack(100), date_from: dayBack(100) },
-    target: 2000,
-  },
-  { what: 'the recordings of an end user', query: { user_id: 'user-7' }, target: 2000 },
+  ['a word in a third', () => ({ q: 'third' })],
+  ['… last page', (count) => ({ q: 'third', page: Math.floor(count / 3 / LIMIT) - 1 })],
+  ['… by rank', () => ({ q: 'third', order: 'rank' })],
+  ['… not', () => ({ q: '-third' })],
+  ['… and a tag in a tenth: nothing', () => ({ q: 'third', 'tag.kind': 'tenth' })],
+  ['… of an end user', () => ({ q: 'third', user_id: 'user-7' })],
+  ['a phrase of the most frequent words', () => ({ q: '"be ce de"' }), 5000],
+  ['a tag in a third', () => ({ 'tag.kind': 'third' })],
+  ['… of one day', () => ({ 'tag.kind': 'third', date_to: dayBack(100), date_from: dayBack(100) })],
+  ['the recordings of an end user', () => ({ user_id: 'user-7' })],
 ];
+const TARGET_MS = 2000;
 
 /** What a search costs among many recordings, beside one among a thousand in a database of its own, and in the same. */
 export async function measureSearch(stage, { recordings, pairs, explain = false }) {
@@ -34,12 +31,10 @@ export async function measureSearch(stage, { recordings, pairs, explain = false 
     const beside = await settle(stage, SMALL, large.service);
     const small = await settle(other, SMALL);
     const results = await compareRare(large, beside, small, pairs);
-    for (const { what, query, target } of SEARCHES) {
+    for (const [what, query, target = TARGET_MS] of SEARCHES) {
       const times = [];
-      for (let i = 0; i <= pairs; i++)
-        times.push(await timeOf(large, typeof query === 'function' ? query(recordings) : query));
-      const value = median(times.slice(1));
-      results.push({ what: `${what} of ${recordings / 1000}k (ms)`, value, target, atMost: true, figures: '' });
+      for (let i = 0; i <= pairs; i++) times.push(await timeOf(large, query(recordings)));
+      results.push(atMost(target, `${what} of ${recordings / 1000}k (ms)`, median(times.slice(1))));
     }
     if (explain) await explainSearches(stage, large);
     return results;
@@ -69,16 +64,9 @@ async function compareRare(large, beside, small, pairs) {
     ['200 matches in', large],
     ['200 matches in 1k beside', beside],
   ]) {
-    await search(one)();
-    await search(small)();
-    const [a, b] = await alternate(pairs, search(one), search(small));
-    results.push({
-      what: `${what} ${large.count / 1000}k / in 1k`,
-      value: ratio(a, b),
-      target: 2,
-      atMost: true,
-      figures: `${median(a).toFixed(2)} against ${median(b).toFixed(2)} ms`,
-    });
+    const [a, b] = await alternateWarm(pairs, search(one), search(small));
+    const figures = `${median(a).toFixed(2)} against ${median(b).toFixed(2)} ms`;
+    results.push(atMost(2, `${what} ${large.count / 1000}k / in 1k`, ratio(a, b), figures));
   }
   return results;
 }
@@ -106,22 +94,15 @@ async function explainSearches(stage, { account, count }) {
   const terms = new AccountTerms(account.id);
   const filterOf = (word) => ({ accountId: account.id, terms: quoted(terms.word(word)), phrases: null });
   const slice = { limit: LIMIT, offset: 0 };
-  const statements = {
-    'rare word: counted and sorted': matchesStatement(filterOf('rare'), slice, 10_001),
-    'word in a third: counted': matchesStatement(filterOf('third'), slice, 10_001),
-    'word in a third: the newest': newestStatement(filterOf('third'), slice),
-    'word in a third: all sorted': matchesStatement(filterOf('third'), slice, null),
-    'word in a third: by rank': bestStatement(filterOf('third'), quoted(terms.word('third')), slice),
-  };
-  const plans = [];
-  for (const [what, { sql, parameters }] of Object.entries(statements)) {
-    await stage.sql(
-      "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; SET work_mem = '16MB'",
-    );
-    const rows = await stage.sql(`EXPLAIN (ANALYZE, BUFFERS) ${sql}`, parameters);
-    plans.push(`-- ${what}, of ${count}\n${sql}\n\n${rows.map((row) => row['QUERY PLAN']).join('\n')}\n`);
-  }
-  const target = join(DATA, 'bench');
-  mkdirSync(target, { recursive: true });
-  writeFileSync(join(target, `search-plans-${count}.txt`), plans.join('\n'));
+  const statements = [
+    ['rare word: counted and sorted', matchesStatement(filterOf('rare'), slice, 10_001)],
+    ['word in a third: counted', matchesStatement(filterOf('third'), slice, 10_001)],
+    ['word in a third: the newest', newestStatement(filterOf('third'), slice)],
+    ['word in a third: all sorted', matchesStatement(filterOf('third'), slice, null)],
+    ['word in a third: by rank', bestStatement(filterOf('third'), quoted(terms.word('third')), slice)],
+  ];
+  await stage.sql(
+    "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; SET work_mem = '16MB'",
+  );
+  await writePlans(stage, `search-plans-${count}.txt`, statements);
 }

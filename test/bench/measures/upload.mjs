@@ -1,5 +1,5 @@
-import { Agent } from 'node:http';
-import { alternate, load, median, ratio } from '../lib/load.mjs';
+import { Agent } from 'undici';
+import { alternate, alternateWarm, atLeast, atMost, load, median, ratio } from '../lib/figures.mjs';
 import { formOf, inParallel, post, wavOf } from '../lib/uploads.mjs';
 
 const SMALL_BYTES = 100_000;
@@ -14,22 +14,20 @@ export async function measureUpload(stage, { pairs, uploads }) {
   const service = await stage.service('api');
   const bare = await stage.baseline('bare-receiver.mjs');
   const body = formOf(wavOf(SMALL_BYTES));
-  const agent = new Agent({ keepAlive: true, maxSockets: WIDTH });
+  const dispatcher = new Agent({ connections: WIDTH });
   const sendTo = (url, headers) => async () => {
     const one = async () => {
-      const { status, body: text } = await post(url, { headers, body, agent });
+      const { status, body: text } = await post(url, { headers, body, dispatcher });
       if (status !== 201) throw new Error(`${url}: ${status} ${text}`);
     };
     return uploads / ((await inParallel(uploads, WIDTH, one)) / 1000);
   };
   const ours = sendTo(`${service.url}/v1/recordings`, account.headers);
   const theirs = sendTo(`${bare.url}/upload`, {});
-  await ours();
-  await theirs();
-  const [a, b] = await alternate(pairs, ours, theirs);
-  agent.destroy();
+  const [a, b] = await alternateWarm(pairs, ours, theirs);
+  await dispatcher.close();
   const figures = `${Math.round(median(a))} against ${Math.round(median(b))} uploads/s`;
-  return [{ what: 'upload of 100 kB, 16 at a time / bare', value: ratio(a, b), target: 0.5, figures }];
+  return [atLeast(0.5, 'upload of 100 kB, 16 at a time / bare', ratio(a, b), figures)];
 }
 
 /** 32 uploads of 25 MB at once: what they cost in memory, and what they cost other requests. */
@@ -65,20 +63,8 @@ export async function measureLargeUploads(stage, { pairs }) {
   const waits = (list) => list.map(({ p99 }) => p99);
   const figures = `p99 ${median(waits(a)).toFixed(0)} against ${median(waits(b)).toFixed(0)} ms`;
   return [
-    {
-      what: '32 × 25 MB at once, growth of memory (MB)',
-      value: Math.max(...a.map(({ grownMb }) => grownMb)),
-      target: 120,
-      atMost: true,
-      figures: '',
-    },
-    {
-      what: 'other requests meanwhile / beside the bare receiver',
-      value: ratio(waits(a), waits(b)),
-      target: 3,
-      atMost: true,
-      figures,
-    },
+    atMost(120, '32 × 25 MB at once, growth of memory (MB)', Math.max(...a.map(({ grownMb }) => grownMb))),
+    atMost(3, 'other requests meanwhile / beside the bare receiver', ratio(waits(a), waits(b)), figures),
   ];
 }
 

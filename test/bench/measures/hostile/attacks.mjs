@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { atMost, published } from '../../lib/figures.mjs';
 
 /** The tenant is not at the address of the attacker, whose connections are counted together. */
 const TENANT_ADDRESS = '127.0.0.2';
@@ -32,7 +33,7 @@ async function endure(stage, { attack, attackSeconds, tenant, attacker }) {
   const before = service.memory();
   const port = Number(new URL(service.url).port);
   const authorization = Object.entries(attacker.headers).map(([name, value]) => `${name}: ${value}`);
-  const worker = new Worker(new URL('../../lib/attacker.mjs', import.meta.url), {
+  const worker = new Worker(new URL('attacker.mjs', import.meta.url), {
     workerData: { port, attack, authorization },
   });
   const watched = watch(service, port, worker);
@@ -41,30 +42,16 @@ async function endure(stage, { attack, attackSeconds, tenant, attacker }) {
   await worker.terminate();
   await service.stop();
   const closed = lifetimes.length > 0 ? `${lifetimes.length} closed after at most ${max(lifetimes)} s` : 'none closed';
+  const [p99, failed] = [at(under, 0.99), under.filter((ms) => ms === Infinity).length];
+  const figures =
+    `${at(calm, 0.99).toFixed(0)} before; at most ${at(under, 1).toFixed(0)} (before ${at(calm, 1).toFixed(0)}), ` +
+    `${under.length} requests, ${failed} failed`;
+  const oldest = [`${attack}: oldest connection left (s)`, max(left), closed];
   return [
-    {
-      what: `${attack}: growth of memory (MB)`,
-      value: (peak - before) / 2 ** 20,
-      target: 60,
-      atMost: true,
-      figures: '',
-    },
-    {
-      what: `${attack}: p99 of a tenant (ms)`,
-      value: at(under, 0.99),
-      target: 100,
-      atMost: true,
-      figures:
-        `${at(calm, 0.99).toFixed(0)} before; at most ${at(under, 1).toFixed(0)} (before ${at(calm, 1).toFixed(0)}), ` +
-        `${under.length} requests, ${under.filter((ms) => ms === Infinity).length} failed`,
-    },
-    {
-      what: `${attack}: oldest connection left (s)`,
-      value: max(left),
-      // Whoever reads its answers may go on.
-      ...(attack !== 'public pages' && { target: 60, atMost: true }),
-      figures: closed,
-    },
+    atMost(60, `${attack}: growth of memory (MB)`, (peak - before) / 2 ** 20),
+    atMost(100, `${attack}: p99 of a tenant (ms)`, p99, figures),
+    // Whoever reads its answers may go on.
+    attack === 'public pages' ? published(...oldest) : atMost(60, ...oldest),
   ];
 }
 

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { SHORT_RECORDING, speech, transcribe, upload, warmUp } from '../../lib/transcriptions.mjs';
+import { atLeast, atMost } from '../../lib/figures.mjs';
+import { repeated, SHORT_RECORDING, transcribe, upload, warmUp } from '../../lib/transcriptions.mjs';
 
 const RECORDINGS = 24;
 const RECORDING_SECONDS = 160;
@@ -37,20 +35,18 @@ export async function measureFullQueue(stage) {
   await removeAll(stage, service, crowd);
 
   const served = await servedInTurn(stage, service);
+  const seconds = waits.map((s) => s.toFixed(2)).join(', ');
+  const figures = `${seconds} s, alone ${idle.toFixed(2)} s; ${waiting} of ${RECORDINGS} waited to the end`;
+  const beside = `a short recording beside ${RECORDINGS} of ${RECORDING_SECONDS} s of another account: longest (s)`;
+  const share = Math.min(...served) / Math.max(...served);
   return [
-    {
-      what: `a short recording beside ${RECORDINGS} of ${RECORDING_SECONDS} s of another account: longest (s)`,
-      value: Math.max(...waits),
-      target: 5,
-      atMost: true,
-      figures: `${waits.map((s) => s.toFixed(2)).join(', ')} s, alone ${idle.toFixed(2)} s; ${waiting} of ${RECORDINGS} waited to the end`,
-    },
-    {
-      what: 'seconds of audio of three accounts with full queues: the least / the most',
-      value: Math.min(...served) / Math.max(...served),
-      target: 0.8,
-      figures: `${served.join(', ')} s`,
-    },
+    atMost(5, beside, Math.max(...waits), figures),
+    atLeast(
+      0.8,
+      'seconds of audio of three accounts with full queues: the least / the most',
+      share,
+      `${served.join(', ')} s`,
+    ),
   ];
 }
 
@@ -68,14 +64,6 @@ async function servedInTurn(stage, service) {
     if (Math.max(...served) >= SERVED_SECONDS) return served;
     await sleep(POLL_MS);
   }
-}
-
-/** @returns {Promise<string>} path of a recording of this length, which is one sentence over and over */
-async function repeated(stage, seconds) {
-  const file = join(stage.services.folder, `${seconds}.ogg`);
-  const input = ['-stream_loop', '-1', '-i', speech('jfk.wav'), '-t', `${seconds}`];
-  await promisify(execFile)('ffmpeg', ['-v', 'error', ...input, '-c:a', 'libopus', '-b:a', '24k', file]);
-  return file;
 }
 
 async function countWaiting(stage, { id }) {

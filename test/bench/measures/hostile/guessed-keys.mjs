@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '../../../../scripts/lib/processes.mjs';
 import { ROOT } from '../../../../scripts/lib/paths.mjs';
-import { alternate, load, median, ratio } from '../../lib/load.mjs';
+import { alternate, atMost, load, median, ratio } from '../../lib/figures.mjs';
 import { insertRecordings } from '../../lib/recordings.mjs';
 
 /** Well-formed key pairs that do not exist, a second. */
@@ -39,31 +39,19 @@ export async function measureGuessedKeys(stage, { pairs, seconds }) {
     () => counted(tenant, ownTransactions),
     () => counted(besideGuesses, allTransactions),
   );
-  await service.stop();
   const p99 = (results) => results.map((result) => result.p99);
   const sent = sum(guesses.map(({ perSecond }) => perSecond)) * seconds;
-  const figures = `${figure(p99(alone))} ms alone, ${figure(p99(beside))} ms beside ${figure(guesses.map(({ perSecond }) => perSecond))} guesses/s`;
+  const rate = figure(guesses.map(({ perSecond }) => perSecond));
+  const figures = `${figure(p99(alone))} ms alone, ${figure(p99(beside))} ms beside ${rate} guesses/s`;
   return [
-    {
-      what: 'guessed key pairs: p99 of a tenant / alone',
-      value: ratio(p99(beside), p99(alone)),
-      target: 2,
-      atMost: true,
-      figures,
-    },
-    {
-      what: 'statements for each guess',
-      value: (sum(allTransactions) - sum(ownTransactions)) / sent,
-      target: 0.2,
-      atMost: true,
-      figures: '',
-    },
+    atMost(2, 'guessed key pairs: p99 of a tenant / alone', ratio(p99(beside), p99(alone)), figures),
+    atMost(0.2, 'statements for each guess', (sum(allTransactions) - sum(ownTransactions)) / sent),
   ];
 }
 
 /** From another process, so that the load on the tenant's client is none. */
 async function guess(url, seconds) {
-  const args = ['test/bench/lib/guesses.mjs', `${url}/v1/account`, `${GUESSES}`, `${seconds}`];
+  const args = ['test/bench/measures/hostile/guesses.mjs', `${url}/v1/account`, `${GUESSES}`, `${seconds}`];
   const { code, stdout, output } = await run(process.execPath, args, { cwd: ROOT });
   if (code !== 0) throw new Error(output);
   return JSON.parse(stdout);

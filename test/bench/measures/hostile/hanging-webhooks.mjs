@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SHORT_RECORDING, upload, warmUp } from '../../lib/transcriptions.mjs';
-import { hang, receiveEvents } from '../../lib/receivers.mjs';
+import { atMost, published } from '../../lib/figures.mjs';
+import { hang, receiveEvents, subscribe } from '../../lib/receivers.mjs';
 
 const ACCOUNTS = 20;
 const WEBHOOKS = 50;
@@ -42,23 +43,19 @@ export async function measureHangingWebhooks(stage, { hangingSeconds }) {
   tarpit.close();
   const sorted = waits.toSorted((a, b) => a - b);
   const late = waits.filter((ms) => ms > 1000).length;
+  const figures = `${waits.length} in ${hangingSeconds} s, median ${sorted[waits.length >> 1]} ms, ${late} late`;
+  const grown = (peaks.memory - before) / 2 ** 20;
   return [
-    {
-      what: `first attempt beside ${ACCOUNTS * WEBHOOKS} webhooks that hang: longest (ms)`,
-      value: sorted.at(-1),
-      target: 1000,
-      atMost: true,
-      figures: `${waits.length} in ${hangingSeconds} s, median ${sorted[waits.length >> 1]} ms, ${late} late`,
-    },
-    {
-      what: 'growth of memory meanwhile (MB)',
-      value: (peaks.memory - before) / 2 ** 20,
-      figures: `at most ${peaks.connections} connections to the host`,
-    },
+    atMost(
+      1000,
+      `first attempt beside ${ACCOUNTS * WEBHOOKS} webhooks that hang: longest (ms)`,
+      sorted.at(-1),
+      figures,
+    ),
+    published('growth of memory meanwhile (MB)', grown, `at most ${peaks.connections} connections to the host`),
   ];
 }
 
-/** Through the API, because a secret only decrypts with the id of its webhook. */
 async function createHanging(stage, api, account, url) {
   for (let i = 0; i < ACCOUNTS; i++) {
     const id = randomUUID();
@@ -70,15 +67,6 @@ async function createHanging(stage, api, account, url) {
     for (let j = 0; j < WEBHOOKS; j++) await subscribe(api, account, `${url}${i}/${j}`);
     await stage.sql('UPDATE webhooks SET account_id = $1 WHERE account_id = $2', [id, account.id]);
   }
-}
-
-async function subscribe(api, { headers }, url) {
-  const answer = await fetch(`${api.url}/v1/webhooks`, {
-    method: 'POST',
-    headers: { ...headers, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ url, events: ['recording.transcribed'] }),
-  });
-  if (answer.status !== 201) throw new Error(`webhook: ${answer.status} ${await answer.text()}`);
 }
 
 /** One event for each account that hangs. */

@@ -3,6 +3,11 @@ import { ROOT } from '../../../scripts/lib/paths.mjs';
 
 const CONNECTIONS = 32;
 
+/** A row of the table: what was measured, and in words what it was compared with. Without a target it is only published. */
+export const published = (what, value, figures = '') => ({ what, value, figures });
+export const atLeast = (target, what, value, figures = '') => ({ what, value, target, figures });
+export const atMost = (target, what, value, figures = '') => ({ what, value, target, atMost: true, figures });
+
 /**
  * GETs one path from another process for a while.
  * @returns {Promise<{ perSecond: number, p50: number, p99: number }>} milliseconds
@@ -26,6 +31,15 @@ export async function alternate(pairs, ...works) {
   }
   return results;
 }
+
+/** As `alternate`, after each has run once. */
+export async function alternateWarm(pairs, ...works) {
+  for (const warmUp of works) await warmUp();
+  return await alternate(pairs, ...works);
+}
+
+export const rates = (results) => results.map(({ perSecond }) => perSecond);
+export const medianRate = (results) => Math.round(median(rates(results))).toLocaleString('en');
 
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b);
