@@ -23,7 +23,7 @@ import { ObjectStore } from '../../src/platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
 import { garbage, silenceWav, wav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { cpuTime, engineProcesses } from '../support/service/engine-processes.js';
+import { cpuSecondsOf, engineProcesses } from '../support/service/process-stats.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { speech } from '../../src/testing/speech.js';
 import { useService } from '../../src/testing/test-service.js';
@@ -412,7 +412,7 @@ describe('with a worker and the real engine', () => {
   async function warmEngine(): Promise<{ child: number; idle: number }> {
     await finished(await uploaded('cards-001.wav'));
     const [child] = engineProcesses() as [number];
-    return { child, idle: cpuTime(child) };
+    return { child, idle: cpuSecondsOf(child) };
   }
 
   const queue = (): Queue => worker.app.get<Queue>(getQueueToken(TRANSCRIPTION_QUEUE));
@@ -421,7 +421,7 @@ describe('with a worker and the real engine', () => {
   it('a note whose engine process is killed is transcribed by another one, and has one fault', async () => {
     const { child, idle } = await warmEngine();
     const id = await uploaded(await twoSentences());
-    await eventually(() => cpuTime(child) > idle + 10);
+    await eventually(() => cpuSecondsOf(child) > idle + 0.1);
     process.kill(child, 'SIGKILL');
     expect(await finished(id)).toMatchObject({ status: 'transcribed' });
     expect(await rowOf(id)).toMatchObject({ attempt: 2, faults: 1 });
@@ -475,7 +475,7 @@ describe('with a worker and the real engine', () => {
     const { child, idle } = await warmEngine();
     const before = await settledUploadState(api, environment);
     const id = await uploaded('jfk.wav');
-    await eventually(() => cpuTime(child) > idle + 10);
+    await eventually(() => cpuSecondsOf(child) > idle + 0.1);
     await client.delete(`/v1/recordings/${id}`).expect(204);
     // The next renewal matches no row: the chunks so far are discarded and no more are transcribed.
     const { app } = worker;

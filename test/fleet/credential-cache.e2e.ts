@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';
 import { makeKeyPair } from '../../src/modules/api-keys/api-key-secret.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { TcpProxy } from '../support/servers/tcp-proxy.js';
-import { startService, type TestService, useService } from '../../src/testing/test-service.js';
+import type { TcpProxy } from '../support/servers/tcp-proxy.js';
+import { type TestService, useService } from '../../src/testing/test-service.js';
+import { useFleet } from '../support/service/fleet.js';
 
 /** A version that was read longer ago is not taken for current. */
 const CLAIM_MS = 1000;
@@ -22,16 +23,15 @@ function gate(): { promise: Promise<void>; resolve: () => void } {
 describe('what a process remembers of credentials', () => {
   const near = useService({ ROLES: 'api' });
   const { environment } = near;
+  const fleet = useFleet({ environment });
   let proxy: TcpProxy;
   let far: TestService;
   let redis: Redis;
 
   beforeAll(async () => {
-    proxy = await TcpProxy.to(environment.variables.REDIS_URL as string);
-    environment.defer(() => proxy.close());
-    far = await startService(environment, { ROLES: 'api', REDIS_URL: proxy.url });
-    redis = new Redis(environment.variables.REDIS_URL as string);
-    environment.defer(() => redis.disconnect());
+    proxy = await fleet.proxyTo('REDIS_URL');
+    far = await fleet.service('api', { REDIS_URL: proxy.url });
+    redis = fleet.redis();
   });
 
   /** A key that both processes have used, so that both remember it, and its account's first key. */
@@ -174,27 +174,21 @@ describe('what a process remembers of credentials', () => {
 
   it('is not used while Redis is unavailable: each request reads Postgres', async () => {
     const { owner, guest, there } = await knownKey();
+    fleet.defer(() => proxy.mend());
     await proxy.cut();
-    try {
-      await there.get('/v1/account').expect(200);
-      await revoke(owner, guest);
-      await there.get('/v1/account').expect(401);
-    } finally {
-      await proxy.mend();
-    }
+    await there.get('/v1/account').expect(200);
+    await revoke(owner, guest);
+    await there.get('/v1/account').expect(401);
   });
 
   it('is out of date everywhere when a change is answered that could not be written to Redis', async () => {
     const { owner, guest } = await knownKey();
+    fleet.defer(() => proxy.mend());
     await proxy.cut();
-    try {
-      const started = Date.now();
-      await revoke(owner.at(far.url), guest);
-      expect(Date.now() - started).toBeGreaterThanOrEqual(COPY_MS);
-      await guest.get('/v1/account').expect(401);
-    } finally {
-      await proxy.mend();
-    }
+    const started = Date.now();
+    await revoke(owner.at(far.url), guest);
+    expect(Date.now() - started).toBeGreaterThanOrEqual(COPY_MS);
+    await guest.get('/v1/account').expect(401);
   });
 
   it('follows changes of the account as fast: suspension and limits', async () => {

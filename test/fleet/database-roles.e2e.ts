@@ -9,7 +9,7 @@ import { useService } from '../../src/testing/test-service.js';
 import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 import { call, nameOf, OPERATIONS, SharedResources } from '../support/http/operations.js';
 import { ROOT } from '../support/paths.js';
-import { type BuiltService, startBuilt } from '../support/service/built-service.js';
+import { ServiceProcess } from '../support/service/service-process.js';
 import { runBuilt, runCli } from '../support/service/cli.js';
 
 const ROLES = { owner: 'voice_notes_owner', ...DATABASE_ROLES };
@@ -19,7 +19,7 @@ const DENIED = '42501';
 describe('a database role for each role of process', () => {
   const observer = useService({ ROLES: 'api' });
   const { environment } = observer;
-  const processes = new Map<string, BuiltService>();
+  const processes = new Map<string, ServiceProcess>();
   let superuser: Client;
   let resources: SharedResources;
 
@@ -55,14 +55,17 @@ describe('a database role for each role of process', () => {
   });
 
   async function start(role: keyof typeof DATABASE_ROLES): Promise<void> {
-    const variables = { ROLES: role, DATABASE_URL: urlOf(role), LOG_LEVEL: 'trace', WEBHOOK_RETRY_SCHEDULE: '1' };
+    const variables = { DATABASE_URL: urlOf(role), LOG_LEVEL: 'trace', WEBHOOK_RETRY_SCHEDULE: '1' };
     processes.set(
       role,
-      await startBuilt(environment, { ...variables, ...(role === 'transcriber' && { SECRET_KEY: '' }) }),
+      await ServiceProcess.start(environment, role, {
+        ...variables,
+        ...(role === 'transcriber' && { SECRET_KEY: '' }),
+      }),
     );
   }
 
-  const apiUrl = (): string => (processes.get('api') as BuiltService).url;
+  const apiUrl = (): string => (processes.get('api') as ServiceProcess).url;
 
   it('has a line of grants for every table', async () => {
     const tables = await observer.database.query<{ name: string }>(
@@ -135,8 +138,9 @@ describe('a database role for each role of process', () => {
     const fields = ['--name', 'Acme', '--email', 'ops@acme.example'];
     expect(await runCli(asOwner(), 'account:create', ...fields)).toMatchObject({ code: 0, stderr: expect.any(String) });
 
-    for (const [role, { log }] of processes) {
-      const denied = log()
+    for (const [role, instance] of processes) {
+      const denied = instance
+        .log()
         .split('\n')
         .filter((line) => /permission denied|42501/.test(line));
       expect([role, denied]).toEqual([role, []]);

@@ -5,7 +5,7 @@ import { freePort } from '../support/servers/free-port.js';
 import { callLargest, HOSTILE_BODIES, LARGEST_INPUTS } from '../support/http/largest-inputs.js';
 import { createResources, type Ids, NAMED_OPERATIONS, OPERATIONS, nameOf } from '../support/http/operations.js';
 import { ROOT } from '../support/paths.js';
-import { type BuiltService, startBuilt } from '../support/service/built-service.js';
+import { ServiceProcess } from '../support/service/service-process.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { transcribe } from '../support/state/recording-states.js';
 
@@ -16,15 +16,14 @@ const CORRECTION = 'PUT /v1/recordings/:recording_id/transcription';
 
 describe('a turn of the event loop (D60)', () => {
   const service = useService({ ROLES: 'api' });
-  let built: BuiltService;
+  let built: ServiceProcess;
   let holdPort: number;
   let owner: ApiClient;
   let ids: Ids;
 
   beforeAll(async () => {
     holdPort = await freePort();
-    built = await startBuilt(service.environment, {
-      ROLES: 'api',
+    built = await ServiceProcess.start(service.environment, 'api', {
       NODE_OPTIONS: PRELOAD,
       LOOP_HOLD_PORT: `${holdPort}`,
       COMPAT_TIMEOUT_SECONDS: '1',

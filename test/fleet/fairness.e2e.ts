@@ -1,9 +1,8 @@
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
-import { useEnvironment } from '../../src/testing/test-environment.js';
-import { startService, type TestService } from '../../src/testing/test-service.js';
+import type { TestService } from '../../src/testing/test-service.js';
 import { longRecording } from '../support/audio/long-recording.js';
-import { TcpProxy } from '../support/servers/tcp-proxy.js';
+import { rowOf, useFleet } from '../support/service/fleet.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { timedEngine } from '../support/service/timed-engine.js';
 
@@ -11,14 +10,17 @@ import { timedEngine } from '../support/service/timed-engine.js';
 const MS_PER_SECOND = 30;
 const ENGINE = { TRANSCRIPTION_ENGINE: 'timed', SPEECH_DETECTOR: 'energy', TRANSCRIPTION_CONCURRENCY: '4' };
 
+/** Without the clock of the reconciler. */
+const POLLING = { ...ENGINE, RECONCILE_SECONDS: '0' };
+
 const engine = timedEngine({ msPerSecond: MS_PER_SECOND, concurrency: 1 });
 
 describe('D33: two workers', () => {
-  const environment = useEnvironment([engine.extension]);
+  const fleet = useFleet({ extensions: [engine.extension] });
   let api: TestService;
 
   beforeAll(async () => {
-    api = await startService(environment, { ...ENGINE, ROLES: 'api' });
+    api = await fleet.service('api', ENGINE);
   });
 
   beforeEach(() => {
@@ -41,7 +43,7 @@ describe('D33: two workers', () => {
     await uploads(first, 6, 4, 'english');
     await uploads(second, 12, 2, 'german');
     await uploads(third, 24, 1, 'french');
-    const workers = await Promise.all([1, 2].map(() => startService(environment, { ...ENGINE, ROLES: 'worker' })));
+    const workers = await Promise.all([1, 2].map(() => fleet.service('worker', ENGINE)));
     await eventually(() => chunksOf('english').length > 3);
 
     const waits: number[] = [];
@@ -66,43 +68,32 @@ describe('D33: two workers', () => {
   });
 
   it('transcribe without Redis', async () => {
-    const proxy = await TcpProxy.to(environment.variables.REDIS_URL as string);
+    const proxy = await fleet.proxyTo('REDIS_URL');
     await proxy.cut();
-    const both = await startService(environment, { ...ENGINE, REDIS_URL: proxy.url });
+    const both = await fleet.service('api,worker', { ...ENGINE, REDIS_URL: proxy.url });
     const client = await both.account();
     const [id] = await uploads(client, 1, 1, 'english');
     expect(await client.finished(id as string)).toMatchObject({ status: 'transcribed' });
-    await both.close();
-    await proxy.close();
   });
 
   it('take no wake-ups while the engine cannot work, and go on when it can', async () => {
     engine.state.problem = 'no engine';
-    const worker = await startService(environment, { ...ENGINE, ROLES: 'worker', RECONCILE_SECONDS: '0' });
+    await fleet.service('worker', POLLING);
     const client = await api.account();
     const ids = await uploads(client, 3, 1, 'english');
     await new Promise((resolve) => setTimeout(resolve, 500));
     engine.state.problem = null;
     for (const id of ids) expect(await client.finished(id)).toMatchObject({ status: 'transcribed' });
-    await worker.close();
   });
 
   it('wake another worker when they hand a recording back at shutdown', async () => {
     const client = await api.account();
-    const polling = { ...ENGINE, ROLES: 'worker', RECONCILE_SECONDS: '0' };
-    const leaving = await startService(environment, polling);
+    const leaving = await fleet.service('worker', POLLING);
     const [id] = await uploads(client, 1, 8, 'english');
-    await eventually(async () => {
-      const [row] = await api.database.query<{ held: boolean }>(
-        'SELECT lease_token IS NOT NULL AS held FROM recordings WHERE id = $1',
-        [id],
-      );
-      return row?.held;
-    });
+    await eventually(async () => (await rowOf(api, id as string)).held);
     // It does not look for work by itself: only a job can tell it.
-    const staying = await startService(environment, polling);
+    await fleet.service('worker', POLLING);
     await leaving.close();
     expect(await client.finished(id as string)).toMatchObject({ status: 'transcribed' });
-    await staying.close();
   });
 });

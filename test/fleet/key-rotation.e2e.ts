@@ -3,7 +3,7 @@ import { readEnv } from '../../src/platform/config/env.js';
 import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { commandRunner } from '../support/service/cli-here.js';
+import { commandRunner } from '../support/service/cli.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { failRecordings } from '../support/state/recording-events.js';
 import { reportMeasurement } from '../support/service/measurements.js';

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { type BuiltService, startBuilt } from '../support/service/built-service.js';
+import { ServiceProcess } from '../support/service/service-process.js';
 import { speech } from '../../src/testing/speech.js';
 import { runCli } from '../support/service/cli.js';
 import { eventually } from '../../src/testing/eventually.js';
@@ -44,7 +44,7 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
 
   const environment = useEnvironment();
   let external: ExternalServices;
-  let built: BuiltService;
+  let built: ServiceProcess;
   let client: CapturingClient;
   let database: Client;
   let receiver: WebhookReceiver;
@@ -68,7 +68,11 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
     environment.defer(() => database.end());
     const given = Object.entries(secrets).filter(([name]) => /^[A-Z_0-9]+$/.test(name));
     Object.assign(environment.variables, Object.fromEntries(given));
-    built = await startBuilt(environment, { LOG_LEVEL: 'trace', WEBHOOK_RETRY_SCHEDULE: '1', ...external.environment });
+    built = await ServiceProcess.start(environment, 'api,worker', {
+      LOG_LEVEL: 'trace',
+      WEBHOOK_RETRY_SCHEDULE: '1',
+      ...external.environment,
+    });
     client = new CapturingClient(built.url);
   });
 
@@ -247,7 +251,7 @@ describe.each<[string, (openaiKey: string) => Promise<ExternalServices>]>([
   it('to its log, its errors, its URLs or its figures', async () => {
     const headers = { Authorization: `Bearer ${secret('METRICS_TOKEN')}` };
     metrics = (await call('/metrics', 'GET', undefined, headers)).body;
-    await built.stop();
+    await built.end('SIGTERM');
     const log = built.log();
     // What is looked through is what there is: every request, and the failures, too.
     expect(client.requestIds.length).toBeGreaterThan(50);

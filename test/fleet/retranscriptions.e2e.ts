@@ -1,12 +1,11 @@
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
-import { useEnvironment } from '../../src/testing/test-environment.js';
-import { startService, type TestService } from '../../src/testing/test-service.js';
+import type { TestService } from '../../src/testing/test-service.js';
 import { longRecording } from '../support/audio/long-recording.js';
 import { waitedForCpu } from '../support/cpu-wait.js';
-import { commandRunner } from '../support/service/cli-here.js';
+import { commandRunner } from '../support/service/cli.js';
 import { reportMeasurement } from '../support/service/measurements.js';
-import { ServiceProcess } from '../support/service/service-process.js';
+import { rowOf, useFleet } from '../support/service/fleet.js';
 import { timedEngine } from '../support/service/timed-engine.js';
 import { transcribe } from '../support/state/recording-states.js';
 
@@ -16,30 +15,23 @@ const TIMED = { TRANSCRIPTION_ENGINE: 'timed', SPEECH_DETECTOR: 'energy', RECONC
 const NOTE = 'go-forward-ten-meters.wav';
 const SINCE = ['--since', '2020-01-01'];
 
-const environment = useEnvironment([engine.extension]);
+const fleet = useFleet({ extensions: [engine.extension] });
+const { environment } = fleet;
 const run = commandRunner();
-const workers: TestService[] = [];
 let api: TestService;
 
 beforeAll(async () => {
-  api = await startService(environment, { ...TIMED, ROLES: 'api' });
+  api = await fleet.service('api', TIMED);
 });
 
 beforeEach(async () => {
   engine.chunks.length = 0;
   engine.state.hold = () => undefined;
   await api.database.query('DELETE FROM recordings');
-});
-
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.close()));
   await api.database.query('DELETE FROM retranscriptions');
 });
 
-/** Closed after the test. */
-async function startWorker(): Promise<void> {
-  workers.push(await startService(environment, { ...TIMED, ROLES: 'worker' }));
-}
+const startWorker = () => fleet.service('worker', TIMED);
 
 /** Notes that another engine has transcribed. */
 async function oldNotes(client: ApiClient, count: number, model = 'old-model'): Promise<string[]> {
@@ -201,22 +193,15 @@ describe('a worker that is killed while it transcribes again', () => {
     const id = body.id as string;
     await transcribe(api, id, { text: 'old text', model: 'old-model', durationMs: body.duration_seconds * 1000 });
     await client.post(`/v1/recordings/${id}/transcribe`, {}).expect(202);
-    const rowOf = async () => {
-      const [row] = await api.database.query<{ held: boolean; rerun: string | null; attempt: number }>(
-        'SELECT lease_token IS NOT NULL AS held, rerun, attempt FROM recordings WHERE id = $1',
-        [id],
-      );
-      return row;
-    };
-    const victim = await ServiceProcess.start(environment, 'worker', { TRANSCRIPTION_ENGINE: 'pocketsphinx' });
-    await eventually(async () => (await rowOf())?.held);
+    const victim = await fleet.process('worker', { TRANSCRIPTION_ENGINE: 'pocketsphinx' });
+    await eventually(async () => (await rowOf(api, id)).held);
     await victim.end('SIGKILL');
     expect((await client.get(`/v1/recordings/${id}/transcription`).expect(200)).body.text).toBe('old text');
     await api.database.query('UPDATE recordings SET lease_until = now() WHERE id = $1', [id]);
     await startWorker();
     const row = await eventually(async () => {
-      const found = await rowOf();
-      return found?.rerun === null && found;
+      const found = await rowOf(api, id);
+      return found.rerun === null && found;
     });
     expect(row.attempt).toBe(2);
     const { body: text } = await client.get(`/v1/recordings/${id}/transcription`).expect(200);

@@ -28,11 +28,6 @@ describe('a process for each role (D38)', () => {
     environment.defer(() => receiver.close());
   });
 
-  const checksOf = async ({ url }: ServiceProcess): Promise<string[]> => {
-    const { checks } = (await (await fetch(`${url}/health/ready`)).json()) as { checks: object };
-    return Object.keys(checks);
-  };
-
   it('transcribes without SECRET_KEY and delivers without an engine', async () => {
     const client = (await observer.account()).at(processes.api.url);
     const webhook = { url: receiver.url(), events: ['recording.transcribed'], secret: SECRET };
@@ -44,10 +39,13 @@ describe('a process for each role (D38)', () => {
     expect(signatureProblems(delivery as never, SECRET)).toEqual([]);
   });
 
+  const reportOf = async ({ url }: ServiceProcess) =>
+    (await (await fetch(`${url}/health/ready`)).json()) as { status: string; checks: object };
+
   it('requires an engine of the transcriber only', async () => {
-    expect(await checksOf(processes.transcriber)).toContain('engine');
-    expect(await checksOf(processes.deliverer)).not.toContain('engine');
-    expect(await checksOf(processes.api)).not.toContain('engine');
+    const hasEngine = async (process: ServiceProcess) => 'engine' in (await reportOf(process)).checks;
+    const { transcriber, deliverer, api } = processes;
+    expect(await Promise.all([transcriber, deliverer, api].map(hasEngine))).toEqual([true, false, false]);
   });
 
   it('tells who waits for an engine that no running worker has (D67)', async () => {
@@ -69,11 +67,10 @@ describe('a process for each role (D38)', () => {
     await observer.database.query(`UPDATE recordings SET created_at = now() - interval '61 s' WHERE id = $1`, [
       body.id,
     ]);
-    const reportOf = async ({ url }: ServiceProcess) => await (await fetch(`${url}/health/ready`)).json();
     const waiting_for_engine = '1 recordings wait for an engine that no running worker has';
     for (const process of Object.values(processes)) {
       const report = await eventually(async () => {
-        const found = (await reportOf(process)) as { status: string };
+        const found = await reportOf(process);
         return found.status === 'degraded' && found;
       });
       expect(report).toMatchObject({ checks: { waiting_for_engine } });
@@ -85,19 +82,23 @@ describe('a process for each role (D38)', () => {
     expect(await waitingFor(client, body.id)).toBeNull();
   });
 
-  it.each(['transcriber', 'deliverer'] as const)('serves no API as %s', async (role) => {
-    expect((await fetch(`${processes[role].url}/v1/account`)).status).toBe(404);
+  it('serves only health and figures as transcriber and deliverer (D31)', async () => {
+    const served = ['/health/live', '/health/ready', '/metrics'];
+    const unknown = ['/', '/docs', '/openapi.json', '/v1', '/v1/account', '/v1/recordings', '/health', '/metrics/'];
+    for (const { url } of [processes.transcriber, processes.deliverer]) {
+      const statusOf = async (path: string) => [path, (await fetch(url + path)).status];
+      const statuses = await Promise.all([...served, ...unknown].map(statusOf));
+      expect(statuses).toEqual([...served.map((path) => [path, 200]), ...unknown.map((path) => [path, 404])]);
+    }
   });
 
-  const MISSING = 'Invalid environment variables:\n  SECRET_KEY is required';
-
-  it.each(['api', 'deliverer', 'worker', 'transcriber,api'])('refuses the role %s without SECRET_KEY', (ROLES) => {
-    expect(() => readEnv({ ...environment.variables, SECRET_KEY: '', ROLES })).toThrow(new Error(MISSING));
-  });
-
-  it('does not start with an environment that is refused', async () => {
-    const variables = { ...environment.variables, SECRET_KEY: '', ROLES: 'transcriber,api' };
-    const { code, stderr } = await runBuilt({ variables }, 'dist/main.js');
-    expect({ code, stderr }).toEqual({ code: 1, stderr: `${MISSING}\n` });
+  it('does not start without SECRET_KEY, but as transcriber', async () => {
+    const missing = 'Invalid environment variables:\n  SECRET_KEY is required';
+    const variables = { ...environment.variables, SECRET_KEY: '' };
+    for (const ROLES of ['api', 'deliverer', 'worker', 'transcriber,api']) {
+      expect(() => readEnv({ ...variables, ROLES })).toThrow(new Error(missing));
+    }
+    const { code, stderr } = await runBuilt({ variables: { ...variables, ROLES: 'transcriber,api' } }, 'dist/main.js');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `${missing}\n` });
   });
 });

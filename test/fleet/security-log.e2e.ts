@@ -3,7 +3,7 @@ import { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import { type BuiltService, startBuilt } from '../support/service/built-service.js';
+import { ServiceProcess } from '../support/service/service-process.js';
 import { runCli } from '../support/service/cli.js';
 
 type Line = Record<string, unknown> & { msg: string };
@@ -18,14 +18,14 @@ const securityOf = (text: string) =>
 
 describe('what the log tells of credentials', () => {
   const environment = useEnvironment();
-  let built: BuiltService;
+  let built: ServiceProcess;
   let client: ApiClient;
   let said: string;
 
   beforeAll(async () => {
     // Commands log to standard error, and read LOG_LEVEL like the service.
     environment.variables.LOG_LEVEL = 'info';
-    built = await startBuilt(environment, { ROLES: 'api' });
+    built = await ServiceProcess.start(environment, 'api');
     const options = ['--name', 'Somebody', '--email', 'somebody@example.com', '--plan', 'enterprise', '--json'];
     const { stdout, stderr } = await runCli(environment, 'account:create', ...options);
     const { account, key_id: id, api_key: key, api_secret: secret } = JSON.parse(stdout);
@@ -70,7 +70,7 @@ describe('what the log tells of credentials', () => {
     await client.put(`/v1/webhooks/${webhook.id}`, changed).expect(200);
     await client.delete(`/v1/webhooks/${webhook.id}`).expect(204);
     await client.get('/v1/account').set('X-Service-API-Secret', 'vns_wrong').expect(401);
-    await built.stop();
+    await built.end('SIGTERM');
 
     const by = {
       log: 'security',

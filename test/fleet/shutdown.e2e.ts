@@ -1,17 +1,17 @@
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { engineProcesses, isRunning } from '../support/service/engine-processes.js';
+import { rowOf, useFleet } from '../support/service/fleet.js';
+import { engineProcesses, isRunning } from '../support/service/process-stats.js';
 import { failRecordings } from '../support/state/recording-events.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { reportMeasurement } from '../support/service/measurements.js';
-import { ServiceProcess } from '../support/service/service-process.js';
-import { TcpProxy } from '../support/servers/tcp-proxy.js';
+import type { ServiceProcess } from '../support/service/service-process.js';
+import type { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { longRecording } from '../support/audio/long-recording.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';
 import { type Answer, RawConnection } from '../support/http/clients/raw-http.js';
-import { startService, useService } from '../../src/testing/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
 import { uploadState } from '../support/state/upload-state.js';
-import { WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 
 /** What an orderly stop may take: after that the service ends by itself with exit code 1. */
 const STOP_MS = 10_000;
@@ -20,50 +20,20 @@ const CLOSE_MS = 4000;
 /** On a busy machine the test may be too slow for `CLOSE_MS`. */
 const TRIES = 3;
 
-/** Looks into the tables, and takes uploads that nobody else is there for. */
-let client: ApiClient;
-const instances: ServiceProcess[] = [];
-const proxies: TcpProxy[] = [];
-
 const service = useService({ ROLES: 'api' });
 const { environment } = service;
+const fleet = useFleet({ environment });
+/** Looks into the tables, and takes uploads that nobody else is there for. */
+let client: ApiClient;
 
 beforeAll(async () => {
   client = await service.account();
 });
 
-afterEach(async () => {
-  await Promise.all(instances.splice(0).map((instance) => instance.end('SIGKILL')));
-  await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
-});
-
-async function start(roles: string, overrides: Record<string, string> = {}): Promise<ServiceProcess> {
-  const instance = await ServiceProcess.start(environment, roles, overrides);
-  instances.push(instance);
-  return instance;
-}
-
-async function proxyTo(server: 'REDIS_URL' | 'DATABASE_URL'): Promise<TcpProxy> {
-  const proxy = await TcpProxy.to(environment.variables[server] as string);
-  proxies.push(proxy);
-  return proxy;
-}
-
-interface Row {
-  status: string;
-  attempt: number;
-  held: boolean;
-}
-
-async function rowOf(id: string): Promise<Row> {
-  const [row] = await service.database.query<Row>(
-    'SELECT status, attempt, lease_token IS NOT NULL AS held FROM recordings WHERE id = $1',
-    [id],
-  );
-  return row as Row;
-}
-
-const finished = (id: string) => eventually(async () => (await rowOf(id)).status !== 'processing' && rowOf(id), 90_000);
+/** Of an unlimited account, with a process of its own. */
+const countedAt = async ({ url }: ServiceProcess): Promise<ApiClient> => (await service.account()).at(url);
+const isHeld = (id: string) => eventually(async () => (await rowOf(service, id)).held);
+const LEFT = { status: 'processing', attempt: 0, held: false };
 
 async function usesOf({ accountId }: ApiClient): Promise<number> {
   const [row] = await service.database.query<{ uses: number }>(
@@ -95,8 +65,8 @@ async function stopDuringUpload(tries = TRIES): Promise<{
   connection: RawConnection;
   ended: ReturnType<ServiceProcess['end']>;
 }> {
-  const api = await start('api');
-  const counted = (await service.account('enterprise')).at(api.url);
+  const api = await fleet.process('api');
+  const counted = await countedAt(api);
   await Promise.all(Array.from({ length: 40 }, () => counted.get('/v1/account').expect(200)));
   const { connection, rest } = await halfUpload(api.url, counted);
   const asked = connection.age;
@@ -115,10 +85,10 @@ async function stopDuringUpload(tries = TRIES): Promise<{
 
 describe('the built service', () => {
   it('starts with both roles in one process, does the main job, and ends with exit code 0', async () => {
-    const both = await start('api,worker');
+    const both = await fleet.process('api,worker');
     const note = client.at(both.url);
     const { body } = await note.upload('go-forward-ten-meters.ogg').expect(201);
-    await finished(body.id);
+    await eventually(async () => (await rowOf(service, body.id)).status !== 'processing', 90_000);
     const { body: transcription } = await note.get(`/v1/recordings/${body.id}/transcription`).expect(200);
     expect(transcription.text).toBe('go forward ten meters');
     const children = engineProcesses(both.pid);
@@ -132,12 +102,12 @@ describe('the built service', () => {
 
 describe('SIGTERM', () => {
   it('releases a long recording and a delivery that hangs, both without an attempt, and records one that ends in time', async () => {
-    const [slow, hanging] = await Promise.all([WebhookReceiver.listen(), WebhookReceiver.listen()]);
+    const [slow, hanging] = await Promise.all([fleet.receiver(), fleet.receiver()]);
     slow.answerAlways({ delayMs: 1500 });
     hanging.answerAlways({ hang: 'headers' });
-    const worker = await start('worker');
+    const worker = await fleet.process('worker');
     const { body } = await client.upload(await longRecording(6)).expect(201);
-    await eventually(async () => (await rowOf(body.id)).held);
+    await isHeld(body.id);
     const children = await eventually(() => engineProcesses(worker.pid));
     const owners = await Promise.all(
       [slow, hanging].map(async (receiver) => {
@@ -150,7 +120,7 @@ describe('SIGTERM', () => {
     await Promise.all([slow, hanging].map((receiver) => receiver.waitFor(({ length }) => length === 1)));
     const { code, ms } = await worker.end('SIGTERM');
     reportMeasurement(`a worker in the middle of a note of 66 s and a delivery that hangs ended after ${ms} ms`);
-    expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
+    expect({ code, ...(await rowOf(service, body.id)) }).toMatchObject({ code: 0, ...LEFT });
     expect(children.filter(isRunning)).toEqual([]);
     const deliveries = await Promise.all(
       owners.map(({ accountId }) =>
@@ -163,27 +133,25 @@ describe('SIGTERM', () => {
       { status: 'delivered', attempts: 1, lease_token: null },
       { status: 'pending', attempts: 0, lease_token: null },
     ]);
-    await Promise.all([slow.close(), hanging.close()]);
 
-    const other = await startService(environment, { ROLES: 'transcriber' });
-    await eventually(async () => (await rowOf(body.id)).held);
-    expect((await rowOf(body.id)).attempt).toBe(1);
+    await fleet.service('transcriber');
+    await isHeld(body.id);
+    expect((await rowOf(service, body.id)).attempt).toBe(1);
     await client.delete(`/v1/recordings/${body.id}`).expect(204);
-    await other.close();
   });
 
   it('takes no more connections, lets an upload under way end, does not keep its connection, and loses no uses of keys (D13)', async () => {
     const { counted, answer, connection, ended } = await stopDuringUpload();
     expect(answer.status).toBe(201);
-    expect(await rowOf(answer.body.id)).toMatchObject({ status: 'processing' });
+    expect(await rowOf(service, answer.body.id)).toMatchObject({ status: 'processing' });
     expect((await ended).code).toBe(0);
     connection.destroy();
     expect(await usesOf(counted)).toBe(41);
   });
 
   it('is not held up by a client that stops sending: exit code 0 in time, no recording, no use lost', async () => {
-    const api = await start('api');
-    const counted = (await service.account('enterprise')).at(api.url);
+    const api = await fleet.process('api');
+    const counted = await countedAt(api);
     const before = await uploadState(service, environment);
     const { connection } = await halfUpload(api.url, counted);
     const { code, ms } = await api.end('SIGTERM');
@@ -200,24 +168,24 @@ describe('SIGTERM', () => {
     ['away', (proxy) => proxy.cut()],
     ['frozen', (proxy) => proxy.freeze()],
   ])('ends in time while Redis is %s, and loses nothing', async (state, disturb) => {
-    const proxy = await proxyTo('REDIS_URL');
-    const both = await start('api,worker', { REDIS_URL: proxy.url });
-    const counted = (await service.account('enterprise')).at(both.url);
+    const proxy = await fleet.proxyTo('REDIS_URL');
+    const both = await fleet.process('api,worker', { REDIS_URL: proxy.url });
+    const counted = await countedAt(both);
     await counted.get('/v1/account').expect(200);
     const { body } = await counted.upload(await longRecording(6)).expect(201);
-    await eventually(async () => (await rowOf(body.id)).held);
+    await isHeld(body.id);
     await disturb(proxy);
     await counted.get('/v1/account').expect(200);
     const { code, ms } = await both.end('SIGTERM');
     reportMeasurement(`with Redis ${state}, a service in the middle of a note ended after ${ms} ms`);
-    expect({ code, ...(await rowOf(body.id)) }).toEqual({ code: 0, status: 'processing', attempt: 0, held: false });
+    expect({ code, ...(await rowOf(service, body.id)) }).toMatchObject({ code: 0, ...LEFT });
     expect(await usesOf(counted)).toBe(3);
     await counted.at(service.url).delete(`/v1/recordings/${body.id}`).expect(204);
   });
 
   it('ends in time while Postgres is frozen: what it held is taken up when the lease is over', async () => {
-    const proxy = await proxyTo('DATABASE_URL');
-    const both = await start('api,worker', { DATABASE_URL: proxy.url });
+    const proxy = await fleet.proxyTo('DATABASE_URL');
+    const both = await fleet.process('api,worker', { DATABASE_URL: proxy.url });
     proxy.freeze();
     const { ms } = await both.end('SIGTERM');
     // Less than the 15 s after which it gives a statement up.
@@ -227,7 +195,7 @@ describe('SIGTERM', () => {
 
 describe('a second signal', () => {
   it('stops at once, with exit code 1', async () => {
-    const api = await start('api');
+    const api = await fleet.process('api');
     const { connection } = await halfUpload(api.url, client);
     const ended = api.end('SIGTERM');
     await eventually(async () => !(await api.isListening()));

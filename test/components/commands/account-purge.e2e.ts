@@ -10,7 +10,7 @@ import { startService, useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { ROOT } from '../../support/paths.js';
 import { FakeS3 } from '../../support/servers/fake-s3.mjs';
-import { commandRunner } from '../../support/service/cli-here.js';
+import { commandRunner } from '../../support/service/cli.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 
 const service = useService({ ROLES: 'api' });

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { startBuilt } from '../../support/service/built-service.js';
+import { ServiceProcess } from '../../support/service/service-process.js';
 import { runBuilt } from '../../support/service/cli.js';
 import { ROOT } from '../../support/paths.js';
 import { useService } from '../../../src/testing/test-service.js';
@@ -30,9 +30,9 @@ describe('the built service and command lines', () => {
   });
 
   it('main holds the packages that it uses', async () => {
-    const service = await startBuilt(environment, { ROLES: 'api', NODE_V8_COVERAGE: coverage });
+    const service = await ServiceProcess.start(environment, 'api', { NODE_V8_COVERAGE: coverage });
     expect((await fetch(`${service.url}/openapi.json`)).status).toBe(200);
-    await service.stop();
+    await service.end('SIGTERM');
     expect(await packagesLoadedBeside('main')).toEqual(NOT_BUNDLED);
   });
 

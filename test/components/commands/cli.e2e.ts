@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SCOPES } from '../../../src/access/scopes.js';
-import { type CommandResult, runCli } from '../../support/service/cli.js';
-import { commandRunner } from '../../support/service/cli-here.js';
+import { type CommandResult, runCli, commandRunner } from '../../support/service/cli.js';
 import { ApiClient } from '../../../src/testing/api-client.js';
 import { expectError } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';

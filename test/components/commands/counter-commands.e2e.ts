@@ -5,7 +5,7 @@ import type { DatabaseService, Tx } from '../../../src/platform/database/databas
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
-import { commandRunner } from '../../support/service/cli-here.js';
+import { commandRunner } from '../../support/service/cli.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 
 const service = useService({ ROLES: 'api' });

@@ -3,16 +3,16 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { type BuiltService, startBuilt } from '../../support/service/built-service.js';
+import { ServiceProcess } from '../../support/service/service-process.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
-import { engineProcesses, isRunning } from '../../support/service/engine-processes.js';
+import { engineProcesses, isRunning, childrenOf, memoryOf } from '../../support/service/process-stats.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
 import { longRecording } from '../../support/audio/long-recording.js';
-import { childrenOf, memoryOf } from '../../support/service/process-stats.js';
 import type { TestEnvironment } from '../../../src/testing/test-environment.js';
 import { useService } from '../../../src/testing/test-service.js';
 
+const BOTH = 'api,worker';
 const SECRETS = {
   S3_ACCESS_KEY_ID: 'an-access-key-id-of-s3',
   S3_SECRET_ACCESS_KEY: 'a-secret-access-key-of-s3',
@@ -26,7 +26,7 @@ const KINDS = ['ffmpeg', 'engine'] as const;
 
 /** The processes that touch strangers' audio, while they do: what the system says of them. Linux only. */
 describe('a child process of a worker', () => {
-  let built: BuiltService;
+  let built: ServiceProcess;
   let client: ApiClient;
   const pids = { ffmpeg: 0, engine: 0 };
 
@@ -34,7 +34,7 @@ describe('a child process of a worker', () => {
   const { environment } = service;
 
   beforeAll(async () => {
-    built = await startBuilt(environment, { ...SECRETS, MAX_AUDIO_SECONDS: '600' });
+    built = await ServiceProcess.start(environment, BOTH, { ...SECRETS, MAX_AUDIO_SECONDS: '600' });
     client = (await service.account()).at(built.url);
     await client.upload(await longRecording(20)).expect(201);
     pids.ffmpeg = await eventually(() => childrenOf(built.pid, 'ffmpeg')[0]);
@@ -44,7 +44,7 @@ describe('a child process of a worker', () => {
   });
 
   afterAll(async () => {
-    await built.stop();
+    await built.end('SIGTERM');
   });
 
   it.each([
@@ -117,13 +117,13 @@ describe('a child process of a worker', () => {
   it('is gone once the service has stopped, also when it did nothing any more', async () => {
     const all = [...childrenOf(built.pid, 'ffmpeg'), ...engineProcesses(built.pid)];
     expect(all).toEqual(expect.arrayContaining(Object.values(pids)));
-    await built.stop();
-    expect(built.exit()).toBe(0);
+    await built.end('SIGTERM');
+    expect(built.exit).toBe(0);
     await eventually(() => !all.some((pid) => isRunning(pid)), 20_000);
   });
 
   it('is gone when the service is killed: its engine', async () => {
-    const other = await startBuilt(environment, SECRETS);
+    const other = await ServiceProcess.start(environment, BOTH, SECRETS);
     const [engine] = await eventually(() => {
       const found = engineProcesses(other.pid);
       return found.length > 0 && found;
@@ -148,7 +148,12 @@ describe('SANDBOX', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   async function readinessWith(SANDBOX: string): Promise<{ status: number; engine: string }> {
-    const built = await startBuilt(environment, { SANDBOX, PATH: folder });
+    const built = await ServiceProcess.start(
+      environment,
+      BOTH,
+      { SANDBOX, PATH: folder },
+      { readiness: '/health/live' },
+    );
     try {
       // A busy machine may need more than the time of one health check to load the engine.
       return await eventually(async () => {
@@ -157,7 +162,7 @@ describe('SANDBOX', () => {
         return !checks.engine.startsWith('no answer') && { status: response.status, engine: checks.engine };
       });
     } finally {
-      await built.stop();
+      await built.end('SIGTERM');
     }
   }
 

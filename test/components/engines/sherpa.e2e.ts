@@ -14,7 +14,7 @@ import { wav } from '../../support/audio/audio-bytes.js';
 import { onnxModel } from '../../support/models/onnx-writer.js';
 import { SCRIPT_SEGMENTS, writeScriptedWhisper } from '../../support/models/scripted-whisper.js';
 import { tonesPcm, writeCtcModel, writeTransducerModel } from '../../support/models/tone-models.js';
-import { engineProcesses, isRunning } from '../../support/service/engine-processes.js';
+import { engineProcesses, isRunning } from '../../support/service/process-stats.js';
 
 const SENTENCE = ['▁go', '▁forward', '▁ten', '▁met', 'ers'];
 const TEXT = 'go forward ten meters';

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { useService } from '../../../src/testing/test-service.js';
-import { WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { ROOT } from '../../support/paths.js';
+import { useFleet } from '../../support/service/fleet.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
-import { ServiceProcess } from '../../support/service/service-process.js';
 
 const CLOCK = `--import=${join(ROOT, 'test/support/service/shifted-clock.mjs')}`;
 /** The next round of the reconciler is too late. */
@@ -12,10 +11,11 @@ const SETTINGS = { NODE_OPTIONS: CLOCK, RECONCILE_SECONDS: '20' };
 
 describe('a worker whose clock is wrong', () => {
   const api = useService({ ROLES: 'api' });
+  const fleet = useFleet(api);
 
   it.each([2000, -2000])('by %i ms delivers at once', async (offset) => {
-    const worker = await ServiceProcess.start(api.environment, 'worker', { ...SETTINGS, CLOCK_OFFSET_MS: `${offset}` });
-    const receiver = await WebhookReceiver.listen();
+    await fleet.process('worker', { ...SETTINGS, CLOCK_OFFSET_MS: `${offset}` });
+    const receiver = await fleet.receiver();
     const client = await api.account();
     await client.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'] }).expect(201);
     // The first round of the reconciler is over.
@@ -32,7 +32,5 @@ describe('a worker whose clock is wrong', () => {
     const wait = (receiver.requests[1]?.at.getTime() ?? Infinity) - (row?.at.getTime() ?? 0);
     reportMeasurement(`clock ${offset} ms ahead: the first attempt came after ${wait} ms`);
     expect(wait).toBeLessThan(10_000);
-
-    await Promise.all([worker.end('SIGTERM'), receiver.close()]);
   });
 });

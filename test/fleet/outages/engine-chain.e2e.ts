@@ -11,8 +11,8 @@ import type {
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { SPEECH } from '../../../src/testing/speech.js';
-import { useEnvironment } from '../../../src/testing/test-environment.js';
-import { startService, type TestService } from '../../../src/testing/test-service.js';
+import type { TestService } from '../../../src/testing/test-service.js';
+import { rowOf, useFleet } from '../../support/service/fleet.js';
 import { type FakeAnswer, FakeOpenAiServer, VERBOSE_ANSWER } from '../../support/servers/fake-openai-server.js';
 
 const AUDIO = 'go-forward-ten-meters.wav';
@@ -52,20 +52,18 @@ const engineAt = (name: 'near' | 'far'): EngineDefinition => ({
 });
 
 const extensions = [{ module: EnginesModule, engines: [engineAt('near'), engineAt('far')] }];
-const environment = useEnvironment(extensions);
+const fleet = useFleet({ extensions });
+const CHAIN = { TRANSCRIPTION_ENGINE: 'near,far', LEASE_SECONDS: '4' };
 let desk: TestService;
 let worker: TestService;
 
 beforeAll(async () => {
-  servers.near = await FakeOpenAiServer.start();
-  servers.far = await FakeOpenAiServer.start();
-  environment.defer(async () => {
-    await servers.near.stop();
-    await servers.far.stop();
-  });
-  desk = await startService(environment, { ROLES: 'api' }, extensions);
-  const variables = { TRANSCRIPTION_ENGINE: 'near,far', LEASE_SECONDS: '4' };
-  worker = await startService(environment, { ...variables, ROLES: 'worker' }, extensions);
+  for (const name of ['near', 'far'] as const) {
+    servers[name] = await FakeOpenAiServer.start();
+    fleet.defer(() => servers[name].stop());
+  }
+  desk = await fleet.service('api');
+  worker = await fleet.service('worker', CHAIN);
 });
 
 beforeEach(() => {
@@ -101,15 +99,17 @@ const ready = async () => await request(worker.url).get('/health/ready');
 
 const metric = async (line: string) => (await request(worker.url).get('/metrics').expect(200)).text.includes(line);
 
-async function rowOf(id: string): Promise<{ status: string; attempt: number }> {
-  const [row] = await desk.database.query<{ status: string; attempt: number }>(
-    'SELECT status, attempt FROM recordings WHERE id = $1',
-    [id],
-  );
-  return row as { status: string; attempt: number };
-}
+const WAITING = { status: 'processing', attempt: 0 };
+const expectRow = async (id: string, row: object) => expect(await rowOf(desk, id)).toMatchObject(row);
 
 const prompts = (name: 'near' | 'far') => servers[name].calls.map(({ fields }) => fields.prompt?.[0]);
+
+/** An account with engines of its own. */
+const own = async (...engines: object[]): Promise<ApiClient> => {
+  const client = await desk.account();
+  await desk.app.get(AccountService).update(client.accountId, { engines });
+  return client;
+};
 
 describe('a chain of engines', () => {
   it('uses the first, which the transcription names; features are as ever', async () => {
@@ -157,7 +157,7 @@ describe('a chain of engines', () => {
     times.near.limit = 2000;
     const slow = await uploaded(client);
     expect(await heard(client, slow)).toMatchObject({ provider: 'far' });
-    expect(await rowOf(slow)).toMatchObject({ attempt: 1 });
+    await expectRow(slow, { attempt: 1 });
   });
 
   it('fails what all refuse, with the reason of the last', async () => {
@@ -174,20 +174,14 @@ describe('a chain of engines', () => {
     const id = await uploaded(client);
     const { body } = await ready();
     expect(body.checks.engine).toMatch(/^near: .* answers 500\.; far: /);
-    expect(await rowOf(id)).toEqual({ status: 'processing', attempt: 0 });
+    await expectRow(id, WAITING);
     servers.far.models = { json: { object: 'list', data: [] } };
     expect(await heard(client, id)).toMatchObject({ provider: 'far' });
-    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+    await expectRow(id, { attempt: 1 });
   });
 });
 
 describe('engines of an account', () => {
-  const own = async (...engines: object[]): Promise<ApiClient> => {
-    const client = await desk.account();
-    await desk.app.get(AccountService).update(client.accountId, { engines });
-    return client;
-  };
-
   it('are used alone, and waited for while others are served', async () => {
     const [mine, others] = [await own({ name: 'far' }), await desk.account()];
     expect(await transcribed(mine)).toMatchObject({ provider: 'far' });
@@ -195,31 +189,11 @@ describe('engines of an account', () => {
     await eventually(async () => (await ready()).body.status === 'degraded');
     const waiting = await Promise.all(Array.from({ length: 5 }, () => uploaded(mine)));
     expect(await transcribed(others)).toMatchObject({ provider: 'near' });
-    for (const id of waiting) expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: 0 });
+    for (const id of waiting) await expectRow(id, WAITING);
     servers.far.models = { json: { object: 'list', data: [] } };
     for (const id of waiting) {
       expect(await heard(mine, id)).toMatchObject({ provider: 'far' });
-      expect(await rowOf(id)).toMatchObject({ attempt: 1 });
-    }
-  });
-
-  it('serve the account while those of the service are down', async () => {
-    const [mine, others] = [await own({ name: 'far' }), await desk.account()];
-    servers.near.answer = NO_QUOTA;
-    const chain = await startService(environment, { ROLES: 'worker', TRANSCRIPTION_ENGINE: 'near' }, extensions);
-    await worker.close();
-    try {
-      const waiting = await uploaded(others);
-      await eventually(async () => (await request(chain.url).get('/health/ready')).status === 503);
-      expect(await transcribed(mine)).toMatchObject({ provider: 'far' });
-      expect(await rowOf(waiting)).toMatchObject({ status: 'processing', attempt: 0 });
-    } finally {
-      await chain.close();
-      worker = await startService(
-        environment,
-        { ROLES: 'worker', TRANSCRIPTION_ENGINE: 'near,far', LEASE_SECONDS: '4' },
-        extensions,
-      );
+      await expectRow(id, { attempt: 1 });
     }
   });
 
@@ -235,7 +209,7 @@ describe('engines of an account', () => {
       uploaded(mine, { language: 'english' }, 'jfk.wav'),
     ]);
     expect(await transcribed(mine, { language: 'english' })).toMatchObject({ provider: 'near' });
-    for (const id of waiting) expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: 0 });
+    for (const id of waiting) await expectRow(id, WAITING);
     servers.far.models = { json: { object: 'list', data: [] } };
     for (const id of waiting) expect(await heard(mine, id)).toMatchObject({ provider: 'far' });
   });
@@ -302,30 +276,30 @@ describe('a vocabulary (D48)', () => {
     expect(servers.near.calls).toHaveLength(length + 1);
   });
 
-  it.each([
-    ['[1]', /^vocabulary must be a JSON list of texts/],
-    [JSON.stringify([...TERMS, 'x']), /^vocabulary must have at most 100 terms; this has 101/],
-    ['x'.repeat(65), /^vocabulary term 1 must be at most 64 characters; this has 65/],
-    ['a,--', /^vocabulary term 2 must contain a letter or a digit/],
-    ['x'.repeat(16_385), /^vocabulary must be at most 16384 bytes/],
-  ])('%j of an upload is refused with the field and the rule', async (vocabulary, message) => {
+  it('is refused with the field and the rule, and the account’s stays as it was', async () => {
     const client = await desk.account();
-    const { body } = await client.upload(AUDIO, { vocabulary }).expect(400);
-    expect(body.error).toMatchObject({ type: 'ValidationError', details: { field: 'vocabulary' } });
-    expect(body.error.message).toMatch(message);
-  });
-
-  it.each([
-    [{}, /^vocabulary is required/],
-    [{ vocabulary: 'Grafana' }, /^vocabulary must be a list of texts/],
-    [{ vocabulary: ['\u0000'] }, /^vocabulary term 1 must not contain control characters/],
-    [{ vocabulary: [...TERMS, 'x'] }, /^vocabulary must have at most 100 terms/],
-    [{ vocabulary: [], terms: [] }, /^terms/],
-  ])('%j of an account is refused with the field and the rule', async (given, message) => {
-    const client = await desk.account();
+    for (const [vocabulary, message] of [
+      ['[1]', /^vocabulary must be a JSON list of texts/],
+      [JSON.stringify([...TERMS, 'x']), /^vocabulary must have at most 100 terms; this has 101/],
+      ['x'.repeat(65), /^vocabulary term 1 must be at most 64 characters; this has 65/],
+      ['a,--', /^vocabulary term 2 must contain a letter or a digit/],
+      ['x'.repeat(16_385), /^vocabulary must be at most 16384 bytes/],
+    ] as const) {
+      const { body } = await client.upload(AUDIO, { vocabulary }).expect(400);
+      expect(body.error).toMatchObject({ type: 'ValidationError', details: { field: 'vocabulary' } });
+      expect(body.error.message).toMatch(message);
+    }
     await client.put('/v1/account/vocabulary', { vocabulary: ['Zoë'] }).expect(200);
-    const { body } = await client.put('/v1/account/vocabulary', given).expect(400);
-    expect(body.error.message).toMatch(message);
+    for (const [given, message] of [
+      [{}, /^vocabulary is required/],
+      [{ vocabulary: 'Grafana' }, /^vocabulary must be a list of texts/],
+      [{ vocabulary: ['\u0000'] }, /^vocabulary term 1 must not contain control characters/],
+      [{ vocabulary: [...TERMS, 'x'] }, /^vocabulary must have at most 100 terms/],
+      [{ vocabulary: [], terms: [] }, /^terms/],
+    ] as const) {
+      const { body } = await client.put('/v1/account/vocabulary', given).expect(400);
+      expect(body.error.message).toMatch(message);
+    }
     expect((await client.get('/v1/account/vocabulary').expect(200)).body).toEqual({ vocabulary: ['Zoë'] });
   });
 
@@ -335,5 +309,19 @@ describe('a vocabulary (D48)', () => {
     await upload({ vocabulary: 'Grafana' }).expect(201);
     await upload({ vocabulary: '["Grafana"]' }).expect(201).expect('Idempotent-Replayed', 'true');
     await upload({}).expect(409);
+  });
+});
+
+describe('engines of an account, when those of the service are down', () => {
+  // The last test: it replaces the worker.
+  it('serve the account', async () => {
+    const [mine, others] = [await own({ name: 'far' }), await desk.account()];
+    servers.near.answer = NO_QUOTA;
+    await worker.close();
+    worker = await fleet.service('worker', { TRANSCRIPTION_ENGINE: 'near' });
+    const waiting = await uploaded(others);
+    await eventually(async () => (await ready()).status === 503);
+    expect(await transcribed(mine)).toMatchObject({ provider: 'far' });
+    await expectRow(waiting, WAITING);
   });
 });

@@ -7,9 +7,9 @@ import {
 } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
-import { useEnvironment } from '../../../src/testing/test-environment.js';
-import { startService, type TestService } from '../../../src/testing/test-service.js';
-import { TcpProxy } from '../../support/servers/tcp-proxy.js';
+import type { TestService } from '../../../src/testing/test-service.js';
+import type { TcpProxy } from '../../support/servers/tcp-proxy.js';
+import { rowOf, useFleet } from '../../support/service/fleet.js';
 
 const LEASE_SECONDS = 2;
 const AUDIO = 'go-forward-ten-meters.wav';
@@ -41,33 +41,23 @@ const engine: EngineDefinition = {
 };
 
 const extensions = [{ module: EngineModule, engines: [engine] }];
-const environment = useEnvironment(extensions);
+const fleet = useFleet({ extensions });
+const ENGINE = { TRANSCRIPTION_ENGINE: 'scripted', LEASE_SECONDS: String(LEASE_SECONDS) };
 let proxy: TcpProxy;
 let desk: TestService;
 let worker: TestService;
 let client: ApiClient;
 
 beforeAll(async () => {
-  proxy = await TcpProxy.to(environment.variables.DATABASE_URL as string);
-  environment.defer(() => proxy.close());
-  desk = await startService(environment, { ROLES: 'api' });
-  const variables = { TRANSCRIPTION_ENGINE: 'scripted', LEASE_SECONDS: String(LEASE_SECONDS) };
-  worker = await startService(environment, { ...variables, ROLES: 'worker', DATABASE_URL: proxy.url }, extensions);
+  proxy = await fleet.proxyTo('DATABASE_URL');
+  desk = await fleet.service('api');
+  worker = await fleet.service('worker', { ...ENGINE, DATABASE_URL: proxy.url });
   client = await desk.account();
 });
 
 async function uploaded(): Promise<string> {
   const { body } = await client.upload(AUDIO).expect(201);
   return body.id;
-}
-
-async function rowOf(id: string): Promise<{ status: string; attempt: number; delay: number | null }> {
-  const [row] = await desk.database.query<{ status: string; attempt: number; delay: number | null }>(
-    'SELECT status, attempt, extract(epoch FROM lease_until - now())::float8 AS delay FROM recordings WHERE id = $1',
-    [id],
-  );
-  if (!row) throw new Error(`recording ${id} is gone`);
-  return row;
 }
 
 const textOf = async (id: string): Promise<{ text: string; words: string }> =>
@@ -83,10 +73,10 @@ describe('an engine that refuses all work', () => {
       return response.status === 503 && response;
     });
     expect(body.checks.engine).toBe(problem);
-    expect(await rowOf(id)).toMatchObject({ status: 'processing', attempt: 0 });
+    expect(await rowOf(desk, id)).toMatchObject({ status: 'processing', attempt: 0 });
     answer = () => Promise.resolve('a text');
     expect(await client.finished(id)).toMatchObject({ status: 'transcribed' });
-    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+    expect(await rowOf(desk, id)).toMatchObject({ attempt: 1 });
     await request(worker.url).get('/health/ready').expect(200);
   });
 });
@@ -96,7 +86,7 @@ describe('an engine whose text Postgres would refuse', () => {
     answer = () => Promise.resolve('one\u0000 \ud800two');
     const id = await uploaded();
     expect(await client.finished(id)).toMatchObject({ status: 'transcribed' });
-    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+    expect(await rowOf(desk, id)).toMatchObject({ attempt: 1 });
     const { text, words } = await textOf(id);
     expect(text).toBe('one \ufffdtwo');
     expect(JSON.parse(words)).toMatchObject([{ word: 'one \ufffdtwo' }]);
@@ -117,11 +107,11 @@ describe('Postgres, silent for longer than a lease', () => {
     await delay(500);
     finish('a long text');
     await delay(2 * LEASE_SECONDS * 1000);
-    expect((await rowOf(id)).delay).toBeLessThan(0);
+    expect((await rowOf(desk, id)).delay).toBeLessThan(0);
     answer = () => Promise.resolve('another text');
     await proxy.mend();
     expect(await client.finished(id)).toMatchObject({ status: 'transcribed' });
     expect((await textOf(id)).text).toBe('a long text');
-    expect(await rowOf(id)).toMatchObject({ attempt: 1 });
+    expect(await rowOf(desk, id)).toMatchObject({ attempt: 1 });
   });
 });

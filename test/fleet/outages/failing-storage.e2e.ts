@@ -1,16 +1,16 @@
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
-import { useEnvironment } from '../../../src/testing/test-environment.js';
-import { startService, type TestService } from '../../../src/testing/test-service.js';
+import type { TestService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { FakeS3 } from '../../support/servers/fake-s3.mjs';
+import { rowOf, useFleet } from '../../support/service/fleet.js';
 
 /** More than the connections of the pool. */
 const MANY = 25;
 /** What an orderly stop may take. */
 const STOP_MS = 10_000;
 
-const environment = useEnvironment();
+const fleet = useFleet();
 let s3: FakeS3;
 let desk: TestService;
 let worker: TestService;
@@ -18,7 +18,7 @@ let client: ApiClient;
 
 beforeAll(async () => {
   s3 = await FakeS3.start();
-  environment.defer(() => s3.stop());
+  fleet.defer(() => s3.stop());
   desk = await start('api');
   worker = await start('worker');
   client = await desk.account();
@@ -29,8 +29,7 @@ afterEach(() => {
 });
 
 function start(roles: string): Promise<TestService> {
-  return startService(environment, {
-    ROLES: roles,
+  return fleet.service(roles, {
     STORAGE_DRIVER: 's3',
     S3_ENDPOINT: s3.url,
     S3_BUCKET: s3.bucket,
@@ -124,7 +123,6 @@ describe('a download that takes long', () => {
     const started = performance.now();
     await stopping.close();
     expect(performance.now() - started).toBeLessThan(STOP_MS);
-    const [row] = await desk.database.query('SELECT attempt, lease_token AS token FROM recordings WHERE id = $1', [id]);
-    expect(row).toEqual({ attempt: 0, token: null });
+    expect(await rowOf(desk, id as string)).toMatchObject({ attempt: 0, held: false });
   });
 });

@@ -1,8 +1,6 @@
 import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
-import { Client } from 'pg';
 import request, { type Response } from 'supertest';
 import { insertReservations } from '../../../src/platform/storage/removals/object-removals.queries.js';
 import { ObjectStore } from '../../../src/platform/storage/object-store.js';
@@ -12,52 +10,18 @@ import { startStopwatch } from '../../support/cpu-wait.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { failRecordings } from '../../support/state/recording-events.js';
 import { eventually } from '../../../src/testing/eventually.js';
+import { rowOf, useFleet } from '../../support/service/fleet.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
-import { ServiceProcess } from '../../support/service/service-process.js';
-import { TcpProxy } from '../../support/servers/tcp-proxy.js';
-import { PrivateRedis } from '../../support/servers/private-redis.js';
-import { useEnvironment } from '../../../src/testing/test-environment.js';
-import { startService, type TestService } from '../../../src/testing/test-service.js';
+import type { TestService } from '../../../src/testing/test-service.js';
 import { expectUploadState, uploadState } from '../../support/state/upload-state.js';
-import { WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
 
 /** As the reconciler's advisory lock. */
 const RECONCILER_LOCK = 7_305_119;
 /** A forgotten upload is looked for after ten seconds. */
 const FORGOTTEN = `updated_at = updated_at - interval '10 seconds'`;
 
-const environment = useEnvironment();
-const undo: (() => Promise<unknown> | void)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).toReversed()) await step();
-});
-
-async function start(overrides: Record<string, string> = {}): Promise<TestService> {
-  const service = await startService(environment, overrides);
-  undo.push(() => service.close());
-  return service;
-}
-
-async function startProcess(roles: string, overrides: Record<string, string> = {}): Promise<ServiceProcess> {
-  const instance = await ServiceProcess.start(environment, roles, overrides);
-  undo.push(() => instance.end('SIGKILL'));
-  return instance;
-}
-
-async function proxyTo(server: 'REDIS_URL' | 'DATABASE_URL'): Promise<TcpProxy> {
-  const proxy = await TcpProxy.to(environment.variables[server] as string);
-  undo.push(() => proxy.close());
-  return proxy;
-}
-
-/** A connection of the test's own. */
-async function postgres(): Promise<Client> {
-  const connection = new Client({ connectionString: environment.variables.DATABASE_URL as string });
-  await connection.connect();
-  undo.push(() => connection.end());
-  return connection;
-}
+const fleet = useFleet();
+const { environment } = fleet;
 
 /** @returns the result, and the milliseconds until then, but for those in which other processes had the CPU. */
 async function timed<T>(work: PromiseLike<T>): Promise<[T, number]> {
@@ -66,20 +30,12 @@ async function timed<T>(work: PromiseLike<T>): Promise<[T, number]> {
   return [result, elapsed()];
 }
 
-/** By the table, which takes no token of a limited account. */
-const finishedInTable = (service: TestService, id: string) =>
-  eventually(async () => {
-    const [row] = await service.database.query<{ status: string }>('SELECT status FROM recordings WHERE id = $1', [id]);
-    return row?.status === 'transcribed';
-  });
-
 describe('Redis goes, and comes back', () => {
   it('uploads, lists, texts and webhooks are served meanwhile; pending work is done when it is back', async () => {
-    const proxy = await proxyTo('REDIS_URL');
-    const service = await start({ REDIS_URL: proxy.url });
+    const proxy = await fleet.proxyTo('REDIS_URL');
+    const service = await fleet.service('api,worker', { REDIS_URL: proxy.url });
     const client = await service.account();
-    const receiver = await WebhookReceiver.listen();
-    undo.push(() => receiver.close());
+    const receiver = await fleet.receiver();
     const { body: done } = await client.upload(silenceWav(0.1)).expect(201);
     await client.finished(done.id);
     await proxy.cut();
@@ -103,9 +59,9 @@ describe('Redis goes, and comes back', () => {
   });
 
   it('a service that is started without Redis works off what it accepted as soon as there is one', async () => {
-    const proxy = await proxyTo('REDIS_URL');
+    const proxy = await fleet.proxyTo('REDIS_URL');
     await proxy.cut();
-    const service = await start({ REDIS_URL: proxy.url });
+    const service = await fleet.service('api,worker', { REDIS_URL: proxy.url });
     const client = await service.account();
     const { body } = await client.upload(silenceWav(0.1)).expect(201);
     await service.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [body.id]);
@@ -116,18 +72,16 @@ describe('Redis goes, and comes back', () => {
   });
 
   it('killed and started again, empty: jobs are processed and limits are shared as before', async () => {
-    const redis = await PrivateRedis.start();
-    undo.push(() => redis.kill());
-    const service = await start({ REDIS_URL: redis.url });
+    const redis = await fleet.privateRedis();
+    const service = await fleet.service('api,worker', { REDIS_URL: redis.url });
     const client = await service.account('free');
     const { body: first } = await client.upload(silenceWav(0.1)).expect(201);
-    await finishedInTable(service, first.id);
+    await eventually(async () => (await rowOf(service, first.id)).status === 'transcribed');
     await redis.kill();
     await client.get('/v1/account').expect(200);
     await redis.start();
 
-    const connection = new Redis(redis.url);
-    undo.push(() => connection.disconnect());
+    const connection = fleet.redis(redis.url);
     await eventually(async () => {
       await client.get('/v1/account');
       return (await connection.exists(`rate-limit:account:${client.accountId}`)) === 1;
@@ -152,16 +106,14 @@ describe('Postgres goes, and comes back', () => {
   }
 
   it('503 with Retry-After within 2 s and never 401, showing the address’s bucket and taking nothing (D6, D14)', async () => {
-    const proxy = await proxyTo('DATABASE_URL');
-    const service = await start({ ROLES: 'api', DATABASE_URL: proxy.url, ADDRESS_RATE_LIMIT: '5/8' });
+    const proxy = await fleet.proxyTo('DATABASE_URL');
+    const service = await fleet.service('api', { DATABASE_URL: proxy.url, ADDRESS_RATE_LIMIT: '5/8' });
     const client = await service.account('free');
     await client.get('/v1/account').expect(200);
     await proxy.cut();
     // Cached credentials are used while Redis keeps its copy of their version.
     expectUnavailable(await client.get('/v1/account'));
-    const redis = new Redis(environment.variables.REDIS_URL as string);
-    await redis.flushdb();
-    redis.disconnect();
+    await fleet.redis().flushdb();
     for (let i = 0; i < 12; i++) {
       const wrong = { ...client.headers, 'X-Service-API-Secret': client.headers['X-Service-API-Secret'] as string };
       const [response, ms] = await timed(request(service.url).get('/v1/account').set(wrong));
@@ -187,9 +139,9 @@ describe('Postgres goes, and comes back', () => {
   });
 
   it('a process whose sessions are all ended, also during requests, keeps running and answers 200 or 503', async () => {
-    const both = await startProcess('api,worker');
-    const admin = await postgres();
-    const desk = await start({ ROLES: 'api' });
+    const both = await fleet.process('api,worker');
+    const admin = await fleet.postgres();
+    const desk = await fleet.service('api');
     const client = (await desk.account()).at(both.url);
     await desk.close();
     let ending = true;
@@ -215,25 +167,18 @@ describe('Postgres goes, and comes back', () => {
   });
 
   it('a recording that is being transcribed is not started again: its result is saved when Postgres is back', async () => {
-    const proxy = await proxyTo('DATABASE_URL');
-    const desk = await start({ ROLES: 'api' });
-    await start({ ROLES: 'worker', DATABASE_URL: proxy.url });
+    const proxy = await fleet.proxyTo('DATABASE_URL');
+    const desk = await fleet.service('api');
+    await fleet.service('worker', { DATABASE_URL: proxy.url });
     const client = await desk.account();
     const { body } = await client.upload('ss-0880.wav').expect(201);
-    const rowOf = async () => {
-      const [row] = await desk.database.query<{ status: string; attempt: number; held: boolean }>(
-        'SELECT status, attempt, lease_token IS NOT NULL AS held FROM recordings WHERE id = $1',
-        [body.id],
-      );
-      return row;
-    };
-    await eventually(async () => (await rowOf())?.held);
+    await eventually(async () => (await rowOf(desk, body.id)).held);
     await proxy.cut();
-    expect((await rowOf())?.status).toBe('processing');
+    expect((await rowOf(desk, body.id)).status).toBe('processing');
     await proxy.mend();
     const done = await eventually(async () => {
-      const row = await rowOf();
-      return row?.status === 'transcribed' && row;
+      const row = await rowOf(desk, body.id);
+      return row.status === 'transcribed' && row;
     }, 90_000);
     expect(done.attempt).toBe(1);
   });
@@ -241,9 +186,9 @@ describe('Postgres goes, and comes back', () => {
 
 describe('a process that holds the reconciler’s lock', () => {
   it('and freezes, loses it: another one takes over', async () => {
-    const desk = await start({ ROLES: 'api' });
+    const desk = await fleet.service('api');
     const client = await desk.account();
-    const [admin, keeper] = [await postgres(), await postgres()];
+    const [admin, keeper] = [await fleet.postgres(), await fleet.postgres()];
     const held = async (): Promise<number | null> => {
       const { rows } = await admin.query(
         `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND granted AND database =
@@ -255,16 +200,19 @@ describe('a process that holds the reconciler’s lock', () => {
     // Both are up before either can have the lock, so that nothing depends on how long a start takes.
     await keeper.query('SELECT pg_advisory_lock($1)', [RECONCILER_LOCK]);
     const kept = await held();
-    const [frozen, spare] = await Promise.all([startProcess('worker'), startProcess('worker')]);
+    const [frozen, spare] = await Promise.all([fleet.process('worker'), fleet.process('worker')]);
     spare.signal('SIGSTOP');
+    const nobodyRuns = (sql: string) =>
+      eventually(async () => {
+        const { rowCount } = await admin.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+             AND pid <> pg_backend_pid() AND query LIKE $1`,
+          [`%${sql}%`],
+        );
+        return rowCount === 0;
+      });
     // What it still asks of Postgres could otherwise take the lock in the moment when the keeper gives it up.
-    await eventually(async () => {
-      const { rowCount } = await admin.query(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
-           AND pid <> pg_backend_pid() AND query LIKE '%pg_try_advisory_xact_lock%'`,
-      );
-      return rowCount === 0;
-    });
+    await nobodyRuns('pg_try_advisory_xact_lock');
     // Tasks that cannot get on keep the lock for a second each, so that there is time to freeze their process.
     await admin.query(
       `BEGIN; LOCK TABLE idempotency_keys, object_removals, deliveries, recordings, request_errors, usage_counter_deltas,
@@ -280,13 +228,7 @@ describe('a process that holds the reconciler’s lock', () => {
     expect(await held()).toBe(session);
     await admin.query('ROLLBACK');
     // Postgres still carries out the statement that waited for the table, and it must not find what follows.
-    await eventually(async () => {
-      const { rowCount } = await admin.query(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
-           AND pid <> pg_backend_pid() AND query LIKE '%idempotency_keys%'`,
-      );
-      return rowCount === 0;
-    });
+    await nobodyRuns('idempotency_keys');
     // Only the holder of the lock deletes it.
     await admin.query(
       `INSERT INTO idempotency_keys (account_id, identity, key, fingerprint, recording_id, created_at)
@@ -312,7 +254,7 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
   let client: ApiClient;
 
   beforeAll(async () => {
-    service = await startService(environment);
+    service = await fleet.service('api,worker');
   });
   // The tests that follow have services of their own, and this one would do their work.
   afterAll(() => service.close());
@@ -342,22 +284,20 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
   const objects = async () => (await uploadState(service, environment)).objects;
 
   it('an object whose upload was never committed is removed when its reservation has expired, and not before', async () => {
-    const key = keyOf('01900000-0000-7000-8000-000000000001');
+    const [key, unwritten] = ['1', '2'].map((n) => keyOf(`01900000-0000-7000-8000-00000000000${n}`)) as [
+      string,
+      string,
+    ];
     await reserve(key);
+    await reserve(unwritten);
     await store(key);
     const { body } = await client.upload(silenceWav(0.1)).expect(201);
     await client.finished(body.id);
     expect(await objects()).toContain(key);
     expect((await uploadState(service, environment)).removals).toContain(key);
     await setDue(key);
+    await setDue(unwritten);
     await eventually(async () => !(await objects()).includes(key));
-    await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
-  });
-
-  it('a reservation whose object was never written is removed too', async () => {
-    const key = keyOf('01900000-0000-7000-8000-000000000002');
-    await reserve(key);
-    await setDue(key);
     await eventually(async () => (await uploadState(service, environment)).removals.length === 0);
   });
 
@@ -396,27 +336,23 @@ describe('a crash between storage and Postgres leaves no orphan', () => {
 
 describe('deliveries', () => {
   it('whose jobs were lost with Redis are found', async () => {
-    const desk = await start({ ROLES: 'api' });
+    const desk = await fleet.service('api');
     const owner = await desk.account();
-    const receiver = await WebhookReceiver.listen();
-    undo.push(() => receiver.close());
+    const receiver = await fleet.receiver();
     await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
     await failRecordings(desk, owner.accountId, 5);
-    const redis = new Redis(environment.variables.REDIS_URL as string);
-    await redis.flushdb();
-    redis.disconnect();
-    await start({ ROLES: 'worker' });
+    await fleet.redis().flushdb();
+    await fleet.service('worker');
     await receiver.waitFor(({ length }) => length === 5);
   });
 
   it('of a process that died while it sent are sent again by another', async () => {
-    const desk = await start({ ROLES: 'api' });
+    const desk = await fleet.service('api');
     const owner = await desk.account();
-    const receiver = await WebhookReceiver.listen();
-    undo.push(() => receiver.close());
+    const receiver = await fleet.receiver();
     receiver.answerNext({ hang: 'headers' });
     await owner.post('/v1/webhooks', { url: receiver.url(), events: ['recording.failed'] }).expect(201);
-    const victim = await startProcess('worker');
+    const victim = await fleet.process('worker');
     await failRecordings(desk, owner.accountId, 1);
     await receiver.waitFor(({ length }) => length === 1);
     await victim.end('SIGKILL');
@@ -424,7 +360,7 @@ describe('deliveries', () => {
       `UPDATE deliveries SET lease_until = now() WHERE account_id = $1 AND lease_token IS NOT NULL`,
       [owner.accountId],
     );
-    await start({ ROLES: 'worker' });
+    await fleet.service('worker');
     const [first, second] = await receiver.waitFor(({ length }) => length === 2);
     expect(second?.headers['x-service-event-id']).toBe(first?.headers['x-service-event-id']);
     expect(second?.headers['x-service-delivery-attempt']).toBe('2');

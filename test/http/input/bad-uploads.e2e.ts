@@ -9,7 +9,7 @@ import type { ApiClient } from '../../../src/testing/api-client.js';
 import { speech } from '../../../src/testing/speech.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
-import { type BuiltService, startBuilt } from '../../support/service/built-service.js';
+import { ServiceProcess } from '../../support/service/service-process.js';
 import { BOUNDARY, filePart, form, FORM_TYPE, part, textPart } from '../../support/http/multipart.js';
 import { forgetPeak, memoryOf } from '../../support/service/process-stats.js';
 import { type Answer, chunk, exchange, head, type Header, RawConnection } from '../../support/http/clients/raw-http.js';
@@ -521,17 +521,17 @@ describe('an upload that does not come to its end is ended', () => {
 describe('uploads of 25 MB at the same time', () => {
   /** Together larger than the memory that they may take. */
   const UPLOADS = 8;
-  let built: BuiltService;
+  let built: ServiceProcess;
 
   const service = useService({ ROLES: 'api' });
   const { environment } = service;
 
   beforeAll(async () => {
-    built = await startBuilt(environment, { ROLES: 'api' });
+    built = await ServiceProcess.start(environment, 'api');
   });
 
   afterAll(async () => {
-    await built.stop();
+    await built.end('SIGTERM');
   });
 
   /** @returns the answers, whole uploads that are sent 1 MB at a time so that they go side by side */
@@ -584,7 +584,7 @@ describe('uploads of 25 MB at the same time', () => {
     );
     expect(peak).toBeLessThan(atRest + 150_000_000);
     expect(slowest).toBeLessThan(HEALTHY_MS);
-    expect(built.exit()).toBeNull();
+    expect(built.exit).toBeNull();
     const kept = await uploadState(service, environment);
     expect(kept.objects).toHaveLength(UPLOADS);
     await expectNothingKept(service, environment, { ...kept, recordings: UPLOADS, spooled: [], removals: [] });

@@ -6,8 +6,7 @@ import { text } from 'node:stream/consumers';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import type { ApiClient } from '../../../src/testing/api-client.js';
-import type { CommandResult } from '../service/cli.js';
-import { runHere } from '../service/cli-here.js';
+import { type CommandResult, runHere } from '../service/cli.js';
 import { ROOT } from '../paths.js';
 
 const TSDOWN = join(ROOT, 'node_modules', 'tsdown', 'dist', 'run.mjs');

@@ -1,5 +1,5 @@
 /** What Linux tells about a process. Elsewhere there is no /proc: all figures are 0, and bounds on them hold. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** USER_HZ, which is 100 on every machine that Node runs on. */
 const TICKS_PER_SECOND = 100;
@@ -19,22 +19,47 @@ export function forgetPeak(pid: number): void {
   }
 }
 
-/** Where `utime` stands in /proc/PID/stat (proc(5)), counted from behind the command's name. */
-const UTIME = 11;
+/** Where they stand in /proc/PID/stat (proc(5)), counted from behind the command's name. */
+const STATE = 0;
 const PARENT = 1;
+const UTIME = 11;
 
 /** Descendants of the process that run this program: bubblewrap may stand between them. */
 export function childrenOf(pid: number, program: string): number[] {
   return descendantsOf(pid).filter((child) => programOf(child) === program);
 }
 
-export function descendantsOf(pid: number): number[] {
-  const parents = new Map(processes().map((child) => [child, parentOf(child)]));
+/** The engine's processes below a process, without those of bubblewrap around them. */
+export function engineProcesses(parent: number = process.pid, child = /pocketsphinx\.child/): number[] {
+  return descendantsOf(parent).filter((pid) => {
+    // Not by their name, which is `node` before Node 24 and `MainThread` since.
+    const commandLine = read(`/proc/${pid}/cmdline`);
+    return /^[^\0]*node\0/.test(commandLine) && child.test(commandLine);
+  });
+}
+
+function descendantsOf(pid: number): number[] {
+  const all = existsSync('/proc') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [];
+  const parents = new Map(all.map((child) => [Number(child), parentOf(Number(child))]));
   const isDescendant = (child: number): boolean => {
     const parent = parents.get(child);
     return parent !== undefined && (parent === pid || isDescendant(parent));
   };
   return [...parents.keys()].filter(isDescendant);
+}
+
+/** Whether there is still such a process, other than as an entry that nobody has collected yet. */
+export function isRunning(pid: number): boolean {
+  const state = statOf(pid)[STATE];
+  return state !== undefined && state !== 'Z';
+}
+
+/** The CPU time that a process has used. */
+export function cpuSecondsOf(pid: number): number {
+  const [user = 0, system = 0] = statOf(pid)
+    .slice(UTIME, UTIME + 2)
+    .map(Number);
+  return (user + system) / TICKS_PER_SECOND;
 }
 
 /** What descendants with a program took, by the one that took most. */
@@ -66,25 +91,13 @@ export function watchChildren(pid: number, program: string): { stop: () => Taken
   };
 }
 
-function cpuSecondsOf(pid: number): number {
-  const [user = 0, system = 0] = statOf(pid)
-    .slice(UTIME, UTIME + 2)
-    .map(Number);
-  return (user + system) / TICKS_PER_SECOND;
-}
-
-function processes(): number[] {
-  return list('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-}
-
 const parentOf = (pid: number): number => Number(statOf(pid)[PARENT]);
 const programOf = (pid: number): string => read(`/proc/${pid}/comm`).trim();
 
 function statOf(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`);
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // The name before, in parentheses, may hold spaces.
+  return stat === '' ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function read(file: string): string {
@@ -92,13 +105,5 @@ function read(file: string): string {
     return readFileSync(file, 'utf8');
   } catch {
     return '';
-  }
-}
-
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

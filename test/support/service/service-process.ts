@@ -1,39 +1,57 @@
 import { randomUUID } from 'node:crypto';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
-import { freePort } from '../servers/free-port.js';
 import type { TestEnvironment } from '../../../src/testing/test-environment.js';
 import { ROOT } from '../paths.js';
+import { freePort } from '../servers/free-port.js';
+import { runCli } from './cli.js';
 
-/** One process of the built service. */
+const MAIN = ['dist/main.js'];
+
+/** The built service in a process of its own, whose memory and end are nobody else's. Needs `nest build`. */
 export class ServiceProcess {
+  private written = '';
+
   private constructor(
     readonly url: string,
-    private readonly child: ChildProcess,
-  ) {}
+    /** With a channel for messages, which only programs of tests use. */
+    readonly child: ChildProcess,
+  ) {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.written += text));
+    }
+  }
 
-  /** Resolves when it is ready. @param roles as in ROLES */
+  /**
+   * Resolves when it is ready.
+   * @param roles as in ROLES
+   * @param args of Node: another program than the service, and flags before it
+   * @param readiness what has to answer 200
+   */
   static async start(
     environment: TestEnvironment,
     roles: string,
     overrides: Record<string, string> = {},
+    { args = MAIN, readiness = '/health/ready' } = {},
   ): Promise<ServiceProcess> {
     const port = await freePort();
-    const env = { PATH: process.env.PATH, ...environment.variables, ...overrides, ROLES: roles, PORT: `${port}` };
-    const child = spawn(process.execPath, [join(ROOT, 'dist', 'main.js')], {
-      env,
-      stdio: ['ignore', 'ignore', 'inherit'],
+    const variables = { ...environment.variables, ROLES: roles, PORT: `${port}`, ...overrides };
+    const child = spawn(process.execPath, args, {
+      cwd: ROOT,
+      env: { PATH: process.env.PATH, ...variables },
+      stdio: args === MAIN ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const instance = new ServiceProcess(`http://127.0.0.1:${port}`, child);
     environment.defer(() => instance.end('SIGKILL'));
-    await eventually(() => {
-      if (child.exitCode !== null) throw new Error(`${roles} ended with ${child.exitCode} before it was ready`);
-      return instance.isReady();
+    await eventually(async () => {
+      if (instance.exit !== null) throw new Error(`${roles} ended with ${instance.exit}: ${instance.log()}`);
+      return await fetch(instance.url + readiness).then(
+        ({ ok }) => ok,
+        () => false,
+      );
     });
     return instance;
   }
@@ -42,14 +60,28 @@ export class ServiceProcess {
     return this.child.pid as number;
   }
 
+  /** Its exit code, or the signal that ended it; null while it runs. */
+  get exit(): number | string | null {
+    return this.child.exitCode ?? this.child.signalCode;
+  }
+
+  /** What it has written so far, on both streams. */
+  log(): string {
+    return this.written;
+  }
+
   /** @returns exit code (null when a signal ended it) and how long that took, in milliseconds. */
   async end(signal: NodeJS.Signals): Promise<{ code: number | null; ms: number }> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return { code: this.child.exitCode, ms: 0 };
+    if (this.exit !== null) return { code: this.child.exitCode, ms: 0 };
     const started = Date.now();
+    const closed = once(this.child, 'close');
     const exit = once(this.child, 'exit') as Promise<[number | null]>;
     this.child.kill(signal);
     const [code] = await exit;
-    return { code, ms: Date.now() - started };
+    const ms = Date.now() - started;
+    // What it wrote last is still on its way.
+    await closed;
+    return { code, ms };
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -67,30 +99,12 @@ export class ServiceProcess {
     socket.destroy();
     return answer;
   }
-
-  private async isReady(): Promise<boolean> {
-    return await fetch(`${this.url}/health/ready`).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-  }
-}
-
-/** Runs a command of the built command line. @returns the JSON value that it printed. */
-async function admin(environment: TestEnvironment, ...args: string[]): Promise<Record<string, never>> {
-  const env = { PATH: process.env.PATH, ...environment.variables };
-  const cli = [join(ROOT, 'dist', 'commands', 'cli.js'), ...args, '--json'];
-  const { stdout } = await promisify(execFile)(process.execPath, cli, { env, timeout: 30_000 });
-  return JSON.parse(stdout) as Record<string, never>;
 }
 
 /** A new account, made as an operator makes one. @param options such as `--plan pro` */
 export async function newAccount(environment: TestEnvironment, url: string, ...options: string[]): Promise<ApiClient> {
-  const fields = ['--name', 'Test', '--email', `test-${randomUUID()}@example.com`];
-  const made = (await admin(environment, 'account:create', ...fields, ...options)) as unknown as {
-    account: { id: string };
-    api_key: string;
-    api_secret: string;
-  };
-  return new ApiClient(url, made.account.id, { id: '', key: made.api_key, secret: made.api_secret });
+  const fields = ['--name', 'Test', '--email', `test-${randomUUID()}@example.com`, '--json'];
+  const { stdout } = await runCli(environment, 'account:create', ...fields, ...options);
+  const { account, key_id: id = '', api_key: key, api_secret: secret } = JSON.parse(stdout);
+  return new ApiClient(url, account.id, { id, key, secret });
 }

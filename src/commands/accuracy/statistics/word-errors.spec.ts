@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { startCpuTime } from '../../../../test/support/cpu-time.js';
+import { startCpuTime } from '../../../../test/support/cpu-wait.js';
 import { alignWords, countErrors, errorsIn } from './word-errors.js';
 
 const list = (text: string): string[] => text.split(' ').filter(Boolean);

@@ -13,7 +13,7 @@ import {
   randomBytes,
   silentWebm,
 } from '../../../../test/support/audio/audio-bytes.js';
-import { startCpuTime } from '../../../../test/support/cpu-time.js';
+import { startCpuTime } from '../../../../test/support/cpu-wait.js';
 import type { AudioFormat } from '../../../platform/audio/audio-formats.js';
 import { detectFormat } from './audio-format.js';
 import { FileWindow } from './file-window.js';

@@ -11,7 +11,7 @@ import {
   track,
   u32,
 } from '../../../../test/support/audio/mp4.js';
-import { startCpuTime } from '../../../../test/support/cpu-time.js';
+import { startCpuTime } from '../../../../test/support/cpu-wait.js';
 import { detectFormat } from './audio-format.js';
 import { FileWindow } from './file-window.js';
 import { type AudioFacts, probeAudio } from './inspect-audio.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { startCpuTime } from '../../../../test/support/cpu-time.js';
+import { startCpuTime } from '../../../../test/support/cpu-wait.js';
 import { alignUnits, longestRising } from './align-units.js';
 import { timeTokens, type TimedWord } from './time-tokens.js';
 import { joinTokens, tokensOf, unitsOf } from './tokens.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { startCpuTime } from '../../../../test/support/cpu-time.js';
+import { startCpuTime } from '../../../../test/support/cpu-wait.js';
 import { type Cue, cuesOf, type ExportSource } from './cues.js';
 import { paragraphsOf } from './paragraphs.js';
 import { subRipOf, webVttOf } from './subtitles.js';

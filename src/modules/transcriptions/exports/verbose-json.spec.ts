@@ -1,4 +1,4 @@
-import { startCpuTime } from '../../../../test/support/cpu-time.js';
+import { startCpuTime } from '../../../../test/support/cpu-wait.js';
 import { verboseJsonOf } from './verbose-json.js';
 
 interface Verbose {

@@ -1,4 +1,4 @@
-import { startCpuTime } from '../../../../test/support/cpu-time.js';
+import { startCpuTime } from '../../../../test/support/cpu-wait.js';
 import { matchesWeakly, parseEntityTags } from './entity-tags.js';
 
 describe('parseEntityTags', () => {

@@ -1,4 +1,4 @@
-import { startCpuTime } from '../../../../../test/support/cpu-time.js';
+import { startCpuTime } from '../../../../../test/support/cpu-wait.js';
 import { findLoops, withoutRepeats } from './loops.js';
 
 const words = (text: string): string[] => text.split(' ');
