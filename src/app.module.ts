@@ -1,9 +1,10 @@
-import { type DynamicModule, Module } from '@nestjs/common';
-import { baseModules } from './base.modules.js';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { AccessModule } from './access/access.module.js';
 import { ConsoleModule } from './console/console.module.js';
 import { addedBy, type Extension, registerExtensions } from './extension.js';
 import { GuardsModule } from './guards/guards.module.js';
 import { UnknownPathModule } from './guards/unknown-path/unknown-path.module.js';
+import { migrationsOf } from './migrations/migrations.js';
 import { AccessTokensModule } from './modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from './modules/account/account.module.js';
 import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
@@ -18,8 +19,15 @@ import { TranscriptionWorkerModule } from './modules/transcriptions/worker/trans
 import { UsersModule } from './modules/users/users.module.js';
 import { DeliveryWorkerModule } from './modules/webhooks/deliveries/delivery-worker.module.js';
 import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
+import { ConfigModule } from './platform/config/config.module.js';
 import type { Env } from './platform/config/env.js';
+import { DatabaseModule } from './platform/database/database.module.js';
 import { registerErrorShape } from './platform/errors/error-body.js';
+import { EventsModule } from './platform/events/events.module.js';
+import { LoggingModule } from './platform/observability/logging.module.js';
+import { PlatformModule } from './platform/platform.module.js';
+import { ReconcilerModule } from './platform/reconciler/reconciler.module.js';
+import { selectObjectStore, StorageModule } from './platform/storage/storage.module.js';
 
 /** Every module, in reading order. */
 @Module({})
@@ -57,4 +65,18 @@ export class AppModule {
       ],
     };
   }
+}
+
+/** The global modules that every other module relies on. */
+function baseModules(env: Env, extensions: Extension[]): (Type | DynamicModule)[] {
+  return [
+    ConfigModule.forRoot(env),
+    LoggingModule.forRoot(env),
+    DatabaseModule.forRoot(migrationsOf(extensions)),
+    PlatformModule,
+    ReconcilerModule,
+    StorageModule.forRoot(selectObjectStore(env, addedBy(extensions, 'objectStores'))),
+    EventsModule,
+    AccessModule,
+  ];
 }

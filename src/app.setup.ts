@@ -17,10 +17,9 @@ import { JsonBodyPipe } from './platform/http/input/json/json-body.pipe.js';
 import { validateRequestLine } from './platform/http/server/request-line.js';
 import { BoundedExpressAdapter } from './platform/http/server/express.adapter.js';
 import { securityHeaders } from './platform/http/server/security-headers.js';
-import { ThreadPoolService } from './platform/threads/thread-pool.service.js';
+import { ThreadPoolService } from './platform/concurrency/thread-pool.service.js';
 import { RequestValidationPipe } from './platform/http/input/request-validation.pipe.js';
-import { addConnectionMetrics } from './platform/observability/metrics/connection-metrics.js';
-import { MetricsMiddleware } from './platform/observability/metrics/metrics.middleware.js';
+import { addConnectionMetrics, MetricsMiddleware } from './platform/observability/metrics.js';
 import { RequestLogMiddleware } from './platform/observability/request-log.middleware.js';
 import { StructuredLoggerService } from './platform/observability/structured-logger.service.js';
 

@@ -4,8 +4,8 @@ import { type PlanDefinition, registerPlan } from './access/plans.js';
 import type { EngineDefinition } from './modules/transcriptions/engines/transcription-engine.js';
 import type { TranscriptFilter } from './modules/transcriptions/worker/transcript-filter.js';
 import { registerEventKind } from './modules/webhooks/events/event-kinds.js';
-import type { Migration } from './platform/database/connections/data-source.js';
-import type { Grants } from './platform/database/schema/grants.js';
+import type { Migration } from './platform/database/data-source.js';
+import type { Grants } from './platform/database/grants.js';
 import type { ObjectStoreDefinition } from './platform/storage/object-store.js';
 
 /** What a team adds to the service: a Nest module, and whatever else it brings (docs/extending.md). */

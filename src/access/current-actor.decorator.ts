@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { requestIdOf } from '../platform/http/server/request-id.js';
+import { requestIdOf } from '../platform/observability/request-log.middleware.js';
 import type { IdentifiedRequest } from './current-principal.decorator.js';
 
 /** Who does something, as fields of the security log. */

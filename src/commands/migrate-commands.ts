@@ -4,10 +4,10 @@ import { grantsOf } from '../migrations/grants.js';
 import { migrationsOf } from '../migrations/migrations.js';
 import { readEnv } from '../platform/config/env.js';
 import { protectProcess } from '../platform/config/process-protection.js';
-import { connectionErrorMessage } from '../platform/database/connections/connection-error.js';
-import { migrationDataSource } from '../platform/database/connections/data-source.js';
-import { applyGrants } from '../platform/database/schema/grants.js';
-import { migrate, migrationStatus } from '../platform/database/schema/schema.js';
+import { connectionErrorMessage } from '../platform/database/unavailable.js';
+import { migrationDataSource } from '../platform/database/data-source.js';
+import { applyGrants } from '../platform/database/grants.js';
+import { migrate, migrationStatus } from '../platform/database/schema.js';
 import { formatOutput } from './admin/format-output.js';
 
 export function runMigrations(extensions: Extension[]): Promise<string> {

@@ -2,7 +2,7 @@ import { createApp } from '../app.setup.js';
 import type { Extension } from '../extension.js';
 import { type Env, readEnv } from '../platform/config/env.js';
 import { protectProcess } from '../platform/config/process-protection.js';
-import { connectionErrorMessage } from '../platform/database/connections/connection-error.js';
+import { connectionErrorMessage } from '../platform/database/unavailable.js';
 
 /** Longest orderly stop; other processes take over unfinished work. A second signal stops at once. */
 const STOP_MS = 10_000;

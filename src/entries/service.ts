@@ -35,15 +35,15 @@ export { EventBus } from '../platform/events/event-bus.js';
 export type { PlanDefinition } from '../access/plans.js';
 
 // Database.
-export { type Migration, migrationDataSource } from '../platform/database/connections/data-source.js';
+export { type Migration, migrationDataSource } from '../platform/database/data-source.js';
 export { DatabaseService, type SqlRunner, type Tx } from '../platform/database/database.service.js';
 export {
   changeCatalog,
   changeInBatches,
   createIndexConcurrently,
   requireMigration,
-} from '../platform/database/schema/migration-steps.js';
-export { migrate } from '../platform/database/schema/schema.js';
+} from '../platform/database/migration-steps.js';
+export { migrate } from '../platform/database/schema.js';
 
 // Errors.
 export {
@@ -66,7 +66,7 @@ export {
 
 // Input.
 export { NoQuery } from '../platform/http/input/no-query.js';
-export { isResourceId } from '../platform/http/input/resource-id.js';
+export { isResourceId } from '../platform/database/find-or-fail.js';
 export {
   AsInteger,
   IsDay,
@@ -100,7 +100,7 @@ export {
 } from '../modules/transcriptions/engines/transcription-engine.js';
 export type { Calibration, CalibrationPoint } from '../modules/transcriptions/calibration/calibration.js';
 export type { FilterableTranscript, TranscriptFilter } from '../modules/transcriptions/worker/transcript-filter.js';
-export type { ByteRange } from '../platform/storage/byte-range.js';
+export type { ByteRange } from '../platform/storage/file-system.js';
 export { ObjectStore, type ObjectStoreDefinition } from '../platform/storage/object-store.js';
 export type { Spool, SpoolFile } from '../platform/storage/spool.js';
-export { ObjectNotFoundError, StorageUnavailableError } from '../platform/storage/storage-errors.js';
+export { ObjectNotFoundError, StorageUnavailableError } from '../platform/storage/file-system.js';

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Principal } from '../access/principal.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
-import { callerOf } from '../platform/observability/request-caller.js';
+import { callerOf } from '../platform/observability/request-log.middleware.js';
 import type { IncomingMessage } from 'node:http';
 import type { AccessRulesService } from './access-rules.service.js';
 import type { AddressLimitService } from './address-limit.service.js';

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { Response } from 'express';
 import type { IdentifiedRequest } from '../access/current-principal.decorator.js';
 import type { Principal } from '../access/principal.js';
-import { setCaller } from '../platform/observability/request-caller.js';
+import { setCaller } from '../platform/observability/request-log.middleware.js';
 import { AccessRulesService } from './access-rules.service.js';
 import { AddressLimitService } from './address-limit.service.js';
 import { isApiRequest } from '../platform/http/server/api-path.js';

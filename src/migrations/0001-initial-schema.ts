@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import type { ReplacingMigration } from '../platform/database/schema/schema.js';
+import type { ReplacingMigration } from '../platform/database/schema.js';
 
 /** Tables whose rows come and go. By default a fifth of a table must be dead before it is vacuumed. */
 const QUEUE = `autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,

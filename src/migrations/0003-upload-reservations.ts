@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { changeCatalog, createIndexConcurrently } from '../platform/database/schema/migration-steps.js';
+import { changeCatalog, createIndexConcurrently } from '../platform/database/migration-steps.js';
 
 /** Uploads under way count in the quotas of their account. Those of processes of the earlier release do not. */
 export class UploadReservations1795521600000 implements MigrationInterface {

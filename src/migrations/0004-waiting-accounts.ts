@@ -1,9 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import {
-  changeCatalog,
-  changeInBatches,
-  createIndexConcurrently,
-} from '../platform/database/schema/migration-steps.js';
+import { changeCatalog, changeInBatches, createIndexConcurrently } from '../platform/database/migration-steps.js';
 
 /** What waits or is leased, as in `recording-claims.queries.ts`; not what an operator has transcribed again. */
 const isRequested = (row: string): string => `(${row}.status = 'processing' OR ${row}.rerun = 'requested')`;

@@ -1,5 +1,5 @@
 import type { Extension } from '../extension.js';
-import type { Grants } from '../platform/database/schema/grants.js';
+import type { Grants } from '../platform/database/grants.js';
 
 const ALL = 'SELECT, INSERT, UPDATE, DELETE';
 /** What a change of state writes; neither whose recording it is nor where its audio lies. */

@@ -1,5 +1,5 @@
 import type { Extension } from '../extension.js';
-import type { Migration } from '../platform/database/connections/data-source.js';
+import type { Migration } from '../platform/database/data-source.js';
 import { InitialSchema1763683200000 } from './0001-initial-schema.js';
 import { ValidateConstraints1795500000000 } from './0002-validate-constraints.js';
 import { UploadReservations1795521600000 } from './0003-upload-reservations.js';

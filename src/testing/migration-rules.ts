@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import type { Migration } from '../platform/database/connections/data-source.js';
+import type { Migration } from '../platform/database/data-source.js';
 
 interface Rule {
   problem: string;

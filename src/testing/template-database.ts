@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { readEnv } from '../platform/config/env.js';
-import { type Migration, migrationDataSource } from '../platform/database/connections/data-source.js';
-import { migrate } from '../platform/database/schema/schema.js';
+import { type Migration, migrationDataSource } from '../platform/database/data-source.js';
+import { migrate } from '../platform/database/schema.js';
 
 /** Held while a template is created: test files that run at the same time create it once. */
 const TEMPLATE_LOCK = 4711;

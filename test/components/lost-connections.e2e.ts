@@ -1,8 +1,7 @@
 import type { ClientConfig } from 'pg';
 import { DataSource } from 'typeorm';
 import { readEnv } from '../../src/platform/config/env.js';
-import { dataSourceOptions } from '../../src/platform/database/connections/data-source.js';
-import { WatchedClient } from '../../src/platform/database/connections/watched-client.js';
+import { dataSourceOptions, WatchedClient } from '../../src/platform/database/data-source.js';
 import { DatabaseService } from '../../src/platform/database/database.service.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';

@@ -23,17 +23,17 @@ import { WebhookRedelivery } from '../../src/modules/webhooks/delivery-log/redel
 import { EventSequence } from '../../src/modules/webhooks/events/event-sequence.entity.js';
 import { WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
 import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
-import { ObjectRemoval } from '../../src/platform/storage/removals/object-removal.entity.js';
+import { ObjectRemoval } from '../../src/platform/storage/object-removal.entity.js';
 import { readEnv } from '../../src/platform/config/env.js';
-import { migrationDataSource } from '../../src/platform/database/connections/data-source.js';
-import { snakeCase } from '../../src/platform/database/snake-case.js';
+import { migrationDataSource } from '../../src/platform/database/data-source.js';
+import { snakeCase } from '../../src/platform/database/statement-parts.js';
 import {
   changeCatalog,
   changeInBatches,
   createIndexConcurrently,
   requireMigration,
-} from '../../src/platform/database/schema/migration-steps.js';
-import { assertSchema, migrate } from '../../src/platform/database/schema/schema.js';
+} from '../../src/platform/database/migration-steps.js';
+import { assertSchema, migrate } from '../../src/platform/database/schema.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 

@@ -20,7 +20,7 @@ import {
 import { Env } from '../../src/platform/config/env.js';
 import type { JobQueue } from '../../src/platform/queue/job-queue.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
-import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
+import { StorageUnavailableError } from '../../src/platform/storage/file-system.js';
 import { garbage, silenceWav, wav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { cpuSecondsOf, engineProcesses } from '../support/service/process-stats.js';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, escapeLiteral } from 'pg';
 import { grantsOf } from '../../src/migrations/grants.js';
-import { DATABASE_ROLES } from '../../src/platform/database/schema/grants.js';
+import { DATABASE_ROLES } from '../../src/platform/database/grants.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';

@@ -3,7 +3,7 @@ import type { Extension } from '../../src/extension.js';
 import { SENDER_OPTIONS } from '../../src/modules/webhooks/sending/webhook-sender.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
-import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
+import { SecretsService } from '../../src/platform/secrets.service.js';
 import { useService } from '../../src/testing/test-service.js';
 import { startStopwatch } from '../support/cpu-wait.js';
 import { HostileReceiver } from '../support/servers/hostile-receiver.js';

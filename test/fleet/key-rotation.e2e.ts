@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { readEnv } from '../../src/platform/config/env.js';
-import { SecretsService } from '../../src/platform/secrets/secrets.service.js';
+import { SecretsService } from '../../src/platform/secrets.service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { commandRunner } from '../support/service/cli.js';

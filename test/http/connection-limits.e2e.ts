@@ -4,7 +4,7 @@ import request from 'supertest';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { startService, type TestService, useService } from '../../src/testing/test-service.js';
-import { HealthService } from '../../src/platform/observability/health/health.service.js';
+import { HealthService } from '../../src/platform/observability/health.service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { expectNoConnections, expectNothingKept } from '../support/http/expect-unharmed.js';
 import { filePart, form, FORM_TYPE } from '../support/http/multipart.js';

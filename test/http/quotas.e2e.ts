@@ -2,7 +2,7 @@ import request from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import { ObjectStore } from '../../src/platform/storage/object-store.js';
-import { StorageUnavailableError } from '../../src/platform/storage/storage-errors.js';
+import { StorageUnavailableError } from '../../src/platform/storage/file-system.js';
 import { RedisService } from '../../src/platform/redis/redis.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';

@@ -18,12 +18,12 @@ import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.se
 import { ConfigModule } from '../../platform/config/config.module.js';
 import { type Env, readEnv } from '../../platform/config/env.js';
 import { protectProcess } from '../../platform/config/process-protection.js';
-import { connectionErrorMessage } from '../../platform/database/connections/connection-error.js';
+import { connectionErrorMessage } from '../../platform/database/unavailable.js';
 import { DatabaseModule } from '../../platform/database/database.module.js';
-import { createLogger, standardError } from '../../platform/observability/logger.js';
+import { createLogger, standardError } from '../../platform/observability/structured-logger.service.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { RedisService } from '../../platform/redis/redis.service.js';
-import { SecretsModule } from '../../platform/secrets/secrets.module.js';
+import { SecretsService } from '../../platform/secrets.service.js';
 
 /**
  * The services that the commands use, rather than their modules: those bring controllers, uploads and metrics, whose
@@ -38,11 +38,11 @@ class AdminModule {
         ConfigModule.forRoot(env),
         // Commands may count the rows of all accounts, and the operator waits for them.
         DatabaseModule.forRoot(migrationsOf(extensions), { connectAttempts: 1, statementTimeoutMs: 0 }),
-        SecretsModule,
         TypeOrmModule.forFeature([Account, ApiKey, Webhook]),
       ],
       providers: [
         RedisService,
+        SecretsService,
         CredentialVersionsService,
         UsageService,
         CounterAuditService,

@@ -3,7 +3,7 @@ import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import { SecretsService } from '../../platform/secrets/secrets.service.js';
+import { SecretsService } from '../../platform/secrets.service.js';
 import { recordByOperator } from './security-events.js';
 
 /** What is not encrypted or hashed with SECRET_KEY yet. */

@@ -4,7 +4,7 @@ import { MODEL_NAME, MODEL_NAME_RULE } from '../../modules/transcriptions/models
 import { formatBytes } from '../../modules/transcriptions/models/download/progress-lines.js';
 import { readModelFolder } from '../../modules/transcriptions/models/model-kind.js';
 import { verifyModel } from '../../modules/transcriptions/models/verify-model.js';
-import { languageName } from '../../platform/languages/languages.js';
+import { languageName } from '../../platform/languages.js';
 import { onInterruption } from './interruption.js';
 import { presentModel } from './list-command.js';
 import { modelsContext } from './models-context.js';

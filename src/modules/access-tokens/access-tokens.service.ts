@@ -4,8 +4,8 @@ import { jwtVerify, SignJWT } from 'jose';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
-import { isResourceId } from '../../platform/http/input/resource-id.js';
-import { SecretsService } from '../../platform/secrets/secrets.service.js';
+import { isResourceId } from '../../platform/database/find-or-fail.js';
+import { SecretsService } from '../../platform/secrets.service.js';
 
 const ISSUER = 'voice-note-transcription';
 const AUDIENCE = 'upload';

@@ -5,7 +5,7 @@ import type { Principal } from '../../access/principal.js';
 import { RequireScope } from '../../access/access.decorators.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
-import { MAX_TERMS } from '../../platform/languages/vocabulary.js';
+import { MAX_TERMS } from '../../platform/vocabulary.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { QuotasService } from '../recordings/quotas/quotas.service.js';
 import { UsageService } from '../recordings/usage-counters/usage.service.js';

@@ -7,11 +7,10 @@ import { limitOf, quotasOf } from '../../access/plans.js';
 import type { Quotas } from '../../access/quotas.js';
 import type { RateLimit } from '../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
-import { findOrFail } from '../../platform/database/find-or-fail.js';
-import { lockByName } from '../../platform/database/locks.queries.js';
+import { findOrFail, isResourceId } from '../../platform/database/find-or-fail.js';
+import { lockByName } from '../../platform/database/locks.js';
 import { ConflictError, InvalidRequestError } from '../../platform/errors/errors.js';
-import { isResourceId } from '../../platform/http/input/resource-id.js';
-import { normalizeTerms } from '../../platform/languages/vocabulary.js';
+import { normalizeTerms } from '../../platform/vocabulary.js';
 import { type UsagePeriod, UsageService } from '../recordings/usage-counters/usage.service.js';
 import { Account } from './account.entity.js';
 

@@ -6,10 +6,10 @@ import { repeatWhileFull } from '../../platform/concurrency/repeat-while-full.js
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
 import type { ApiError } from '../../platform/errors/errors.js';
-import { requestIdOf } from '../../platform/http/server/request-id.js';
-import { callerOf } from '../../platform/observability/request-caller.js';
+import { requestIdOf } from '../../platform/observability/request-log.middleware.js';
+import { callerOf } from '../../platform/observability/request-log.middleware.js';
 import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
-import { redactSecrets } from '../../platform/secrets/redact-secrets.js';
+import { redactSecrets } from '../../platform/secrets.service.js';
 
 const FLUSH_MS = 1000;
 /** Rows deleted by one statement. */

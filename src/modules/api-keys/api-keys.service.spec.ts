@@ -7,7 +7,7 @@ import {
   NotFoundError,
   PermissionError,
 } from '../../platform/errors/errors.js';
-import type { SecretsService } from '../../platform/secrets/secrets.service.js';
+import type { SecretsService } from '../../platform/secrets.service.js';
 import { ApiKey } from './api-key.entity.js';
 import { statusOf } from './api-key-status.js';
 import type { ApiKeyUsageService } from './api-key-usage.service.js';

@@ -8,7 +8,7 @@ import { Env } from '../../platform/config/env.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { translate } from '../../platform/http/output/error.filter.js';
 import { sendText } from '../../platform/http/output/send-text.js';
-import { requestIdOf } from '../../platform/http/server/request-id.js';
+import { requestIdOf } from '../../platform/observability/request-log.middleware.js';
 import { TranscriptExportsService } from '../transcriptions/exports/transcript-exports.service.js';
 import { AudioTranscriptionsService, type EngineTranscript } from './audio-transcriptions.service.js';
 import { DescribeTranscription } from './compat.openapi.js';

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiHeader, ApiOkResponse } from '@nestjs/swagger';
-import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio/audio-formats.js';
+import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio-formats.js';
 import {
   ConcurrentUploadsError,
   InvalidRequestError,

@@ -1,5 +1,5 @@
 import { trimmedEnd } from '../../platform/http/input/text-rules.js';
-import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/languages/vocabulary.js';
+import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 
 /** A longer piece between two separators is a sentence. */
 const MAX_WORDS = 4;

@@ -2,7 +2,7 @@ import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { type FormField, MAX_FIELD_BYTES } from '../../platform/http/input/form-fields.js';
 import type { RepeatRule, UploadDetails, UploadFormFields } from '../recordings/upload/upload-requests.service.js';
 import { promptTerms } from './prompt-terms.js';
-import { languageName } from '../../platform/languages/languages.js';
+import { languageName } from '../../platform/languages.js';
 
 export const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 type ResponseFormat = (typeof RESPONSE_FORMATS)[number];

@@ -2,7 +2,7 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../../access/access.decorators.js';
-import { HealthService, type HealthReport } from '../../platform/observability/health/health.service.js';
+import { HealthService, type HealthReport } from '../../platform/observability/health.service.js';
 import { OperatorAccessService } from './operator-access.service.js';
 
 @ApiExcludeController()

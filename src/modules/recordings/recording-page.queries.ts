@@ -1,6 +1,5 @@
 import type { SqlRunner } from '../../platform/database/database.service.js';
-import { selectList } from '../../platform/database/entity-columns.js';
-import { fromDay, toPage, untilDay } from '../../platform/database/page-statements.js';
+import { fromDay, selectList, toPage, untilDay } from '../../platform/database/statement-parts.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { Recording } from './recording.entity.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { AudioFormat } from '../../platform/audio/audio-formats.js';
+import type { AudioFormat } from '../../platform/audio-formats.js';
 
 export const RECORDING_STATUSES = ['processing', 'transcribed', 'failed'] as const;
 export type RecordingStatus = (typeof RECORDING_STATUSES)[number];

@@ -1,5 +1,5 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio/audio-formats.js';
+import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio-formats.js';
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import type { Inclusion, InclusionValue } from './inclusions/recording-inclusions.service.js';

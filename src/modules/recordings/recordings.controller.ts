@@ -13,7 +13,7 @@ import type { Request, Response } from 'express';
 import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
 import type { Principal } from '../../access/principal.js';
 import { AllowAccessToken, RequireScope } from '../../access/access.decorators.js';
-import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio/audio-formats.js';
+import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio-formats.js';
 import {
   ConcurrentUploadsError,
   InvalidRequestError,
@@ -22,7 +22,7 @@ import {
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
 import { checkDays } from '../../platform/http/input/day-range.js';
-import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/languages/vocabulary.js';
+import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
 import { CHANNEL_MODES, KEY_PAIR_SOURCES, readUploadSource, UploadFields } from './upload/upload-fields.js';

@@ -1,7 +1,7 @@
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
-import { insertParts, selectList } from '../../platform/database/entity-columns.js';
+import { insertParts, selectList } from '../../platform/database/statement-parts.js';
 import type { JoinedWrite } from '../../platform/events/event-bus.js';
-import { claimReservedObject } from '../../platform/storage/removals/object-removals.queries.js';
+import { claimReservedObject } from '../../platform/storage/object-removals.service.js';
 import { Recording } from './recording.entity.js';
 import { tagTerms } from './search/search-terms.js';
 import { COUNT_ACCEPTED } from './usage-counters/usage-counters.queries.js';

@@ -4,7 +4,7 @@ import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { ConflictError, NotFoundError } from '../../platform/errors/errors.js';
 import { EventBus } from '../../platform/events/event-bus.js';
 import type { PageResult } from '../../platform/http/page.js';
-import { ObjectRemovalsService } from '../../platform/storage/removals/object-removals.service.js';
+import { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
 import type { Recording } from './recording.entity.js';
 import { RecordingLoader } from './reading/recording-loader.js';
 import { selectPageOfUser } from './user-page.queries.js';

@@ -1,5 +1,5 @@
 import type { SqlRunner } from '../../platform/database/database.service.js';
-import { fromDay, toPage, untilDay } from '../../platform/database/page-statements.js';
+import { fromDay, toPage, untilDay } from '../../platform/database/statement-parts.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { LISTED_COLUMNS, type ListedRecording } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AuthenticationError, ServiceUnavailableError } from '../../platform/errors/errors.js';
 import { RedisService } from '../../platform/redis/redis.service.js';
-import { SecretsService } from '../../platform/secrets/secrets.service.js';
+import { SecretsService } from '../../platform/secrets.service.js';
 
 const CODE_BYTES = 32;
 const LIFETIME_MS = 10 * 60_000;

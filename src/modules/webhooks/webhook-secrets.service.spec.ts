@@ -1,6 +1,6 @@
 import type { Repository } from 'typeorm';
 import type { DatabaseService } from '../../platform/database/database.service.js';
-import type { SecretsService } from '../../platform/secrets/secrets.service.js';
+import type { SecretsService } from '../../platform/secrets.service.js';
 import type { StoredSecret } from './webhook-secrets.queries.js';
 import { WebhookSecretsService } from './webhook-secrets.service.js';
 import type { Webhook } from './webhook.entity.js';

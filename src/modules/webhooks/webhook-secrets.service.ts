@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThanOrEqual, Repository } from 'typeorm';
 import { DatabaseService } from '../../platform/database/database.service.js';
-import { SecretsService } from '../../platform/secrets/secrets.service.js';
+import { SecretsService } from '../../platform/secrets.service.js';
 import { Webhook } from './webhook.entity.js';
 import { type SecretPosition, secretsUnderOtherKeys, type StoredSecret } from './webhook-secrets.queries.js';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { AUDIO_FORMAT_NAMES, AUDIO_FORMATS, type AudioFormat, CONTRACT_FORMATS } from '../audio/audio-formats.js';
+import { AUDIO_FORMAT_NAMES, AUDIO_FORMATS, type AudioFormat, CONTRACT_FORMATS } from '../audio-formats.js';
 import { estimateBits, MIN_KEY_BITS } from './key-strength.js';
 
 export type Role = 'api' | 'transcriber' | 'deliverer';

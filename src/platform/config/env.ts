@@ -1,4 +1,4 @@
-import type { AudioFormat } from '../audio/audio-formats.js';
+import type { AudioFormat } from '../audio-formats.js';
 import { EnvReader, type RateLimit, type Role, SECRET_KEY_LENGTH } from './env-reader.js';
 import { readModelSettings } from './model-settings.js';
 

@@ -2,9 +2,9 @@ import { type DynamicModule, Module, type OnModuleInit } from '@nestjs/common';
 import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Env } from '../config/env.js';
-import { dataSourceOptions, type Migration } from './connections/data-source.js';
+import { dataSourceOptions, type Migration } from './data-source.js';
 import { DatabaseService } from './database.service.js';
-import { assertSchema, assertTimeLimit } from './schema/schema.js';
+import { assertSchema, assertTimeLimit } from './schema.js';
 
 @Module({})
 export class DatabaseModule implements OnModuleInit {

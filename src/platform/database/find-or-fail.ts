@@ -1,5 +1,9 @@
 import { NotFoundError } from '../errors/errors.js';
-import { isResourceId } from '../http/input/resource-id.js';
+
+const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Postgres also takes `{uuid}` and undashed spellings; an id of ours is canonical or does not exist (D1). */
+export const isResourceId = (text: string): boolean => CANONICAL_UUID.test(text);
 
 /**
  * The resource with this id, as `find` reads it.

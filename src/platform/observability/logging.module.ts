@@ -1,9 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Env } from '../config/env.js';
-import { createLogger, standardOutput } from './logger.js';
+import { createLogger, standardOutput, StructuredLoggerService } from './structured-logger.service.js';
 import { RequestLogMiddleware } from './request-log.middleware.js';
 import { SecurityLogService } from './security-log.service.js';
-import { StructuredLoggerService } from './structured-logger.service.js';
 
 @Module({})
 export class LoggingModule {

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import express, { type Request, type Response } from 'express';
 import request from 'supertest';
 import { RequestLogMiddleware } from './request-log.middleware.js';

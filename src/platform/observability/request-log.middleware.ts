@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import type { DestinationStream } from 'pino';
-import { callerOf } from './request-caller.js';
-import { assignRequestId, requestIdOf } from '../http/server/request-id.js';
-import { redactSecrets } from '../secrets/redact-secrets.js';
+import { redactSecrets } from '../secrets.service.js';
 
 /** Where lines are written, and which statuses are logged. */
 export interface RequestLogMiddlewareOptions {
@@ -73,3 +73,34 @@ interface RequestStart {
 
 /** Who is erased must not be found in the logs (D46). */
 const END_USER = /^(\/v1\/users\/).+$/;
+
+/** Ids of the caller of a request, for its line in the log. Never names or addresses of persons. */
+export interface RequestCaller {
+  account_id: string;
+  /** The API key, or the one that issued the access token. */
+  key_id?: string | undefined;
+  token_id?: string | undefined;
+}
+
+export function setCaller(request: IncomingMessage, caller: RequestCaller): void {
+  (request as { caller?: RequestCaller }).caller = caller;
+}
+
+/** Undefined for a request without valid credentials. */
+export function callerOf(request: IncomingMessage): RequestCaller | undefined {
+  return (request as { caller?: RequestCaller }).caller;
+}
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Keeps the id of the client if it has the allowed form, and sends it in the response. */
+export function assignRequestId(request: IncomingMessage, response: ServerResponse): void {
+  const given = request.headers['x-request-id'];
+  const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+  Object.assign(request, { id });
+  response.setHeader('X-Request-Id', id);
+}
+
+export function requestIdOf(request: IncomingMessage): string {
+  return (request as { id?: string }).id ?? 'unknown';
+}

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { Env } from '../config/env.js';
 import { sharedRun } from '../concurrency/shared-run.js';
-import { valueGauge } from '../observability/metrics/value-gauge.js';
+import { valueGauge } from '../observability/metrics.js';
 import { freeBytesOf } from './file-system.js';
 
 const KEPT_MS = 1000;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DiskObjectStore } from './disk.object-store.js';
-import { ObjectNotFoundError, StorageUnavailableError } from './storage-errors.js';
+import { ObjectNotFoundError, StorageUnavailableError } from './file-system.js';
 import { Spool, type SpoolFile } from './spool.js';
 
 const KEY = 'tenant-1/2026/11/recording-1.webm';

@@ -1,11 +1,18 @@
 import { access, readdir, rm, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { type ByteRange, readFileRange } from './byte-range.js';
-import { errorCode, FILE_MODE, ignoreAbsent, makeFolder, onFileSystem, syncFolder } from './file-system.js';
-import { assertKeyPrefix, assertObjectKey } from './object-key.js';
-import { ObjectStore } from './object-store.js';
-import { ObjectNotFoundError } from './storage-errors.js';
+import {
+  type ByteRange,
+  errorCode,
+  FILE_MODE,
+  ignoreAbsent,
+  makeFolder,
+  ObjectNotFoundError,
+  onFileSystem,
+  readFileRange,
+  syncFolder,
+} from './file-system.js';
+import { assertKeyPrefix, assertObjectKey, ObjectStore } from './object-store.js';
 import type { SpoolFile } from './spool.js';
 
 /** Bounds the memory of the set of folders that are known to be durable. */

@@ -1,7 +1,23 @@
 import { mkdir, open, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { coalesce } from '../concurrency/coalesce.js';
-import { StorageUnavailableError } from './storage-errors.js';
+
+export class StorageUnavailableError extends Error {
+  override readonly name = 'StorageUnavailableError';
+  /** Whether no answer to a put came: the store may still be writing the object. */
+  readonly mayArriveLate: boolean;
+
+  constructor(message: string, { mayArriveLate = false, ...options }: ErrorOptions & { mayArriveLate?: boolean } = {}) {
+    super(message, options);
+    this.mayArriveLate = mayArriveLate;
+  }
+}
+
+export class ObjectNotFoundError extends Error {
+  override readonly name = 'ObjectNotFoundError';
+}
 
 /** Recordings are private: only the user that runs the service may read its folders and files. */
 const FOLDER_MODE = 0o700;
@@ -81,3 +97,55 @@ export async function onFileSystem<T>(doing: string, work: () => Promise<T>): Pr
 const HINTS: Record<string, string> = {
   EXDEV: 'STORAGE_DIR/spool and STORAGE_DIR/objects must lie on one file system',
 };
+
+/** Bytes of an object: offsets of the first and of the last, both inclusive. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+export const lengthOf = ({ start, end }: ByteRange): number => end - start + 1;
+
+/**
+ * Opens a local file. The stream closes it when it ends or is destroyed.
+ * @throws StorageUnavailableError when it has no such range; an error of the file system.
+ */
+export async function readFileRange(path: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable> {
+  const handle = await open(path);
+  try {
+    signal?.throwIfAborted();
+    const { size } = await handle.stat();
+    if (range && range.end >= size) throw new StorageUnavailableError(`an object has only ${size} bytes`);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  const stream = handle.createReadStream({ ...range });
+  return signal ? addAbortSignal(signal, stream) : stream;
+}
+
+/** Streams from the local copy that `withCopy` makes, and keeps the copy until the stream is closed. */
+export async function readCopy(
+  withCopy: (use: (file: string) => Promise<void>) => Promise<void>,
+  range?: ByteRange,
+  signal?: AbortSignal,
+): Promise<Readable> {
+  return await new Promise((resolve, reject) => {
+    withCopy(async (file) => {
+      const stream = await readFileRange(file, range, signal);
+      const closed = finished(stream, { cleanup: true }).catch(() => undefined);
+      resolve(stream);
+      await closed;
+    }).catch(reject);
+  });
+}
+
+/** Whether there is a process with this number on this machine, also one of another user. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) !== 'ESRCH';
+  }
+}

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { StorageUnavailableError } from './storage-errors.js';
+import { StorageUnavailableError } from './file-system.js';
 import { Spool } from './spool.js';
 
 const DAY = 86_400;

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { errorCode, FILE_MODE, makeFolder, onFileSystem } from './file-system.js';
-import { isRunning } from './is-running.js';
+import { errorCode, FILE_MODE, isRunning, makeFolder, onFileSystem } from './file-system.js';
 
 /**
  * Seconds since the last write, before which a file is never taken for abandoned. Containers that share a host name do

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Env } from '../config/env.js';
-import { ObjectRemoval } from './removals/object-removal.entity.js';
-import { ObjectRemovalsService } from './removals/object-removals.service.js';
+import { Env, InvalidEnvironmentError } from '../config/env.js';
 import { DiskSpaceService } from './disk-space.service.js';
+import { DiskObjectStore } from './disk.object-store.js';
 import { ObjectStore, type ObjectStoreDefinition } from './object-store.js';
+import { ObjectRemoval } from './object-removal.entity.js';
+import { ObjectRemovalsService } from './object-removals.service.js';
 import { Spool } from './spool.js';
 
 /** Provides the object store that the environment names, and the spool. Boot fails when a folder cannot be created. */
@@ -26,6 +27,32 @@ export class StorageModule {
     };
   }
 }
+
+/** The object store that STORAGE_DRIVER names. @throws InvalidEnvironmentError when the name is unknown. */
+export function selectObjectStore(env: Env, added: readonly ObjectStoreDefinition[]): ObjectStoreDefinition {
+  const stores = [DISK, S3, ...added];
+  const store = stores.find(({ name }) => name === env.storageDriver);
+  if (store) return store;
+  throw new InvalidEnvironmentError([`STORAGE_DRIVER must be one of ${stores.map(({ name }) => name).join(', ')}`]);
+}
+
+const DISK: ObjectStoreDefinition = {
+  name: 'disk',
+  async open(env) {
+    const store = new DiskObjectStore(join(env.storageDir, 'objects'), env.s3Bucket);
+    await store.prepare();
+    return store;
+  },
+};
+
+const S3: ObjectStoreDefinition = {
+  name: 's3',
+  async open(env, spool) {
+    // Loaded on demand: the client library takes 0.3 s to load, and the disk store does not need it.
+    const { S3ObjectStore } = await import('./s3.object-store.js');
+    return new S3ObjectStore(env, spool);
+  },
+};
 
 async function openSpool(env: Env): Promise<Spool> {
   const spool = new Spool(join(env.storageDir, 'spool'));

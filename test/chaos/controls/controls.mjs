@@ -19,7 +19,7 @@ export const CONTROLS = [
     without: 'a connection whose statement got no answer in time is closed',
     edits: [
       {
-        file: `${DATABASE}/connections/watched-client.ts`,
+        file: `${DATABASE}/data-source.ts`,
         from: 'if (isQueryTimeout(error)) this.end(() => undefined);',
         to: 'isQueryTimeout(error);',
       },
@@ -86,7 +86,7 @@ export const CONTROLS = [
     without: 'an object that may have been stored without an answer is removed',
     edits: [
       {
-        file: 'src/platform/storage/removals/object-removals.service.ts',
+        file: 'src/platform/storage/object-removals.service.ts',
         from: 'if (mayArriveLate) return await this.store.remove(key);',
         to: 'if (mayArriveLate) return void (await this.removals.delete({ objectKey: key }));',
       },

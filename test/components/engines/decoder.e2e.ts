@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import type { AudioFormat } from '../../../src/platform/audio/audio-formats.js';
+import type { AudioFormat } from '../../../src/platform/audio-formats.js';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';

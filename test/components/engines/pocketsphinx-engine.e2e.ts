@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { judge } from '../../../src/commands/accuracy/measuring/judge.js';
 import { readManifest } from '../../../src/commands/accuracy/measuring/manifest.js';
 import { errorsIn } from '../../../src/commands/accuracy/statistics/word-errors.js';
-import type { AudioFormat } from '../../../src/platform/audio/audio-formats.js';
+import type { AudioFormat } from '../../../src/platform/audio-formats.js';
 import { PocketSphinxEngine } from '../../../src/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js';
 import { AudioRejectedError, EngineError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import { SpeechDetectionService } from '../../../src/modules/transcriptions/speech/speech-detection.service.js';

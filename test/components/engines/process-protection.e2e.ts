@@ -37,7 +37,7 @@ describe('the check of certificates', () => {
       import { Client, Agent } from 'undici';
       import { checkedConnector } from ${imported('modules/webhooks/sending/checked-connector.js')};
       import { OpenAiClient } from ${imported('modules/transcriptions/engines/openai/openai.client.js')};
-      import { S3ObjectStore } from ${imported('platform/storage/s3/s3.object-store.js')};
+      import { S3ObjectStore } from ${imported('platform/storage/s3.object-store.js')};
       import { AllowedNetworks } from ${imported('modules/webhooks/sending/address-rules.js')};
       const url = ${JSON.stringify(url)};
       const signal = AbortSignal.timeout(5000);

@@ -3,7 +3,7 @@ import { addKeyUses } from '../../../src/modules/api-keys/api-keys.queries.js';
 import { ApiKeysService } from '../../../src/modules/api-keys/api-keys.service.js';
 import { NotFoundError } from '../../../src/platform/errors/errors.js';
 import type { Env } from '../../../src/platform/config/env.js';
-import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
+import { SecretsService } from '../../../src/platform/secrets.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { locksInOrder } from '../../support/state/held-rows.js';

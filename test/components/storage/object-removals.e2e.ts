@@ -4,8 +4,8 @@ import {
   beginDueRemovals,
   beginRemoval,
   claimReservedObject,
-} from '../../../src/platform/storage/removals/object-removals.queries.js';
-import { ObjectRemovalsService } from '../../../src/platform/storage/removals/object-removals.service.js';
+  ObjectRemovalsService,
+} from '../../../src/platform/storage/object-removals.service.js';
 import { useService } from '../../../src/testing/test-service.js';
 
 /** Does no work of its own. */

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ObjectNotFoundError, StorageUnavailableError } from '../../../src/platform/storage/storage-errors.js';
-import { S3ObjectStore } from '../../../src/platform/storage/s3/s3.object-store.js';
+import { ObjectNotFoundError, StorageUnavailableError } from '../../../src/platform/storage/file-system.js';
+import { S3ObjectStore } from '../../../src/platform/storage/s3.object-store.js';
 import { Spool, type SpoolFile } from '../../../src/platform/storage/spool.js';
 import { FakeS3 } from '../../support/servers/fake-s3.mjs';
 

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { secretsUnderOtherKeys } from '../../../src/modules/webhooks/webhook-secrets.queries.js';
 import { WebhookSecretsService } from '../../../src/modules/webhooks/webhook-secrets.service.js';
 import { readEnv } from '../../../src/platform/config/env.js';
-import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
+import { SecretsService } from '../../../src/platform/secrets.service.js';
 import { Webhook } from '../../../src/modules/webhooks/webhook.entity.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';

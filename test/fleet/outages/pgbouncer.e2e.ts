@@ -1,8 +1,8 @@
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { readEnv } from '../../../src/platform/config/env.js';
-import { connectionErrorMessage } from '../../../src/platform/database/connections/connection-error.js';
-import { dataSourceOptions } from '../../../src/platform/database/connections/data-source.js';
+import { connectionErrorMessage } from '../../../src/platform/database/unavailable.js';
+import { dataSourceOptions } from '../../../src/platform/database/data-source.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useEnvironment } from '../../../src/testing/test-environment.js';

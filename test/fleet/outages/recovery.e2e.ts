@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request, { type Response } from 'supertest';
-import { insertReservations } from '../../../src/platform/storage/removals/object-removals.queries.js';
+import { insertReservations } from '../../../src/platform/storage/object-removals.service.js';
 import { ObjectStore } from '../../../src/platform/storage/object-store.js';
 import { Spool } from '../../../src/platform/storage/spool.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';

@@ -3,7 +3,7 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose
 import { Redis } from 'ioredis';
 import request, { type Test } from 'supertest';
 import { AccountService } from '../../../src/modules/account/account.service.js';
-import { SecretsService } from '../../../src/platform/secrets/secrets.service.js';
+import { SecretsService } from '../../../src/platform/secrets.service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { call, type Ids, NAMED_OPERATIONS, type Operation } from '../../support/http/operations.js';

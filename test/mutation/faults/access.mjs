@@ -89,8 +89,8 @@ export const access = [
     ],
   },
   {
-    file: 'src/platform/secrets/secrets.service.ts',
-    tests: 'src/platform/secrets/secrets.service.spec.ts',
+    file: 'src/platform/secrets.service.ts',
+    tests: 'src/platform/secrets.service.spec.ts',
     faults: [
       [
         'access tokens of the previous SECRET_KEY are refused',

@@ -50,7 +50,7 @@ export const storage = [
     ],
   },
   {
-    file: `${STORAGE}/removals/object-removals.queries.ts`,
+    file: `${STORAGE}/object-removals.service.ts`,
     tests: 'test/components/storage/object-removals.e2e.ts',
     faults: [
       ['an object whose removal has begun is kept', ' AND attempts = 0 RETURNING object_key', ' RETURNING object_key'],
@@ -87,7 +87,7 @@ export const storage = [
     ],
   },
   {
-    file: `${STORAGE}/s3/s3.object-store.ts`,
+    file: `${STORAGE}/s3.object-store.ts`,
     tests: 'test/components/storage/s3-object-store.e2e.ts',
     faults: [
       ['the object is sent before its key is reserved', 'await reserved;', ''],
@@ -122,7 +122,7 @@ export const storage = [
     faults: [['a chunked body may be of any length', '      if (arrived > MAX_FORM_BYTES) reject(tooLarge());\n', '']],
   },
   {
-    file: 'src/platform/storage/byte-range.ts',
+    file: 'src/platform/storage/file-system.ts',
     tests: 'src/platform/storage/disk.object-store.spec.ts',
     faults: [['a range that ends one byte behind the file is begun', 'range.end >= size)', 'range.end > size)']],
   },
@@ -133,7 +133,7 @@ export const storage = [
     faults: [['a retry needs room for its audio once more', '{ ...quotas, storedBytes: null }', 'quotas']],
   },
   {
-    file: 'src/platform/storage/removals/object-removals.service.ts',
+    file: 'src/platform/storage/object-removals.service.ts',
     tests: 'test/fleet/outages/failing-storage.e2e.ts',
     name: 'leaves no orphan',
     faults: [
@@ -157,7 +157,7 @@ export const storage = [
     ],
   },
   {
-    file: 'src/platform/storage/s3/s3.object-store.ts',
+    file: 'src/platform/storage/s3.object-store.ts',
     tests: 'test/components/storage/s3-object-store.e2e.ts',
     name: 'remembers what',
     faults: [
@@ -179,7 +179,7 @@ export const storage = [
     faults: [['the spool files of another host are taken for those of a dead process', ' && owner.host === HOST', '']],
   },
   {
-    file: 'src/platform/storage/removals/object-removals.service.ts',
+    file: 'src/platform/storage/object-removals.service.ts',
     tests: 'test/components/storage/object-removals.e2e.ts',
     name: 'arrive late',
     faults: [

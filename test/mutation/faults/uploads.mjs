@@ -18,7 +18,7 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/platform/storage/byte-range.ts',
+    file: 'src/platform/storage/file-system.ts',
     tests: 'test/http/resources/audio.e2e.ts',
     name: 'is not mounted, or',
     faults: [
@@ -35,7 +35,7 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/platform/storage/removals/object-removals.queries.ts',
+    file: 'src/platform/storage/object-removals.service.ts',
     tests: 'src/modules/recordings/quotas/quotas.service.spec.ts',
     faults: [['a reservation ends before an upload may', 'RESERVED_SECONDS = 3600', 'RESERVED_SECONDS = 36']],
   },
@@ -51,7 +51,7 @@ export const uploads = [
     faults: [['a suffix longer than the file begins before it', 'Math.max(0, size - length)', 'size - length']],
   },
   {
-    file: 'src/platform/storage/s3/s3.object-store.ts',
+    file: 'src/platform/storage/s3.object-store.ts',
     tests: 'test/components/storage/s3-object-store.e2e.ts',
     name: 'half an object',
     faults: [

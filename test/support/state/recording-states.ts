@@ -6,7 +6,7 @@ import {
 import { Recording } from '../../../src/modules/recordings/recording.entity.js';
 import { Env } from '../../../src/platform/config/env.js';
 import type { DatabaseService } from '../../../src/platform/database/database.service.js';
-import { selectList } from '../../../src/platform/database/entity-columns.js';
+import { selectList } from '../../../src/platform/database/statement-parts.js';
 import { silenceWav } from '../audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { TestService } from '../../../src/testing/test-service.js';

@@ -17,7 +17,7 @@ import {
   type TranscriptionResult,
   TranscriberService,
 } from '../../../modules/transcriptions/worker/transcriber.service.js';
-import { AUDIO_FORMAT_LIST } from '../../../platform/audio/audio-formats.js';
+import { AUDIO_FORMAT_LIST } from '../../../platform/audio-formats.js';
 import type { Env } from '../../../platform/config/env.js';
 import type { AccuracyResult, FileResult } from './accuracy-result.js';
 import { judge } from './judge.js';

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { Repository, UpdateResult } from 'typeorm';
-import type { SecretsService } from '../../../platform/secrets/secrets.service.js';
+import type { SecretsService } from '../../../platform/secrets.service.js';
 import type { ApiKey } from '../api-key.entity.js';
 import { SecretRehashService } from './secret-rehash.service.js';
 

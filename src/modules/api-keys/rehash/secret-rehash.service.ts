@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { SecretsService } from '../../../platform/secrets/secrets.service.js';
+import { SecretsService } from '../../../platform/secrets.service.js';
 import { ApiKey } from '../api-key.entity.js';
 
 /**

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { RateLimitError, ServiceUnavailableError } from '../../../platform/errors/errors.js';
-import { valueGauge } from '../../../platform/observability/metrics/value-gauge.js';
+import { valueGauge } from '../../../platform/observability/metrics.js';
 
 const RETRY_SECONDS = 1;
 

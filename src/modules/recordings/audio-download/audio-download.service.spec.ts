@@ -11,7 +11,7 @@ import {
   RangeNotSatisfiableError,
 } from '../../../platform/errors/errors.js';
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
-import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
+import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/file-system.js';
 import type { Recording } from '../recording.entity.js';
 import type { RecordingsService } from '../recordings.service.js';
 import { AudioDownloadService } from './audio-download.service.js';

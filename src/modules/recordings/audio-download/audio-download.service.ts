@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { selectKeyAccess } from '../../../access/key-access.queries.js';
 import type { Principal } from '../../../access/principal.js';
-import type { AudioFormat } from '../../../platform/audio/audio-formats.js';
+import type { AudioFormat } from '../../../platform/audio-formats.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import {
   AccountSuspendedError,
@@ -12,9 +12,8 @@ import {
   PreconditionFailedError,
   RangeNotSatisfiableError,
 } from '../../../platform/errors/errors.js';
-import type { ByteRange } from '../../../platform/storage/byte-range.js';
+import { type ByteRange, ObjectNotFoundError } from '../../../platform/storage/file-system.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
-import { ObjectNotFoundError } from '../../../platform/storage/storage-errors.js';
 import type { Recording } from '../recording.entity.js';
 import { RecordingsService } from '../recordings.service.js';
 import { type SentFile, sendFile, sendHead } from './audio-response.js';

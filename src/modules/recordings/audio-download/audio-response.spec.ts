@@ -1,7 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { Response } from 'express';
-import type { ByteRange } from '../../../platform/storage/byte-range.js';
-import { StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
+import { type ByteRange, StorageUnavailableError } from '../../../platform/storage/file-system.js';
 import { type SentFile, sendFile, sendHead } from './audio-response.js';
 
 const BYTES = Buffer.from('0123456789');

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { type ByteRange, lengthOf } from '../../../platform/storage/byte-range.js';
-import { StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
+import { type ByteRange, lengthOf, StorageUnavailableError } from '../../../platform/storage/file-system.js';
 
 /** A file that is sent, whole or in ranges. */
 export interface SentFile {

@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import type { Env } from '../../../platform/config/env.js';
-import { SecretsService } from '../../../platform/secrets/secrets.service.js';
+import { SecretsService } from '../../../platform/secrets.service.js';
 import { AudioUrlsService } from './audio-urls.service.js';
 
 const NOW = new Date('2026-11-22T10:00:00.700Z');

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { jwtVerify, SignJWT } from 'jose';
-import { SecretsService } from '../../../platform/secrets/secrets.service.js';
+import { SecretsService } from '../../../platform/secrets.service.js';
 
 const ISSUER = 'voice-note-transcription';
 const AUDIENCE = 'audio';

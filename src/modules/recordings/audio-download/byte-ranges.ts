@@ -1,5 +1,5 @@
 import { trimmedEnd } from '../../../platform/http/input/text-rules.js';
-import type { ByteRange } from '../../../platform/storage/byte-range.js';
+import type { ByteRange } from '../../../platform/storage/file-system.js';
 
 /** More in one request are not served: the whole file is (RFC 9110 §14.2 allows it). */
 export const MAX_RANGES = 16;

@@ -1,4 +1,4 @@
-import { beginsMp4, MP4_MAGIC_BYTES } from '../../../platform/audio/audio-formats.js';
+import { beginsMp4, MP4_MAGIC_BYTES } from '../../../platform/audio-formats.js';
 import type { FileWindow } from './file-window.js';
 import { probeM4a } from './m4a.probe.js';
 import { type AudioFacts, NOTHING_KNOWN } from './audio-facts.js';

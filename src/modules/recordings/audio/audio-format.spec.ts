@@ -11,7 +11,7 @@ import {
   type PretendedFormat,
   wav,
 } from '../../../../test/support/audio/audio-bytes.js';
-import type { AudioFormat } from '../../../platform/audio/audio-formats.js';
+import type { AudioFormat } from '../../../platform/audio-formats.js';
 import { detectFormat, unsupportedFormat } from './audio-format.js';
 import { FileWindow } from './file-window.js';
 

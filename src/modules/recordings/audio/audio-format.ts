@@ -1,4 +1,4 @@
-import { type AudioFormat, beginsMp4, listFormats, MP4_MAGIC_BYTES } from '../../../platform/audio/audio-formats.js';
+import { type AudioFormat, beginsMp4, listFormats, MP4_MAGIC_BYTES } from '../../../platform/audio-formats.js';
 import { ADTS } from './aac.probe.js';
 import { AMR_NARROWBAND, AMR_WIDEBAND } from './amr.probe.js';
 import type { FileWindow } from './file-window.js';

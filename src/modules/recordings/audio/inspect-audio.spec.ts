@@ -14,7 +14,7 @@ import {
   silentWebm,
 } from '../../../../test/support/audio/audio-bytes.js';
 import { startCpuTime } from '../../../../test/support/cpu-wait.js';
-import type { AudioFormat } from '../../../platform/audio/audio-formats.js';
+import type { AudioFormat } from '../../../platform/audio-formats.js';
 import { detectFormat } from './audio-format.js';
 import { FileWindow } from './file-window.js';
 import { type AudioFacts, probeAudio } from './inspect-audio.js';

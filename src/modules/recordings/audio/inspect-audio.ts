@@ -1,4 +1,4 @@
-import { type AudioFormat, MAX_CHANNELS, SAMPLE_RATES_HZ } from '../../../platform/audio/audio-formats.js';
+import { type AudioFormat, MAX_CHANNELS, SAMPLE_RATES_HZ } from '../../../platform/audio-formats.js';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import type { SpoolFile } from '../../../platform/storage/spool.js';
 import { probeAac } from './aac.probe.js';

@@ -1,5 +1,5 @@
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
-import { selectList } from '../../../platform/database/entity-columns.js';
+import { selectList } from '../../../platform/database/statement-parts.js';
 import { Recording } from '../recording.entity.js';
 
 /** An end user, and the time up to which they are erased: as Postgres writes it, because a Date has no microseconds. */

@@ -1,6 +1,6 @@
 import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
-import { selectList } from '../../../platform/database/entity-columns.js';
+import { selectList } from '../../../platform/database/statement-parts.js';
 import { Recording } from '../recording.entity.js';
 import { type Lease, MAX_ATTEMPTS } from './recording-leases.queries.js';
 

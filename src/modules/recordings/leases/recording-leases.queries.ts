@@ -1,7 +1,7 @@
 import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
 import type { Quotas } from '../../../access/quotas.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
-import { selectList } from '../../../platform/database/entity-columns.js';
+import { selectList } from '../../../platform/database/statement-parts.js';
 import { Recording } from '../recording.entity.js';
 
 /** A worker's right to finish a recording, until `leaseUntil`; `renewRecording` extends it. */

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { sharedRun } from '../../../platform/concurrency/shared-run.js';
-import { valueGauge } from '../../../platform/observability/metrics/value-gauge.js';
+import { valueGauge } from '../../../platform/observability/metrics.js';
 import { readQueue } from './recording-claims.queries.js';
 
 /** Metrics of the queue of recordings. It is in Postgres, so that every process answers the same. */

@@ -1,6 +1,6 @@
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
-import { lockByNames } from '../../../platform/database/locks.queries.js';
-import { reservationsOf } from '../../../platform/storage/removals/object-removals.queries.js';
+import { lockByNames } from '../../../platform/database/locks.js';
+import { reservationsOf } from '../../../platform/storage/object-removals.service.js';
 import { countersOf } from '../usage-counters/usage-counters.queries.js';
 import type { QuotaUsage } from './quota-rules.js';
 

@@ -4,10 +4,7 @@ import type { Quotas } from '../../../access/quotas.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { QuotaExceededError } from '../../../platform/errors/errors.js';
 import { coalesce } from '../../../platform/concurrency/coalesce.js';
-import {
-  insertReservations,
-  type ObjectReservation,
-} from '../../../platform/storage/removals/object-removals.queries.js';
+import { insertReservations, type ObjectReservation } from '../../../platform/storage/object-removals.service.js';
 import { QuotaRefusalsService } from './quota-refusals.service.js';
 import { countsUsage, monthStart, type QuotaDemand, type QuotaUsage, refusalOf, withDemand } from './quota-rules.js';
 import { hasReservations, lockQuotas, readQuotaUsage } from './quotas.queries.js';

@@ -1,6 +1,5 @@
 import type { Tx } from '../../../platform/database/database.service.js';
-import { selectList } from '../../../platform/database/entity-columns.js';
-import { fromDay, toPage, untilDay } from '../../../platform/database/page-statements.js';
+import { fromDay, selectList, toPage, untilDay } from '../../../platform/database/statement-parts.js';
 import type { PageResult } from '../../../platform/http/page.js';
 import { Recording, type RecordingStatus } from '../recording.entity.js';
 

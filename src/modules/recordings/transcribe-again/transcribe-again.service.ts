@@ -3,7 +3,7 @@ import type { Quotas } from '../../../access/quotas.js';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
-import { normalizeTerms } from '../../../platform/languages/vocabulary.js';
+import { normalizeTerms } from '../../../platform/vocabulary.js';
 import type { Recording } from '../recording.entity.js';
 import type { RunOptions } from '../recordings.queries.js';
 import { RecordingsService } from '../recordings.service.js';

@@ -6,8 +6,8 @@ import {
   unknownField,
 } from '../../../platform/http/input/form-fields.js';
 import { isCleanText } from '../../../platform/http/input/rules.js';
-import { isLanguage, languageName } from '../../../platform/languages/languages.js';
-import { parseVocabulary } from '../../../platform/languages/vocabulary.js';
+import { isLanguage, languageName } from '../../../platform/languages.js';
+import { parseVocabulary } from '../../../platform/vocabulary.js';
 import { parseCustomTags } from './custom-tags.js';
 
 const NAMES = ['custom_tags', 'language', 'vocabulary', 'channels'] as const;

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import busboy, { type Busboy, type FileInfo } from 'busboy';
-import { MAX_FILE_BYTES } from '../../../platform/audio/audio-formats.js';
+import { MAX_FILE_BYTES } from '../../../platform/audio-formats.js';
 import { MalformedRequestError, PayloadTooLargeError, InvalidRequestError } from '../../../platform/errors/errors.js';
 import { type FormFields, MAX_FIELD_BYTES, unknownField } from '../../../platform/http/input/form-fields.js';
 import type { Spool, SpoolFile } from '../../../platform/storage/spool.js';

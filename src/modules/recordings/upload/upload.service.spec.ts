@@ -6,8 +6,8 @@ import type { DatabaseService } from '../../../platform/database/database.servic
 import type { EventBus } from '../../../platform/events/event-bus.js';
 import { AccountSuspendedError, QuotaExceededError } from '../../../platform/errors/errors.js';
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
-import type { ObjectRemovalsService } from '../../../platform/storage/removals/object-removals.service.js';
-import { StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
+import type { ObjectRemovalsService } from '../../../platform/storage/object-removals.service.js';
+import { StorageUnavailableError } from '../../../platform/storage/file-system.js';
 import type { QuotasService } from '../quotas/quotas.service.js';
 import type { Recording } from '../recording.entity.js';
 import type { UploadDetails } from './upload-fields.js';

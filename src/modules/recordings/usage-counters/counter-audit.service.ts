@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseService } from '../../../platform/database/database.service.js';
-import { lockByName } from '../../../platform/database/locks.queries.js';
+import { lockByName } from '../../../platform/database/locks.js';
 import { type BreakdownDifference, correctBreakdowns, selectBreakdownDifferences } from './breakdown-audit.queries.js';
 import { type CounterDifference, insertCorrections, selectDifferences } from './counter-audit.queries.js';
 

@@ -3,7 +3,7 @@ import { DatabaseService, type Tx } from '../../../platform/database/database.se
 import { InvalidRequestError, NotFoundError, PreconditionFailedError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/events/event-bus.js';
 import type { EntityTags } from '../../../platform/http/input/entity-tags.js';
-import { costOfText, type ThreadTask, ThreadPoolService } from '../../../platform/threads/thread-pool.service.js';
+import { costOfText, type ThreadTask, ThreadPoolService } from '../../../platform/concurrency/thread-pool.service.js';
 import { type RecordingSnapshot, TranscriptionCorrected } from '../../recordings/recordings.events.js';
 import { RecordingsService } from '../../recordings/recordings.service.js';
 import { RecordingSearchService } from '../../recordings/search/recording-search.service.js';

@@ -6,7 +6,7 @@ import {
   beginsMp4,
   MP4_CONTAINER,
   MP4_MAGIC_BYTES,
-} from '../../../platform/audio/audio-formats.js';
+} from '../../../platform/audio-formats.js';
 
 /** The container of a file, which AMR has two of. @throws errors of the file system */
 export async function containerOf(format: AudioFormat, file: string): Promise<AudioContainer> {

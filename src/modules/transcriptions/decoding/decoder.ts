@@ -8,7 +8,7 @@ import {
   MAX_CHANNELS,
   SAMPLE_RATES_HZ,
   SKIPPED_DECODERS,
-} from '../../../platform/audio/audio-formats.js';
+} from '../../../platform/audio-formats.js';
 import type { SandboxMode } from '../../../platform/config/env.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
 import {

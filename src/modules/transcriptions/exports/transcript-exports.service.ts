@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { costOfText, type ThreadTask, ThreadPoolService } from '../../../platform/threads/thread-pool.service.js';
+import { costOfText, type ThreadTask, ThreadPoolService } from '../../../platform/concurrency/thread-pool.service.js';
 import { type ExportInput, renderExport } from './render-export.js';
 import { type VerboseInput, verboseJsonOf } from './verbose-json.js';
 

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { languageName } from '../../../platform/languages/languages.js';
+import { languageName } from '../../../platform/languages.js';
 import { errorCode } from '../../../platform/storage/file-system.js';
 import { ModelError } from './model-error.js';
 import { type FileRole, findModelFiles, type ModelFiles, readText, readTokens, requireFiles } from './model-files.js';

@@ -1,5 +1,5 @@
 import type { SqlRunner } from '../../../platform/database/database.service.js';
-import { selectList } from '../../../platform/database/entity-columns.js';
+import { selectList } from '../../../platform/database/statement-parts.js';
 import { EarlierTranscription } from './earlier-transcription.entity.js';
 
 /** A transcription of a recording, by one run of an engine. */

@@ -4,7 +4,7 @@ import { Env } from '../../../platform/config/env.js';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
-import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/storage-errors.js';
+import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/file-system.js';
 import {
   isBackground,
   type Lease,

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Gauge, Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
-import { HealthService } from '../../../platform/observability/health/health.service.js';
+import { HealthService } from '../../../platform/observability/health.service.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import type { EngineSelection } from '../engines/chain/engine-selection.js';

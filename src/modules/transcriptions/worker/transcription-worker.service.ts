@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
-import { valueGauge } from '../../../platform/observability/metrics/value-gauge.js';
+import { valueGauge } from '../../../platform/observability/metrics.js';
 import { isBackground, type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
 import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import { EngineChainService } from './engine-chain.service.js';

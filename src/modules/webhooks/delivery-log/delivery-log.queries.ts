@@ -1,6 +1,5 @@
 import type { DatabaseService, SqlRunner } from '../../../platform/database/database.service.js';
-import { selectList } from '../../../platform/database/entity-columns.js';
-import { fromDay, toPage, untilDay } from '../../../platform/database/page-statements.js';
+import { fromDay, selectList, toPage, untilDay } from '../../../platform/database/statement-parts.js';
 import type { PageResult } from '../../../platform/http/page.js';
 import { Delivery } from '../deliveries/delivery.entity.js';
 import type { ListDeliveriesQuery } from './deliveries.dto.js';

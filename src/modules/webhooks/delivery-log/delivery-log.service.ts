@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { DatabaseService } from '../../../platform/database/database.service.js';
-import { findOrFail } from '../../../platform/database/find-or-fail.js';
+import { findOrFail, isResourceId } from '../../../platform/database/find-or-fail.js';
 import { NotFoundError } from '../../../platform/errors/errors.js';
 import type { PageResult } from '../../../platform/http/page.js';
-import { isResourceId } from '../../../platform/http/input/resource-id.js';
 import { Webhook } from '../webhook.entity.js';
 import type { ListDeliveriesQuery } from './deliveries.dto.js';
 import {

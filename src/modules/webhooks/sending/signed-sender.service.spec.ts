@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { SecretsService } from '../../../platform/secrets/secrets.service.js';
+import type { SecretsService } from '../../../platform/secrets.service.js';
 import { signDelivery } from './signature.js';
 import { SignedSenderService, type UnsignedDelivery } from './signed-sender.service.js';
 import type { OutgoingDelivery, WebhookSenderService } from './webhook-sender.service.js';

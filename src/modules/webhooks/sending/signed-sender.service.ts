@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { SecretsService } from '../../../platform/secrets/secrets.service.js';
+import { SecretsService } from '../../../platform/secrets.service.js';
 import { signDelivery } from './signature.js';
 import { type DeliveryOutcome, WebhookSenderService } from './webhook-sender.service.js';
 

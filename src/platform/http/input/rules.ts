@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../languages/vocabulary.js';
+import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../vocabulary.js';
 import { isCleanText, isDay, isFutureInstant } from './text-rules.js';
 
 export { isCleanText, isFutureInstant };

@@ -10,10 +10,10 @@ import {
   ServiceUnavailableError,
   UnknownPathError,
 } from '../../errors/errors.js';
-import { StorageUnavailableError } from '../../storage/storage-errors.js';
+import { StorageUnavailableError } from '../../storage/file-system.js';
 import { discardRemainingBody } from '../server/drop-body.js';
 import { JSON_BODY_BYTES } from '../input/json/json-body.js';
-import { requestIdOf } from '../server/request-id.js';
+import { requestIdOf } from '../../observability/request-log.middleware.js';
 
 /** Called with each error that a request is answered with. */
 type ErrorObserver = (request: Request, error: ApiError) => void;

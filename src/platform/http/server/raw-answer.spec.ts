@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { RateLimitError, RequestTimeoutError } from '../../errors/errors.js';
 import { discardRemainingBody } from './drop-body.js';
 import { answerUnparsable, endWithError } from './raw-answer.js';
-import { assignRequestId, requestIdOf } from './request-id.js';
+import { assignRequestId, requestIdOf } from '../../observability/request-log.middleware.js';
 import { type CheckedRequest, originForm, validateRequestLine } from './request-line.js';
 
 const GRACE_MS = 1000;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SecretsService } from '../../../../src/platform/secrets/secrets.service.js';
+import { SecretsService } from '../../../../src/platform/secrets.service.js';
 import type { ApiClient } from '../../../../src/testing/api-client.js';
 import { addWebhooks } from '../../../support/state/filler-rows.js';
 import { BAD_PARAMETERS, envelope, walk } from '../../../support/http/list-parameters.js';

@@ -1,4 +1,4 @@
-import { isLanguage, languageName } from '../../../../platform/languages/languages.js';
+import { isLanguage, languageName } from '../../../../platform/languages.js';
 
 /** One engine of a chain, and the recordings that it may have. */
 export interface EngineChoice {

@@ -1,4 +1,4 @@
-import { distinct } from '../../../../platform/languages/vocabulary.js';
+import { distinct } from '../../../../platform/vocabulary.js';
 import type { TranscriptionEngine } from '../transcription-engine.js';
 
 /** Where terms come from, each list with the most important first. */

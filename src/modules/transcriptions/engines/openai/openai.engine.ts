@@ -1,5 +1,5 @@
 import type { Env } from '../../../../platform/config/env.js';
-import { languageCode } from '../../../../platform/languages/languages.js';
+import { languageCode } from '../../../../platform/languages.js';
 import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import { pause } from '../../../../platform/concurrency/pause.js';

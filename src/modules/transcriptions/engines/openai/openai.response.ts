@@ -1,4 +1,4 @@
-import { languageName } from '../../../../platform/languages/languages.js';
+import { languageName } from '../../../../platform/languages.js';
 import { UNSPACED } from '../../alignment/tokens.js';
 import type { ChunkTranscript, TranscriptWord } from '../transcription-engine.js';
 import { isAnnotation, outside, reviewSegments, type Segment, withoutRepeatsIn } from './openai.segments.js';

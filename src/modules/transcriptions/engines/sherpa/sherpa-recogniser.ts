@@ -1,6 +1,6 @@
 import sherpa, { type OfflineRecognizer, type OfflineRecognizerConfig, type OfflineStream } from 'sherpa-onnx-node';
 import addon from 'sherpa-onnx-node/addon.js';
-import { languageCode, languageName } from '../../../../platform/languages/languages.js';
+import { languageCode, languageName } from '../../../../platform/languages.js';
 import { SAMPLES_PER_SECOND } from '../../decoding/pcm.js';
 import { readTokens } from '../../models/model-files.js';
 import type { ChunkOptions } from '../children/child-messages.js';

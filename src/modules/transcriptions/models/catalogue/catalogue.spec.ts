@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { languageName } from '../../../../platform/languages/languages.js';
+import { languageName } from '../../../../platform/languages.js';
 import { MODEL_NAME } from './catalogue-entry.js';
 import { CATALOGUE } from './catalogue-entries.js';
 import { findEntry, languagesOf, readCatalogue } from './catalogue.js';

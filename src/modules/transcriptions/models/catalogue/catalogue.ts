@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { languageName } from '../../../../platform/languages/languages.js';
+import { languageName } from '../../../../platform/languages.js';
 import { errorCode } from '../../../../platform/storage/file-system.js';
 import { type CatalogueEntry, MODEL_NAME, MODEL_NAME_RULE, SPEED_CLASSES } from './catalogue-entry.js';
 import { CATALOGUE } from './catalogue-entries.js';

@@ -4,8 +4,7 @@ import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node
 import os from 'node:os';
 import path from 'node:path';
 import { pause } from '../../../../platform/concurrency/pause.js';
-import { errorCode, ignoreAbsent } from '../../../../platform/storage/file-system.js';
-import { isRunning } from '../../../../platform/storage/is-running.js';
+import { errorCode, ignoreAbsent, isRunning } from '../../../../platform/storage/file-system.js';
 
 /** The holder shows that it lives by the file's time. */
 const RENEW_MS = 5000;

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import type { ReconcilerService } from '../../../../platform/reconciler/reconciler.service.js';
-import type { SecretsService } from '../../../../platform/secrets/secrets.service.js';
+import type { SecretsService } from '../../../../platform/secrets.service.js';
 import type { ClaimedDelivery } from '../deliveries.queries.js';
 import type { DeliveriesService } from '../deliveries.service.js';
 import { DeliverySlots } from './delivery-slots.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Counter, type Gauge, Registry } from 'prom-client';
 import { retryWhileUnavailable } from '../../../../platform/database/unavailable.js';
-import { valueGauge } from '../../../../platform/observability/metrics/value-gauge.js';
+import { valueGauge } from '../../../../platform/observability/metrics.js';
 import { ConcurrencyLimit } from '../../../../platform/concurrency/concurrency-limit.js';
 import { ReconcilerService } from '../../../../platform/reconciler/reconciler.service.js';
 import { SignedSenderService } from '../../sending/signed-sender.service.js';

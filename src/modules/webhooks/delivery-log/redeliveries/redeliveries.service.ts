@@ -5,7 +5,7 @@ import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { DatabaseService, type Tx } from '../../../../platform/database/database.service.js';
 import { ConflictError, NotFoundError } from '../../../../platform/errors/errors.js';
-import { isResourceId } from '../../../../platform/http/input/resource-id.js';
+import { isResourceId } from '../../../../platform/database/find-or-fail.js';
 import type { JobQueue } from '../../../../platform/queue/job-queue.js';
 import { DELIVERY_QUEUE, type DeliveryJob } from '../../deliveries/deliveries.queue.js';
 import { Delivery } from '../../deliveries/delivery.entity.js';

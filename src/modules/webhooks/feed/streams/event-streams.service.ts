@@ -5,7 +5,7 @@ import { selectLiveKeys } from '../../../../access/live-keys.queries.js';
 import { Env } from '../../../../platform/config/env.js';
 import { DatabaseService } from '../../../../platform/database/database.service.js';
 import { ServiceUnavailableError, TooManyEventStreamsError } from '../../../../platform/errors/errors.js';
-import { valueGauge } from '../../../../platform/observability/metrics/value-gauge.js';
+import { valueGauge } from '../../../../platform/observability/metrics.js';
 import { RedisService } from '../../../../platform/redis/redis.service.js';
 import type { Unsubscribe } from '../../../../platform/redis/signals.service.js';
 import { SharedSlots } from '../../../../platform/rate-limit/shared-slots.js';

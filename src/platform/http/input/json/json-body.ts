@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { MalformedRequestError, PayloadTooLargeError } from '../../../errors/errors.js';
-import { type ThreadPoolService, type ThreadTask } from '../../../threads/thread-pool.service.js';
+import { type ThreadPoolService, type ThreadTask } from '../../../concurrency/thread-pool.service.js';
 import { parseBody, type ParsedBody, parseLargeBody } from './parse-body.js';
 
 export const JSON_BODY_BYTES = 102_400;

@@ -1,2 +1,0 @@
-/** `createdAt` → `created_at`: how columns are named after properties. */
-export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

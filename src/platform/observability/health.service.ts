@@ -1,0 +1,69 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { sharedRun } from '../concurrency/shared-run.js';
+import { DatabaseService } from '../database/database.service.js';
+import { RedisService } from '../redis/redis.service.js';
+import { ObjectStore } from '../storage/object-store.js';
+
+/** `degraded`: it works without something, such as Redis. `checks` holds `ok`, or the problem and its remedy. */
+export interface HealthReport {
+  status: 'ok' | 'degraded' | 'unavailable';
+  checks?: Record<string, string>;
+}
+
+/** Resolves to null, or to the problem in words for an operator. */
+type Check = () => Promise<string | null>;
+
+const TIMEOUT_MS = 2000;
+const STATUS_KEPT_MS = 1000;
+
+/** Readiness of this process (D31). Modules add what they need. */
+@Injectable()
+export class HealthService {
+  /** For the operator: as it is now. */
+  readonly report = sharedRun(() => this.build());
+  /** For everybody: the status, at most a second old, however many ask. */
+  readonly status = sharedRun(async () => (await this.report()).status, STATUS_KEPT_MS);
+  private readonly checks = new Map<string, Check>();
+  private readonly notices = new Map<string, Check>();
+
+  constructor(
+    database: DatabaseService,
+    store: ObjectStore,
+    private readonly redis: RedisService,
+  ) {
+    this.require('postgres', () => database.query('SELECT 1').then(() => null));
+    this.require('storage', () => store.check().then(() => null));
+  }
+
+  /** Makes the process not ready while `check` reports a problem. */
+  require(name: string, check: Check): void {
+    this.checks.set(name, check);
+  }
+
+  /** Makes the process degraded while `check` reports a problem. It is listed only then. */
+  notice(name: string, check: Check): void {
+    this.notices.set(name, check);
+  }
+
+  private async build(): Promise<HealthReport> {
+    const names = [...this.checks.keys()];
+    const problems = await Promise.all([...this.checks.values()].map(ask));
+    const redis = await this.redis.isUsable();
+    const checks = Object.fromEntries(names.map((name, i) => [name, problems[i] ?? 'ok']));
+    const noticed = await Promise.all(
+      [...this.notices].map(async ([name, check]) => [name, await ask(check)] as const),
+    );
+    const degraded = noticed.filter(([, problem]) => problem !== null);
+    Object.assign(checks, Object.fromEntries(degraded));
+    checks.redis = redis ? 'ok' : 'Redis is unavailable; limiting per process. Jobs start with a delay.';
+    const ready = problems.every((problem) => problem === null);
+    if (!ready) return { status: 'unavailable', checks };
+    return { status: redis && degraded.length === 0 ? 'ok' : 'degraded', checks };
+  }
+}
+
+async function ask(check: Check): Promise<string | null> {
+  const timeout = delay(TIMEOUT_MS, `no answer within ${TIMEOUT_MS} ms`, { ref: false });
+  return await Promise.race([check().catch((error: unknown) => (error as Error).message), timeout]);
+}

@@ -1,0 +1,28 @@
+import { Global, Module } from '@nestjs/common';
+import { Registry } from 'prom-client';
+import { ThreadPoolService } from './concurrency/thread-pool.service.js';
+import { EventBus } from './events/event-bus.js';
+import { HealthService } from './observability/health.service.js';
+import { createMetricsRegistry, MetricsMiddleware } from './observability/metrics.js';
+import { TokenBucketStorage } from './rate-limit/token-bucket.storage.js';
+import { RedisService } from './redis/redis.service.js';
+import { SignalsService } from './redis/signals.service.js';
+import { SecretsService } from './secrets.service.js';
+
+const SERVICES = [
+  RedisService,
+  SignalsService,
+  ThreadPoolService,
+  SecretsService,
+  TokenBucketStorage,
+  HealthService,
+  MetricsMiddleware,
+];
+
+/** The services of the platform that need no module of their own, for every module. */
+@Global()
+@Module({
+  providers: [...SERVICES, { provide: Registry, inject: [EventBus], useFactory: createMetricsRegistry }],
+  exports: [...SERVICES, Registry],
+})
+export class PlatformModule {}
