@@ -6,12 +6,13 @@ import request, { type Test } from 'supertest';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { RequireScope } from '../../src/access/access.decorators.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
+import { checkRows } from '../support/check-rows.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { addWebhooks } from '../support/state/filler-rows.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
-import { call, NAMED_OPERATIONS } from '../support/http/operations.js';
-import { ERRORS, expectInvalid, expectError, expectErrorOf } from '../support/http/expect-errors.js';
+import { call } from '../support/http/operations.js';
+import { ERRORS, expectError, statusesOf } from '../support/http/expect-errors.js';
 import { useEnvironment } from '../../src/testing/test-environment.js';
 import { useService } from '../../src/testing/test-service.js';
 
@@ -197,192 +198,108 @@ describe('errors', () => {
     expect((await client.get('/v1/account')).body.usage.current_month.recordings_count).toBe(0);
   });
 
-  describe('come in the order of D14', () => {
-    const broken: [string, (by: { url: string; headers: Record<string, string> }) => Test][] = [
-      ['JSON that is none', ({ url, headers }) => request(url).post(KEYS).set(headers).type('json').send('{')],
-      [
-        'JSON that is too large',
-        ({ url, headers }) =>
-          request(url)
-            .post(KEYS)
-            .set(headers)
-            .send({ a: 'x'.repeat(200_000) }),
-      ],
-      ['an unknown field', ({ url, headers }) => request(url).post(KEYS).set(headers).send({ nmae: 'x' })],
+  it('come in the order of D14: credentials, limit, account, scope, and only then the input', async () => {
+    type Caller = Pick<ApiClient, 'url' | 'headers'>;
+    const post = ({ url, headers }: Caller, path = KEYS): Test => request(url).post(path).set(headers);
+    const broken: [string, (by: Caller) => Test][] = [
+      ['JSON that is none', (by) => post(by).type('json').send('{')],
+      ['JSON that is too large', (by) => post(by).send({ a: 'x'.repeat(200_000) })],
+      ['an unknown field', (by) => post(by).send({ nmae: 'x' })],
       ['an unknown parameter', ({ url, headers }) => request(url).get(`${KEYS}?limt=1`).set(headers)],
-      [
-        'a form that is none',
-        ({ url, headers }) =>
-          request(url).post('/v1/recordings').set(headers).set('Content-Type', 'multipart/form-data').send('x'),
-      ],
-      [
-        'an empty file',
-        ({ url, headers }) => request(url).post('/v1/recordings').set(headers).attach('file', Buffer.alloc(0), 'a.wav'),
-      ],
+      ['a form that is none', (by) => post(by, '/v1/recordings').set('Content-Type', 'multipart/form-data').send('x')],
+      ['an empty file', (by) => post(by, '/v1/recordings').attach('file', Buffer.alloc(0), 'a.wav')],
       [
         'a file that is too large',
-        ({ url, headers }) =>
-          request(url).post('/v1/recordings').set(headers).attach('file', Buffer.alloc(26_300_000), 'a.wav'),
+        (by) => post(by, '/v1/recordings').attach('file', Buffer.alloc(26_300_000), 'a.wav'),
       ],
       ['an id that is none', ({ url, headers }) => request(url).get('/v1/webhooks/%00').set(headers)],
     ];
-
-    it.each(broken)('credentials before input: a stranger’s %s is 401', async (_, send) => {
+    const [suspended, exhausted] = [await service.account(), await service.account('free')];
+    const weak = await service.key(client, ['webhooks:write']);
+    await Promise.all([suspend(suspended), suspend(exhausted)]);
+    await exhaust(exhausted);
+    const guess = { url: service.url, headers: { ...suspended.headers, 'X-Service-API-Secret': 'vns_wrong' } };
+    await checkRows(broken, async (_, send) => {
       expectError(await send(stranger()), 'AuthenticationError');
-    });
-
-    it.each(broken)('the limit before input: %s on an empty bucket is 429', async (_, send) => {
-      const free = await service.account('free');
-      await exhaust(free);
-      const answer = await send(free);
-
-      expectError(answer, 'RateLimitError', { retry_after: expect.any(Number) });
-    });
-
-    it.each(broken)('the account before input: %s of a suspended account is 403', async (_, send) => {
-      await suspend(client);
-
-      expectError(await send(client), 'AccountSuspendedError');
-    });
-
-    it.each(broken)('the scope before input: %s without the scope is 403', async (_, send) => {
-      const weak = await service.key(client, ['webhooks:write']);
-
+      // Without valid credentials nobody learns that an account is suspended.
+      expectError(await send(guess), 'AuthenticationError');
+      expectError(await send(exhausted), 'RateLimitError', { retry_after: expect.any(Number) });
+      expectError(await send(suspended), 'AccountSuspendedError');
       expectError(await send(weak), 'PermissionError', { required_scope: expect.any(String) });
-    });
-
-    it('the limit before the account: a suspended one’s empty bucket is 429 (D6)', async () => {
-      const free = await service.account('free');
-      await suspend(free);
-      const answers = await Promise.all(Array.from({ length: 25 }, () => free.get('/v1/account')));
-
-      expect(answers.filter(({ status }) => status === 403).length).toBeGreaterThanOrEqual(20);
-      const refused = answers.find(({ status }) => status === 429) as Awaited<Test>;
-      expectError(refused, 'RateLimitError', { retry_after: expect.any(Number) });
-    });
-
-    it('the account before the scope', async () => {
-      const weak = await service.key(client, ['webhooks:read']);
-      await suspend(client);
-
-      expectError(await weak.get('/v1/account'), 'AccountSuspendedError');
-    });
-
-    it('credentials before the account: without valid credentials nobody learns that it is suspended', async () => {
-      await suspend(client);
-      const headers = { ...client.headers, 'X-Service-API-Secret': 'vns_wrong', ...stranger().headers };
-
-      expectError(await request(service.url).get('/v1/account').set(headers), 'AuthenticationError');
-    });
-
-    it('input before existence: an unknown parameter on what does not exist', async () => {
-      expectInvalid(await client.get(`/v1/recordings/${randomUUID()}?x=1`), 'x');
     });
   });
 
-  describe('of a suspended account (D4)', () => {
-    it.each(NAMED_OPERATIONS)('%s is 403', async (_, operation) => {
-      await suspend(client);
-
-      expectErrorOf(operation, await call(client, operation, NOBODY), 'AccountSuspendedError');
-    });
-
-    it('are accepted again when the operator reactivates it, and nothing is lost', async () => {
-      const { body } = await client.upload(silenceWav(0.1)).expect(201);
-      await suspend(client);
-      await client.get(body.uri).expect(403);
-      await service.app.get(AccountService).update(client.accountId, { status: 'active' });
-
-      await client.get(body.uri).expect(200);
-    });
+  it('of a suspended account end when the operator reactivates it, and nothing is lost (D4)', async () => {
+    const { body } = await client.upload(silenceWav(0.1)).expect(201);
+    await suspend(client);
+    await client.get(body.uri).expect(403);
+    await service.app.get(AccountService).update(client.accountId, { status: 'active' });
+    await client.get(body.uri).expect(200);
   });
 
   describe('on an unknown path (D6)', () => {
-    const paths = [
-      '/v1',
-      '/v1/',
-      '/v1?x=1',
-      '/v1/nowhere',
-      '/v1/nowhere?x=1',
-      '/v1/account/',
-      '/v1/Account',
-      '/v1/account/nowhere?limit=5',
-      '/v1/account/api-keys/x/y',
-      '/v1/recordings//',
-      '/v1/%2e%2e/x',
-    ];
-
-    it.each(paths)('%s: 404 with credentials, without, and for a suspended account', async (path) => {
-      const suspended = await service.account();
+    it('are 404 with credentials, without, and for a suspended account, whatever the method and the body', async () => {
+      const [suspended, weak] = [await service.account(), await service.key(client, ['webhooks:read'])];
       await suspend(suspended);
-      const weak = await service.key(client, ['webhooks:read']);
-      for (const { headers } of [client, stranger(), suspended, weak]) {
-        for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
-          expectError(await request(service.url)[method](path).set(headers), 'NotFoundError');
-        }
-      }
-    });
-
-    it.each<[string, 'get' | 'post' | 'put' | 'patch' | 'delete']>([
-      ['/v1/account', 'post'],
-      ['/v1/account', 'patch'],
-      ['/v1/account/api-keys', 'delete'],
-      ['/v1/account/access-tokens', 'get'],
-      [`/v1/account/api-keys/${randomUUID()}`, 'put'],
-      ['/v1/webhooks', 'put'],
-      [`/v1/webhooks/${randomUUID()}`, 'patch'],
-      ['/v1/recordings', 'put'],
-      [`/v1/recordings/${randomUUID()}`, 'put'],
-      [`/v1/recordings/${randomUUID()}/retry`, 'get'],
-      [`/v1/recordings/${randomUUID()}/transcription`, 'post'],
-    ])('so is %s by a method that it does not have (%s), which the message says', async (path, method) => {
-      const answer = await request(service.url)[method](path).set(client.headers);
-      expectError(answer, 'NotFoundError');
-      expect(answer.body.error.message).toMatch(
-        new RegExp(`^${method.toUpperCase()} is not supported on this path. Use`),
+      const paths = ['', '/', '?x=1', '/nowhere?x=1', '/account/', '/Account', '/account/api-keys/x/y', '/%2e%2e/x'];
+      await checkRows(
+        paths.map((path) => [`/v1${path}`] as const),
+        async (path) => {
+          for (const { headers } of [client, stranger(), suspended, weak]) {
+            expectError(await request(service.url).get(path).set(headers), 'NotFoundError');
+            for (const method of ['post', 'put', 'patch', 'delete'] as const) {
+              const asked = request(service.url)[method](path).set(headers).type('json').send('{');
+              expectError(await asked, 'NotFoundError');
+            }
+          }
+        },
       );
     });
 
-    it('takes a token of the account, or of the address, and is 429 when there is none', async () => {
-      const free = await service.account('free');
-      const first = await free.get('/v1/nowhere');
-      expect(first.headers).toMatchObject({ 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9' });
-      await exhaust(free);
-      expectError(await free.get('/v1/nowhere'), 'RateLimitError', { retry_after: expect.any(Number) });
+    it('say of a method that the path does not have which ones it has', () =>
+      checkRows<[path: string, method: 'get' | 'post' | 'put' | 'patch' | 'delete']>(
+        [
+          ['/v1/account', 'post'],
+          ['/v1/account', 'patch'],
+          ['/v1/account/api-keys', 'delete'],
+          ['/v1/account/access-tokens', 'get'],
+          [`/v1/webhooks/${randomUUID()}`, 'patch'],
+          [`/v1/recordings/${randomUUID()}`, 'put'],
+          [`/v1/recordings/${randomUUID()}/retry`, 'get'],
+          [`/v1/recordings/${randomUUID()}/transcription`, 'post'],
+        ],
+        async (path, method) => {
+          const answer = await request(service.url)[method](path).set(client.headers);
+          expectError(answer, 'NotFoundError');
+          const told = new RegExp(`^${method.toUpperCase()} is not supported on this path. Use`);
+          expect(answer.body.error.message).toMatch(told);
+        },
+      ));
 
-      const { headers } = stranger();
-      const unknown = await request(service.url).get('/v1/nowhere').set(headers);
-      expect(unknown.headers).toMatchObject({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59' });
+    it('take a token of the account, or of the address, and are 429 when there is none', async () => {
+      for (const path of ['/v1', '/v1/', '/v1/nowhere']) {
+        const free = await service.account('free');
+        const { headers } = await free.get(path);
+        expect(headers).toMatchObject({ 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9' });
+        await exhaust(free);
+        expectError(await free.get(path), 'RateLimitError', { retry_after: expect.any(Number) });
+
+        addresses++;
+        const unknown = await request(service.url).get(path).set(stranger().headers);
+        expect(unknown.headers).toMatchObject({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59' });
+      }
+      const asked = Array.from({ length: 125 }, () => request(service.url).get('/v1/nowhere').set(stranger().headers));
+      expect(statusesOf(await Promise.all(asked)).at(-1)).toBe(429);
     });
 
-    it('reads no body', async () => {
-      const answer = await request(service.url).post('/v1/nowhere').set(stranger().headers).type('json').send('{');
-
-      expectError(answer, 'NotFoundError');
+    it('of what is not under /v1 have the envelope, and no limits', async () => {
+      for (const path of ['/v2/account', '/v10/account', '/nowhere']) {
+        const { status, body, headers } = await request(service.url).get(path);
+        expect([status, body.error]).toMatchObject([404, { code: 3001, type: 'NotFoundError', details: {} }]);
+        expect(body.error.message).toBe('No such path. The API is under /v1; see /docs.');
+        expect(headers).not.toHaveProperty('x-ratelimit-limit');
+      }
     });
-
-    it('of what is not under /v1 has the envelope, and no limits', async () => {
-      const answer = await request(service.url).get('/v2/account');
-
-      expect({ status: answer.status, body: answer.body }).toMatchObject({
-        status: 404,
-        body: { error: { code: 3001, type: 'NotFoundError', details: {} } },
-      });
-      expect(answer.body.error.message).toBe('No such path. The API is under /v1; see /docs.');
-      expect(answer.headers).not.toHaveProperty('x-ratelimit-limit');
-    });
-  });
-
-  it('guessing from one address ends in 429, while valid credentials from there are accepted (D6)', async () => {
-    const { headers } = stranger();
-    const guess = () => request(service.url).get('/v1/account').set(headers);
-    const answers = await Promise.all(Array.from({ length: 130 }, guess));
-    const refused = answers.filter(({ status }) => status === 429);
-
-    expect(refused.length).toBeGreaterThan(0);
-    expect(answers.filter(({ status }) => status === 401).length).toBeGreaterThanOrEqual(120);
-    expectError(refused[0] as Awaited<Test>, 'RateLimitError', { retry_after: 1 });
-    await guess().set(client.headers).expect(200);
   });
 
   it('valid credentials are 503 and never 401 while Postgres is unavailable, invalid ones are 401 (D14)', async () => {

@@ -11,7 +11,6 @@ import { startService, type TestService, useService } from '../../../src/testing
 import { wavOfBytes } from '../../support/audio/audio-bytes.js';
 import { type BinaryAnswer, fetchBinary, partsOf } from '../../support/http/clients/audio-client.js';
 import { expectError, expectInvalid } from '../../support/http/expect-errors.js';
-import { INVALID_IDS } from '../../support/http/invalid-ids.js';
 import { head, RawConnection } from '../../support/http/clients/raw-http.js';
 import { FakeS3 } from '../../support/servers/fake-s3.mjs';
 import { fail, transcribe } from '../../support/state/recording-states.js';
@@ -105,10 +104,6 @@ describe('audio (D41)', () => {
       await transcribe(service, one.id);
       await fail(service, two.id);
       for (const { id } of [one, two]) expect((await download(id)).bytes.equals(NOTE)).toBe(true);
-    });
-
-    it.each(INVALID_IDS)('is 404 for the id %j', async (id) => {
-      expectError(await client.get(pathOf(encodeURIComponent(id))), 'NotFoundError');
     });
 
     it('is 404 once the recording is deleted, and takes no parameters', async () => {

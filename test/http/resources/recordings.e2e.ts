@@ -4,18 +4,18 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import request, { type Test } from 'supertest';
 import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
-import { garbage, notAudio, silenceWav } from '../../support/audio/audio-bytes.js';
+import { garbage, silenceWav } from '../../support/audio/audio-bytes.js';
+import { checkRows } from '../../support/check-rows.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { speech } from '../../../src/testing/speech.js';
 import { eventually } from '../../../src/testing/eventually.js';
-import { BAD_PARAMETERS, envelope, walk } from '../../support/http/list-parameters.js';
-import { filePart, form, FORM_TYPE, part, textPart } from '../../support/http/multipart.js';
+import { envelope, walk } from '../../support/http/list-parameters.js';
+import { filePart, form, FORM_TYPE, textPart } from '../../support/http/multipart.js';
 import { head, RawConnection } from '../../support/http/clients/raw-http.js';
 import { expectHeaders, expectInvalid, expectError, statusesOf } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { CREATED_RECORDING, pageOf, RECORDING, SINGLE_RECORDING } from '../../support/http/response-shapes.js';
 import { backdate, claimRecording, fail, transcribe, upload } from '../../support/state/recording-states.js';
-import { INVALID_IDS } from '../../support/http/invalid-ids.js';
 import { uploadState } from '../../support/state/upload-state.js';
 
 const RECORDINGS = '/v1/recordings';
@@ -84,90 +84,41 @@ describe('recordings', () => {
     });
 
     it('has the source that X-Upload-Source names: api, or the console (D22)', async () => {
-      const sourceOf = async (source: string): Promise<string> =>
-        (await client.upload(NOTE).set('X-Upload-Source', source).expect(201)).body.upload_source;
-      expect(await sourceOf('console')).toBe('console');
-      expect(await sourceOf('api')).toBe('api');
-      for (const source of ['access_token', 'Console', 'x', '']) {
-        const answer = await client.upload(NOTE).set('X-Upload-Source', source);
-        expectInvalid(answer, 'X-Upload-Source', /must be one of api, console/);
-      }
+      const { body } = await client.upload(NOTE).set('X-Upload-Source', 'console').expect(201);
+      expect(body.upload_source).toBe('console');
+      const refused = await client.upload(NOTE).set('X-Upload-Source', 'access_token');
+      expectInvalid(refused, 'X-Upload-Source', /must be one of api, console/);
     });
 
-    it('has the audio in storage when it answers (D20, D25)', async () => {
-      const { body } = await client.upload(NOTE).expect(201);
-
-      await access(join(environment.variables.STORAGE_DIR as string, 'objects', body.s3_key));
-    });
-
-    it.each([
-      ['wav', { sample_rate: 16_000, audio_codec: 'pcm_s16le', bit_rate: 256_000 }],
-      ['mp3', { sample_rate: 44_100, audio_codec: 'mp3', bit_rate: 64_000 }],
-      ['ogg', { sample_rate: 48_000, audio_codec: 'opus', bit_rate: expect.any(Number) }],
-      ['webm', { sample_rate: 48_000, audio_codec: 'opus' }],
-    ])('tells %s by its content, whatever its name and type say, and measures it (D21, D22)', async (format, facts) => {
-      const bytes = await speech(`go-forward-ten-meters.${format}`);
-      const { body } = await post(form(filePart(bytes, 'holiday.png', 'file', 'image/png'))).expect(201);
-
-      const { length } = bytes;
-      expect(body).toStrictEqual({
-        ...CREATED_RECORDING,
-        ...FRESH,
-        original_filename: 'holiday.png',
-        audio_format: format,
-        file_size_bytes: length,
-        channels: 1,
-        ...facts,
-      });
-      expect(body.s3_key).toMatch(new RegExp(`\\.${format}$`));
-      expect(Math.abs(body.duration_seconds - 2.786)).toBeLessThan(0.02);
-    });
-
-    it.each(Object.keys(notAudio))('refuses %s under the name of audio: 400, field file (D21)', async (kind) => {
-      const bytes = notAudio[kind]?.() ?? '';
-
-      expectInvalid(await post(form(filePart(bytes))), 'file');
-    });
+    it('tells formats by their content, whatever name and type say, and measures them (D21, D22)', () =>
+      checkRows<[format: string, facts: object]>(
+        [
+          ['wav', { sample_rate: 16_000, audio_codec: 'pcm_s16le', bit_rate: 256_000 }],
+          ['mp3', { sample_rate: 44_100, audio_codec: 'mp3', bit_rate: 64_000 }],
+          ['ogg', { sample_rate: 48_000, audio_codec: 'opus', bit_rate: expect.any(Number) }],
+          ['webm', { sample_rate: 48_000, audio_codec: 'opus' }],
+        ],
+        async (format, facts) => {
+          const bytes = await speech(`go-forward-ten-meters.${format}`);
+          const { body } = await post(form(filePart(bytes, 'holiday.png', 'file', 'image/png'))).expect(201);
+          expect(body).toStrictEqual({
+            ...CREATED_RECORDING,
+            ...FRESH,
+            original_filename: 'holiday.png',
+            audio_format: format,
+            file_size_bytes: bytes.length,
+            channels: 1,
+            ...facts,
+          });
+          expect(body.s3_key).toMatch(new RegExp(`\\.${format}$`));
+          expect(Math.abs(body.duration_seconds - 2.786)).toBeLessThan(0.02);
+        },
+      ));
 
     it('takes what looks right and cannot be decoded; its length is 0 (D21)', async () => {
       const { body } = await client.upload(garbage('wav', 1)).expect(201);
 
       expect(body).toMatchObject({ status: 'processing', duration_seconds: 0, bit_rate: null });
-    });
-
-    it.each<[string, Buffer, string]>([
-      ['an empty file', form(filePart('')), 'file'],
-      ['a form without a file', form(textPart('language', 'english')), 'file'],
-      ['a form without anything', form(), 'file'],
-      ['text in place of the file', form(textPart('file', 'RIFF')), 'file'],
-      ['two files', form(filePart(NOTE), filePart(NOTE)), 'file'],
-      ['a file under another name', form(filePart(NOTE, 'note.wav', 'audio')), 'audio'],
-      ['an unknown field', form(filePart(NOTE), textPart('user_id', 'user-1')), 'user_id'],
-      ['a misspelt field', form(filePart(NOTE), textPart('custom_tag', '{}')), 'custom_tag'],
-      [
-        'a field twice',
-        form(filePart(NOTE), textPart('language', 'english'), textPart('language', 'english')),
-        'language',
-      ],
-    ])('refuses %s, naming the field (D20, 2001)', async (_, body, field) => {
-      expectInvalid(await post(body), field);
-      expect(await total()).toBe(0);
-    });
-
-    it.each<[string, Buffer | string, string]>([
-      ['JSON', '{"file":"RIFF"}', 'application/json'],
-      ['a bare file', NOTE, 'audio/wav'],
-      ['a form of the other kind', 'file=RIFF', 'application/x-www-form-urlencoded'],
-      ['a form without a boundary', form(filePart(NOTE)), 'multipart/form-data'],
-      ['a form that breaks off', form(filePart(NOTE)).subarray(0, 300), FORM_TYPE],
-      ['a form that is none', 'nothing of the kind', FORM_TYPE],
-    ])('refuses %s: 400 (2002)', async (_, body, type) => {
-      expectError(await post(body, type), 'MalformedRequestError');
-      expect(await total()).toBe(0);
-    });
-
-    it('refuses a compressed form: 400 (2002)', async () => {
-      expectError(await post(form(filePart(NOTE))).set('Content-Encoding', 'gzip'), 'MalformedRequestError');
     });
 
     it('survives clients that disconnect before, during and after it reads the upload', async () => {
@@ -201,125 +152,38 @@ describe('recordings', () => {
       expect(await uploadState(service, environment)).toEqual(before);
     });
 
-    it('takes no query parameter (D16)', async () => {
-      expectInvalid(await post(form(filePart(NOTE))).query({ language: 'english' }), 'language', /not a parameter/);
-    });
-
-    it.each([
-      ['a path', '../../etc/passwd.wav', 'passwd.wav'],
-      ['a path of Windows', 'C:\\\\dir\\\\note.wav', 'note.wav'],
-      ['letters of any script', 'Notiz – ärger 会議 🎙.wav', 'Notiz – ärger 会議 🎙.wav'],
-      ['control characters', 'a\u0085b\u009dc.wav', 'abc.wav'],
-      ['a bidi override', 'note\u202Evaw.exe', 'notevaw.exe'],
-      ['300 characters', `${'x'.repeat(296)}.wav`, `${'x'.repeat(251)}.wav`],
-      ['dots alone', '..', 'recording'],
-    ])('keeps the base name of a file named by %s (D22)', async (_, sent, kept) => {
-      const { body } = await post(form(filePart(NOTE, sent))).expect(201);
-
-      expect(body.original_filename).toBe(kept);
-    });
-
-    it('keeps no control character that comes encoded (D22)', async () => {
-      const encoded = [`Content-Disposition: form-data; name="file"; filename*=UTF-8''a%07b%0D%0Ac%7F.wav`];
-      const { body } = await post(form(part(encoded, NOTE))).expect(201);
-
-      expect(body.original_filename).toBe('abc.wav');
-    });
-
-    it('has a name also for a file without one (D22)', async () => {
-      const nameless = part(
-        ['Content-Disposition: form-data; name="file"', 'Content-Type: application/octet-stream'],
-        NOTE,
-      );
-      const { body } = await post(form(nameless)).expect(201);
-
-      expect(body.original_filename).toMatch(/./);
-    });
-
-    it.each(['english', 'English', 'GERMAN', 'chinese', 'haitian creole'])(
-      'takes the language %s (D20)',
-      async (language) => {
-        await client.upload(NOTE, { language }).expect(201);
-      },
-    );
-
-    it.each(['klingonese', 'en', 'en-US', 'eng', '', ' ', 'english, german', 'english\u0000', '42', '[]'])(
-      'refuses the language %j, which is no language’s name (D20)',
-      async (language) => {
+    it('takes the name of a language in any case, and nothing else (D20)', async () => {
+      for (const language of ['GERMAN', 'haitian creole']) await client.upload(NOTE, { language }).expect(201);
+      for (const language of ['klingonese', 'en', '', 'english, german']) {
         expectInvalid(await post(form(filePart(NOTE), textPart('language', language))), 'language');
-      },
-    );
+      }
+    });
   });
 
   describe('custom_tags (2.4, D28)', () => {
     const tags = (json: string): Test => post(form(filePart(NOTE), textPart('custom_tags', json)));
-    const many = (count: number) =>
-      JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v'])));
-    /** Of exactly so many bytes: keys of three, values of up to 128. */
-    const sized = (bytes: number): string => {
-      const all: Record<string, string> = {};
-      for (let i = 0; i < 8; i++) all[`k${i}${i}`] = 'x'.repeat(118);
-      const short = bytes - JSON.stringify(all).length;
-      all['k77'] += 'x'.repeat(short);
-      return JSON.stringify(all);
-    };
 
-    it.each([
-      ['an empty object, which stays one', '{}'],
-      ['one tag', '{"ticket":"T-1042"}'],
-      ['ten tags', many(10)],
-      ['a key of 32 characters of every kind allowed', `{"${'aZ09_-'.repeat(5)}xy":"v"}`],
-      ['an empty value', '{"k":""}'],
-      ['a value of 128 code points', `{"k":"${'🎙'.repeat(128)}"}`],
-      ['keys that look like numbers, in the order sent', '{"b":"1","10":"2","2":"3","a":"4"}'],
-      ['keys that mean something to JavaScript', '{"__proto__":"p","constructor":"c","toString":"t"}'],
-      ['a value with quotes and backslashes', '{"k":"\\"\\\\/"}'],
-    ])('takes %s', async (_, json) => {
-      const created = await tags(json).expect(201);
-      const answers = [
-        created,
-        await client.get(created.body.uri).expect(200),
-        await client.get(RECORDINGS).expect(200),
-      ];
+    it('are kept as they were sent, in their order, wherever they are shown', () =>
+      checkRows<[what: string, json: string]>(
+        [
+          ['an empty object, which stays one', '{}'],
+          ['an empty value', '{"k":""}'],
+          ['128 code points', `{"k":"${'🎙'.repeat(128)}"}`],
+          ['keys that look like numbers', '{"b":"1","10":"2","2":"3","a":"4"}'],
+          ['keys that mean something to JavaScript', '{"__proto__":"p","constructor":"c","toString":"t"}'],
+          ['a value with quotes and backslashes', '{"k":"\\"\\\\/"}'],
+        ],
+        async (_, json) => {
+          const created = await tags(json).expect(201);
+          const [single, list] = [await client.get(created.body.uri), await client.get(RECORDINGS)];
+          for (const { text } of [created, single, list]) expect(text).toContain(`"custom_tags":${json},`);
+        },
+      ));
 
-      for (const { text } of answers) expect(text).toContain(`"custom_tags":${json},`);
-    });
-
-    it('takes 1024 bytes of compact JSON, however much white space is sent', async () => {
-      const json = sized(1024);
-      expect(Buffer.byteLength(json)).toBe(1024);
-
-      await tags(json).expect(201);
-      await tags(JSON.stringify(JSON.parse(json), null, 4)).expect(201);
-    });
-
-    it.each<[string, string, RegExp]>([
-      ['11 tags', many(11), /at most 10 keys/],
-      ['an empty key', '{"":"v"}', /key ""/],
-      ['a key of 33 characters', `{"${'k'.repeat(33)}":"v"}`, /"k+….*32 characters|k{32}.*32 characters/],
-      ['a key with a dot', '{"a.b":"v"}', /"a\.b".*A-Z a-z 0-9 _ -/],
-      ['a key with a space', '{"a b":"v"}', /"a b".*A-Z a-z 0-9 _ -/],
-      ['a key beyond ASCII', '{"schlüssel":"v"}', /"schlüssel".*A-Z a-z 0-9 _ -/],
-      ['a number for a value', '{"count":1}', /"count" must be a string/],
-      ['null for a value', '{"count":null}', /"count" must be a string/],
-      ['an object for a value', '{"count":{"a":"b"}}', /"count" must be a string/],
-      ['a value of 129 characters', `{"long":"${'x'.repeat(129)}"}`, /"long".*128 characters/],
-      ['a value with a control character', '{"bad":"a\\u0007b"}', /"bad".*control characters/],
-      ['a value with a line break', '{"bad":"a\\nb"}', /"bad".*control characters/],
-      ['a value with a lone surrogate', '{"bad":"a\\ud83c"}', /"bad".*surrogates/],
-      ['1025 bytes', sized(1025), /1024 bytes/],
-      [
-        'what is few characters and many bytes',
-        `{"a":"${'会'.repeat(128)}","b":"${'会'.repeat(128)}","c":"${'会'.repeat(128)}"}`,
-        /1024 bytes/,
-      ],
-      ['a list', '["a"]', /JSON object/],
-      ['a string', '"a"', /JSON object/],
-      ['null', 'null', /JSON object/],
-      ['no JSON', '{ticket:1}', /JSON object/],
-      ['nothing', '', /JSON object/],
-    ])('refuses %s, naming key and rule', async (_, json, reason) => {
-      expectInvalid(await tags(json), 'custom_tags', reason);
+    it('are refused with their key and rule, and nothing is kept', async () => {
+      expectInvalid(await tags('{"a b":"v"}'), 'custom_tags', /"a b".*A-Z a-z 0-9 _ -/);
+      expectInvalid(await tags('{"count":1}'), 'custom_tags', /"count" must be a string/);
+      expectInvalid(await tags('["a"]'), 'custom_tags', /JSON object/);
       expect(await total()).toBe(0);
     });
   });
@@ -364,15 +228,17 @@ describe('recordings', () => {
       expect(account.usage.current_month.recordings_count).toBe(1);
     });
 
-    it.each<[string, Record<string, string>, Buffer]>([
-      ['other bytes', {}, silenceWav(0.2)],
-      ['another language', { language: 'german' }, NOTE],
-      ['other tags', { custom_tags: '{"a":"b"}' }, NOTE],
-      ['other vocabulary', { vocabulary: '["Grafana"]' }, NOTE],
-    ])('is 409 for %s under the same key', async (_, fields, note) => {
+    it('is 409 for another upload under the same key: bytes, language, tags or vocabulary', async () => {
       await again('key-1').expect(201);
-
-      expectError(await again('key-1', fields, note), 'ConflictError');
+      await checkRows<[what: string, fields: Record<string, string>, note?: Buffer]>(
+        [
+          ['bytes', {}, silenceWav(0.2)],
+          ['language', { language: 'german' }],
+          ['tags', { custom_tags: '{"a":"b"}' }],
+          ['vocabulary', { vocabulary: '["Grafana"]' }],
+        ],
+        async (_, fields, note) => expectError(await again('key-1', fields, note), 'ConflictError'),
+      );
       expect(await total()).toBe(1);
     });
 
@@ -433,9 +299,8 @@ describe('recordings', () => {
     });
 
     it('takes 1 to 255 printable characters', async () => {
-      await again('k').expect(201);
       await again(`${'k'.repeat(127)} ${'~'.repeat(127)}`).expect(201);
-      for (const key of ['', 'k'.repeat(256), 'é']) expectInvalid(await again(key), 'Idempotency-Key');
+      for (const key of ['', 'k'.repeat(256), 'é', 'a\tb']) expectInvalid(await again(key), 'Idempotency-Key');
     });
   });
 
@@ -451,12 +316,6 @@ describe('recordings', () => {
         { ...own, id: first },
       ]);
       expectHeaders(answer);
-    });
-
-    it('is empty for an account without recordings', async () => {
-      const { body } = await client.get(RECORDINGS).expect(200);
-
-      expect(body).toStrictEqual({ recordings: [], ...envelope(RECORDINGS, {}) });
     });
 
     it('is ordered by time of creation and then by id, not by id alone (D17)', async () => {
@@ -478,13 +337,6 @@ describe('recordings', () => {
       expect(past.body).toStrictEqual({ recordings: [], ...envelope(RECORDINGS, { page: 3, limit: 2, total: 5 }) });
       const far = await client.get(`${RECORDINGS}?page=1000000000&limit=100`).expect(200);
       expect(far.body).toMatchObject({ recordings: [], total: 5, next_page_uri: null });
-    });
-
-    it('ends where the last page is exactly full', async () => {
-      for (let i = 0; i < 2; i++) await upload(client);
-
-      const { body } = await client.get(`${RECORDINGS}?limit=2`).expect(200);
-      expect(body).toMatchObject(envelope(RECORDINGS, { limit: 2, size: 2, total: 2 }));
     });
 
     it('can be narrowed to a status, in the very moment in which it is reached (D19)', async () => {
@@ -531,56 +383,6 @@ describe('recordings', () => {
       expect(await found('date_from=0001-01-01&date_to=9999-12-31')).toEqual([3, 2, 1]);
       expect(await found('date_from=2024-02-29&date_to=2024-02-29')).toEqual([]);
     });
-
-    it('writes the filters into its URIs in one order, however they are sent (D17)', async () => {
-      const { body } = await client
-        .get(`${RECORDINGS}?date_to=2026-03-31&status=failed&limit=5&date_from=2026-03-01&page=2`)
-        .expect(200);
-
-      expect(body.uri).toMatch(/^\/v1\/recordings\?page=2&limit=5&/);
-      const filters = new URL(body.uri, service.url).searchParams;
-      expect(Object.fromEntries(filters)).toEqual({
-        page: '2',
-        limit: '5',
-        status: 'failed',
-        date_from: '2026-03-01',
-        date_to: '2026-03-31',
-      });
-    });
-
-    it.each(BAD_PARAMETERS)('refuses ?%s, naming %s (D16, D19)', async (query, field) => {
-      expectInvalid(await client.get(`${RECORDINGS}?${query}`), field);
-    });
-
-    const notDays = [
-      '',
-      '2026-02-30',
-      '2025-02-29',
-      '2026-13-01',
-      '2026-00-10',
-      '2026-1-1',
-      '20260101',
-      '2026-03-01Z',
-      '2026-03-01T00:00:00',
-      '0000-01-01',
-      '294277-01-01',
-      '%2B010000-01-01',
-      'infinity',
-      '-infinity',
-      'epoch',
-      'today',
-      'now',
-    ];
-    it.each(notDays.flatMap((day) => [`date_from=${day}`, `date_to=${day}`]))('refuses ?%s (D18)', async (query) => {
-      expectInvalid(await client.get(`${RECORDINGS}?${query}`), query.split('=')[0] as string);
-    });
-
-    it('refuses days in the wrong order, and a day twice (D16, D18)', async () => {
-      const order = await client.get(`${RECORDINGS}?date_from=2026-03-02&date_to=2026-03-01`);
-      expectInvalid(order, 'date_from');
-      const twice = await client.get(`${RECORDINGS}?date_from=2026-03-01&date_from=2026-03-02`);
-      expectInvalid(twice, 'date_from');
-    });
   });
 
   describe('get', () => {
@@ -589,7 +391,6 @@ describe('recordings', () => {
       const { body } = await client.get(`${RECORDINGS}/${id}`).expect(200);
 
       expect(body).toStrictEqual({ ...SINGLE_RECORDING, ...FRESH, id, tenant_id: client.accountId });
-      expectInvalid(await client.get(`${RECORDINGS}/${id}?expand=1`), 'expand');
     });
 
     it('gives each account its own recordings under concurrency', async () => {
@@ -674,27 +475,11 @@ describe('recordings', () => {
       });
     });
 
-    it.each(['', 'x', 'waveform,', 'waveform transcription', 'transcription&include=waveform'])(
-      'is not given with include=%s: 400 (D54)',
-      async (include) => {
-        const { body } = await client.upload(NOTE).expect(201);
+    it('is not given with another include: 400 (D54)', async () => {
+      const { body } = await client.upload(NOTE).expect(201);
+      for (const include of ['', 'x', 'waveform,', 'waveform transcription', 'transcription&include=waveform']) {
         expectInvalid(await client.get(`${RECORDINGS}/${body.id}?include=${include}`), 'include');
-      },
-    );
-
-    it.each(INVALID_IDS)('knows no id of another form: 404 for %s (D1)', async (_, spell) => {
-      const id = await upload(client);
-      const path = `${RECORDINGS}/${spell(id)}`;
-
-      for (const asking of [
-        client.get(path),
-        client.delete(path),
-        client.post(`${path}/retry`),
-        client.get(`${path}/transcription`),
-      ]) {
-        expectError(await asking, 'NotFoundError');
       }
-      await client.get(`${RECORDINGS}/${id}`).expect(200);
     });
   });
 
@@ -751,13 +536,6 @@ describe('recordings', () => {
       expect(statusesOf(answers)).toEqual([202, 409, 409]);
       expect(await total('?status=processing')).toBe(1);
     });
-
-    it('takes no query parameter (D16)', async () => {
-      const id = await upload(client);
-      await fail(service, id);
-
-      expectInvalid(await client.post(`${RECORDINGS}/${id}/retry?force=1`), 'force');
-    });
   });
 
   describe('delete (D24)', () => {
@@ -793,16 +571,15 @@ describe('recordings', () => {
       ['tried again', (id) => fail(service, id).then(() => client.post(`${RECORDINGS}/${id}/retry`).expect(202))],
     ];
 
-    it.each(states)('takes a recording that is %s: 204, and its audio goes with it', async (_, bring) => {
-      const { body: recording } = await client.upload(NOTE).expect(201);
-      await bring(recording.id);
-      await access(objectOf(recording));
-
-      const answer = await client.delete(recording.uri).expect(204);
-      expect(answer.text).toBe('');
-      expectHeaders(answer);
-      await expectGone(recording);
-    });
+    it('is 204 in every state, and the audio goes with the recording', () =>
+      checkRows(states, async (_, bring) => {
+        const { body: recording } = await client.upload(NOTE).expect(201);
+        await bring(recording.id);
+        await access(objectOf(recording));
+        const answer = await client.delete(recording.uri).expect(204);
+        expect(answer.text).toBe('');
+        await expectGone(recording);
+      }));
 
     it('throws away a transcription in progress, and no event follows', async () => {
       const id = await upload(client);
@@ -836,13 +613,6 @@ describe('recordings', () => {
 
       expect(statusesOf(answers)).toEqual([204, 404, 404]);
       expect(await total()).toBe(0);
-    });
-
-    it('takes no query parameter (D16)', async () => {
-      const id = await upload(client);
-      expectInvalid(await client.delete(`${RECORDINGS}/${id}?keep=audio`), 'keep');
-
-      await client.get(`${RECORDINGS}/${id}`).expect(200);
     });
   });
 });

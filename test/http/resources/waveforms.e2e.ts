@@ -3,8 +3,7 @@ import { speech } from '../../../src/testing/speech.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { timedEngine } from '../../support/service/timed-engine.js';
 import { silenceWav, twoChannels, wav } from '../../support/audio/audio-bytes.js';
-import { expectError, expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';
-import { INVALID_IDS } from '../../support/http/invalid-ids.js';
+import { expectError, expectHeaders } from '../../support/http/expect-errors.js';
 import { WAVEFORM } from '../../support/http/response-shapes.js';
 import { claimRecording, fail, transcribe, upload } from '../../support/state/recording-states.js';
 
@@ -152,11 +151,6 @@ describe('waveforms (D52)', () => {
       expect(await rows()).toBe(1);
       await client.delete('/v1/users/user-42').expect(202);
       expect(await rows()).toBe(0);
-    });
-
-    it('is 404 for an id that cannot be one, and takes no parameters', async () => {
-      for (const [, spell] of INVALID_IDS) await client.get(pathOf(spell(id))).expect(404);
-      expectInvalid(await client.get(`${pathOf(id)}?points=10`), 'points');
     });
   });
 });

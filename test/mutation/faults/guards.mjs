@@ -83,7 +83,7 @@ export const guards = [
   },
   {
     file: 'src/guards/scope.guard.ts',
-    tests: 'test/http/scopes.e2e.ts',
+    tests: 'test/http/operations.e2e.ts',
     faults: [
       ['the scope is not compared', 'if (missing !== undefined) throw new PermissionError(missing);', ''],
       [
@@ -95,7 +95,7 @@ export const guards = [
   },
   {
     file: 'src/guards/access-rules.service.ts',
-    tests: 'test/http/scopes.e2e.ts',
+    tests: 'test/http/operations.e2e.ts',
     name: 'must be declared',
     faults: [['a handler without a rule is open to all', 'if (undeclared.length > 0)', 'if (undeclared.length > 99)']],
   },
@@ -206,8 +206,8 @@ export const guards = [
   },
   {
     file: 'src/guards/scope.guard.ts',
-    tests: 'test/http/scopes.e2e.ts',
-    name: 'as well',
+    tests: 'test/http/operations.e2e.ts',
+    name: 'is refused before',
     faults: [['the second scope of an operation is not asked for', '[scope, ...alsoScopes].find', '[scope].find']],
   },
   {
@@ -252,7 +252,7 @@ export const guards = [
   },
   {
     file: 'src/platform/http/server/api-path.ts',
-    tests: 'test/http/rate-limit.e2e.ts',
+    tests: 'test/http/errors.e2e.ts',
     name: 'unknown path',
     faults: [
       ['/v1 itself is neither authenticated nor limited', 'path === API_ROOT || path.startsWith', 'path.startsWith'],

@@ -68,7 +68,7 @@ const USAGE_PERIOD = shapeOf<UsagePeriodView>('UsagePeriodView', {
   storage_used_bytes: integer,
 });
 
-export const USAGE = { current_month: USAGE_PERIOD, previous_month: USAGE_PERIOD };
+const USAGE = { current_month: USAGE_PERIOD, previous_month: USAGE_PERIOD };
 
 export const ACCOUNT = shapeOf<AccountView>('AccountView', {
   id,
@@ -328,7 +328,7 @@ export const MODELS = { object: 'list', data: matching('a list', Array.isArray) 
 
 export const WORD = { word: text, start: number, end: number, confidence: orNull(fraction) };
 
-export const TRANSCRIBED_EVENT = {
+const TRANSCRIBED_EVENT = {
   event: 'recording.transcribed',
   timestamp: eventTime,
   recording: {
