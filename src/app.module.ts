@@ -17,16 +17,13 @@ import { selectEngines } from './modules/transcriptions/engines/chain/engine-sel
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
 import { UsersModule } from './modules/users/users.module.js';
-import { DeliveryWorkerModule } from './modules/webhooks/deliveries/delivery-worker.module.js';
-import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
+import { DeliveryWorkerModule, WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import { ConfigModule } from './platform/config/config.module.js';
 import type { Env } from './platform/config/env.js';
 import { DatabaseModule } from './platform/database/database.module.js';
 import { registerErrorShape } from './platform/errors/error-body.js';
-import { EventsModule } from './platform/events/events.module.js';
 import { LoggingModule } from './platform/observability/logging.module.js';
 import { PlatformModule } from './platform/platform.module.js';
-import { ReconcilerModule } from './platform/reconciler/reconciler.module.js';
 import { selectObjectStore, StorageModule } from './platform/storage/storage.module.js';
 
 /** Every module, in reading order. */
@@ -74,9 +71,7 @@ function baseModules(env: Env, extensions: Extension[]): (Type | DynamicModule)[
     LoggingModule.forRoot(env),
     DatabaseModule.forRoot(migrationsOf(extensions)),
     PlatformModule,
-    ReconcilerModule,
     StorageModule.forRoot(selectObjectStore(env, addedBy(extensions, 'objectStores'))),
-    EventsModule,
     AccessModule,
   ];
 }

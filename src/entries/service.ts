@@ -29,7 +29,7 @@ export {
 } from '../modules/recordings/recordings.events.js';
 export { type NewWebhookEvent, WebhookEventsService } from '../modules/webhooks/events/webhook-events.service.js';
 export { WebhooksModule } from '../modules/webhooks/webhooks.module.js';
-export { EventBus } from '../platform/events/event-bus.js';
+export { EventBus } from '../platform/database/event-bus.js';
 
 // Plans.
 export type { PlanDefinition } from '../access/plans.js';

@@ -1,9 +1,10 @@
 import { Global, Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { ThreadPoolService } from './concurrency/thread-pool.service.js';
-import { EventBus } from './events/event-bus.js';
+import { EventBus } from './database/event-bus.js';
 import { HealthService } from './observability/health.service.js';
 import { createMetricsRegistry, MetricsMiddleware } from './observability/metrics.js';
+import { ReconcilerService } from './queue/reconciler.service.js';
 import { TokenBucketStorage } from './rate-limit/token-bucket.storage.js';
 import { RedisService } from './redis/redis.service.js';
 import { SignalsService } from './redis/signals.service.js';
@@ -12,6 +13,8 @@ import { SecretsService } from './secrets.service.js';
 const SERVICES = [
   RedisService,
   SignalsService,
+  EventBus,
+  ReconcilerService,
   ThreadPoolService,
   SecretsService,
   TokenBucketStorage,

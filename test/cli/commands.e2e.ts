@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { EventStreamsService } from '../../src/modules/webhooks/feed/streams/event-streams.service.js';
+import { EventStreamsService } from '../../src/modules/webhooks/events/event-streams.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { SPEECH } from '../../src/testing/speech.js';

@@ -17,10 +17,10 @@ import { Retranscription } from '../../src/modules/transcriptions/retranscriptio
 import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
 import { EarlierTranscription } from '../../src/modules/transcriptions/versions/earlier-transcription.entity.js';
 import { Delivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
-import { RemovedWebhook } from '../../src/modules/webhooks/deliveries/removed-webhook.entity.js';
-import { LoggedAttempt } from '../../src/modules/webhooks/delivery-log/logged-attempt.entity.js';
-import { WebhookRedelivery } from '../../src/modules/webhooks/delivery-log/redeliveries/webhook-redelivery.entity.js';
-import { EventSequence } from '../../src/modules/webhooks/events/event-sequence.entity.js';
+import { RemovedWebhook } from '../../src/modules/webhooks/webhook.entity.js';
+import { LoggedAttempt } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
+import { WebhookRedelivery } from '../../src/modules/webhooks/deliveries/redelivery.entity.js';
+import { EventSequence } from '../../src/modules/webhooks/events/webhook-event.entity.js';
 import { WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
 import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
 import { ObjectRemoval } from '../../src/platform/storage/object-removal.entity.js';

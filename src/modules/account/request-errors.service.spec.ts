@@ -5,7 +5,7 @@ import type { Env } from '../../platform/config/env.js';
 import type { DatabaseService } from '../../platform/database/database.service.js';
 import { ConflictError, InvalidRequestError, PermissionError } from '../../platform/errors/errors.js';
 import { setCaller } from '../../platform/observability/request-log.middleware.js';
-import type { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
+import type { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { presentRequestErrors } from './request-errors.dto.js';
 import { PendingErrors, type Refusal, type RequestErrorGroup, RequestErrorsService } from './request-errors.service.js';
 

@@ -8,7 +8,7 @@ import { DatabaseService, type SqlRunner } from '../../platform/database/databas
 import type { ApiError } from '../../platform/errors/errors.js';
 import { requestIdOf } from '../../platform/observability/request-log.middleware.js';
 import { callerOf } from '../../platform/observability/request-log.middleware.js';
-import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
+import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { redactSecrets } from '../../platform/secrets.service.js';
 
 const FLUSH_MS = 1000;

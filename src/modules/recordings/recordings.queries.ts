@@ -1,6 +1,6 @@
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
 import { insertParts, selectList } from '../../platform/database/statement-parts.js';
-import type { JoinedWrite } from '../../platform/events/event-bus.js';
+import type { JoinedWrite } from '../../platform/database/event-bus.js';
 import { claimReservedObject } from '../../platform/storage/object-removals.service.js';
 import { Recording } from './recording.entity.js';
 import { tagTerms } from './search/search-terms.js';

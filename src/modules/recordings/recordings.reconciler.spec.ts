@@ -1,6 +1,6 @@
 import type { Env } from '../../platform/config/env.js';
 import type { DatabaseService } from '../../platform/database/database.service.js';
-import type { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
+import type { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import type { Spool } from '../../platform/storage/spool.js';
 import { RecordingsReconciler } from './recordings.reconciler.js';
 

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { repeatWhileFull } from '../../platform/concurrency/repeat-while-full.js';
-import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
+import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { Spool } from '../../platform/storage/spool.js';
 import { unmarkIdleAccounts } from './leases/recording-claims.queries.js';
 import { deleteExpiredIdempotencyKeys } from './upload/idempotency.queries.js';

@@ -1,7 +1,7 @@
 import type { Quotas } from '../../access/quotas.js';
 import type { DatabaseService } from '../../platform/database/database.service.js';
 import { ConflictError, NotFoundError, QuotaExceededError } from '../../platform/errors/errors.js';
-import type { EventBus } from '../../platform/events/event-bus.js';
+import type { EventBus } from '../../platform/database/event-bus.js';
 import type { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
 import type { QuotasService } from './quotas/quotas.service.js';
 import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { ConflictError, NotFoundError } from '../../platform/errors/errors.js';
-import { EventBus } from '../../platform/events/event-bus.js';
+import { EventBus } from '../../platform/database/event-bus.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
 import type { Recording } from './recording.entity.js';

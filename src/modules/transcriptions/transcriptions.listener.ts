@@ -1,6 +1,6 @@
 import { InjectQueue } from '@nestjs/bull';
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { EventBus } from '../../platform/events/event-bus.js';
+import { EventBus } from '../../platform/database/event-bus.js';
 import type { Tx } from '../../platform/database/database.service.js';
 import type { JobQueue } from '../../platform/queue/job-queue.js';
 import {

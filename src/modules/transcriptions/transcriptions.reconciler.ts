@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
+import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { RecordingLeasesService } from '../recordings/leases/recording-leases.service.js';
 import { SearchBackfillService } from '../recordings/search/backfill/search-backfill.service.js';
 import { RetranscriptionsService } from './retranscriptions/retranscriptions.service.js';

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
-import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
+import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { RecordingErasureService } from '../recordings/erasure/recording-erasure.service.js';
 import { WebhookEventsService } from '../webhooks/events/webhook-events.service.js';
 

@@ -1,8 +1,7 @@
 import type { Repository } from 'typeorm';
 import type { DatabaseService } from '../../platform/database/database.service.js';
 import type { SecretsService } from '../../platform/secrets.service.js';
-import type { StoredSecret } from './webhook-secrets.queries.js';
-import { WebhookSecretsService } from './webhook-secrets.service.js';
+import { type StoredSecret, WebhookSecretsService } from './webhook-secrets.service.js';
 import type { Webhook } from './webhook.entity.js';
 
 const ACCOUNT = '019aa5c0-4a7e-7cc4-9d5e-3f1f0a6f1c2d';

@@ -44,3 +44,10 @@ export class Webhook {
   @Column('timestamptz')
   updatedAt: Date;
 }
+
+/** A deleted webhook whose deliveries are not all deleted yet. */
+@Entity('removed_webhooks')
+export class RemovedWebhook {
+  @PrimaryColumn('uuid')
+  webhookId: string;
+}

@@ -1,24 +1,65 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, UseInterceptors } from '@nestjs/common';
+import {
+  Body,
+  type CallHandler,
+  Controller,
+  Delete,
+  type ExecutionContext,
+  Get,
+  HttpCode,
+  Injectable,
+  type NestInterceptor,
+  Param,
+  Post,
+  Put,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
-import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
-import type { Principal } from '../../access/principal.js';
+import { catchError, type Observable } from 'rxjs';
 import { RequireScope } from '../../access/access.decorators.js';
+import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
+import { CurrentPrincipal, type IdentifiedRequest } from '../../access/current-principal.decorator.js';
+import type { Principal } from '../../access/principal.js';
 import { InvalidRequestError, LimitExceededError, NotFoundError } from '../../platform/errors/errors.js';
-import { SecurityLogService } from '../../platform/observability/security-log.service.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { JsonBody } from '../../platform/http/input/json/json-body.js';
 import { NoQuery } from '../../platform/http/input/no-query.js';
+import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import {
   CreatedWebhookView,
+  CreateWebhookDto,
+  ListWebhooksQuery,
   presentCreatedWebhook,
   presentWebhook,
   presentWebhookPage,
+  UpdateWebhookDto,
   WebhookPage,
   WebhookView,
-} from './webhook.presenter.js';
-import { CreateWebhookDto, ListWebhooksQuery, UpdateWebhookDto } from './webhooks.dto.js';
-import { WebhookUrlInterceptor } from './webhook-url.interceptor.js';
+} from './webhooks.dto.js';
 import { WebhooksService } from './webhooks.service.js';
+
+/**
+ * Names a forbidden URL together with the other wrong fields of a body. The validation pipe finds those, but it does not
+ * know the operator's settings, which decide where a webhook may point.
+ */
+@Injectable()
+class WebhookUrlInterceptor implements NestInterceptor {
+  constructor(private readonly webhooks: WebhooksService) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<IdentifiedRequest>();
+    return next.handle().pipe(catchError(async (error: unknown) => await this.refuse(error, request)));
+  }
+
+  private async refuse(error: unknown, request: IdentifiedRequest): Promise<never> {
+    const isIncomplete = error instanceof InvalidRequestError && error.broken.every(({ field }) => field !== 'url');
+    if (!isIncomplete || !request.principal || !(request.body instanceof JsonBody)) throw error;
+    const url: unknown = Reflect.get(await request.body.read(), 'url');
+    const id = request.params['webhook_id'] as string | undefined;
+    const rule = typeof url === 'string' ? await this.webhooks.brokenUrl(request.principal.accountId, url, id) : null;
+    throw rule ? new InvalidRequestError(rule, ...error.broken) : error;
+  }
+}
 
 const NO_WEBHOOK = new NotFoundError('webhook');
 const INVALID_URL = new InvalidRequestError({ field: 'url', reason: 'must be an absolute http or https URL' });

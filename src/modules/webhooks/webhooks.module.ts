@@ -2,31 +2,30 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../../platform/config/env.js';
 import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
-import { DeliveriesService } from './deliveries/deliveries.service.js';
-import { DELIVERY_QUEUE } from './deliveries/deliveries.queue.js';
-import { RemovedWebhook } from './deliveries/removed-webhook.entity.js';
-import { RemovedWebhooksService } from './deliveries/removed-webhooks.service.js';
-import { DeliverySlots } from './deliveries/send-loops/delivery-slots.js';
+import { DeliveriesProcessor } from './sending/deliveries.processor.js';
+import { DeliveriesService, DELIVERY_QUEUE } from './deliveries/deliveries.service.js';
 import { Delivery } from './deliveries/delivery.entity.js';
-import { DeliveriesController } from './delivery-log/deliveries.controller.js';
-import { DeliveryLogService } from './delivery-log/delivery-log.service.js';
-import { RedeliveryPaceService } from './delivery-log/redeliveries/redelivery-pace.service.js';
-import { RedeliveriesService } from './delivery-log/redeliveries/redeliveries.service.js';
-import { WebhookRedelivery } from './delivery-log/redeliveries/webhook-redelivery.entity.js';
-import { TestCallsController } from './delivery-log/test-call/test-calls.controller.js';
-import { TestCallsService } from './delivery-log/test-call/test-calls.service.js';
-import { SignedSenderService } from './sending/signed-sender.service.js';
-import { WebhookSenderService } from './sending/webhook-sender.service.js';
-import { WebhookEvent } from './events/webhook-event.entity.js';
-import { Webhook } from './webhook.entity.js';
-import { WebhooksController } from './webhooks.controller.js';
-import { EventSequence } from './events/event-sequence.entity.js';
+import { RemovedWebhooksService } from './deliveries/removed-webhooks.service.js';
+import { DeliverySlots } from './sending/delivery-slots.js';
+import { SendLoopsService } from './sending/send-loops.service.js';
+import { DeliveriesController } from './deliveries/deliveries.controller.js';
+import { DeliveryLogService } from './deliveries/delivery-log.service.js';
+import { RedeliveriesService } from './deliveries/redeliveries.service.js';
+import { RedeliveryPaceService } from './deliveries/redelivery-pace.service.js';
+import { WebhookRedelivery } from './deliveries/redelivery.entity.js';
+import { TestCallsController } from './deliveries/test-calls.controller.js';
+import { TestCallsService } from './deliveries/test-calls.service.js';
+import { EventSequence, WebhookEvent } from './events/webhook-event.entity.js';
 import { WebhookEventsListener } from './events/webhook-events.listener.js';
 import { WebhookEventsService } from './events/webhook-events.service.js';
-import { EventFeedController } from './feed/event-feed.controller.js';
-import { EventFeedService } from './feed/event-feed.service.js';
-import { EventSignalsService } from './feed/event-signals.service.js';
-import { EventStreamsService } from './feed/streams/event-streams.service.js';
+import { EventFeedController } from './events/event-feed.controller.js';
+import { EventFeedService } from './events/event-feed.service.js';
+import { EventSignalsService } from './events/event-signals.service.js';
+import { EventStreamsService } from './events/event-streams.service.js';
+import { SignedSenderService } from './sending/signed-sender.service.js';
+import { WebhookSenderService } from './sending/webhook-sender.service.js';
+import { RemovedWebhook, Webhook } from './webhook.entity.js';
+import { WebhooksController } from './webhooks.controller.js';
 import { WebhooksReconciler } from './webhooks.reconciler.js';
 import { WebhooksService } from './webhooks.service.js';
 
@@ -62,3 +61,10 @@ import { WebhooksService } from './webhooks.service.js';
   exports: [DeliveriesService, DeliverySlots, SignedSenderService, WebhookEventsService, JobQueueModule],
 })
 export class WebhooksModule {}
+
+/** What only a process with the role `deliverer` runs. */
+@Module({
+  imports: [WebhooksModule],
+  providers: [SendLoopsService, DeliveriesProcessor],
+})
+export class DeliveryWorkerModule {}

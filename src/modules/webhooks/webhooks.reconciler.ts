@@ -1,10 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { ReconcilerService } from '../../platform/reconciler/reconciler.service.js';
+import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { RemovedWebhooksService } from './deliveries/removed-webhooks.service.js';
-import { RedeliveriesService } from './delivery-log/redeliveries/redeliveries.service.js';
+import { RedeliveriesService } from './deliveries/redeliveries.service.js';
 import { WebhookEventsService } from './events/webhook-events.service.js';
-import { EventFeedService } from './feed/event-feed.service.js';
+import { EventFeedService } from './events/event-feed.service.js';
 
 /** What requests leave for later, one batch after the other. */
 @Injectable()

@@ -13,7 +13,7 @@ interface CoalesceOptions {
 /**
  * Batches calls that arrive while a batch is in progress, so that under load one statement and its commit serve many
  * callers. No batch waits to be filled. A delivery that succeeded takes 190 µs CPU instead of 670, a reservation 56 instead
- * of 200 (docs/performance.md). Held by delivery-success-batch.spec.ts.
+ * of 200 (docs/performance.md). Held by deliveries.service.spec.ts.
  * @param perform handles one batch, and returns an answer for each item in order, which may be a promise.
  */
 export function coalesce<Item, Answer>(

@@ -1,8 +1,8 @@
 import { BullModule, getQueueToken } from '@nestjs/bull';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { Env } from '../config/env.js';
-import { JobQueue } from './job-queue.js';
 import { RedisService } from '../redis/redis.service.js';
+import { JobQueue } from './job-queue.js';
 
 /** Registers a queue: enqueue through `@InjectQueue(name)`, consume with `@Processor(name)`. */
 @Module({})

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Repository } from 'typeorm';
 import type { DatabaseService, Tx } from '../database/database.service.js';
-import type { ReconcilerService } from '../reconciler/reconciler.service.js';
+import type { ReconcilerService } from '../queue/reconciler.service.js';
 import type { ObjectStore } from './object-store.js';
 import type { ObjectRemoval } from './object-removal.entity.js';
 import { ObjectRemovalsService } from './object-removals.service.js';

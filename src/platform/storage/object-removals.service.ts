@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { DatabaseService, type SqlRunner, type Tx } from '../database/database.service.js';
-import { ReconcilerService } from '../reconciler/reconciler.service.js';
+import { ReconcilerService } from '../queue/reconciler.service.js';
 import { ObjectRemoval } from './object-removal.entity.js';
 import { ObjectStore } from './object-store.js';
 

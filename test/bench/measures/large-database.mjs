@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../../../scripts/lib/paths.mjs';
 import { run, waitUntil } from '../../../scripts/lib/processes.mjs';
 import { claimFairest } from '../../../dist/modules/recordings/leases/recording-claims.queries.js';
-import { deleteOldEvents, FIRST_PLACE } from '../../../dist/modules/webhooks/events/webhook-events.queries.js';
+import { deleteOldEvents, FIRST_PLACE } from '../../../dist/modules/webhooks/events/webhook-events.service.js';
 import { fillDatabase } from '../lib/large-database.mjs';
 import { atMost, median } from '../lib/figures.mjs';
 

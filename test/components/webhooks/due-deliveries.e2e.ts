@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { getQueueToken } from '@nestjs/bull';
-import { DELIVERY_QUEUE, type DeliveryJob } from '../../../src/modules/webhooks/deliveries/deliveries.queue.js';
-import { DeliveriesService } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
+import {
+  DeliveriesService,
+  DELIVERY_QUEUE,
+  type DeliveryJob,
+} from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
 import { RemovedWebhooksService } from '../../../src/modules/webhooks/deliveries/removed-webhooks.service.js';
-import { RedeliveriesService } from '../../../src/modules/webhooks/delivery-log/redeliveries/redeliveries.service.js';
+import { RedeliveriesService } from '../../../src/modules/webhooks/deliveries/redeliveries.service.js';
 import type { JobQueue } from '../../../src/platform/queue/job-queue.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';

@@ -5,14 +5,14 @@ import {
   selectAccountsWithNewEvents,
   selectFeedPage,
   selectNextEvents,
-} from '../../../src/modules/webhooks/feed/event-feed.queries.js';
+} from '../../../src/modules/webhooks/events/event-feed.service.js';
 import {
   deleteOldEvents,
   FIRST_PLACE,
   lockEventsOfUser,
   replaceBodies,
   selectEventsOfUser,
-} from '../../../src/modules/webhooks/events/webhook-events.queries.js';
+} from '../../../src/modules/webhooks/events/webhook-events.service.js';
 import { DatabaseService } from '../../../src/platform/database/database.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';

@@ -10,7 +10,7 @@ import {
   redeliverOne,
   selectMissed,
   START,
-} from '../../../src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.js';
+} from '../../../src/modules/webhooks/deliveries/redeliveries.queries.js';
 import type { Tx } from '../../../src/platform/database/database.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';

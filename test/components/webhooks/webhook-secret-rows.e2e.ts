@@ -1,6 +1,5 @@
 import { DataSource } from 'typeorm';
-import { secretsUnderOtherKeys } from '../../../src/modules/webhooks/webhook-secrets.queries.js';
-import { WebhookSecretsService } from '../../../src/modules/webhooks/webhook-secrets.service.js';
+import { secretsUnderOtherKeys, WebhookSecretsService } from '../../../src/modules/webhooks/webhook-secrets.service.js';
 import { readEnv } from '../../../src/platform/config/env.js';
 import { SecretsService } from '../../../src/platform/secrets.service.js';
 import { Webhook } from '../../../src/modules/webhooks/webhook.entity.js';

@@ -12,7 +12,7 @@ import {
   type SenderOptions,
   WebhookSenderService,
 } from '../../../src/modules/webhooks/sending/webhook-sender.service.js';
-import { signDelivery } from '../../../src/modules/webhooks/sending/signature.js';
+import { signDelivery } from '../../../src/modules/webhooks/sending/signed-sender.service.js';
 import { Env } from '../../../src/platform/config/env.js';
 import { drip, HostileReceiver, writeForever } from '../../support/servers/hostile-receiver.js';
 import { signatureProblems, WebhookReceiver } from '../../../src/testing/webhook-receiver.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RecordingFailed } from '../../../src/modules/recordings/recordings.events.js';
 import { WebhookEventsService } from '../../../src/modules/webhooks/events/webhook-events.service.js';
 import type { Tx } from '../../../src/platform/database/database.service.js';
-import { EventBus } from '../../../src/platform/events/event-bus.js';
+import { EventBus } from '../../../src/platform/database/event-bus.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { startService, useService } from '../../../src/testing/test-service.js';

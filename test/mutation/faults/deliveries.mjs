@@ -74,8 +74,8 @@ export const deliveries = [
     ],
   },
   {
-    file: `${DELIVERIES}/retry-schedule.ts`,
-    tests: `${DELIVERIES}/retry-schedule.spec.ts`,
+    file: `${DELIVERIES}/deliveries.service.ts`,
+    tests: `${DELIVERIES}/deliveries.service.spec.ts`,
     faults: [
       ['the first gap is left out', 'schedule[attempt - 1]', 'schedule[attempt]'],
       ['the jitter is 30 %', 'JITTER = 0.2', 'JITTER = 0.3'],
@@ -108,13 +108,13 @@ export const deliveries = [
     ],
   },
   {
-    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.ts',
+    file: 'src/modules/webhooks/deliveries/redeliveries.queries.ts',
     tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
     name: 'is tried as often as before',
     faults: [['a redelivery goes on with the schedule of before', ' attempts_before = d.attempts,', '']],
   },
   {
-    file: 'src/modules/webhooks/delivery-log/test-call/test-calls.service.ts',
+    file: 'src/modules/webhooks/deliveries/test-calls.service.ts',
     tests: 'test/http/resources/webhooks/delivery-log.e2e.ts',
     name: 'is signed with the previous',
     faults: [
@@ -138,7 +138,7 @@ export const deliveries = [
     ],
   },
   {
-    file: 'src/modules/webhooks/events/webhook-events.queries.ts',
+    file: 'src/modules/webhooks/events/webhook-events.service.ts',
     tests: 'test/http/resources/users.e2e.ts',
     name: 'deletes the recordings in every state',
     faults: [
@@ -150,7 +150,7 @@ export const deliveries = [
     ],
   },
   {
-    file: 'src/modules/webhooks/delivery-log/delivery-log.queries.ts',
+    file: 'src/modules/webhooks/deliveries/delivery-log.service.ts',
     tests: 'test/http/resources/webhooks/delivery-log.e2e.ts',
     name: 'are exact',
     faults: [
@@ -234,7 +234,7 @@ export const deliveries = [
     ],
   },
   {
-    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.ts',
+    file: 'src/modules/webhooks/deliveries/redeliveries.queries.ts',
     tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
     name: 'takes the days',
     faults: [
@@ -243,7 +243,7 @@ export const deliveries = [
     ],
   },
   {
-    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.service.ts',
+    file: 'src/modules/webhooks/deliveries/redeliveries.service.ts',
     tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
     name: 'disabled',
     faults: [
@@ -267,7 +267,7 @@ export const deliveries = [
     ],
   },
   {
-    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.ts',
+    file: 'src/modules/webhooks/deliveries/redeliveries.queries.ts',
     tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
     name: 'refuses a second while',
     faults: [
@@ -279,7 +279,7 @@ export const deliveries = [
     ],
   },
   {
-    file: 'src/modules/webhooks/delivery-log/redeliveries/redeliveries.queries.ts',
+    file: 'src/modules/webhooks/deliveries/redeliveries.queries.ts',
     tests: 'test/http/resources/webhooks/redeliveries.e2e.ts',
     name: 'loses nothing while the process',
     faults: [

@@ -1,14 +1,14 @@
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const events = [
   {
-    file: 'src/modules/webhooks/feed/streams/event-streams.service.ts',
-    tests: 'src/modules/webhooks/feed/streams/event-streams.service.spec.ts',
+    file: 'src/modules/webhooks/events/event-streams.service.ts',
+    tests: 'src/modules/webhooks/events/event-streams.service.spec.ts',
     faults: [
       ['looks for news of the stream that is furthest ahead', 'after: Math.min(...open', 'after: Math.max(...open'],
     ],
   },
   {
-    file: 'src/modules/webhooks/feed/streams/event-streams.service.ts',
+    file: 'src/modules/webhooks/events/event-streams.service.ts',
     tests: 'test/http/resources/events.e2e.ts',
     name: 'sends events as they',
     faults: [
@@ -20,7 +20,7 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/webhooks/feed/event-feed.service.ts',
+    file: 'src/modules/webhooks/events/event-feed.service.ts',
     tests: 'test/http/resources/events.e2e.ts',
     name: 'goes on after',
     faults: [
@@ -61,7 +61,7 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/webhooks/feed/event-feed.service.ts',
+    file: 'src/modules/webhooks/events/event-feed.service.ts',
     tests: 'test/http/resources/events.e2e.ts',
     name: 'full page',
     faults: [
@@ -97,8 +97,8 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/webhooks/feed/streams/stream-read-loop.ts',
-    tests: 'src/modules/webhooks/feed/streams/stream-read-loop.spec.ts',
+    file: 'src/modules/webhooks/events/event-stream.ts',
+    tests: 'src/modules/webhooks/events/event-stream.spec.ts',
     faults: [
       [
         'a reader that is a hundred events behind waits for the next poll',
@@ -119,8 +119,8 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/webhooks/feed/streams/event-streams.service.ts',
-    tests: 'src/modules/webhooks/feed/streams/event-streams.service.spec.ts',
+    file: 'src/modules/webhooks/events/event-streams.service.ts',
+    tests: 'src/modules/webhooks/events/event-streams.service.spec.ts',
     faults: [
       [
         'the slot of a stream that was closed stays taken',
@@ -182,8 +182,8 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/webhooks/events/personal-data.ts',
-    tests: 'src/modules/webhooks/events/personal-data.spec.ts',
+    file: 'src/modules/webhooks/events/event-payload.ts',
+    tests: 'src/modules/webhooks/events/event-payload.spec.ts',
     faults: [['the tags of an erased end user stay in the events', '  delete event.recording.custom_tags;\n', '']],
   },
   {
@@ -243,8 +243,8 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/webhooks/feed/streams/event-streams.service.ts',
-    tests: 'src/modules/webhooks/feed/streams/event-streams.service.spec.ts',
+    file: 'src/modules/webhooks/events/event-streams.service.ts',
+    tests: 'src/modules/webhooks/events/event-streams.service.spec.ts',
     faults: [
       [
         'the process goes on to listen to accounts of which it has no stream any more',

@@ -19,7 +19,7 @@ export const retention = [
     ],
   },
   {
-    file: 'src/modules/webhooks/events/webhook-events.queries.ts',
+    file: 'src/modules/webhooks/events/webhook-events.service.ts',
     tests: STATES,
     name: 'past their retention',
     faults: [
@@ -92,8 +92,8 @@ export const retention = [
     ],
   },
   {
-    file: 'src/platform/reconciler/reconciler.service.ts',
-    tests: 'src/platform/reconciler/reconciler.service.spec.ts',
+    file: 'src/platform/queue/reconciler.service.ts',
+    tests: 'src/platform/queue/reconciler.service.spec.ts',
     faults: [
       [
         'a task of the reconciler that fails ends the round',
@@ -187,8 +187,8 @@ export const retention = [
     ],
   },
   {
-    file: 'src/platform/reconciler/reconciler.service.ts',
-    tests: 'src/platform/reconciler/reconciler.service.spec.ts',
+    file: 'src/platform/queue/reconciler.service.ts',
+    tests: 'src/platform/queue/reconciler.service.spec.ts',
     faults: [
       [
         'a process with several roles repairs nothing',
@@ -242,8 +242,8 @@ export const retention = [
     faults: [['the errors of one day too many are shown', 'AND day > (now()', 'AND day >= (now()']],
   },
   {
-    file: 'src/platform/reconciler/reconciler.service.ts',
-    tests: 'src/platform/reconciler/reconciler.service.spec.ts',
+    file: 'src/platform/queue/reconciler.service.ts',
+    tests: 'src/platform/queue/reconciler.service.spec.ts',
     faults: [
       [
         'the rounds of the reconciler follow each other at once',
@@ -265,8 +265,8 @@ export const retention = [
     ],
   },
   {
-    file: 'src/platform/reconciler/reconciler.service.ts',
-    tests: 'src/platform/reconciler/reconciler.service.spec.ts',
+    file: 'src/platform/queue/reconciler.service.ts',
+    tests: 'src/platform/queue/reconciler.service.spec.ts',
     faults: [
       ['a process that freezes keeps the lock of the reconciler', 'IDLE_ROUNDS * this.env.reconcileSeconds)', '0)'],
     ],

@@ -1,11 +1,10 @@
-const DELIVERIES = 'src/modules/webhooks/deliveries';
 const SENDING = 'src/modules/webhooks/sending';
 
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const sending = [
   {
-    file: `${DELIVERIES}/send-loops/webhook-send-loop.ts`,
-    tests: `${DELIVERIES}/send-loops/send-loops.service.spec.ts`,
+    file: `${SENDING}/webhook-send-loop.ts`,
+    tests: `${SENDING}/send-loops.service.spec.ts`,
     faults: [
       ['eight deliveries at once to one webhook', 'SEND_CONCURRENCY = 4', 'SEND_CONCURRENCY = 8'],
       [
@@ -22,21 +21,21 @@ export const sending = [
     ],
   },
   {
-    file: `${DELIVERIES}/send-loops/claim-ahead.ts`,
-    tests: `${DELIVERIES}/send-loops/send-loops.service.spec.ts`,
+    file: `${SENDING}/webhook-send-loop.ts`,
+    tests: `${SENDING}/send-loops.service.spec.ts`,
     faults: [
       ['deliveries claimed ahead wait beyond their lease', 'MAX_WAIT_MS = 3000', 'MAX_WAIT_MS = 300_000'],
       ['many are claimed for a slow endpoint', 'FAST_MS = 50', 'FAST_MS = 50_000'],
       [
         'claimed deliveries are not released',
-        '.map((delivery) => this.callbacks.release(delivery))',
-        '.map(() => undefined)',
+        'this.claimed.splice(0).map((delivery) => this.callbacks.release(delivery))',
+        'this.claimed.splice(0).map(() => undefined)',
       ],
     ],
   },
   {
-    file: `${DELIVERIES}/send-loops/delivery-slots.ts`,
-    tests: `${DELIVERIES}/send-loops/delivery-slots.spec.ts`,
+    file: `${SENDING}/delivery-slots.ts`,
+    tests: `${SENDING}/delivery-slots.spec.ts`,
     faults: [
       ['a slot can be released twice', 'if (!isHeld) return;', ''],
       ['one account may hold every connection', 'ACCOUNT_SHARE = 1 / 16', 'ACCOUNT_SHARE = 1'],
@@ -47,7 +46,7 @@ export const sending = [
     ],
   },
   {
-    file: `${SENDING}/special-ranges.ts`,
+    file: `${SENDING}/address-rules.ts`,
     tests: `${SENDING}/address-rules.spec.ts`,
     faults: [
       ['a range is left out', "  '192.31.196.0/24',", ' '],
@@ -78,8 +77,8 @@ export const sending = [
     ],
   },
   {
-    file: 'src/modules/webhooks/deliveries/send-loops/webhook-send-loop.ts',
-    tests: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.spec.ts',
+    file: 'src/modules/webhooks/sending/webhook-send-loop.ts',
+    tests: 'src/modules/webhooks/sending/send-loops.service.spec.ts',
     faults: [
       [
         'a failing webhook gets four deliveries at a time',
@@ -101,8 +100,8 @@ export const sending = [
     ],
   },
   {
-    file: 'src/modules/webhooks/deliveries/send-loops/delivery-slots.ts',
-    tests: 'src/modules/webhooks/deliveries/send-loops/delivery-slots.spec.ts',
+    file: 'src/modules/webhooks/sending/delivery-slots.ts',
+    tests: 'src/modules/webhooks/sending/delivery-slots.spec.ts',
     faults: [
       [
         'an account may hold a share of all connections instead of the free ones',
@@ -112,13 +111,13 @@ export const sending = [
     ],
   },
   {
-    file: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.ts',
-    tests: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.spec.ts',
+    file: 'src/modules/webhooks/sending/send-loops.service.ts',
+    tests: 'src/modules/webhooks/sending/send-loops.service.spec.ts',
     faults: [['a process that stops starts new loops', '    this.accepting = false;\n', '']],
   },
   {
-    file: 'src/modules/webhooks/sending/delivery-attempt.ts',
-    tests: 'src/modules/webhooks/sending/delivery-attempt.spec.ts',
+    file: 'src/modules/webhooks/sending/webhook-connection.ts',
+    tests: 'src/modules/webhooks/sending/webhook-connection.spec.ts',
     faults: [
       [
         'a receiver that thinks for five seconds fails',
@@ -128,8 +127,8 @@ export const sending = [
     ],
   },
   {
-    file: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.ts',
-    tests: 'src/modules/webhooks/deliveries/send-loops/send-loops.service.spec.ts',
+    file: 'src/modules/webhooks/sending/send-loops.service.ts',
+    tests: 'src/modules/webhooks/sending/send-loops.service.spec.ts',
     faults: [
       [
         'a delivery that arrived during a stop is sent again',
@@ -139,8 +138,8 @@ export const sending = [
     ],
   },
   {
-    file: 'src/modules/webhooks/deliveries/send-loops/delivery-slots.ts',
-    tests: 'src/modules/webhooks/deliveries/send-loops/delivery-slots.spec.ts',
+    file: 'src/modules/webhooks/sending/delivery-slots.ts',
+    tests: 'src/modules/webhooks/sending/delivery-slots.spec.ts',
     faults: [['an account with many connections gets the next one', 'held(a) - held(b)', 'held(b) - held(a)']],
   },
   {
@@ -157,8 +156,8 @@ export const sending = [
     faults: [['Retry-After of a 503 is ignored', 'statusCode === 429 || statusCode === 503', 'statusCode === 429']],
   },
   {
-    file: 'src/modules/webhooks/sending/outcome/response-text.ts',
-    tests: 'src/modules/webhooks/sending/outcome/response-text.spec.ts',
+    file: 'src/modules/webhooks/sending/delivery-outcome.ts',
+    tests: 'src/modules/webhooks/sending/delivery-outcome.spec.ts',
     faults: [
       ['a response that is cut ends with a broken character', 'decode(bytes, { stream: true })', 'decode(bytes)'],
     ],
@@ -176,7 +175,7 @@ export const sending = [
     ],
   },
   {
-    file: 'src/modules/webhooks/sending/host-resolver.ts',
+    file: 'src/modules/webhooks/sending/checked-connector.ts',
     tests: 'test/components/webhooks/host-resolver.e2e.ts',
     name: 'goes by the hosts file first',
     faults: [

@@ -32,9 +32,9 @@ import type {
   DeliveryView,
   RedeliveryView,
   SingleDeliveryView,
-} from '../../../src/modules/webhooks/delivery-log/delivery.presenter.js';
-import type { TestCallView } from '../../../src/modules/webhooks/delivery-log/test-call/test-call.presenter.js';
-import type { CreatedWebhookView, WebhookView } from '../../../src/modules/webhooks/webhook.presenter.js';
+  TestCallView,
+} from '../../../src/modules/webhooks/deliveries/deliveries.dto.js';
+import type { CreatedWebhookView, WebhookView } from '../../../src/modules/webhooks/webhooks.dto.js';
 import { boolean, id, integer, like, matching, number, oneOf, orNull, text, UUID } from './matchers.js';
 import { shapeOf } from './openapi-shape.js';
 

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { RecordingFailed, type RecordingSnapshot } from '../../../src/modules/recordings/recordings.events.js';
-import { EventBus } from '../../../src/platform/events/event-bus.js';
+import { EventBus } from '../../../src/platform/database/event-bus.js';
 import { DatabaseService } from '../../../src/platform/database/database.service.js';
 import type { TestService } from '../../../src/testing/test-service.js';
 

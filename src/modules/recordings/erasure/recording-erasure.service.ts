@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
-import { EventBus } from '../../../platform/events/event-bus.js';
+import { EventBus } from '../../../platform/database/event-bus.js';
 import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { Recording } from '../recording.entity.js';
 import { RecordingDeleted } from '../recordings.events.js';

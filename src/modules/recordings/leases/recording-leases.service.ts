@@ -4,7 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
-import { EventBus } from '../../../platform/events/event-bus.js';
+import { EventBus } from '../../../platform/database/event-bus.js';
 import type { Recording, RecordingFeatures } from '../recording.entity.js';
 import { RecordingFailed, RecordingTranscribed, type Transcript } from '../recordings.events.js';
 import { RecordingSearchService } from '../search/recording-search.service.js';

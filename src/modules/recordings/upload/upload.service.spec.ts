@@ -3,7 +3,7 @@ import type { Repository } from 'typeorm';
 import { inMemory, silenceWav } from '../../../../test/support/audio/audio-bytes.js';
 import type { Quotas } from '../../../access/quotas.js';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
-import type { EventBus } from '../../../platform/events/event-bus.js';
+import type { EventBus } from '../../../platform/database/event-bus.js';
 import { AccountSuspendedError, QuotaExceededError } from '../../../platform/errors/errors.js';
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
 import type { ObjectRemovalsService } from '../../../platform/storage/object-removals.service.js';

@@ -9,7 +9,7 @@ import type { AudioFormat } from '../../../platform/audio-formats.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { emptyColumns } from '../../../platform/database/statement-parts.js';
 import { AccountSuspendedError, ConflictError, QuotaExceededError } from '../../../platform/errors/errors.js';
-import { EventBus } from '../../../platform/events/event-bus.js';
+import { EventBus } from '../../../platform/database/event-bus.js';
 import { ObjectRemovalsService } from '../../../platform/storage/object-removals.service.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../../platform/storage/file-system.js';

@@ -6,8 +6,7 @@ import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import type { DeliveryOutcome } from '../sending/webhook-sender.service.js';
 import type { Webhook } from '../webhook.entity.js';
 import type { ClaimedDelivery } from './deliveries.queries.js';
-import type { DeliveryJob } from './deliveries.queue.js';
-import { DeliveriesService } from './deliveries.service.js';
+import { delayOfNextAttempt, DeliveriesService, type DeliveryJob } from './deliveries.service.js';
 import type { Delivery } from './delivery.entity.js';
 
 /** Deliveries changed by one statement. */
@@ -20,6 +19,8 @@ const FAILURE: DeliveryOutcome = {
   retryAfter: null,
   durationMs: 1,
 };
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 const DELIVERY = { id: 'd', leaseToken: 'l', webhookId: 'w', attempt: 1, attemptsBefore: 0 } as ClaimedDelivery;
 
 describe('DeliveriesService', () => {
@@ -99,5 +100,130 @@ describe('DeliveriesService', () => {
     left = BATCH + 1;
     await service().failPending(tx, 'w');
     expect(limited).toEqual([['w', BATCH]]);
+  });
+});
+
+describe('DeliveriesService and deliveries that succeeded', () => {
+  /** Open statements: the ids they update, and how they end: with the updated ids or with an error. */
+  let statements: { ids: string[]; end: (saved: string[] | Error) => Promise<void> }[];
+  let deliveries: DeliveriesService;
+
+  beforeEach(() => {
+    statements = [];
+    const prepared = (_sql: string, [ids]: unknown[]) =>
+      new Promise<unknown[]>((resolve, reject) => {
+        const finish = (saved: string[] | Error): Promise<void> => {
+          if (saved instanceof Error) reject(saved);
+          else resolve(saved.map((id) => ({ id })));
+          return settled();
+        };
+        statements.push({ ids: ids as string[], end: finish });
+      });
+    deliveries = new DeliveriesService(
+      {} as Repository<Delivery>,
+      {} as Repository<Webhook>,
+      { prepared } as unknown as DatabaseService,
+      {} as JobQueue<DeliveryJob>,
+      {} as Env,
+      {} as SecurityLogService,
+    );
+  });
+
+  const save = (id: string) => deliveries.record({ ...DELIVERY, id }, { ...FAILURE, status: 200 });
+  const end = (saved: string[] | Error) => statements.shift()?.end(saved);
+
+  it('saves the first at once, and those that arrive meanwhile in one statement', async () => {
+    const first = save('a');
+    await settled();
+    expect(statements.map(({ ids }) => ids)).toEqual([['a']]);
+    const others = Promise.all([save('b'), save('c')]);
+    await settled();
+    expect(statements).toHaveLength(1);
+    await end(['a']);
+    await first;
+    expect(statements.map(({ ids }) => ids)).toEqual([['b', 'c']]);
+    await end(['b', 'c']);
+    await others;
+  });
+
+  it('delays no other delivery for a locked one', async () => {
+    const [free, locked] = [save('a'), save('b')];
+    await settled();
+    await end(['a']);
+    await free;
+    expect(statements.map(({ ids }) => ids)).toEqual([['b']]);
+    const next = save('c');
+    await settled();
+    expect(statements.map(({ ids }) => ids)).toEqual([['b'], ['c']]);
+    await end([]);
+    await locked;
+    await end(['c']);
+    await next;
+  });
+
+  it('rejects every delivery of a failed statement, and continues', async () => {
+    const outcomes = Promise.allSettled([save('a'), save('b')]);
+    await settled();
+    await end(new Error('terminating connection'));
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(statements).toEqual([]);
+    const again = save('a');
+    await settled();
+    await end(['a']);
+    await again;
+  });
+});
+
+const NOW = new Date('2026-11-21T10:00:00Z');
+const SCHEDULE = [5, 300, 7200];
+
+function delayMs(failed: Partial<Parameters<typeof delayOfNextAttempt>[0]>): number | null {
+  return delayOfNextAttempt({
+    attempt: 1,
+    schedule: SCHEDULE,
+    now: NOW,
+    retryAfter: null,
+    random: () => 0.5,
+    ...failed,
+  });
+}
+
+describe('delayOfNextAttempt', () => {
+  it('uses each gap once: n gaps make n + 1 attempts', () => {
+    expect([1, 2, 3, 4, 5].map((attempt) => delayMs({ attempt }))).toEqual([5000, 300_000, 7_200_000, null, null]);
+    expect(delayMs({ schedule: [] })).toBeNull();
+  });
+
+  it('varies each gap by at most a fifth', () => {
+    expect(delayMs({ attempt: 2, random: () => 0 })).toBe(240_000);
+    expect(delayMs({ attempt: 2, random: () => 1 - Number.EPSILON })).toBeCloseTo(360_000, 3);
+    for (let round = 0; round < 200; round += 1) {
+      const ms = delayMs({ attempt: 2, random: undefined }) ?? 0;
+      expect(ms).toBeGreaterThanOrEqual(240_000);
+      expect(ms).toBeLessThanOrEqual(360_000);
+    }
+  });
+
+  it.each([
+    ['seconds', '120', 120_000],
+    ['seconds with blanks around them', ' 120 ', 120_000],
+    ['an HTTP date', 'Sat, 21 Nov 2026 10:02:00 GMT', 120_000],
+    ['an hour at most, in seconds', '86400', 3_600_000],
+    ['an hour at most, however large the number', '9'.repeat(400), 3_600_000],
+    ['an hour at most, as a date', 'Sun, 22 Nov 2026 10:00:00 GMT', 3_600_000],
+    ['the gap when that is later', '2', 5000],
+    ['the gap when the date has passed', 'Sat, 21 Nov 2026 09:00:00 GMT', 5000],
+    ['the gap when the date does not exist', 'Sat, 99 Nov 2026 10:02:00 GMT', 5000],
+    ['the gap for words', 'soon', 5000],
+    ['the gap for a negative number', '-120', 5000],
+    ['the gap for a fraction', '120.5', 5000],
+    ['the gap for nothing', '', 5000],
+  ])('obeys Retry-After: %s', (_name, retryAfter, expected) => {
+    expect(delayMs({ retryAfter })).toBe(expected);
+  });
+
+  it('never lets Retry-After shorten a gap or add an attempt', () => {
+    expect(delayMs({ attempt: 3, retryAfter: '86400' })).toBe(7_200_000);
+    expect(delayMs({ attempt: 4, retryAfter: '60' })).toBeNull();
   });
 });

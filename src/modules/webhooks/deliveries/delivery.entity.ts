@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { DeliveryErrorKind } from '../sending/outcome/delivery-error.js';
+import type { DeliveryErrorKind } from '../sending/delivery-outcome.js';
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -69,3 +69,51 @@ export class Delivery {
   @Column('timestamptz')
   updatedAt: Date;
 }
+
+/** An attempt to deliver an event, except the one that delivered it: that is in the `Delivery`. */
+@Entity('delivery_attempts')
+export class LoggedAttempt {
+  @PrimaryColumn('uuid')
+  deliveryId: string;
+
+  /** From 1; goes on after a redelivery. */
+  @PrimaryColumn('integer')
+  number: number;
+
+  @Column('timestamptz')
+  startedAt: Date;
+
+  /** HTTP status; null when no response came. */
+  @Column('integer', { nullable: true })
+  status: number | null;
+
+  @Column('text', { nullable: true })
+  error: DeliveryErrorKind | null;
+
+  /** The error in words. */
+  @Column('text', { nullable: true })
+  reason: string | null;
+
+  @Column('integer')
+  durationMs: number;
+
+  /** The first 1 KiB of the response. */
+  @Column('text', { nullable: true })
+  response: string | null;
+}
+
+/** A delivery with what it is about. */
+export interface DeliveryWithEvent extends Delivery {
+  kind: string;
+  recordingId: string | null;
+}
+
+export interface DeliveryWithAttempts {
+  delivery: DeliveryWithEvent;
+  /** The bytes that are sent. */
+  body: string;
+  /** By number. */
+  attempts: Attempt[];
+}
+
+export type Attempt = Omit<LoggedAttempt, 'deliveryId'>;

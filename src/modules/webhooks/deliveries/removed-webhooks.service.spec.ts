@@ -1,6 +1,6 @@
 import type { Repository } from 'typeorm';
 import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
-import type { RemovedWebhook } from './removed-webhook.entity.js';
+import type { RemovedWebhook } from '../webhook.entity.js';
 import { RemovedWebhooksService } from './removed-webhooks.service.js';
 
 /** Deliveries deleted by one statement, and how often it is repeated in a round of the reconciler. */

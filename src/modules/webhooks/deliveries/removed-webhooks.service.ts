@@ -4,7 +4,7 @@ import { Repository } from 'typeorm';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { deleteDeliveries } from './deliveries.queries.js';
-import { RemovedWebhook } from './removed-webhook.entity.js';
+import { RemovedWebhook } from '../webhook.entity.js';
 
 /** Deliveries deleted by one statement, which takes well under a second. */
 const BATCH = 1000;

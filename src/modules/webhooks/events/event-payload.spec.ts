@@ -2,8 +2,10 @@ import {
   acceptedPayload,
   correctedPayload,
   deletedPayload,
+  endUserOf,
   failedPayload,
   transcribedPayload,
+  withoutPersonalData,
 } from './event-payload.js';
 
 const facts = {
@@ -77,4 +79,23 @@ describe('event payloads', () => {
       );
     },
   );
+});
+
+describe('personal data in the body of an event', () => {
+  const tagged = { ...transcribed, customTags: '{"z":"1","10":"2"}' };
+  const without = { identity: null, customTags: null };
+
+  it('is the end user', () => {
+    expect(endUserOf(transcribedPayload(tagged))).toBe('user "1"');
+    expect(endUserOf(transcribedPayload({ ...tagged, identity: null }))).toBeNull();
+    expect(endUserOf('{"identity":"elsewhere"}')).toBeNull();
+    expect(endUserOf('not JSON "identity":"x"')).toBeNull();
+  });
+
+  it('is removed with the tags, and nothing else changes', () => {
+    expect(withoutPersonalData(transcribedPayload(tagged))).toBe(transcribedPayload({ ...tagged, ...without }));
+    const refused = { ...tagged, reason: 'no audio' };
+    expect(withoutPersonalData(failedPayload(refused))).toBe(failedPayload({ ...refused, ...without }));
+    for (const body of ['{"x":1}', 'null', 'not JSON']) expect(withoutPersonalData(body)).toBe(body);
+  });
 });

@@ -1,5 +1,18 @@
 import { eventTime } from '../../../platform/http/timestamps.js';
 
+/** Every kind of event that webhooks can subscribe to. Extensions add theirs before the application is created. */
+export const EVENT_KINDS: string[] = ['recording.transcribed', 'recording.failed', 'transcription.corrected'];
+
+/** Kinds that are in the feed only: no webhook can subscribe to them (D40). */
+const FEED_KINDS = ['recording.accepted', 'recording.deleted'] as const;
+export type FeedKind = (typeof FEED_KINDS)[number];
+
+/** Registering a kind again changes nothing. @param kind lower-case words with a dot, such as `keyword.matched` */
+export function registerEventKind(kind: string): void {
+  if ((FEED_KINDS as readonly string[]).includes(kind)) throw new Error(`${kind} is a kind of the event feed`);
+  if (!EVENT_KINDS.includes(kind)) EVENT_KINDS.push(kind);
+}
+
 /** Data that all kinds of event contain. */
 export interface EventFacts {
   occurredAt: Date;
@@ -135,4 +148,34 @@ function object(members: Members): string {
   return `{${Object.entries(members)
     .map(([key, value]) => `${text(key)}:${value}`)
     .join(',')}}`;
+}
+
+/** As much of a body as all kinds of the core share. */
+interface Body {
+  recording?: { identity?: unknown; custom_tags?: unknown } | null;
+}
+
+/** The end user that the recording in a body names. Null for one of an extension that has another form. */
+export function endUserOf(body: string): string | null {
+  // Most recordings have no end user, and need not be parsed.
+  if (!body.includes('"identity":"')) return null;
+  const identity = parsed(body)?.recording?.identity;
+  return typeof identity === 'string' ? identity : null;
+}
+
+/** The body without the end user and the tags of its recording (D46). The order of the other keys stays. */
+export function withoutPersonalData(body: string): string {
+  const event = parsed(body);
+  if (!event?.recording) return body;
+  event.recording.identity = null;
+  delete event.recording.custom_tags;
+  return JSON.stringify(event);
+}
+
+function parsed(body: string): Body | null {
+  try {
+    return JSON.parse(body) as Body | null;
+  } catch {
+    return null;
+  }
 }

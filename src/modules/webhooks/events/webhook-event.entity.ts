@@ -38,3 +38,13 @@ export class WebhookEvent {
   @Column('timestamptz')
   createdAt: Date;
 }
+
+/** The number of an account's last event that has one. */
+@Entity('event_sequences')
+export class EventSequence {
+  @PrimaryColumn('uuid')
+  accountId: string;
+
+  @Column('bigint')
+  last: string;
+}

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../platform/database/database.service.js';
-import { EventBus } from '../../../platform/events/event-bus.js';
+import { EventBus } from '../../../platform/database/event-bus.js';
 import {
   RecordingAccepted,
   RecordingDeleted,

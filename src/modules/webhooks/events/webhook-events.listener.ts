@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Tx } from '../../../platform/database/database.service.js';
-import { EventBus, type JoinedWrite } from '../../../platform/events/event-bus.js';
+import { EventBus, type JoinedWrite } from '../../../platform/database/event-bus.js';
 import {
   RecordingAccepted,
   RecordingDeleted,
@@ -17,8 +17,7 @@ import {
   type TranscribedFacts,
   transcribedPayload,
 } from './event-payload.js';
-import { eventParameters, insertEventFor } from './webhook-events.queries.js';
-import { type NewFeedEvent, WebhookEventsService } from './webhook-events.service.js';
+import { eventParameters, insertEventFor, type NewFeedEvent, WebhookEventsService } from './webhook-events.service.js';
 
 /** Publishes the events of recordings, in the transaction of the change. */
 @Injectable()

@@ -3,9 +3,9 @@ import { validateSync } from 'class-validator';
 import type { Env } from '../../../platform/config/env.js';
 import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
 import type { DeliveriesService } from '../deliveries/deliveries.service.js';
-import type { EventSignalsService } from '../feed/event-signals.service.js';
+import type { EventSignalsService } from './event-signals.service.js';
 import { CreateWebhookDto } from '../webhooks.dto.js';
-import { EVENT_KINDS, registerEventKind } from './event-kinds.js';
+import { EVENT_KINDS, registerEventKind } from './event-payload.js';
 import { WebhookEventsService } from './webhook-events.service.js';
 
 describe('WebhookEventsService', () => {

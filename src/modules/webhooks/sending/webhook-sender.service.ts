@@ -1,11 +1,15 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import type { Dispatcher } from 'undici';
 import { Env } from '../../../platform/config/env.js';
-import { DeliveryAttempt } from './delivery-attempt.js';
-import { DeliveryAttemptError, type DeliveryErrorKind, describeError, isClosure } from './outcome/delivery-error.js';
-import { readResponse } from './outcome/response-text.js';
-import { IDLE_MS, IdleConnections, WebhookConnection } from './webhook-connection.js';
-import { resolveHost } from './host-resolver.js';
+import { DeliveryAttempt, IDLE_MS, IdleConnections, WebhookConnection } from './webhook-connection.js';
+import {
+  DeliveryAttemptError,
+  type DeliveryErrorKind,
+  describeError,
+  isClosure,
+  readResponse,
+} from './delivery-outcome.js';
+import { resolveHost } from './checked-connector.js';
 import { AllowedNetworks, checkWebhookUrl } from './address-rules.js';
 
 export interface OutgoingDelivery {

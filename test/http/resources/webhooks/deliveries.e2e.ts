@@ -4,7 +4,7 @@ import type { Extension } from '../../../../src/extension.js';
 import { RecordingFailed } from '../../../../src/modules/recordings/recordings.events.js';
 import type { Delivery } from '../../../../src/modules/webhooks/deliveries/delivery.entity.js';
 import { SENDER_OPTIONS } from '../../../../src/modules/webhooks/sending/webhook-sender.service.js';
-import { EventBus } from '../../../../src/platform/events/event-bus.js';
+import { EventBus } from '../../../../src/platform/database/event-bus.js';
 import { garbage, silenceWav } from '../../../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../../../src/testing/api-client.js';
 import { eventually } from '../../../../src/testing/eventually.js';

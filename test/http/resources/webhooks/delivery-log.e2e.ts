@@ -8,7 +8,7 @@ import type {
   AttemptView,
   DeliveryView,
   SingleDeliveryView,
-} from '../../../../src/modules/webhooks/delivery-log/delivery.presenter.js';
+} from '../../../../src/modules/webhooks/deliveries/deliveries.dto.js';
 import { SENDER_OPTIONS } from '../../../../src/modules/webhooks/sending/webhook-sender.service.js';
 import { checkRows } from '../../../support/check-rows.js';
 import type { ApiClient } from '../../../../src/testing/api-client.js';

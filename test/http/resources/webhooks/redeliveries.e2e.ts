@@ -1,8 +1,8 @@
 import request from 'supertest';
 import { DeliveriesService } from '../../../../src/modules/webhooks/deliveries/deliveries.service.js';
 import type { ClaimedDelivery } from '../../../../src/modules/webhooks/deliveries/deliveries.queries.js';
-import { RedeliveriesService } from '../../../../src/modules/webhooks/delivery-log/redeliveries/redeliveries.service.js';
-import type { DeliveryView } from '../../../../src/modules/webhooks/delivery-log/delivery.presenter.js';
+import { RedeliveriesService } from '../../../../src/modules/webhooks/deliveries/redeliveries.service.js';
+import type { DeliveryView } from '../../../../src/modules/webhooks/deliveries/deliveries.dto.js';
 import type { ApiClient } from '../../../../src/testing/api-client.js';
 import { eventually } from '../../../../src/testing/eventually.js';
 import { startService, type TestService, useService } from '../../../../src/testing/test-service.js';

@@ -1,0 +1,167 @@
+import { InjectQueue } from '@nestjs/bull';
+import { Injectable, Logger } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
+import { ConflictError, NotFoundError } from '../../../platform/errors/errors.js';
+import { isResourceId } from '../../../platform/database/find-or-fail.js';
+import type { JobQueue } from '../../../platform/queue/job-queue.js';
+import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.service.js';
+import { Delivery } from './delivery.entity.js';
+import { Webhook } from '../webhook.entity.js';
+import type { RedeliverDto } from './deliveries.dto.js';
+import {
+  countRedelivery,
+  hastenPending,
+  insertMissed,
+  insertRedelivery,
+  isRedelivering,
+  type LockedRedelivery,
+  lockRedelivery,
+  moveRedelivery,
+  type Position,
+  redeliverNext,
+  redeliverOne,
+  selectMissed,
+  START,
+} from './redeliveries.queries.js';
+import { RedeliveryPaceService } from './redelivery-pace.service.js';
+import { WebhookRedelivery } from './redelivery.entity.js';
+
+/** Rows that one transaction looks at or changes, which takes well under a second. */
+const BATCH = 1000;
+/** In one round of the reconciler, so that its other tasks do not wait. */
+const MAX_BATCHES = 50;
+
+export const webhookDisabled = () => new ConflictError('This webhook is disabled. Set its status to active first.');
+export const redeliveryInProgress = () =>
+  new ConflictError('A redelivery of this webhook is in progress. Try again when it has ended.');
+
+/** Sends events again, and those that a webhook missed (D39). They go through the send loops like all others. */
+@Injectable()
+export class RedeliveriesService {
+  private readonly logger = new Logger(RedeliveriesService.name);
+
+  constructor(
+    private readonly database: DatabaseService,
+    @InjectRepository(WebhookRedelivery) private readonly redeliveries: Repository<WebhookRedelivery>,
+    @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
+    private readonly pace: RedeliveryPaceService,
+  ) {}
+
+  /** One that waits for its next attempt becomes due. @throws NotFoundError, ConflictError while the webhook is disabled */
+  async redeliver(accountId: string, webhookId: string, id: string): Promise<void> {
+    if (!isResourceId(webhookId) || !isResourceId(id)) throw new NotFoundError('delivery');
+    await this.database.transact(async (tx) => {
+      const webhook = await lockAgainstDeletion(tx, { id: webhookId, accountId });
+      if (!webhook || !(await tx.manager.existsBy(Delivery, { id, webhookId }))) throw new NotFoundError('delivery');
+      if (webhook.status !== 'active') throw webhookDisabled();
+      const pace = await this.pace.take(accountId, webhook.url, 1);
+      const isChanged =
+        (await redeliverOne(tx, webhookId, id, pace)) || (await hastenPending(tx, webhookId, id, pace.startSeconds));
+      // Otherwise it is due or being sent.
+      if (!isChanged) await this.pace.giveBack(accountId, webhook.url, 1);
+      tx.afterCommit(() => this.wake(webhookId));
+    });
+  }
+
+  /**
+   * Begins a redelivery of many. What it counts is exact; the deliveries follow, the first batch at once.
+   * @returns how many are sent again.
+   * @throws NotFoundError, ConflictError while another is in progress, or the webhook is disabled
+   */
+  async redeliverMany(accountId: string, webhookId: string, dto: RedeliverDto): Promise<number> {
+    if (!isResourceId(webhookId)) throw new NotFoundError('webhook');
+    const count = await this.database.transact(async (tx) => {
+      const webhook = await lockAgainstDeletion(tx, { id: webhookId, accountId });
+      if (!webhook) throw new NotFoundError('webhook');
+      if (webhook.status !== 'active') throw webhookDisabled();
+      if (!(await insertRedelivery(tx, { ...dto, accountId, webhookId }))) throw redeliveryInProgress();
+      const job = await lockRedelivery(tx, webhookId);
+      const matching = job ? await countRedelivery(tx, job, webhook.events) : 0;
+      if (matching > 0 && (await isRedelivering(tx, webhookId))) throw redeliveryInProgress();
+      if (matching === 0) await tx.manager.delete(WebhookRedelivery, { webhookId });
+      return matching;
+    });
+    if (count > 0) await this.tryBatch(webhookId);
+    return count;
+  }
+
+  /** For the reconciler: a batch of each redelivery in turn. */
+  async continueAll(): Promise<void> {
+    const found = await this.redeliveries.find({
+      select: { webhookId: true },
+      order: { startedAt: 'ASC' },
+      take: MAX_BATCHES,
+    });
+    let turn = found.map(({ webhookId }) => webhookId);
+    for (let batches = 0; turn.length > 0 && batches < MAX_BATCHES;) {
+      const unfinished: string[] = [];
+      for (const webhookId of turn) {
+        batches++;
+        if (await this.tryBatch(webhookId)) unfinished.push(webhookId);
+      }
+      turn = unfinished;
+    }
+  }
+
+  /** @returns whether more is to do, for this process. */
+  private async tryBatch(webhookId: string): Promise<boolean> {
+    try {
+      return await this.database.transact((tx) => this.runBatch(tx, webhookId));
+    } catch (error) {
+      this.logger.warn({ err: error, webhook_id: webhookId }, 'redelivery batch failed');
+      return false;
+    }
+  }
+
+  private async runBatch(tx: Tx, webhookId: string): Promise<boolean> {
+    // Deleting a webhook locks it before its redelivery, too. The other order could deadlock.
+    const webhook = await lockAgainstDeletion(tx, { id: webhookId });
+    const job = webhook && (await lockRedelivery(tx, webhookId));
+    if (!job) return false;
+    const isOver = webhook.status !== 'active' || (await this.runPhase(tx, job, webhook.url));
+    if (isOver) await tx.manager.delete(WebhookRedelivery, { webhookId });
+    tx.afterCommit(() => this.wake(webhookId));
+    return !isOver;
+  }
+
+  /** First what has ended, then what was missed. @returns whether nothing is left. */
+  private async runPhase(tx: Tx, job: LockedRedelivery, url: string): Promise<boolean> {
+    const last =
+      job.phase === 'deliveries' ? await this.redeliverEnded(tx, job, url) : await this.addMissed(tx, job, url);
+    if (last) {
+      await moveRedelivery(tx, job, last);
+      return false;
+    }
+    if (job.phase === 'events' || job.status !== null) return true;
+    return await this.runPhase(tx, { ...job, phase: 'events', ...START }, url);
+  }
+
+  /** @returns where the next batch begins, null when there is none. */
+  private async redeliverEnded(tx: Tx, job: LockedRedelivery, url: string): Promise<Position | null> {
+    const done = await redeliverNext(tx, job, BATCH, await this.pace.take(job.accountId, url, BATCH));
+    await this.pace.giveBack(job.accountId, url, BATCH - done.length);
+    return done.length < BATCH ? null : (done.at(-1) ?? null);
+  }
+
+  /** @returns where the next batch begins, null when there is none. */
+  private async addMissed(tx: Tx, job: LockedRedelivery, url: string): Promise<Position | null> {
+    const { eventIds, last } = await selectMissed(tx, job, BATCH);
+    const missed = eventIds.map((eventId) => ({ id: uuidv7(), eventId }));
+    if (missed.length > 0) {
+      await insertMissed(tx, job, missed, await this.pace.take(job.accountId, url, missed.length));
+    }
+    return last;
+  }
+
+  private wake(webhookId: string): void {
+    void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'redelivery' });
+  }
+}
+
+/** Null when the webhook does not exist. Blocks nothing but its deletion, until the commit. */
+async function lockAgainstDeletion(tx: Tx, where: { id: string; accountId?: string }): Promise<Webhook | null> {
+  return await tx.manager.findOne(Webhook, { where, lock: { mode: 'for_key_share' } });
+}

@@ -1,0 +1,169 @@
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import type { Response } from 'express';
+import { Registry } from 'prom-client';
+import { selectLiveKeys } from '../../../access/live-keys.queries.js';
+import { Env } from '../../../platform/config/env.js';
+import { DatabaseService } from '../../../platform/database/database.service.js';
+import { ServiceUnavailableError, TooManyEventStreamsError } from '../../../platform/errors/errors.js';
+import { valueGauge } from '../../../platform/observability/metrics.js';
+import { RedisService } from '../../../platform/redis/redis.service.js';
+import type { Unsubscribe } from '../../../platform/redis/signals.service.js';
+import { SharedSlots } from '../../../platform/rate-limit/shared-slots.js';
+import { EventFeedService } from './event-feed.service.js';
+import { EventSignalsService } from './event-signals.service.js';
+import { EventStream, type StreamReader, StreamReadLoop } from './event-stream.js';
+
+/** Signals may get lost. Bounds how late a stream gets an event, or ends with its key: this, plus the time of a read. */
+const POLL_MS = 2000;
+export const STREAM_SCOPE = 'recordings:read';
+
+/**
+ * The event streams of this process. All of them share two statements every POLL_MS, which look for events and for keys
+ * that ended; a signal makes events be read at once. Postgres is the record of both.
+ */
+@Injectable()
+export class EventStreamsService implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(EventStreamsService.name);
+  private readonly byAccount = new Map<string, Set<EventStream>>();
+  private readonly subscriptions = new Map<string, Unsubscribe>();
+  private readonly slots: SharedSlots;
+  private readonly loop: StreamReadLoop;
+  private timers: NodeJS.Timeout[] = [];
+  private isPolling = false;
+  private stopped = false;
+
+  constructor(
+    private readonly env: Env,
+    private readonly database: DatabaseService,
+    private readonly feed: EventFeedService,
+    private readonly signals: EventSignalsService,
+    redis: RedisService,
+    registry: Registry,
+  ) {
+    this.slots = new SharedSlots(redis, 'event-streams');
+    this.loop = new StreamReadLoop((readers, limit) => feed.next(readers, limit));
+    registry.registerMetric(valueGauge('event_streams', 'Open event streams.', () => this.open));
+  }
+
+  /** Open streams of this process. */
+  get open(): number {
+    let count = 0;
+    for (const streams of this.byAccount.values()) count += streams.size;
+    return count;
+  }
+
+  /**
+   * Sends the events after `position` to the response until either side ends it.
+   * @throws TooManyEventStreamsError, ServiceUnavailableError while the process stops
+   */
+  async stream(reader: StreamReader, position: number, response: Response): Promise<void> {
+    const { accountId } = reader;
+    const limit = this.env.eventStreamsPerAccount;
+    if (this.stopped) throw new ServiceUnavailableError(1);
+    const releaseSlot = await this.slots.take(accountId, limit);
+    if (typeof releaseSlot === 'number') throw new TooManyEventStreamsError(limit, releaseSlot);
+    // The client, or the process, may have ended meanwhile.
+    if (response.closed || this.stopped) {
+      releaseSlot();
+      if (!response.closed) throw new ServiceUnavailableError(1);
+      return;
+    }
+    const stream = new EventStream(reader, position, response);
+    response.on('close', () => {
+      releaseSlot();
+      this.remove(stream);
+    });
+    response.on('drain', () => this.loop.read([stream]));
+    this.add(stream);
+    stream.begin();
+    this.loop.read([stream]);
+  }
+
+  /** Before the HTTP server waits for its connections. */
+  beforeApplicationShutdown(): void {
+    this.stopped = true;
+    this.pause();
+    this.slots.stop();
+    for (const streams of this.byAccount.values()) for (const stream of streams) stream.end();
+  }
+
+  private add(stream: EventStream): void {
+    if (this.byAccount.size === 0) this.start();
+    const { accountId } = stream;
+    const streams = this.byAccount.get(accountId);
+    if (streams) {
+      streams.add(stream);
+      return;
+    }
+    this.byAccount.set(accountId, new Set([stream]));
+    this.subscriptions.set(
+      accountId,
+      this.signals.subscribe(accountId, () => this.wake([accountId])),
+    );
+  }
+
+  private remove(stream: EventStream): void {
+    this.loop.forget(stream);
+    const streams = this.byAccount.get(stream.accountId);
+    streams?.delete(stream);
+    if (streams?.size === 0) {
+      this.byAccount.delete(stream.accountId);
+      this.unsubscribe(stream.accountId);
+    }
+    if (this.byAccount.size === 0) this.pause();
+  }
+
+  private start(): void {
+    this.timers = [
+      setInterval(() => void this.poll(), POLL_MS),
+      setInterval(() => this.comment(), this.env.eventStreamCommentSeconds * 1000),
+    ];
+  }
+
+  private pause(): void {
+    for (const timer of this.timers) clearInterval(timer);
+    for (const accountId of this.subscriptions.keys()) this.unsubscribe(accountId);
+  }
+
+  private unsubscribe(accountId: string): void {
+    this.subscriptions.get(accountId)?.();
+    this.subscriptions.delete(accountId);
+  }
+
+  private wake(accountIds: readonly string[]): void {
+    for (const accountId of accountIds) this.loop.read(this.byAccount.get(accountId) ?? []);
+  }
+
+  private comment(): void {
+    for (const streams of this.byAccount.values()) for (const stream of streams) stream.comment();
+  }
+
+  private async poll(): Promise<void> {
+    if (this.isPolling || this.byAccount.size === 0) return;
+    this.isPolling = true;
+    try {
+      await this.endWithoutKey();
+      this.wake(await this.feed.accountsWithNewEvents(this.positions()));
+    } catch (error) {
+      this.logger.warn({ err: error }, 'event streams could not look for events');
+    } finally {
+      this.isPolling = false;
+    }
+  }
+
+  /** The least of each account, without those that wait for their connection anyway. */
+  private positions(): { accountId: string; after: number }[] {
+    return [...this.byAccount].flatMap(([accountId, streams]) => {
+      const open = [...streams].filter(({ isBlocked }) => !isBlocked);
+      return open.length === 0 ? [] : [{ accountId, after: Math.min(...open.map(({ position }) => position)) }];
+    });
+  }
+
+  /** Ends the streams of keys that were revoked or have expired, and of suspended accounts. */
+  private async endWithoutKey(): Promise<void> {
+    const streams = [...this.byAccount.values()].flatMap((ofAccount) => [...ofAccount]);
+    const keyIds = [...new Set(streams.map(({ keyId }) => keyId))];
+    const live = new Set(await selectLiveKeys(this.database, keyIds, STREAM_SCOPE));
+    for (const stream of streams) if (!live.has(stream.keyId)) stream.end();
+  }
+}

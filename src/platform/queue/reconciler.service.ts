@@ -1,0 +1,134 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { QueryRunner } from 'typeorm';
+import { Env } from '../config/env.js';
+import { DatabaseService } from '../database/database.service.js';
+
+interface ReconcilerTask {
+  name: string;
+  run: () => Promise<void>;
+  everyProcess: boolean;
+}
+
+/**
+ * A process that freezes or loses its network keeps its transaction and with it the lock. Postgres ends it after this
+ * many rounds without a statement.
+ */
+const IDLE_ROUNDS = 6;
+
+/** Number of the advisory lock: arbitrary, the same in all processes. */
+const RECONCILER_LOCK = 7_305_119;
+
+/** A task that takes longer, such as a clean-up of much, goes on beside the others, which do not wait for it any more. */
+const TURN_MS = 1000;
+
+/**
+ * Repairs what crashes and lost jobs left behind, from the tables alone. Tasks run one after another every
+ * RECONCILE_SECONDS, in one deliverer at a time: a transcriber, which reads strangers' audio, must not be able to delete what
+ * others have. A task of a process that has lost the lock meanwhile may still run: each of them is right also when two run at
+ * the same time.
+ */
+@Injectable()
+export class ReconcilerService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(ReconcilerService.name);
+  private readonly tasks: ReconcilerTask[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private round: Promise<void> = Promise.resolve();
+  /** Tasks that have not ended, those of earlier rounds too. */
+  private readonly running = new Map<ReconcilerTask, Promise<void>>();
+  private stopped = false;
+
+  constructor(
+    private readonly env: Env,
+    private readonly database: DatabaseService,
+  ) {}
+
+  /** @param options.everyProcess runs in every process without the lock, for tasks on local files. */
+  register(name: string, run: () => Promise<void>, options = { everyProcess: false }): void {
+    this.tasks.push({ name, run, ...options });
+  }
+
+  onApplicationBootstrap(): void {
+    // A process without a role is a command and ends soon.
+    if (this.env.roles.length > 0 && this.env.reconcileSeconds > 0) this.schedule(0);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.round;
+    await Promise.all(this.running.values());
+  }
+
+  private schedule(delayMs: number): void {
+    if (this.stopped) return;
+    this.timer = setTimeout(() => {
+      this.round = this.runAll().finally(() => this.schedule(this.env.reconcileSeconds * 1000));
+    }, delayMs);
+  }
+
+  private async runAll(): Promise<void> {
+    await this.run(this.tasks.filter((task) => task.everyProcess));
+    if (!this.env.roles.includes('deliverer')) return;
+    try {
+      await this.underLock(() => this.run(this.tasks.filter((task) => !task.everyProcess)));
+    } catch (error) {
+      this.logger.warn({ err: error }, 'reconciler could not reach the database');
+    }
+  }
+
+  /** A task that fails, or takes long, does not stop the others; it runs again in the next round after its end. */
+  private async run(tasks: ReconcilerTask[]): Promise<void> {
+    for (const task of tasks) {
+      if (this.stopped) return;
+      if (!this.running.has(task)) await withinTurn(this.start(task));
+    }
+  }
+
+  private start(task: ReconcilerTask): Promise<void> {
+    const ended = task
+      .run()
+      .catch((error: unknown) => {
+        this.logger.warn({ err: error, task: task.name }, 'reconciler task failed');
+      })
+      .finally(() => this.running.delete(task));
+    this.running.set(task, ended);
+    return ended;
+  }
+
+  private async underLock(work: () => Promise<void>): Promise<void> {
+    const holder = this.database.dataSource.createQueryRunner();
+    try {
+      await holder.startTransaction();
+      if (await tryReconcilerLock(holder, IDLE_ROUNDS * this.env.reconcileSeconds)) await work();
+      await holder.commitTransaction();
+    } catch (error) {
+      await holder.rollbackTransaction().catch(() => undefined);
+      throw error;
+    } finally {
+      await holder.release();
+    }
+  }
+}
+
+async function withinTurn(ended: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const turn = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, TURN_MS);
+  });
+  await Promise.race([ended, turn]);
+  clearTimeout(timer);
+}
+
+/**
+ * Tries to take the reconciler's lock for the transaction of `runner`. A lock of the transaction and not of the session,
+ * which a pooler gives to others. Postgres ends the transaction after `idleSeconds` without a statement; one statement sets
+ * that and takes the lock, because a process may freeze between two.
+ * @returns whether the transaction now holds it. SQL because TypeORM has no advisory locks.
+ */
+async function tryReconcilerLock(runner: QueryRunner, idleSeconds: number): Promise<boolean> {
+  const [answer] = (await runner.query(
+    `SELECT set_config('idle_in_transaction_session_timeout', $2, true), pg_try_advisory_xact_lock($1) AS held`,
+    [RECONCILER_LOCK, `${idleSeconds}s`],
+  )) as [{ held: boolean }];
+  return answer.held;
+}
