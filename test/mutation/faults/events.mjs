@@ -248,8 +248,8 @@ export const events = [
     faults: [
       [
         'the process goes on to listen to accounts of which it has no stream any more',
-        '      this.unsubscribe(stream.accountId);\n',
-        '',
+        '      account.unsubscribe();\n      this.accounts',
+        '      this.accounts',
       ],
     ],
   },

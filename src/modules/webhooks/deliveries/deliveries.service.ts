@@ -109,9 +109,7 @@ export class DeliveriesService {
     startedAt = performance.now() - outcome.durationMs,
   ): Promise<number | null> {
     const timed = { ...outcome, agoMs: performance.now() - startedAt };
-    if (outcome.status === null || !isSuccess(outcome.status)) {
-      return await this.failures.run(() => this.fail(delivery, timed));
-    }
+    if (!isSuccess(outcome)) return await this.failures.run(() => this.fail(delivery, timed));
     await this.succeed(delivery, timed);
     return null;
   }

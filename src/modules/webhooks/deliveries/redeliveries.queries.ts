@@ -33,77 +33,58 @@ const dueAt = (place: string, first: number): string =>
 const parametersOf = ({ startSeconds, intervalSeconds }: Pace): number[] => [startSeconds, intervalSeconds];
 
 /**
- * Makes deliveries that have ended pending again, and moves the attempts that delivered them to the log.
- * @param chosen which of `deliveries d`, and how they are locked.
- * @param pace place of its first parameter
+ * Makes deliveries that have ended, and that `tx` has locked, pending again, and moves the attempts that delivered them to
+ * the log. SQL because one statement changes deliveries and their log.
  */
-const redeliver = (chosen: string, pace: number): string => `
-  WITH chosen AS MATERIALIZED (
-    SELECT d.id, d.created_at, d.status, d.attempts, coalesce(d.last_attempt_at, d.updated_at) AS last_attempt_at,
-      d.last_status, coalesce(d.last_duration_ms, 0) AS last_duration_ms, d.last_response
-    FROM deliveries d WHERE ${chosen}
-  ), logged AS (
-    INSERT INTO delivery_attempts (delivery_id, number, started_at, status, duration_ms, response)
-    SELECT id, attempts, last_attempt_at, last_status, last_duration_ms, last_response
-    FROM chosen WHERE status = 'delivered' ON CONFLICT DO NOTHING
-  ), forgotten AS (
-    DELETE FROM delivery_attempts a USING chosen c
-    WHERE a.delivery_id = c.id AND a.number <= c.attempts - ${MAX_LOGGED}
-  ), placed AS (
-    SELECT id, row_number() OVER (ORDER BY created_at, id) - 1 AS place FROM chosen
-  ), reopened AS (
-    UPDATE deliveries d SET status = 'pending', next_attempt_at = ${dueAt('placed.place', pace)}, attempts_before = d.attempts,
-      last_response = NULL, updated_at = now()
-    FROM placed WHERE d.id = placed.id RETURNING d.created_at, d.id
-  )
-  SELECT created_at::text AS at, id FROM reopened r ORDER BY r.created_at, r.id`;
-
-/**
- * One that has ended. SQL because one statement changes the delivery and its log. Of two at the same time the second
- * waits, and finds it pending. @returns whether it was changed.
- */
-export async function redeliverOne(tx: Tx, webhookId: string, id: string, pace = AT_ONCE): Promise<boolean> {
-  const rows = await tx.query(
-    redeliver(`d.id = $1 AND d.webhook_id = $2 AND d.status <> 'pending' FOR NO KEY UPDATE`, 3),
-    [id, webhookId, ...parametersOf(pace)],
+export async function reopenEnded(tx: Tx, ids: readonly string[], pace = AT_ONCE): Promise<void> {
+  await tx.query(
+    `WITH chosen AS MATERIALIZED (
+       SELECT d.id, d.status, d.attempts, coalesce(d.last_attempt_at, d.updated_at) AS last_attempt_at, d.last_status,
+         coalesce(d.last_duration_ms, 0) AS last_duration_ms, d.last_response,
+         row_number() OVER (ORDER BY d.created_at, d.id) - 1 AS place
+       FROM deliveries d WHERE d.id = ANY ($1::uuid[])
+     ), logged AS (
+       INSERT INTO delivery_attempts (delivery_id, number, started_at, status, duration_ms, response)
+       SELECT id, attempts, last_attempt_at, last_status, last_duration_ms, last_response
+       FROM chosen WHERE status = 'delivered' ON CONFLICT DO NOTHING
+     ), forgotten AS (
+       DELETE FROM delivery_attempts a USING chosen c
+       WHERE a.delivery_id = c.id AND a.number <= c.attempts - ${MAX_LOGGED}
+     )
+     UPDATE deliveries d SET status = 'pending', next_attempt_at = ${dueAt('chosen.place', 2)},
+       attempts_before = d.attempts, last_response = NULL, updated_at = now()
+     FROM chosen WHERE d.id = chosen.id`,
+    [ids, ...parametersOf(pace)],
   );
-  return rows.length > 0;
 }
 
 /**
  * Brings the next attempt of a pending delivery forward, unless it is being sent. SQL because of the database's clock.
  * @returns whether it was changed.
  */
-export async function hastenPending(tx: Tx, webhookId: string, id: string, startSeconds: number): Promise<boolean> {
+export async function hastenPending(tx: Tx, id: string, { startSeconds }: Pace): Promise<boolean> {
   const rows = await tx.query(
-    `UPDATE deliveries SET next_attempt_at = ${dueAt('0', 3)}, updated_at = now()
-     WHERE id = $1 AND webhook_id = $2 AND status = 'pending' AND (lease_until IS NULL OR lease_until < now())
-       AND next_attempt_at > ${dueAt('0', 3)}
+    `UPDATE deliveries SET next_attempt_at = ${dueAt('0', 2)}, updated_at = now()
+     WHERE id = $1 AND status = 'pending' AND (lease_until IS NULL OR lease_until < now())
+       AND next_attempt_at > ${dueAt('0', 2)}
      RETURNING id`,
-    [id, webhookId, ...parametersOf({ startSeconds, intervalSeconds: 0 })],
+    [id, ...parametersOf({ startSeconds, intervalSeconds: 0 })],
   );
   return rows.length > 0;
 }
 
-/** The next deliveries of a redelivery of many, the oldest first. SQL because of LIMIT. @returns their positions. */
-export async function redeliverNext(tx: Tx, job: LockedRedelivery, count: number, pace = AT_ONCE): Promise<Position[]> {
+/**
+ * Locks the next deliveries of a redelivery of many, the oldest first, without those that another transaction holds. SQL
+ * because of SKIP LOCKED, and of times as text. @returns their positions.
+ */
+export async function lockEnded(tx: Tx, job: LockedRedelivery, count: number): Promise<Position[]> {
   return await tx.query<Position>(
-    redeliver(
-      `d.webhook_id = $1 AND d.status = '${endedStatus(job)}' AND d.created_at >= $2::timestamptz AND d.created_at < $3::timestamptz
-       AND (d.created_at, d.id) > ($4::timestamptz, $5::uuid) AND d.updated_at < $6::timestamptz
-       ORDER BY d.created_at, d.id LIMIT $7 FOR NO KEY UPDATE SKIP LOCKED`,
-      8,
-    ),
-    [
-      job.webhookId,
-      job.createdFrom,
-      job.createdUntil,
-      job.afterAt,
-      job.afterId,
-      job.startedAt,
-      count,
-      ...parametersOf(pace),
-    ],
+    `SELECT d.created_at::text AS at, d.id FROM deliveries d
+     WHERE d.webhook_id = $1 AND d.status = '${endedStatus(job)}' AND d.created_at >= $2::timestamptz
+       AND d.created_at < $3::timestamptz AND (d.created_at, d.id) > ($4::timestamptz, $5::uuid)
+       AND d.updated_at < $6::timestamptz
+     ORDER BY d.created_at, d.id LIMIT $7 FOR NO KEY UPDATE SKIP LOCKED`,
+    [job.webhookId, job.createdFrom, job.createdUntil, job.afterAt, job.afterId, job.startedAt, count],
   );
 }
 
@@ -127,14 +108,20 @@ export interface MissedEvents {
   last: Position | null;
 }
 
-interface ScannedEvent extends Position {
-  isMissed: boolean;
+interface ScannedEvents {
+  eventIds: string[];
+  lastMissed: Position | null;
   scanned: number;
+  lastScanned: Position | null;
 }
+
+/** The last row of a CTE. */
+const lastOf = (cte: string): string =>
+  `(SELECT json_build_object('at', created_at::text, 'id', id) FROM ${cte} ORDER BY created_at DESC, id DESC LIMIT 1)`;
 
 /** The next missed events, the oldest first. SQL because of LIMIT: it bounds the rows read, however few are missed. */
 export async function selectMissed(tx: Tx, job: LockedRedelivery, count: number): Promise<MissedEvents> {
-  const rows = await tx.query<ScannedEvent>(
+  const [found] = await tx.query<ScannedEvents>(
     `WITH scanned AS MATERIALIZED (
        SELECT e.created_at, e.id, e.kind FROM events e JOIN webhooks w ON w.id = $1
        WHERE e.account_id = $2 AND e.created_at >= greatest($3::timestamptz, w.created_at)
@@ -143,20 +130,15 @@ export async function selectMissed(tx: Tx, job: LockedRedelivery, count: number)
      ), missed AS (
        SELECT e.created_at, e.id FROM scanned e JOIN webhooks w ON w.id = $1 AND e.kind = ANY (w.events)
        WHERE ${NOT_DELIVERED} ORDER BY e.created_at, e.id LIMIT $7
-     ), last AS (
-       SELECT created_at, id FROM scanned ORDER BY created_at DESC, id DESC LIMIT 1
      )
-     SELECT r.created_at::text AS at, r.id, r."isMissed", r.scanned FROM (
-       SELECT created_at, id, true AS "isMissed", 0 AS scanned FROM missed
-       UNION ALL SELECT created_at, id, false, (SELECT count(*)::int FROM scanned) FROM last
-     ) r ORDER BY r.created_at, r.id, r.scanned`,
+     SELECT (SELECT coalesce(json_agg(id ORDER BY created_at, id), '[]') FROM missed) AS "eventIds",
+       ${lastOf('missed')} AS "lastMissed", (SELECT count(*)::int FROM scanned) AS scanned,
+       ${lastOf('scanned')} AS "lastScanned"`,
     [job.webhookId, job.accountId, job.createdFrom, job.createdUntil, job.afterAt, job.afterId, count],
   );
-  const missed = rows.filter(({ isMissed }) => isMissed);
-  const end = rows.find(({ isMissed }) => !isMissed);
-  const isOver = missed.length < count && (end?.scanned ?? 0) < SCANNED;
-  const last = (missed.length < count ? end : missed.at(-1)) ?? null;
-  return { eventIds: missed.map(({ id }) => id), last: isOver ? null : last };
+  const { eventIds, lastMissed, scanned, lastScanned } = found as ScannedEvents;
+  if (eventIds.length < count && scanned < SCANNED) return { eventIds, last: null };
+  return { eventIds, last: eventIds.length < count ? lastScanned : lastMissed };
 }
 
 const NOT_DELIVERED = 'NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event_id = e.id AND d.webhook_id = w.id)';

@@ -18,11 +18,11 @@ import {
   insertRedelivery,
   isRedelivering,
   type LockedRedelivery,
+  lockEnded,
   lockRedelivery,
   moveRedelivery,
   type Position,
-  redeliverNext,
-  redeliverOne,
+  reopenEnded,
   selectMissed,
   START,
 } from './redeliveries.queries.js';
@@ -55,13 +55,15 @@ export class RedeliveriesService {
     if (!isResourceId(webhookId) || !isResourceId(id)) throw new NotFoundError('delivery');
     await this.database.transact(async (tx) => {
       const webhook = await lockAgainstDeletion(tx, { id: webhookId, accountId });
-      if (!webhook || !(await tx.manager.existsBy(Delivery, { id, webhookId }))) throw new NotFoundError('delivery');
+      // Of two at the same time the second waits, and finds it pending.
+      const lock = { mode: 'for_no_key_update' } as const;
+      const delivery = webhook && (await tx.manager.findOne(Delivery, { where: { id, webhookId }, lock }));
+      if (!delivery) throw new NotFoundError('delivery');
       if (webhook.status !== 'active') throw webhookDisabled();
       const pace = await this.pace.take(accountId, webhook.url, 1);
-      const isChanged =
-        (await redeliverOne(tx, webhookId, id, pace)) || (await hastenPending(tx, webhookId, id, pace.startSeconds));
-      // Otherwise it is due or being sent.
-      if (!isChanged) await this.pace.giveBack(accountId, webhook.url, 1);
+      if (delivery.status !== 'pending') await reopenEnded(tx, [id], pace);
+      // One that is due or being sent stays as it is.
+      else if (!(await hastenPending(tx, id, pace))) await this.pace.giveBack(accountId, webhook.url);
       tx.afterCommit(() => this.wake(webhookId));
     });
   }
@@ -141,9 +143,10 @@ export class RedeliveriesService {
 
   /** @returns where the next batch begins, null when there is none. */
   private async redeliverEnded(tx: Tx, job: LockedRedelivery, url: string): Promise<Position | null> {
-    const done = await redeliverNext(tx, job, BATCH, await this.pace.take(job.accountId, url, BATCH));
-    await this.pace.giveBack(job.accountId, url, BATCH - done.length);
-    return done.length < BATCH ? null : (done.at(-1) ?? null);
+    const ended = await lockEnded(tx, job, BATCH);
+    const ids = ended.map(({ id }) => id);
+    if (ids.length > 0) await reopenEnded(tx, ids, await this.pace.take(job.accountId, url, ids.length));
+    return ended.length < BATCH ? null : (ended.at(-1) ?? null);
   }
 
   /** @returns where the next batch begins, null when there is none. */

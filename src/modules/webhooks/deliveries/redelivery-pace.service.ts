@@ -45,9 +45,9 @@ export class RedeliveryPaceService {
     return { startSeconds: await this.add(accountId, url, count), intervalSeconds: 1 / this.env.redeliveriesPerSecond };
   }
 
-  /** Those that were reserved and are not sent. */
-  async giveBack(accountId: string, url: string, count: number): Promise<void> {
-    if (count > 0) await this.add(accountId, url, -count);
+  /** One that was reserved and is not sent. */
+  async giveBack(accountId: string, url: string): Promise<void> {
+    await this.add(accountId, url, -1);
   }
 
   private async add(accountId: string, url: string, count: number): Promise<number> {

@@ -22,13 +22,13 @@ describe('EventSignalsService', () => {
 
   afterEach(() => jest.useRealTimers());
 
-  it('announces each account once in 20 ms on a channel of its own, and again afterwards', () => {
+  it('announces each account once in 20 ms on a channel of its own, and again afterwards', async () => {
     for (const account of ['a', 'b', 'a']) signals.announce(account);
-    jest.advanceTimersByTime(19);
+    await jest.advanceTimersByTimeAsync(19);
     expect(published).toEqual([]);
-    jest.advanceTimersByTime(1);
+    await jest.advanceTimersByTimeAsync(1);
     signals.announce('a');
-    jest.advanceTimersByTime(100);
+    await jest.advanceTimersByTimeAsync(100);
     expect(published).toEqual([
       ['events:a', 'new'],
       ['events:b', 'new'],
@@ -36,11 +36,11 @@ describe('EventSignalsService', () => {
     ]);
   });
 
-  it('announces what is left when the process stops, and nothing without it', () => {
+  it('announces what is left when the process stops, and nothing without it', async () => {
     signals.announce('a');
-    signals.onApplicationShutdown();
-    signals.onApplicationShutdown();
-    jest.advanceTimersByTime(100);
+    await signals.onApplicationShutdown();
+    await signals.onApplicationShutdown();
+    await jest.advanceTimersByTimeAsync(100);
     expect(published).toEqual([['events:a', 'new']]);
   });
 

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { DelayedWrite } from '../../../platform/concurrency/delayed-write.js';
 import { SignalsService, type Unsubscribe } from '../../../platform/redis/signals.service.js';
 
 /** A channel for each account, so that a process gets only what its own streams wait for. */
@@ -10,14 +11,14 @@ const BATCH_MS = 20;
 @Injectable()
 export class EventSignalsService implements OnApplicationShutdown {
   private readonly announced = new Set<string>();
-  private timer: NodeJS.Timeout | undefined;
+  private readonly publication = new DelayedWrite(BATCH_MS, () => this.publish());
 
   constructor(private readonly signals: SignalsService) {}
 
   /** To be called after the commit. */
   announce(accountId: string): void {
     this.announced.add(accountId);
-    this.timer ??= setTimeout(() => this.flush(), BATCH_MS);
+    this.publication.schedule();
   }
 
   /** @param listener is called when the account has, or may have, new events. It must not throw. */
@@ -25,15 +26,13 @@ export class EventSignalsService implements OnApplicationShutdown {
     return this.signals.subscribe(channelOf(accountId), listener);
   }
 
-  onApplicationShutdown(): void {
-    if (this.timer) this.flush();
+  async onApplicationShutdown(): Promise<void> {
+    await this.publication.flush();
   }
 
-  private flush(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
+  private async publish(): Promise<void> {
     const accountIds = [...this.announced];
     this.announced.clear();
-    for (const accountId of accountIds) void this.signals.publish(channelOf(accountId), 'new');
+    await Promise.all(accountIds.map((accountId) => this.signals.publish(channelOf(accountId), 'new')));
   }
 }

@@ -17,6 +17,12 @@ import { EventStream, type StreamReader, StreamReadLoop } from './event-stream.j
 const POLL_MS = 2000;
 export const STREAM_SCOPE = 'recordings:read';
 
+/** The streams of an account, at least one, and the end of what wakes them. */
+interface AccountStreams {
+  streams: Set<EventStream>;
+  unsubscribe: Unsubscribe;
+}
+
 /**
  * The event streams of this process. All of them share two statements every POLL_MS, which look for events and for keys
  * that ended; a signal makes events be read at once. Postgres is the record of both.
@@ -24,8 +30,7 @@ export const STREAM_SCOPE = 'recordings:read';
 @Injectable()
 export class EventStreamsService implements BeforeApplicationShutdown {
   private readonly logger = new Logger(EventStreamsService.name);
-  private readonly byAccount = new Map<string, Set<EventStream>>();
-  private readonly subscriptions = new Map<string, Unsubscribe>();
+  private readonly accounts = new Map<string, AccountStreams>();
   private readonly slots: SharedSlots;
   private readonly loop: StreamReadLoop;
   private timers: NodeJS.Timeout[] = [];
@@ -47,9 +52,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
 
   /** Open streams of this process. */
   get open(): number {
-    let count = 0;
-    for (const streams of this.byAccount.values()) count += streams.size;
-    return count;
+    return this.streams().length;
   }
 
   /**
@@ -84,33 +87,35 @@ export class EventStreamsService implements BeforeApplicationShutdown {
     this.stopped = true;
     this.pause();
     this.slots.stop();
-    for (const streams of this.byAccount.values()) for (const stream of streams) stream.end();
+    for (const account of this.accounts.values()) account.unsubscribe();
+    for (const stream of this.streams()) stream.end();
   }
 
   private add(stream: EventStream): void {
-    if (this.byAccount.size === 0) this.start();
+    if (this.accounts.size === 0) this.start();
     const { accountId } = stream;
-    const streams = this.byAccount.get(accountId);
-    if (streams) {
-      streams.add(stream);
+    const account = this.accounts.get(accountId);
+    if (account) {
+      account.streams.add(stream);
       return;
     }
-    this.byAccount.set(accountId, new Set([stream]));
-    this.subscriptions.set(
-      accountId,
-      this.signals.subscribe(accountId, () => this.wake([accountId])),
-    );
+    const unsubscribe = this.signals.subscribe(accountId, () => this.wake([accountId]));
+    this.accounts.set(accountId, { streams: new Set([stream]), unsubscribe });
   }
 
   private remove(stream: EventStream): void {
     this.loop.forget(stream);
-    const streams = this.byAccount.get(stream.accountId);
-    streams?.delete(stream);
-    if (streams?.size === 0) {
-      this.byAccount.delete(stream.accountId);
-      this.unsubscribe(stream.accountId);
+    const account = this.accounts.get(stream.accountId);
+    account?.streams.delete(stream);
+    if (account?.streams.size === 0) {
+      account.unsubscribe();
+      this.accounts.delete(stream.accountId);
     }
-    if (this.byAccount.size === 0) this.pause();
+    if (this.accounts.size === 0) this.pause();
+  }
+
+  private streams(): EventStream[] {
+    return [...this.accounts.values()].flatMap(({ streams }) => [...streams]);
   }
 
   private start(): void {
@@ -122,24 +127,18 @@ export class EventStreamsService implements BeforeApplicationShutdown {
 
   private pause(): void {
     for (const timer of this.timers) clearInterval(timer);
-    for (const accountId of this.subscriptions.keys()) this.unsubscribe(accountId);
-  }
-
-  private unsubscribe(accountId: string): void {
-    this.subscriptions.get(accountId)?.();
-    this.subscriptions.delete(accountId);
   }
 
   private wake(accountIds: readonly string[]): void {
-    for (const accountId of accountIds) this.loop.read(this.byAccount.get(accountId) ?? []);
+    for (const accountId of accountIds) this.loop.read(this.accounts.get(accountId)?.streams ?? []);
   }
 
   private comment(): void {
-    for (const streams of this.byAccount.values()) for (const stream of streams) stream.comment();
+    for (const stream of this.streams()) stream.comment();
   }
 
   private async poll(): Promise<void> {
-    if (this.isPolling || this.byAccount.size === 0) return;
+    if (this.isPolling || this.accounts.size === 0) return;
     this.isPolling = true;
     try {
       await this.endWithoutKey();
@@ -153,7 +152,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
 
   /** The least of each account, without those that wait for their connection anyway. */
   private positions(): { accountId: string; after: number }[] {
-    return [...this.byAccount].flatMap(([accountId, streams]) => {
+    return [...this.accounts].flatMap(([accountId, { streams }]) => {
       const open = [...streams].filter(({ isBlocked }) => !isBlocked);
       return open.length === 0 ? [] : [{ accountId, after: Math.min(...open.map(({ position }) => position)) }];
     });
@@ -161,7 +160,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
 
   /** Ends the streams of keys that were revoked or have expired, and of suspended accounts. */
   private async endWithoutKey(): Promise<void> {
-    const streams = [...this.byAccount.values()].flatMap((ofAccount) => [...ofAccount]);
+    const streams = this.streams();
     const keyIds = [...new Set(streams.map(({ keyId }) => keyId))];
     const live = new Set(await selectLiveKeys(this.database, keyIds, STREAM_SCOPE));
     for (const stream of streams) if (!live.has(stream.keyId)) stream.end();

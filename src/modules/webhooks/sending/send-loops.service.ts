@@ -103,7 +103,7 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
       if (wasCancelled) await this.deliveries.release(delivery);
       else this.wakeIn(delivery.webhookId, await this.deliveries.record(delivery, outcome, startedAt));
     });
-    return outcome.status !== null && isSuccess(outcome.status);
+    return isSuccess(outcome);
   }
 
   private async save({ id }: ClaimedDelivery, write: () => Promise<void>): Promise<void> {

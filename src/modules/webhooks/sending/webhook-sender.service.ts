@@ -140,9 +140,10 @@ export class WebhookSenderService implements OnApplicationShutdown {
       const answer = await connection.post(attempt, { path: pathname + search, headers: sent, body });
       attempt.settle();
       const response = await readResponse(answer.body);
+      const outcome = answered(answer, response);
       // After a failure the next delivery opens a new, checked connection.
-      await (isSuccess(answer.statusCode) ? this.idle.give(connection) : connection.destroy());
-      return answered(answer, response);
+      await (isSuccess(outcome) ? this.idle.give(connection) : connection.destroy());
+      return outcome;
     } catch (error) {
       await connection.destroy();
       throw error;
@@ -150,7 +151,9 @@ export class WebhookSenderService implements OnApplicationShutdown {
   }
 }
 
-export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+/** Whether the receiver accepted it. */
+export const isSuccess = ({ status }: Pick<DeliveryOutcome, 'status'>): boolean =>
+  status !== null && status >= 200 && status < 300;
 
 function answered({ statusCode, headers }: Dispatcher.ResponseData, response: string): Answer {
   const retryAfter = statusCode === 429 || statusCode === 503 ? [headers['retry-after']].flat()[0] : null;
