@@ -7,7 +7,7 @@ import { precompress } from './precompress.ts';
 
 export default defineConfig({
   plugins: [preact(), precompress()],
-  // The service puts a nonce in its place with every response. The same text is in src/console/console-headers.ts.
+  // The service puts a nonce in its place with every response. The same text is in src/console/console-files.service.ts.
   html: { cspNonce: '{{CSP_NONCE}}' },
   // The client library as its source: the console needs no build of it.
   resolve: { alias: { vnotes: fileURLToPath(new URL('../sdk/src/index.ts', import.meta.url)) } },

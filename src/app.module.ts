@@ -3,7 +3,7 @@ import { AccessModule } from './access/access.module.js';
 import { ConsoleModule } from './console/console.module.js';
 import { addedBy, type Extension, registerExtensions } from './extension.js';
 import { GuardsModule } from './guards/guards.module.js';
-import { UnknownPathModule } from './guards/unknown-path/unknown-path.module.js';
+import { UnknownPathModule } from './guards/unknown-path.controller.js';
 import { migrationsOf } from './migrations/migrations.js';
 import { AccessTokensModule } from './modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from './modules/account/account.module.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { documentCommon } from './platform/http/output/openapi-common.js';
-import { fixedResponse } from './platform/http/server/fixed-response.js';
+import { documentCommon } from './platform/http/openapi.js';
+import { fixedResponse } from './platform/http/send-text.js';
 
 const TITLE = 'Voice Note Transcription Service';
 

@@ -2,23 +2,21 @@ import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
+import helmet from 'helmet';
 import { Registry } from 'prom-client';
 import { AppModule } from './app.module.js';
 import { serveOpenApi } from './app.openapi.js';
 import type { Extension } from './extension.js';
-import { isApiRequest } from './platform/http/server/api-path.js';
 import { OptionsMiddleware } from './guards/options.middleware.js';
 import { RequestErrorsService } from './modules/account/request-errors.service.js';
-import { Env } from './platform/config/env.js';
-import { UnknownPathError } from './platform/errors/errors.js';
-import { ErrorFilter } from './platform/http/output/error.filter.js';
-import { provideJsonBody } from './platform/http/input/json/json-body.js';
-import { JsonBodyPipe } from './platform/http/input/json/json-body.pipe.js';
-import { validateRequestLine } from './platform/http/server/request-line.js';
-import { BoundedExpressAdapter } from './platform/http/server/express.adapter.js';
-import { securityHeaders } from './platform/http/server/security-headers.js';
 import { ThreadPoolService } from './platform/concurrency/thread-pool.service.js';
+import { Env } from './platform/config/env.js';
+import { ErrorFilter } from './platform/errors/error.filter.js';
+import { UnknownPathError } from './platform/errors/errors.js';
+import { provideJsonBody } from './platform/http/input/json-body.js';
 import { RequestValidationPipe } from './platform/http/input/request-validation.pipe.js';
+import { BoundedExpressAdapter } from './platform/http/server/express.adapter.js';
+import { isApiRequest, validateRequestLine } from './platform/http/server/request-line.js';
 import { addConnectionMetrics, MetricsMiddleware } from './platform/observability/metrics.js';
 import { RequestLogMiddleware } from './platform/observability/request-log.middleware.js';
 import { StructuredLoggerService } from './platform/observability/structured-logger.service.js';
@@ -65,7 +63,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   app.use(provideJsonBody(app.get(ThreadPoolService)));
   const errors = app.get(RequestErrorsService);
   app.useGlobalFilters(new ErrorFilter((request, error) => errors.record(request, error)));
-  app.useGlobalPipes(new JsonBodyPipe(), new RequestValidationPipe());
+  app.useGlobalPipes(new RequestValidationPipe());
   if (env.roles.includes('api')) serveOpenApi(app);
   return app;
 }
@@ -123,3 +121,6 @@ function allowOrigins(app: NestExpressApplication, origins: readonly string[]): 
     maxAge: 600,
   });
 }
+
+/** Behind plain HTTP, as in a private network, a page that upgrades its own requests would not load. */
+const securityHeaders = helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } });

@@ -1,5 +1,8 @@
-import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { requestIdOf } from '../platform/observability/request-log.middleware.js';
+import type { Principal } from './principal.js';
 import type { Scope } from './scopes.js';
 
 /** What a handler requires of its caller. Every handler declares one; a missing one fails at boot. */
@@ -34,3 +37,41 @@ export const AllowAccessToken = (scope: Scope): MethodDecorator =>
 
 /** No credentials are required. */
 export const Public = (): MethodDecorator => declare({ scope: null, alsoScopes: [], allowAccessToken: true });
+
+/** A request as guards and handlers see it. */
+export interface IdentifiedRequest extends Request {
+  /** Set by `CredentialsGuard`; undefined where the credentials are not valid. */
+  principal?: Principal | undefined;
+}
+
+/** The caller, as a parameter of a handler that is not public. */
+export const CurrentPrincipal = createParamDecorator((_: unknown, context: ExecutionContext): Principal => {
+  const { principal } = context.switchToHttp().getRequest<IdentifiedRequest>();
+  if (!principal) throw new Error('a public handler has no principal');
+  return principal;
+});
+
+/** Who does something, as fields of the security log. */
+export interface Actor {
+  account_id: string;
+  by: 'api_key';
+  by_key_id: string | null;
+  request_id: string;
+  /** Of the client, as `TRUST_PROXY` tells it. */
+  address: string | undefined;
+}
+
+/** The caller, as a parameter of a handler that changes credentials. */
+export const CurrentActor = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {
+  const request = context.switchToHttp().getRequest<IdentifiedRequest>();
+  const { principal } = request;
+  if (!principal) throw new Error('a public handler has no principal');
+  const { accountId, keyId } = principal;
+  return {
+    account_id: accountId,
+    by: 'api_key',
+    by_key_id: keyId,
+    request_id: requestIdOf(request),
+    address: request.ip,
+  };
+});

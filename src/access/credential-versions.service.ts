@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DatabaseService, type Tx } from '../platform/database/database.service.js';
-import { readCredentialVersion } from './credential-versions.queries.js';
+import { readCredentialVersion } from './accounts.queries.js';
 import { RedisService } from '../platform/redis/redis.service.js';
 
 /** Redis forgets its copy of a version after this time, so that the copy is never older. */

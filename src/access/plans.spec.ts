@@ -1,5 +1,4 @@
-import type { Quotas } from './quotas.js';
-import { limitOf, planNames, planOf, quotasOf, registerPlan } from './plans.js';
+import { limitOf, planNames, planOf, type Quotas, quotasOf, registerPlan } from './plans.js';
 
 const NONE = { rateLimit: null, burstLimit: null };
 const GIB = 1_073_741_824;

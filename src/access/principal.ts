@@ -1,5 +1,5 @@
 import type { RateLimit } from '../platform/config/env.js';
-import type { Quotas } from './quotas.js';
+import type { Quotas } from './plans.js';
 import type { Scope } from './scopes.js';
 
 /** The caller of a request: the account, what its credentials allow, and the end user it acts for. */

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Injectable, Logger } from '@nestjs/common';
-import { weakEntityTag } from '../platform/http/input/entity-tags.js';
-import { NONCE_PLACEHOLDER } from './console-headers.js';
+import type { Response } from 'express';
+import { weakEntityTag } from '../platform/http/header-values.js';
+import type { FixedContent } from '../platform/http/send-text.js';
 
 const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -13,19 +14,10 @@ const CONTENT_TYPES: Record<string, string> = {
 const PAGE = 'index.html';
 const COMPRESSED = /\.(br|gz)$/;
 
-/** A file of the built console, with what `console/precompress.ts` made of it. */
-export interface ConsoleFile {
-  contentType: string;
-  etag: string;
-  plain: Buffer;
-  /** By the name of the encoding in HTTP. */
-  compressed: ReadonlyMap<string, Buffer>;
-}
-
 /** The built console, read once: requests name entries of a map and never a path of the disk. */
 @Injectable()
 export class ConsoleFilesService {
-  private readonly files: ReadonlyMap<string, ConsoleFile>;
+  private readonly files: ReadonlyMap<string, FixedContent>;
   /** The page, cut where the nonce belongs. Null while the console is not built. */
   private readonly page: readonly string[] | null;
 
@@ -38,7 +30,7 @@ export class ConsoleFilesService {
   }
 
   /** @param path as in the request line; names of built files need no percent-encoding. */
-  find(path: string): ConsoleFile | null {
+  find(path: string): FixedContent | null {
     return this.files.get(path) ?? null;
   }
 
@@ -59,7 +51,8 @@ function readFolder(folder: string): Map<string, Buffer> {
   }
 }
 
-function toFile(name: string, built: ReadonlyMap<string, Buffer>): ConsoleFile {
+/** With what `console/precompress.ts` made of it. */
+function toFile(name: string, built: ReadonlyMap<string, Buffer>): FixedContent {
   const plain = built.get(name) as Buffer;
   const compressed = new Map<string, Buffer>();
   for (const [encoding, suffix] of [
@@ -75,4 +68,52 @@ function toFile(name: string, built: ReadonlyMap<string, Buffer>): ConsoleFile {
     plain,
     compressed,
   };
+}
+
+/** In the built page, where each response has its nonce. The same text is in console/vite.config.ts. */
+const NONCE_PLACEHOLDER = '{{CSP_NONCE}}';
+
+/** What else a page may ask the browser for; the console records voice notes. */
+const PERMISSIONS = 'camera=(), display-capture=(), geolocation=(), microphone=(self), payment=(), usb=()';
+
+const FILE_POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'";
+
+/**
+ * Only files of this service, no inline script, and styles only from files or with the nonce: the waveform has one
+ * `<style>` in its shadow root. Audio and recordings that wait in the browser have `blob:` URLs.
+ */
+function contentSecurityPolicy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "connect-src 'self'",
+    "img-src 'self'",
+    "media-src 'self' blob:",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    // console/src/security/restrict-markup.ts is the policy.
+    "require-trusted-types-for 'script'",
+    'trusted-types default',
+  ].join('; ');
+}
+
+/** For the page; what is the same for every response was set before (app.setup.ts). */
+export function setPageHeaders(response: Response, nonce: string): void {
+  response.setHeader('Content-Security-Policy', contentSecurityPolicy(nonce));
+  response.setHeader('Permissions-Policy', PERMISSIONS);
+  response.setHeader('X-Frame-Options', 'DENY');
+  // Without an ETag, because a 304 would give the cached page another nonce.
+  response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+}
+
+/** Names in `assets/` hold the hash of the content, so that such a file never changes. */
+export function setFileHeaders(response: Response, path: string): void {
+  const isHashed = path.startsWith('/assets/');
+  response.setHeader('Cache-Control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
+  // For an image that is opened by itself, and for a worker. Other scripts have the policy of their page.
+  response.setHeader('Content-Security-Policy', FILE_POLICY);
 }

@@ -1,9 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Env } from '../platform/config/env.js';
 import { ConsoleFilesService } from './console-files.service.js';
-import { ConsoleController } from './console.controller.js';
-import { HomeController } from './home.controller.js';
-import { SecurityTextController } from './security-text.controller.js';
+import { ConsoleController, HomeController, SecurityTextController } from './console.controller.js';
 
 /** Written by `npm run build -w console`. */
 const BUILT_CONSOLE = new URL('../../console/dist/', import.meta.url);

@@ -13,7 +13,7 @@ export { Env, InvalidEnvironmentError, type RateLimit, readEnv, type Role } from
 
 // Access.
 export { AllowAccessToken, Public, RequireScope } from '../access/access.decorators.js';
-export { CurrentPrincipal } from '../access/current-principal.decorator.js';
+export { CurrentPrincipal } from '../access/access.decorators.js';
 export type { Principal } from '../access/principal.js';
 export type { Scope } from '../access/scopes.js';
 
@@ -65,7 +65,7 @@ export {
 } from '../platform/errors/errors.js';
 
 // Input.
-export { NoQuery } from '../platform/http/input/no-query.js';
+export { NoQuery } from '../platform/http/input/request-validation.pipe.js';
 export { isResourceId } from '../platform/database/find-or-fail.js';
 export {
   AsInteger,
@@ -82,7 +82,7 @@ export {
 } from '../platform/http/input/rules.js';
 
 // Output.
-export { ApiErrors } from '../platform/http/output/api-errors.decorator.js';
+export { ApiErrors } from '../platform/http/openapi.js';
 export { PageFields, pageFields, PageQuery, type PageResult } from '../platform/http/page.js';
 export { creationTime, eventTime, resourceTime } from '../platform/http/timestamps.js';
 

@@ -7,16 +7,12 @@ import { AccountModule } from '../modules/account/account.module.js';
 import { ApiKeysModule } from '../modules/api-keys/api-keys.module.js';
 import { Env } from '../platform/config/env.js';
 import { TokenBucketStorage } from '../platform/rate-limit/token-bucket.storage.js';
-import { AccessRulesService } from './access-rules.service.js';
-import { AddressLimitService } from './address-limit.service.js';
-import { isApiRequest } from '../platform/http/server/api-path.js';
-import { AuthenticatorService } from './authentication/authenticator.service.js';
-import { CredentialsGuard } from './credentials.guard.js';
+import { AccessRulesService, ScopeGuard } from './scope.guard.js';
+import { AddressLimitService, planThrottler, PlanThrottlerGuard } from './plan-throttler.guard.js';
+import { isApiRequest } from '../platform/http/server/request-line.js';
+import { AuthenticatorService } from './authenticator.service.js';
+import { CredentialsGuard, RefusedCredentialsService } from './credentials.guard.js';
 import { OptionsMiddleware } from './options.middleware.js';
-import { planThrottler } from './plan-limits.js';
-import { PlanThrottlerGuard } from './plan-throttler.guard.js';
-import { RefusedCredentialsService } from './refusals/refused-credentials.service.js';
-import { ScopeGuard } from './scope.guard.js';
 
 /** The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14). */
 @Module({

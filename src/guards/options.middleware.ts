@@ -1,7 +1,7 @@
 import { HttpStatus, Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
-import { AddressLimitService } from './address-limit.service.js';
-import { isApiRequest } from '../platform/http/server/api-path.js';
+import { AddressLimitService } from './plan-throttler.guard.js';
+import { isApiRequest } from '../platform/http/server/request-line.js';
 
 /** OPTIONS needs no credentials and takes no token (D6): browsers send it before every request from a page. */
 @Injectable()

@@ -2,8 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { AccessRule } from '../access/access.decorators.js';
 import type { Principal } from '../access/principal.js';
 import { AccountSuspendedError, AuthenticationError, PermissionError } from '../platform/errors/errors.js';
-import type { AccessRulesService } from './access-rules.service.js';
-import { ScopeGuard } from './scope.guard.js';
+import { type AccessRulesService, ScopeGuard } from './scope.guard.js';
 
 const READ: AccessRule = { scope: 'recordings:read', alsoScopes: [], allowAccessToken: false };
 const BOTH: AccessRule = { ...READ, alsoScopes: ['webhooks:write', 'account:read'] };

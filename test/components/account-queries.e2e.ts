@@ -1,6 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { selectKeyAccess } from '../../src/access/key-access.queries.js';
-import { selectLiveKeys } from '../../src/access/live-keys.queries.js';
+import { selectKeyAccess, selectLiveKeys } from '../../src/access/accounts.queries.js';
 import {
   addRequestErrors,
   deleteOldRequestErrors,

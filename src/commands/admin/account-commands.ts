@@ -1,9 +1,16 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { QUOTA_NAMES, type Quotas } from '../../access/quotas.js';
+import {
+  type AccountStatus,
+  limitOf,
+  type Plan,
+  planOf,
+  QUOTA_NAMES,
+  type Quotas,
+  quotasOf,
+} from '../../access/plans.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { presentAccount } from '../../modules/account/account.presenter.js';
 import { AccountService } from '../../modules/account/account.service.js';
-import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../access/plans.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { OPERATOR } from './operator.js';
 import { recordByOperator } from './security-events.js';

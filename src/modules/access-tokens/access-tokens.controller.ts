@@ -1,13 +1,11 @@
 import { Body, Controller, Delete, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
-import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import { type Actor, CurrentActor, CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
-import { RequireScope } from '../../access/access.decorators.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
-import { NoQuery } from '../../platform/http/input/no-query.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import {
   CreateAccessTokenDto,
   CreatedAccessTokenView,

@@ -1,12 +1,11 @@
 import { Body, Controller, Get, Put, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
-import { RequireScope } from '../../access/access.decorators.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
 import { MAX_TERMS } from '../../platform/vocabulary.js';
-import { NoQuery } from '../../platform/http/input/no-query.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { QuotasService } from '../recordings/quotas/quotas.service.js';
 import { UsageService } from '../recordings/usage-counters/usage.service.js';
 import {

@@ -1,6 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ACCOUNT_STATUSES, type AccountStatus, type Plan, planNames } from '../../access/plans.js';
-import { QUOTA_NAMES, type QuotaName, type Quotas } from '../../access/quotas.js';
+import {
+  ACCOUNT_STATUSES,
+  type AccountStatus,
+  type Plan,
+  planNames,
+  QUOTA_NAMES,
+  type QuotaName,
+  type Quotas,
+} from '../../access/plans.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { IsFilter, IsIntegerParameter, IsOmittable, IsText, IsVocabulary } from '../../platform/http/input/rules.js';
 import { type QuotaOverview, quotaResetsAt } from '../recordings/quotas/quotas.service.js';

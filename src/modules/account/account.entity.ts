@@ -1,6 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Quotas } from '../../access/quotas.js';
-import type { AccountStatus, Plan } from '../../access/plans.js';
+import type { AccountStatus, Plan, Quotas } from '../../access/plans.js';
 
 @Entity('accounts')
 export class Account {

@@ -1,10 +1,9 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../access/access.decorators.js';
-import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
 import { presentRequestErrors, RequestErrorsQuery, RequestErrorsView } from './request-errors.dto.js';
 import { RequestErrorsService } from './request-errors.service.js';
 

@@ -1,10 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
-import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import { type Actor, CurrentActor, CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
-import { RequireScope } from '../../access/access.decorators.js';
-import { NoQuery } from '../../platform/http/input/no-query.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import {
   InvalidRequestError,
   LimitExceededError,
@@ -12,7 +10,7 @@ import {
   PermissionError,
 } from '../../platform/errors/errors.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
 import { ApiKeyPage, presentApiKeyPage } from './api-key-page.presenter.js';
 import { CreatedApiKeyView, SingleApiKeyView } from './api-key.view.js';
 import { CreateApiKeyDto, ListApiKeysQuery, RevokeApiKeyQuery } from './api-keys.dto.js';

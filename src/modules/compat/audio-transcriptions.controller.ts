@@ -1,13 +1,12 @@
 import { Controller, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { RequireScope } from '../../access/access.decorators.js';
-import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
 import { Env } from '../../platform/config/env.js';
-import { NoQuery } from '../../platform/http/input/no-query.js';
-import { translate } from '../../platform/http/output/error.filter.js';
-import { sendText } from '../../platform/http/output/send-text.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
+import { translate } from '../../platform/errors/error.filter.js';
+import { sendText } from '../../platform/http/send-text.js';
 import { requestIdOf } from '../../platform/observability/request-log.middleware.js';
 import { TranscriptExportsService } from '../transcriptions/exports/transcript-exports.service.js';
 import { AudioTranscriptionsService, type EngineTranscript } from './audio-transcriptions.service.js';

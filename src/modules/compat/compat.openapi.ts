@@ -8,7 +8,7 @@ import {
   PayloadTooLargeError,
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
-import { ApiErrorsIn } from '../../platform/http/output/api-errors.decorator.js';
+import { ApiErrorsIn } from '../../platform/http/openapi.js';
 import { notAnUpload } from '../recordings/upload/upload-requests.service.js';
 import { idempotencyKeyReused } from '../recordings/upload/upload.service.js';
 import { AudioNotTranscribedError, OPENAI_ERRORS, TranscriptionTimeoutError } from './openai-errors.js';

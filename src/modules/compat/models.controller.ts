@@ -1,8 +1,8 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../access/access.decorators.js';
-import { NoQuery } from '../../platform/http/input/no-query.js';
-import { ApiErrorsIn } from '../../platform/http/output/api-errors.decorator.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
+import { ApiErrorsIn } from '../../platform/http/openapi.js';
 import { isCleanText } from '../../platform/http/input/rules.js';
 import { NotFoundError } from '../../platform/errors/errors.js';
 import { ModelsView, ModelView, presentModel } from './model.presenter.js';

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
-import { HealthController } from './health.controller.js';
-import { MetricsController } from './metrics.controller.js';
+import { HealthController, MetricsController } from './health.controller.js';
 import { OperatorAccessService } from './operator-access.service.js';
 
 @Module({

@@ -10,9 +10,8 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import { AllowAccessToken, CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
-import { AllowAccessToken, RequireScope } from '../../access/access.decorators.js';
 import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio-formats.js';
 import {
   ConcurrentUploadsError,
@@ -21,10 +20,10 @@ import {
   PayloadTooLargeError,
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
-import { checkDays } from '../../platform/http/input/day-range.js';
+import { checkDays } from '../../platform/http/page.js';
 import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
-import { NoQuery } from '../../platform/http/input/no-query.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { CHANNEL_MODES, KEY_PAIR_SOURCES, readUploadSource, UploadFields } from './upload/upload-fields.js';
 import { GetRecordingQuery, inclusionsOf } from './inclusions/get-recording.dto.js';
 import { RecordingInclusionsService } from './inclusions/recording-inclusions.service.js';

@@ -1,6 +1,6 @@
 import type { ApiQueryOptions } from '@nestjs/swagger';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
-import { TakesFamily } from '../../platform/http/input/parameter-family.js';
+import { TakesFamily } from '../../platform/http/input/request-validation.pipe.js';
 import { IsDay, IsFilter, IsOmittable, IsTextFilter } from '../../platform/http/input/rules.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { RECORDING_STATUSES, type RecordingStatus } from './recording.entity.js';

@@ -11,7 +11,7 @@ import { selectPageOfUser } from './user-page.queries.js';
 import { type ListedRecording, selectRecordingPage } from './recording-page.queries.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';
-import type { Quotas } from '../../access/quotas.js';
+import type { Quotas } from '../../access/plans.js';
 import { QuotasService } from './quotas/quotas.service.js';
 import { deleteRecording, lockRecording, reopenFailed, requestRerun, type RunOptions } from './recordings.queries.js';
 import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';

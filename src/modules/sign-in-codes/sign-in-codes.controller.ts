@@ -1,11 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Body, Controller, Headers, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { Public, RequireScope } from '../../access/access.decorators.js';
-import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
+import { type Actor, CurrentActor, Public, RequireScope } from '../../access/access.decorators.js';
 import { AuthenticationError } from '../../platform/errors/errors.js';
-import { NoQuery } from '../../platform/http/input/no-query.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import {
   CreatedSignInCodeView,

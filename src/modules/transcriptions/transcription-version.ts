@@ -1,4 +1,4 @@
-import type { EntityTags } from '../../platform/http/input/entity-tags.js';
+import type { EntityTags } from '../../platform/http/header-values.js';
 import { TRANSCRIPTION_FORMATS, type TranscriptionFormat } from './exports/transcription-format.js';
 import type { Transcription } from './transcription.entity.js';
 

@@ -9,11 +9,10 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
-import { RequireScope } from '../../access/access.decorators.js';
-import { isUnchanged } from '../../platform/http/input/entity-tags.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { isUnchanged } from '../../platform/http/header-values.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
 import { acceptedFormat, CONTENT_TYPES } from './exports/transcription-format.js';
 import {

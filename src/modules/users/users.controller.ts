@@ -1,13 +1,11 @@
 import { Controller, Delete, HttpCode, Param, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiParam, ApiProperty, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../access/access.decorators.js';
-import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
-import { CurrentPrincipal } from '../../access/current-principal.decorator.js';
+import { type Actor, CurrentActor, CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
-import { NoQuery } from '../../platform/http/input/no-query.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { isCleanText } from '../../platform/http/input/rules.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { UsersService } from './users.service.js';
 

@@ -16,14 +16,18 @@ import {
 } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { catchError, type Observable } from 'rxjs';
-import { RequireScope } from '../../access/access.decorators.js';
-import { type Actor, CurrentActor } from '../../access/current-actor.decorator.js';
-import { CurrentPrincipal, type IdentifiedRequest } from '../../access/current-principal.decorator.js';
+import {
+  RequireScope,
+  type Actor,
+  CurrentActor,
+  CurrentPrincipal,
+  type IdentifiedRequest,
+} from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
 import { InvalidRequestError, LimitExceededError, NotFoundError } from '../../platform/errors/errors.js';
-import { JsonBody } from '../../platform/http/input/json/json-body.js';
-import { NoQuery } from '../../platform/http/input/no-query.js';
-import { ApiErrors } from '../../platform/http/output/api-errors.decorator.js';
+import { JsonBody } from '../../platform/http/input/json-body.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import {
   CreatedWebhookView,

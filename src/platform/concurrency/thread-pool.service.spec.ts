@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { parseLargeBody } from '../http/input/json/parse-body.js';
+import { parseLargeBody } from '../http/input/parse-body.js';
 import { costOfText, ThreadPoolService } from './thread-pool.service.js';
 
-const PARSE = { run: parseLargeBody, module: 'platform/http/input/json/parse-body.js' };
+const PARSE = { run: parseLargeBody, module: 'platform/http/input/parse-body.js' };
 const LONG = 1_000_000;
 
 describe('ThreadPoolService', () => {

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { InvalidRequestError } from '../errors/errors.js';
 import { IsIntegerParameter, IsOmittable } from './input/rules.js';
 
 const MAX_PAGE = 1_000_000_000;
@@ -73,4 +74,17 @@ export function pageFields(path: string, query: PageQuery, found: PageResult<unk
     page_size: found.items.length,
     total: found.total,
   };
+}
+
+/** UTC days, both inclusive (D18). */
+export interface DayRange {
+  date_from?: string;
+  date_to?: string;
+}
+
+/** @throws InvalidRequestError when the first day comes after the last. */
+export function checkDays({ date_from, date_to }: DayRange): void {
+  if (date_from !== undefined && date_to !== undefined && date_from > date_to) {
+    throw new InvalidRequestError({ field: 'date_from', reason: 'must not be after date_to' });
+  }
 }

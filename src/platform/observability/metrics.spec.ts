@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Request, Response } from 'express';
 import { Registry } from 'prom-client';
 import type { EventBus } from '../database/event-bus.js';
-import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connections/connection-limiter.js';
+import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connection-limiter.js';
 import { addConnectionMetrics, createMetricsRegistry, MetricsMiddleware } from './metrics.js';
 
 describe('MetricsMiddleware', () => {

@@ -2,7 +2,7 @@ import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { EventBus } from '../database/event-bus.js';
-import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connections/connection-limiter.js';
+import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connection-limiter.js';
 
 /** Measures every request, by method, route and status. */
 @Injectable()

@@ -1,8 +1,8 @@
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const access = [
   {
-    file: 'src/guards/authentication/authenticator.service.ts',
-    tests: 'src/guards/authentication/authenticator.service.spec.ts',
+    file: 'src/guards/authenticator.service.ts',
+    tests: 'src/guards/authenticator.service.spec.ts',
     faults: [
       [
         'an access token that is not valid is ignored beside a key pair',
@@ -47,8 +47,8 @@ export const access = [
     faults: [['only the first secrets are hashed anew', '    this.running = null;\n', '']],
   },
   {
-    file: 'src/guards/refusals/refused-credentials.service.ts',
-    tests: 'src/guards/refusals/refused-credentials.service.spec.ts',
+    file: 'src/guards/credentials.guard.ts',
+    tests: 'src/guards/credentials.guard.spec.ts',
     faults: [
       [
         'the log names the addresses with the fewest refusals',
@@ -78,8 +78,8 @@ export const access = [
     ],
   },
   {
-    file: 'src/guards/authentication/authenticator.service.ts',
-    tests: 'src/guards/authentication/authenticator.service.spec.ts',
+    file: 'src/guards/authenticator.service.ts',
+    tests: 'src/guards/authenticator.service.spec.ts',
     faults: [
       [
         'the time of a fresh read is taken after it, so that a version that is out of date is confirmed',

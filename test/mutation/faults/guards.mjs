@@ -1,8 +1,8 @@
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const guards = [
   {
-    file: 'src/guards/authentication/credential-cache.ts',
-    tests: 'src/guards/authentication/credential-cache.spec.ts',
+    file: 'src/guards/authenticator.service.ts',
+    tests: 'src/guards/authenticator.service.spec.ts',
     faults: [
       ['a read is shared for ever', 'if (current && Date.now() - current.startedAt < SHARED_READ_MS)', 'if (current)'],
       ['a read that failed stays shared', 'if (this.reads.get(id) === read) this.reads.delete(id);', ''],
@@ -15,7 +15,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authentication/authenticator.service.ts',
+    file: 'src/guards/authenticator.service.ts',
     tests: 'test/http/resources/access-tokens.e2e.ts',
     faults: [
       [
@@ -27,7 +27,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authentication/sent-credentials.ts',
+    file: 'src/guards/authenticator.service.ts',
     tests: 'test/http/resources/access-tokens.e2e.ts',
     faults: [
       [
@@ -38,7 +38,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authentication/sent-credentials.ts',
+    file: 'src/guards/authenticator.service.ts',
     tests: 'test/http/resources/api-keys.e2e.ts',
     name: 'as Authorization',
     faults: [
@@ -50,7 +50,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authentication/authenticator.service.ts',
+    file: 'src/guards/authenticator.service.ts',
     tests: 'test/http/rate-limit.e2e.ts',
     name: 'every failed authentication takes one',
     faults: [
@@ -62,7 +62,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authentication/authenticator.service.ts',
+    file: 'src/guards/authenticator.service.ts',
     tests: 'test/fleet/credential-cache.e2e.ts',
     name: 'very next request|suspension and limits',
     faults: [
@@ -94,13 +94,13 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/access-rules.service.ts',
+    file: 'src/guards/scope.guard.ts',
     tests: 'test/http/operations.e2e.ts',
     name: 'must be declared',
     faults: [['a handler without a rule is open to all', 'if (undeclared.length > 0)', 'if (undeclared.length > 99)']],
   },
   {
-    file: 'src/guards/authentication/authenticator.service.ts',
+    file: 'src/guards/authenticator.service.ts',
     tests: 'test/http/resources/access-tokens.e2e.ts',
     name: 'is accepted with a token alone',
     faults: [
@@ -124,7 +124,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/access/live-keys.queries.ts',
+    file: 'src/access/accounts.queries.ts',
     tests: 'test/http/resources/events.e2e.ts',
     name: 'ends within 5 s',
     faults: [
@@ -136,14 +136,14 @@ export const guards = [
     ],
   },
   {
-    file: 'src/access/key-access.queries.ts',
+    file: 'src/access/accounts.queries.ts',
     tests: 'test/http/resources/audio.e2e.ts',
     name: 'ends with the recording, with',
     faults: [
       [
         'a link that an expired key has signed still works',
-        'AND (k.expires_at IS NULL OR k.expires_at > now())',
-        'AND true',
+        'AND (k.expires_at IS NULL OR k.expires_at > now())\n     WHERE a.id = $1',
+        'AND true\n     WHERE a.id = $1',
       ],
     ],
   },
@@ -181,7 +181,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/authentication/authenticator.service.ts',
+    file: 'src/guards/authenticator.service.ts',
     tests: 'test/http/resources/api-keys.e2e.ts',
     name: 'is counted|counts what',
     faults: [
@@ -211,7 +211,7 @@ export const guards = [
     faults: [['the second scope of an operation is not asked for', '[scope, ...alsoScopes].find', '[scope].find']],
   },
   {
-    file: 'src/guards/authentication/sent-credentials.ts',
+    file: 'src/guards/authenticator.service.ts',
     tests: 'test/http/resources/api-keys.e2e.ts',
     name: 'beside the same pair',
     faults: [
@@ -223,7 +223,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/plan-limits.ts',
+    file: 'src/guards/plan-throttler.guard.ts',
     tests: 'test/http/rate-limit.e2e.ts',
     name: 'D35',
     faults: [
@@ -246,12 +246,12 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/refusals/refused-credentials.service.ts',
-    tests: 'src/guards/refusals/refused-credentials.service.spec.ts',
+    file: 'src/guards/credentials.guard.ts',
+    tests: 'src/guards/credentials.guard.spec.ts',
     faults: [['the addresses of a minute are counted in the next, too', '    this.addresses = new Map();\n  }', '  }']],
   },
   {
-    file: 'src/platform/http/server/api-path.ts',
+    file: 'src/platform/http/server/request-line.ts',
     tests: 'test/http/errors.e2e.ts',
     name: 'unknown path',
     faults: [

@@ -78,7 +78,7 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/guards/plan-limits.ts',
+    file: 'src/guards/plan-throttler.guard.ts',
     tests: E2E,
     name: 'a quarter of the plan|all of them together|Remaining|IPv6|leave the account',
     faults: [
@@ -97,7 +97,7 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/guards/address-limit.service.ts',
+    file: 'src/guards/plan-throttler.guard.ts',
     tests: E2E,
     name: 'OPTIONS',
     faults: [['OPTIONS takes a token', 'this.buckets.peek(', 'this.buckets.increment(']],
@@ -114,7 +114,7 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/guards/plan-limits.ts',
+    file: 'src/guards/plan-throttler.guard.ts',
     tests: 'src/guards/plan-throttler.guard.spec.ts',
     faults: [['the rate of an end user is rounded down', 'rate: rate / 4,', 'rate: Math.floor(rate / 4),']],
   },
@@ -200,7 +200,7 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/guards/plan-limits.ts',
+    file: 'src/guards/plan-throttler.guard.ts',
     tests: 'src/guards/plan-throttler.guard.spec.ts',
     faults: [['the burst of an end user is rounded up', 'Math.max(1, Math.floor(burst / 4))', 'Math.ceil(burst / 4)']],
   },
@@ -211,7 +211,7 @@ export const limiter = [
     faults: [['the slots of a long upload are lost with their key', "\nredis.call('PEXPIRE', KEYS[1], ARGV[1])`", '`']],
   },
   {
-    file: 'src/guards/plan-limits.ts',
+    file: 'src/guards/plan-throttler.guard.ts',
     tests: 'src/guards/plan-throttler.guard.spec.ts',
     faults: [
       ['a small plan leaves its end users no request', 'Math.max(1, Math.floor(burst / 4))', 'Math.floor(burst / 4)'],
@@ -240,8 +240,8 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/guards/plan-limits.ts',
-    tests: 'src/guards/plan-limits.spec.ts',
+    file: 'src/guards/plan-throttler.guard.ts',
+    tests: 'src/guards/plan-throttler.guard.spec.ts',
     faults: [['a limit below one a minute is shown as none', 'Math.max(1, Math.floor(limit))', 'Math.floor(limit)']],
   },
   {
@@ -262,7 +262,7 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/guards/plan-limits.ts',
+    file: 'src/guards/plan-throttler.guard.ts',
     tests: 'src/guards/plan-throttler.guard.spec.ts',
     faults: [
       [

@@ -12,8 +12,8 @@ export const platform = [
     ],
   },
   {
-    file: 'src/platform/http/server/connections/connection-limiter.ts',
-    tests: 'src/platform/http/server/connections/connection-limiter.spec.ts',
+    file: 'src/platform/http/server/connection-limiter.ts',
+    tests: 'src/platform/http/server/connection-limiter.spec.ts',
     faults: [
       [
         'one pipelined request more than allowed waits',

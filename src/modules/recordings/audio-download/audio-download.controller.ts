@@ -1,8 +1,7 @@
 import { applyDecorators, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiHeader, ApiResponse, type ApiResponseOptions, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Public, RequireScope } from '../../../access/access.decorators.js';
-import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
+import { CurrentPrincipal, Public, RequireScope } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
 import {
   AuthenticationError,
@@ -10,8 +9,8 @@ import {
   PreconditionFailedError,
   RangeNotSatisfiableError,
 } from '../../../platform/errors/errors.js';
-import { NoQuery } from '../../../platform/http/input/no-query.js';
-import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
+import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
+import { ApiErrors } from '../../../platform/http/openapi.js';
 import { RecordingsService } from '../recordings.service.js';
 import { SignedAudioQuery } from './audio-download.dto.js';
 import { AudioDownloadService, CONTENT_TYPES, INVALID_URL } from './audio-download.service.js';

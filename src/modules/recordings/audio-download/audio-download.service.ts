@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Counter, Gauge, Registry } from 'prom-client';
-import { selectKeyAccess } from '../../../access/key-access.queries.js';
+import { selectKeyAccess } from '../../../access/accounts.queries.js';
 import type { Principal } from '../../../access/principal.js';
 import type { AudioFormat } from '../../../platform/audio-formats.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type EntityTags, matchesWeakly, parseEntityTags } from '../../../platform/http/input/entity-tags.js';
+import { type EntityTags, matchesWeakly, parseEntityTags } from '../../../platform/http/header-values.js';
 
 /** What tells one version of a file from another. The tag is a strong one, quotation marks included. */
 export interface Validators {

@@ -1,5 +1,5 @@
-import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
-import type { Quotas } from '../../../access/quotas.js';
+import { accountNotOnHold } from '../../../access/accounts.queries.js';
+import type { Quotas } from '../../../access/plans.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/statement-parts.js';
 import { Recording } from '../recording.entity.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
-import type { QuotaName } from '../../../access/quotas.js';
+import type { QuotaName } from '../../../access/plans.js';
 
 /** Counts the uploads and retries that were refused, by what was full. */
 @Injectable()

@@ -1,4 +1,4 @@
-import { QUOTA_NAMES, type Quotas } from '../../../access/quotas.js';
+import { QUOTA_NAMES, type Quotas } from '../../../access/plans.js';
 import { QuotaExceededError } from '../../../platform/errors/errors.js';
 import { resourceTime } from '../../../platform/http/timestamps.js';
 

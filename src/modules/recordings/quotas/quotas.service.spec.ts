@@ -1,4 +1,4 @@
-import type { Quotas } from '../../../access/quotas.js';
+import type { Quotas } from '../../../access/plans.js';
 import type { DatabaseService, Tx } from '../../../platform/database/database.service.js';
 import { QuotaExceededError } from '../../../platform/errors/errors.js';
 import type { QuotaRefusalsService } from './quota-refusals.service.js';

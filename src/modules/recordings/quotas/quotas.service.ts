@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { Quotas } from '../../../access/quotas.js';
+import type { Quotas } from '../../../access/plans.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { QuotaExceededError } from '../../../platform/errors/errors.js';
 import { coalesce } from '../../../platform/concurrency/coalesce.js';

@@ -1,4 +1,4 @@
-import type { Quotas } from '../../../access/quotas.js';
+import type { Quotas } from '../../../access/plans.js';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
 import {
   ConcurrentUploadsError,

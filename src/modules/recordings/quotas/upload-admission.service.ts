@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Quotas } from '../../../access/quotas.js';
+import type { Quotas } from '../../../access/plans.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
 import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';

@@ -1,11 +1,10 @@
 import { Body, Controller, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../../access/access.decorators.js';
-import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
 import { NotFoundError, QuotaExceededError } from '../../../platform/errors/errors.js';
-import { NoQuery } from '../../../platform/http/input/no-query.js';
-import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
+import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
+import { ApiErrors } from '../../../platform/http/openapi.js';
 import { presentSingleRecording, SingleRecordingView } from '../recording.presenter.js';
 import { alreadyProcessing } from '../recordings.service.js';
 import { TranscribeAgainDto } from './transcribe-again.dto.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Quotas } from '../../../access/quotas.js';
+import type { Quotas } from '../../../access/plans.js';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';

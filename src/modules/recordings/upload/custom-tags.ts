@@ -1,4 +1,4 @@
-import { jsonKeys } from '../../../platform/http/input/json/json-keys.js';
+import { jsonKeys } from '../../../platform/http/input/parse-body.js';
 
 export const MAX_TAGS = 10;
 const MAX_KEY_LENGTH = 32;

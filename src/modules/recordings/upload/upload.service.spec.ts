@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Repository } from 'typeorm';
 import { inMemory, silenceWav } from '../../../../test/support/audio/audio-bytes.js';
-import type { Quotas } from '../../../access/quotas.js';
+import type { Quotas } from '../../../access/plans.js';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
 import type { EventBus } from '../../../platform/database/event-bus.js';
 import { AccountSuspendedError, QuotaExceededError } from '../../../platform/errors/errors.js';

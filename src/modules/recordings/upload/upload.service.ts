@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import type { Quotas } from '../../../access/quotas.js';
+import type { Quotas } from '../../../access/plans.js';
 import type { AudioFormat } from '../../../platform/audio-formats.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { emptyColumns } from '../../../platform/database/statement-parts.js';

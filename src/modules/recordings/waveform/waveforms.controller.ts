@@ -1,13 +1,12 @@
 import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, type ApiHeaderOptions, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { RequireScope } from '../../../access/access.decorators.js';
-import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
 import { NotFoundError } from '../../../platform/errors/errors.js';
-import { isUnchanged } from '../../../platform/http/input/entity-tags.js';
-import { NoQuery } from '../../../platform/http/input/no-query.js';
-import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
+import { isUnchanged } from '../../../platform/http/header-values.js';
+import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
+import { ApiErrors } from '../../../platform/http/openapi.js';
 import { presentWaveform, WaveformView } from './waveform.presenter.js';
 import { waveformNotAvailable, waveformNotReady, WaveformsService } from './waveforms.service.js';
 

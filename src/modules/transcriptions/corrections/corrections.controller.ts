@@ -1,8 +1,7 @@
 import { Body, Controller, Delete, HttpCode, Param, Put, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, type ApiHeaderOptions, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { RequireScope } from '../../../access/access.decorators.js';
-import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
 import {
   InvalidRequestError,
@@ -10,10 +9,10 @@ import {
   PayloadTooLargeError,
   PreconditionFailedError,
 } from '../../../platform/errors/errors.js';
-import { ENTITY_TAGS, type EntityTags, parseEntityTags } from '../../../platform/http/input/entity-tags.js';
-import { JsonBodyLimit } from '../../../platform/http/input/json/json-body-limit.interceptor.js';
-import { NoQuery } from '../../../platform/http/input/no-query.js';
-import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
+import { ENTITY_TAGS, type EntityTags, parseEntityTags } from '../../../platform/http/header-values.js';
+import { JsonBodyLimit } from '../../../platform/http/input/json-body.js';
+import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
+import { ApiErrors } from '../../../platform/http/openapi.js';
 import {
   NO_TRANSCRIPTION,
   presentTranscription,

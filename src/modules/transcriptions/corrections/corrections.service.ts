@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { InvalidRequestError, NotFoundError, PreconditionFailedError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/database/event-bus.js';
-import type { EntityTags } from '../../../platform/http/input/entity-tags.js';
+import type { EntityTags } from '../../../platform/http/header-values.js';
 import { costOfText, type ThreadTask, ThreadPoolService } from '../../../platform/concurrency/thread-pool.service.js';
 import { type RecordingSnapshot, TranscriptionCorrected } from '../../recordings/recordings.events.js';
 import { RecordingsService } from '../../recordings/recordings.service.js';

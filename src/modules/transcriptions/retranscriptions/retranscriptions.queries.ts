@@ -1,4 +1,4 @@
-import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
+import { accountNotOnHold } from '../../../access/accounts.queries.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 
 const IN_BACKGROUND = `rerun IN ('background', 'quiet')`;

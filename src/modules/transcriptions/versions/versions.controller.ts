@@ -1,11 +1,10 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../../access/access.decorators.js';
-import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
 import { NotFoundError } from '../../../platform/errors/errors.js';
 import { PageQuery } from '../../../platform/http/page.js';
-import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
+import { ApiErrors } from '../../../platform/http/openapi.js';
 import { presentVersionPage, TranscriptionVersionPage } from './version.presenter.js';
 import { VersionsService } from './versions.service.js';
 

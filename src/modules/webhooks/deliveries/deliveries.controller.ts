@@ -1,12 +1,11 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
-import { RequireScope } from '../../../access/access.decorators.js';
 import { InvalidRequestError, NotFoundError } from '../../../platform/errors/errors.js';
-import { checkDays } from '../../../platform/http/input/day-range.js';
-import { NoQuery } from '../../../platform/http/input/no-query.js';
-import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
+import { checkDays } from '../../../platform/http/page.js';
+import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
+import { ApiErrors } from '../../../platform/http/openapi.js';
 import {
   deliveriesUri,
   DeliveryPage,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { accountNotOnHold } from '../../../access/accounts-on-hold.js';
+import { accountNotOnHold } from '../../../access/accounts.queries.js';
 import type { DatabaseService, SqlRunner, Tx } from '../../../platform/database/database.service.js';
 
 /** A delivery leased to this process, with all that is needed to send it. */

@@ -8,7 +8,7 @@ import { ConcurrencyLimit } from '../../../platform/concurrency/concurrency-limi
 import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
-import { parseRetryAfter } from '../../../platform/http/retry-after.js';
+import { parseRetryAfter } from '../../../platform/http/header-values.js';
 import { SecurityLogService } from '../../../platform/observability/security-log.service.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import type { WebhookEvent } from '../events/webhook-event.entity.js';

@@ -1,11 +1,10 @@
 import { Controller, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
+import { CurrentPrincipal, RequireScope } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
-import { RequireScope } from '../../../access/access.decorators.js';
 import { NotFoundError } from '../../../platform/errors/errors.js';
-import { NoQuery } from '../../../platform/http/input/no-query.js';
-import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
+import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
+import { ApiErrors } from '../../../platform/http/openapi.js';
 import { presentTestCall, TestCallView } from './deliveries.dto.js';
 import { TestCallsService } from './test-calls.service.js';
 

@@ -1,11 +1,10 @@
 import { Controller, Get, Headers, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { RequireScope } from '../../../access/access.decorators.js';
-import { CurrentPrincipal } from '../../../access/current-principal.decorator.js';
+import { RequireScope, CurrentPrincipal } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
 import { InvalidRequestError, TooManyEventStreamsError } from '../../../platform/errors/errors.js';
-import { ApiErrors } from '../../../platform/http/output/api-errors.decorator.js';
+import { ApiErrors } from '../../../platform/http/openapi.js';
 import {
   EventPage,
   isSequence,

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import { Registry } from 'prom-client';
-import { selectLiveKeys } from '../../../access/live-keys.queries.js';
+import { selectLiveKeys } from '../../../access/accounts.queries.js';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { ServiceUnavailableError, TooManyEventStreamsError } from '../../../platform/errors/errors.js';

@@ -1,6 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
 import { MalformedRequestError } from '../../errors/errors.js';
-import { API_ROOT, isApiRequest } from './api-path.js';
 
 /** A request whose first line and Host header were checked. */
 export interface CheckedRequest extends Request {
@@ -43,4 +42,12 @@ function isDecodable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** What is outside it, the console for example, is neither authenticated nor limited (D6). */
+const API_ROOT = '/v1';
+
+/** Whether a request is under `/v1`. */
+export function isApiRequest({ path }: Request): boolean {
+  return path === API_ROOT || path.startsWith(`${API_ROOT}/`);
 }

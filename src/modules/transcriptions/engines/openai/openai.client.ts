@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
-import { parseRetryAfter } from '../../../../platform/http/retry-after.js';
+import { parseRetryAfter } from '../../../../platform/http/header-values.js';
 import type { TranscriptionForm } from './openai.form.js';
 
 /** A response of any status. */

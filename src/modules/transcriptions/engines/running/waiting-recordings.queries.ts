@@ -1,4 +1,4 @@
-import { accountNotOnHold } from '../../../../access/accounts-on-hold.js';
+import { accountNotOnHold } from '../../../../access/accounts.queries.js';
 import type { SqlRunner } from '../../../../platform/database/database.service.js';
 
 /** Of each index, the recordings that are looked at. */

@@ -1,5 +1,5 @@
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { parseRetryAfter } from '../../../../platform/http/retry-after.js';
+import { parseRetryAfter } from '../../../../platform/http/header-values.js';
 import type { DownloadTiming } from './retries.js';
 import { TransientSourceError, SourceError } from './source-error.js';
 

@@ -1,0 +1,51 @@
+import type { SqlRunner, Tx } from '../platform/database/database.service.js';
+
+/**
+ * The condition that the queue of an account moves on: it is not suspended, or the operator lets it finish (D4). SQL for
+ * statements of modules that do not know the table. Costs one look into an index that holds only accounts on hold.
+ * @param accountId a column of the statement, such as `r.account_id`
+ */
+export const accountNotOnHold = (accountId: string): string => `NOT EXISTS (
+  SELECT FROM accounts held WHERE held.id = ${accountId} AND held.status = 'suspended' AND NOT held.finish_queue)`;
+
+/** What stands behind something that an API key has signed for. */
+export interface KeyAccess {
+  suspended: boolean;
+  /** The key exists, is not revoked and has not expired. */
+  keyIsValid: boolean;
+}
+
+/** SQL, because the entities of the tables belong to modules. Null when there is no such account. */
+export async function selectKeyAccess(runner: SqlRunner, accountId: string, keyId: string): Promise<KeyAccess | null> {
+  const [row] = await runner.prepared<KeyAccess>(
+    `SELECT a.status = 'suspended' AS suspended, k.id IS NOT NULL AS "keyIsValid"
+     FROM accounts a LEFT JOIN api_keys k ON k.id = $2 AND k.account_id = a.id AND k.revoked_at IS NULL
+       AND (k.expires_at IS NULL OR k.expires_at > now())
+     WHERE a.id = $1`,
+    [accountId, keyId],
+  );
+  return row ?? null;
+}
+
+/**
+ * Those of the API keys that may still be used with this scope. SQL, because the entities of the tables belong to
+ * modules.
+ */
+export async function selectLiveKeys(runner: SqlRunner, keyIds: readonly string[], scope: string): Promise<string[]> {
+  const rows = await runner.prepared<{ id: string }>(
+    `SELECT k.id FROM api_keys k JOIN accounts a ON a.id = k.account_id
+     WHERE k.id = ANY ($1) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())
+       AND $2 = ANY (k.scopes) AND a.status = 'active'`,
+    [keyIds, scope],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** SQL, because the entity of the table belongs to a module. 0 when the account was deleted. */
+export async function readCredentialVersion(tx: Tx, accountId: string): Promise<number> {
+  const [row] = await tx.query<{ version: number }>(
+    'SELECT credential_version AS version FROM accounts WHERE id = $1',
+    [accountId],
+  );
+  return row?.version ?? 0;
+}
