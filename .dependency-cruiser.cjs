@@ -6,7 +6,7 @@ const DEPENDENCIES = {
   'access-tokens': ['account'],
   account: ['recordings'],
   compat: ['recordings', 'transcriptions'],
-  transcriptions: ['recordings'],
+  transcriptions: ['models', 'recordings'],
   users: ['recordings', 'webhooks'],
   webhooks: ['recordings'],
 };
@@ -18,6 +18,7 @@ const CORE = [
   'api-keys',
   'compat',
   'health',
+  'models',
   'recordings',
   'transcriptions',
   'users',
@@ -25,8 +26,8 @@ const CORE = [
 ];
 
 const MODULES = readdirSync('src/modules');
-/** The public files of a module, and the port of engines. */
-const PUBLIC = String.raw`(\.(module|service|events)|/transcription-engine)\.ts$`;
+/** The public files of a module, the port of engines, and what an engine reads of its model. */
+const PUBLIC = String.raw`(\.(module|service|events)|/(transcription-engine|model-folder|installed-models))\.ts$`;
 
 /** A module imports platform, access, packages, itself and its dependencies. */
 const moduleRules = MODULES.map((name) => {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { MODEL_NAME, MODEL_NAME_RULE } from '../../modules/transcriptions/models/catalogue/catalogue-entry.js';
+import { MODEL_NAME, MODEL_NAME_RULE } from '../../modules/models/installed-models.js';
 import { formatOutput } from '../admin/format-output.js';
-import type { CommandResult } from './command-result.js';
+import type { CommandResult } from './models-commands.js';
 
 /** Runs a command and returns what it prints. */
 type Action<Options> = (options: Options) => Promise<CommandResult>;
@@ -36,7 +36,7 @@ function modelsProgram(): Command {
     .command('list')
     .description('show the installed models and the catalogue')
     .option(...JSON_OPTION)
-    .action(run(async () => (await import('./list-command.js')).listModels));
+    .action(run(async () => (await import('./models-commands.js')).listModels));
 
   program
     .command('pull')
@@ -61,21 +61,21 @@ function addFolderCommands(program: Command): void {
     .option('--languages <list>', 'languages or codes, separated by commas (default: what its files say)')
     .option(...USE)
     .option(...JSON_OPTION)
-    .action(runWithArgument(async () => (await import('./folder-commands.js')).add));
+    .action(runWithArgument(async () => (await import('./models-commands.js')).add));
 
   program
     .command('verify')
     .description('compare the files with their digests; exit code 1 if any differs')
     .argument('[name]', 'name of the model (default: all)', modelName)
     .option(...JSON_OPTION)
-    .action(runWithArgument(async () => (await import('./folder-commands.js')).verify));
+    .action(runWithArgument(async () => (await import('./models-commands.js')).verify));
 
   program
     .command('use')
     .description('select the model that workers use from their next start on')
     .argument(...NAME)
     .option(...JSON_OPTION)
-    .action(runWithArgument(async () => (await import('./folder-commands.js')).select));
+    .action(runWithArgument(async () => (await import('./models-commands.js')).select));
 
   program
     .command('remove')
@@ -83,7 +83,7 @@ function addFolderCommands(program: Command): void {
     .argument(...NAME)
     .option('--force', 'also if it is selected')
     .option(...JSON_OPTION)
-    .action(runWithArgument(async () => (await import('./folder-commands.js')).remove));
+    .action(runWithArgument(async () => (await import('./models-commands.js')).remove));
 }
 
 function run<Options>(load: () => Promise<Action<Options>>) {

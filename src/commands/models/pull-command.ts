@@ -1,15 +1,10 @@
-import { findEntry, readCatalogue } from '../../modules/transcriptions/models/catalogue/catalogue.js';
-import type { CatalogueEntry } from '../../modules/transcriptions/models/catalogue/catalogue-entry.js';
-import { ProgressLines } from '../../modules/transcriptions/models/download/progress-lines.js';
-import { pullModel } from '../../modules/transcriptions/models/download/pull-model.js';
-import { DOWNLOAD_TIMING } from '../../modules/transcriptions/models/download/retries.js';
-import { SourceClient } from '../../modules/transcriptions/models/download/source-client.js';
-import { TransientSourceError } from '../../modules/transcriptions/models/download/source-error.js';
+import { findEntry, readCatalogue } from '../../modules/models/catalogue.js';
+import type { CatalogueEntry } from '../../modules/models/catalogue-entries.js';
+import { ProgressLines } from './progress-lines.js';
+import { pullModel } from '../../modules/models/pull-model.js';
+import { DOWNLOAD_TIMING, SourceClient, TransientSourceError } from '../../modules/models/source-client.js';
 import { proxyText } from '../../platform/config/model-settings.js';
-import { onInterruption } from './interruption.js';
-import { presentModel } from './list-command.js';
-import { modelsContext } from './models-context.js';
-import type { CommandResult } from './command-result.js';
+import { type CommandResult, modelsContext, onInterruption, presentModel } from './models-commands.js';
 
 interface PullOptions {
   target: string;
@@ -28,7 +23,6 @@ export async function pull(options: PullOptions): Promise<CommandResult> {
   try {
     const { record, isNew } = await pullModel(models, entry, {
       client,
-      timing: DOWNLOAD_TIMING,
       signal,
       update: options.update ?? options.revision !== undefined,
       onProgress: (received, total) => lines.update(received, total),

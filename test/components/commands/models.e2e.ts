@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -33,6 +34,10 @@ const ENTRY = {
 
 describe('npm run models', () => {
   const files = sampleModel(2_000_000);
+  const digest = createHash('sha256')
+    .update(files['model.int8.onnx'] ?? '')
+    .digest('hex');
+  const part = `model.int8.onnx.${digest}.part`;
   let source: ModelSource;
   let folder: string;
   let work: string;
@@ -71,8 +76,7 @@ describe('npm run models', () => {
   }
 
   /** Part of the model is on the disk. */
-  const hasBegun = () =>
-    eventually(() => (statSync(join(work, 'model.int8.onnx.part'), { throwIfNoEntry: false })?.size ?? 0) > 0);
+  const hasBegun = () => eventually(() => (statSync(join(work, part), { throwIfNoEntry: false })?.size ?? 0) > 0);
 
   it('needs no database for help and usage errors', async () => {
     const [help, wrong, name] = await Promise.all([run(['--help']), run(['pull']), run(['use', '../x'])]);
@@ -133,7 +137,7 @@ describe('npm run models', () => {
       code: 130,
       stderr: expect.stringContaining('Interrupted. The next pull continues'),
     });
-    expect(readdirSync(work)).toContain('model.int8.onnx.part');
+    expect(readdirSync(work)).toContain(part);
     expect(readdirSync(join(folder, '.locks'))).toEqual([]);
 
     source.pauseMs = 0;
@@ -235,7 +239,7 @@ describe('npm run models', () => {
     writeFileSync(join(disk, 'catalogue.json'), JSON.stringify([ENTRY]));
     source.pauseMs = 20;
     const pulling = run(['pull', 'small'], { MODELS_FOLDER: disk });
-    await eventually(() => existsSync(join(disk, '.work', 'small', 'model.int8.onnx.part')));
+    await eventually(() => existsSync(join(disk, '.work', 'small', part)));
     spawnSync('dd', ['if=/dev/zero', `of=${join(disk, 'filler')}`, 'bs=1M', 'count=100']);
     const full = await pulling;
     expect(full).toMatchObject({

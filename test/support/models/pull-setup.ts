@@ -1,15 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { CatalogueEntry } from '../../../src/modules/transcriptions/models/catalogue/catalogue-entry.js';
-import {
-  type PullContext,
-  type PulledModel,
-  pullModel,
-} from '../../../src/modules/transcriptions/models/download/pull-model.js';
-import type { DownloadTiming } from '../../../src/modules/transcriptions/models/download/retries.js';
-import { SourceClient } from '../../../src/modules/transcriptions/models/download/source-client.js';
-import { ModelsFolder } from '../../../src/modules/transcriptions/models/models-folder.js';
+import type { CatalogueEntry } from '../../../src/modules/models/catalogue-entries.js';
+import { type PullContext, type PulledModel, pullModel } from '../../../src/modules/models/pull-model.js';
+import { type DownloadTiming, SourceClient } from '../../../src/modules/models/source-client.js';
+import { InstalledModels } from '../../../src/modules/models/installed-models.js';
 import { ModelSource } from '../servers/model-source.js';
 import { sampleModel } from './sample-model.js';
 
@@ -43,7 +38,7 @@ export const FILES = sampleModel();
 export class PullSetup {
   source: ModelSource;
   readonly root = mkdtempSync(path.join(tmpdir(), 'voice-notes-pull-'));
-  readonly models = new ModelsFolder(this.root);
+  readonly models = new InstalledModels(this.root);
   /** What the command would have printed. */
   readonly said: string[] = [];
 
@@ -69,12 +64,10 @@ export class PullSetup {
       onProgress,
       ...context
     } = changes;
-    const timing = { ...TIMING, stallMs };
-    const client = new SourceClient({ modelsUrl: url, hfToken }, timing);
+    const client = new SourceClient({ modelsUrl: url, hfToken }, { ...TIMING, stallMs });
     try {
       return await pullModel(this.models, entry, {
         client,
-        timing,
         signal: new AbortController().signal,
         // The large file comes first, so that these are its bytes.
         onProgress: (received, total) => {

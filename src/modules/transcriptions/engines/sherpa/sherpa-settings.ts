@@ -1,12 +1,11 @@
 import type { OfflineRecognizerConfig } from 'sherpa-onnx-node';
 import { SAMPLES_PER_SECOND } from '../../decoding/pcm.js';
-import type { ModelFolder, ModelKind } from '../../models/model-kind.js';
-import { readTokens } from '../../models/model-files.js';
+import { type ModelFolder, readTokens } from '../../../models/model-folder.js';
 
 /** What a child is started with, as JSON. */
 export interface SherpaSettings {
   config: OfflineRecognizerConfig;
-  kind: ModelKind;
+  kind: ModelFolder['kind'];
   /** The file with the model's symbols. */
   tokens: string;
   defaultLanguage: string;
@@ -16,8 +15,6 @@ export interface SherpaSettings {
   /** The longest chunk. The child tries that much before it says that it is ready: it may need more memory than there is. */
   maxSeconds: number;
 }
-
-type Files = Record<string, string | number>;
 
 /** Added to the log probability of every piece of a hot word; the value of sherpa-onnx's own examples. */
 const HOT_WORD_SCORE = 2;
@@ -42,7 +39,7 @@ export function sherpaSettings(
         numThreads: 1,
         provider: 'cpu',
         debug: 0,
-        ...modelConfig(model),
+        ...model.settings,
         ...unit,
       },
       ...(unit ? { decodingMethod: 'modified_beam_search', hotwordsScore: HOT_WORD_SCORE } : {}),
@@ -74,57 +71,4 @@ function modelingUnit(
   const hasCharacters = symbols.some((symbol) => HAN.test(symbol));
   if (files.bpeVocabulary === undefined) return hasCharacters ? { modelingUnit: 'cjkchar' } : null;
   return { modelingUnit: hasCharacters ? 'cjkchar+bpe' : 'bpe', bpeVocab: files.bpeVocabulary };
-}
-
-/** The names that sherpa-onnx gives to the kind and its files. */
-function modelConfig({ kind, files, metadata }: ModelFolder): Record<string, string | Files> {
-  const { encoder = '', decoder = '', model = '' } = files;
-  switch (kind) {
-    case 'whisper':
-      return { whisper: { encoder, decoder, task: 'transcribe', ...whisperTimes(metadata) } };
-    case 'canary':
-      return { canary: { encoder, decoder, srcLang: 'en', tgtLang: 'en', usePnc: 1 } };
-    case 'cohere-transcribe':
-      return { cohereTranscribe: { encoder, decoder, usePunct: 1, useItn: 1 } };
-    case 'fire-red-asr':
-      return { fireRedAsr: { encoder, decoder } };
-    case 'transducer':
-      return { transducer: { encoder, decoder, joiner: files.joiner ?? '' }, modelType: 'transducer' };
-    case 'nemo-transducer':
-      return { transducer: { encoder, decoder, joiner: files.joiner ?? '' }, modelType: 'nemo_transducer' };
-    case 'moonshine':
-      return {
-        moonshine: {
-          preprocessor: files.preprocessor ?? '',
-          encoder: files.moonshineEncoder ?? '',
-          uncachedDecoder: files.uncachedDecoder ?? '',
-          cachedDecoder: files.cachedDecoder ?? '',
-        },
-      };
-    case 'moonshine-v2':
-      return { moonshine: { encoder, mergedDecoder: files.mergedDecoder ?? '' } };
-    case 'sense-voice':
-      return { senseVoice: { model, language: 'auto', useInverseTextNormalization: 1 } };
-    case 'telespeech-ctc':
-      return { teleSpeechCtc: model, modelType: 'telespeech_ctc' };
-    default:
-      return { [CTC_NAMES[kind]]: { model } };
-  }
-}
-
-const CTC_NAMES = {
-  dolphin: 'dolphin',
-  'fire-red-asr-ctc': 'fireRedAsrCtc',
-  medasr: 'medasr',
-  'nemo-ctc': 'nemoCtc',
-  omnilingual: 'omnilingual',
-  paraformer: 'paraformer',
-  'wenet-ctc': 'wenetCtc',
-  'zipformer-ctc': 'zipformerCtc',
-} as const satisfies Partial<Record<ModelKind, string>>;
-
-/** Times of tokens need an export with the attention; those of segments come with every model, but not beside the others. */
-function whisperTimes(metadata: ReadonlyMap<string, string>): Files {
-  const hasAttention = Number(metadata.get('n_alignment_heads') ?? 0) > 0;
-  return hasAttention ? { enableTokenTimestamps: 1 } : { enableSegmentTimestamps: 1 };
 }

@@ -1,4 +1,4 @@
-import { readText } from '../../../models/model-files.js';
+import { readText } from '../../../../models/model-folder.js';
 import type { SherpaResult } from './sherpa-result.js';
 
 /**
@@ -7,7 +7,6 @@ import type { SherpaResult } from './sherpa-result.js';
  * and the bytes are put together here.
  */
 const NUMBER = /<(\d+)>/g;
-const MAX_FILE_BYTES = 32 << 20;
 
 /** The content of the file for sherpa-onnx, which expects Base64. */
 export function numberedTokens(tokensFile: string): string {
@@ -73,7 +72,7 @@ function endsWithin(bytes: Buffer): boolean {
 
 function bytesOf(tokensFile: string): Map<number, Buffer> {
   const bytes = new Map<number, Buffer>();
-  for (const line of readText(tokensFile, MAX_FILE_BYTES).split('\n')) {
+  for (const line of readText(tokensFile).split('\n')) {
     const [, base64, id] = /^(\S+)\s+(\d+)\s*$/.exec(line) ?? [];
     if (base64 !== undefined) bytes.set(Number(id), Buffer.from(base64, 'base64'));
   }

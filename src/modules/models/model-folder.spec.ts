@@ -1,9 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { onnxModel } from '../../../../test/support/models/onnx-writer.js';
-import { ModelError } from './model-error.js';
-import { readModelFolder } from './model-kind.js';
+import { onnxModel } from '../../../test/support/models/onnx-writer.js';
+import { ModelError, readModelFolder } from './model-folder.js';
 
 const TOKENS = '<blk> 0\n▁a 1\n 2\nb 3\n';
 

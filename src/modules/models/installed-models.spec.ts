@@ -1,9 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { ModelRecord } from './model-record.js';
-import { ModelsFolder } from './models-folder.js';
-import { selectedModel } from './selected-model.js';
+import { InstalledModels, type ModelRecord, selectedModel } from './installed-models.js';
 
 const RECORD: ModelRecord = {
   name: 'small',
@@ -17,13 +15,13 @@ const RECORD: ModelRecord = {
   verified_at: '2026-11-22T12:00:00Z',
 };
 
-describe('ModelsFolder', () => {
+describe('InstalledModels', () => {
   let root: string;
-  let models: ModelsFolder;
+  let models: InstalledModels;
 
   beforeEach(() => {
     root = mkdtempSync(path.join(tmpdir(), 'voice-notes-models-'));
-    models = new ModelsFolder(root);
+    models = new InstalledModels(root);
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -35,7 +33,7 @@ describe('ModelsFolder', () => {
   }
 
   it('is empty when it does not exist', async () => {
-    expect(await new ModelsFolder(path.join(root, 'absent')).list()).toEqual([]);
+    expect(await new InstalledModels(path.join(root, 'absent')).list()).toEqual([]);
     expect(selectedModel(path.join(root, 'absent'))).toBeNull();
   });
 
@@ -68,10 +66,13 @@ describe('ModelsFolder', () => {
     expect(selectedModel(root)).toBe('small');
   });
 
-  it.each(['..', '../small', '.work', 'a/b', '', 'Small', 'x'.repeat(65)])('refuses the name %j', async (name) => {
-    await expect(models.find(name)).rejects.toThrow('cannot be the name of a model');
-    await expect(models.remove(name)).rejects.toThrow('cannot be the name of a model');
-  });
+  it.each(['../transcriptions', '../small', '.work', 'a/b', '', 'Small', 'x'.repeat(65)])(
+    'refuses the name %j',
+    async (name) => {
+      await expect(models.find(name)).rejects.toThrow('cannot be the name of a model');
+      await expect(models.remove(name)).rejects.toThrow('cannot be the name of a model');
+    },
+  );
 
   it('ignores a selection that is no name', () => {
     writeFileSync(path.join(root, 'selected'), '../../etc\n');

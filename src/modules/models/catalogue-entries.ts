@@ -1,16 +1,124 @@
-import type { CatalogueEntry } from './catalogue-entry.js';
-import {
-  ccBy,
-  ctc,
-  FUNASR_LICENCE,
-  mebibytes,
-  moonshine,
-  MOONSHINE_LICENCE,
-  nemoTransducer,
-  whisper,
-  WHISPER_LANGUAGES,
-  zipformer,
-} from './entry-builders.js';
+/** A model that can be downloaded: in the list that ships with the service, or in one of the operator's own. */
+export interface CatalogueEntry {
+  /** What `pull` and `use` take, and the name of its folder. */
+  name: string;
+  title: string;
+  /** As the folder's files will tell it, for the list. */
+  kind: string;
+  /** Codes of languages; `any` for a model of hundreds. */
+  languages: readonly string[] | 'any';
+  /** Null: not confirmed, see the repository. */
+  licence: Licence | null;
+  speed: SpeedClass;
+  /** Size of all files; null when no source states it. The exact size is read when the model is pulled. */
+  approximateBytes: number | null;
+  /** `owner/name` at the source. */
+  repository: string;
+  /** A commit, branch or tag. A branch is resolved to its commit when the model is pulled, and that is recorded. */
+  revision: string;
+  /** Paths in the repository. The files lie side by side in the model's folder. */
+  files: readonly string[];
+}
+
+export interface Licence {
+  name: string;
+  /** Address of the text, or of the page that states it. */
+  source: string;
+}
+
+/**
+ * An estimate from size and design, not a measurement. A model that writes a text in one pass (CTC, transducer,
+ * Paraformer, SenseVoice) is faster than one of the same size that writes it token by token (Whisper, Moonshine, Canary).
+ */
+export type SpeedClass = 'fast' | 'medium' | 'slow';
+
+export const SPEED_CLASSES: readonly SpeedClass[] = ['fast', 'medium', 'slow'];
+
+const mebibytes = (count: number): number => Math.round(count * 2 ** 20);
+
+const WHISPER_LICENCE: Licence = { name: 'MIT', source: 'https://github.com/openai/whisper/blob/main/LICENSE' };
+const MOONSHINE_LICENCE: Licence = {
+  name: 'MIT',
+  source: 'https://github.com/moonshine-ai/moonshine/blob/main/LICENSE',
+};
+const FUNASR_LICENCE: Licence = {
+  name: 'FunASR Model License 1.0',
+  source: 'https://github.com/modelscope/FunASR/blob/main/MODEL_LICENSE',
+};
+const ccBy = (model: string): Licence => ({
+  name: 'CC-BY-4.0',
+  source: `https://huggingface.co/nvidia/${model}`,
+});
+
+/** `all_language_codes` of the multilingual models: openai/whisper, tokenizer.py. Cantonese only in large-v3 and turbo. */
+const WHISPER_LANGUAGES = (
+  'en zh de es ru ko fr ja pt tr pl ca nl ar sv it id hi fi vi he uk el ms cs ro da hu ta no th ur hr bg lt la mi ml ' +
+  'cy sk te fa lv bn sr az sl kn et mk br eu is hy ne mn bs kk sq sw gl mr pa si km sn yo so af oc ka be tg sd gu am ' +
+  'yi lo uz fo ht ps tk nn mt sa lb my bo tl mg as tt haw ln ha ba jv su'
+).split(' ');
+
+/** The int8 files of a Whisper export, which is named after the model. */
+function whisper(
+  name: string,
+  exported: string,
+  fields: { title: string; speed: SpeedClass; approximateBytes: number; languages?: readonly string[] },
+): CatalogueEntry {
+  return {
+    name,
+    kind: 'whisper',
+    languages: WHISPER_LANGUAGES,
+    licence: WHISPER_LICENCE,
+    repository: `csukuangfj/sherpa-onnx-whisper-${exported}`,
+    revision: 'main',
+    files: [`${exported}-encoder.int8.onnx`, `${exported}-decoder.int8.onnx`, `${exported}-tokens.txt`],
+    ...fields,
+  };
+}
+
+type Fields = Omit<CatalogueEntry, 'kind' | 'files' | 'revision'>;
+
+const ctc = (kind: string, fields: Fields): CatalogueEntry => ({
+  ...fields,
+  kind,
+  revision: 'main',
+  files: ['model.int8.onnx', 'tokens.txt'],
+});
+
+const nemoTransducer = (
+  fields: Fields,
+  decoder = 'decoder.int8.onnx',
+  joiner = 'joiner.int8.onnx',
+): CatalogueEntry => ({
+  ...fields,
+  kind: 'nemo-transducer',
+  revision: 'main',
+  files: ['encoder.int8.onnx', decoder, joiner, 'tokens.txt'],
+});
+
+/** A zipformer transducer: file names carry the checkpoint. The decoder stays unquantised, as its authors use it. */
+const zipformer = (
+  fields: Fields,
+  checkpoint: string,
+  folders: { model: string; tokens: string } = { model: '', tokens: '' },
+): CatalogueEntry => ({
+  ...fields,
+  kind: 'transducer',
+  revision: 'main',
+  files: [
+    `${folders.model}encoder-${checkpoint}.int8.onnx`,
+    `${folders.model}decoder-${checkpoint}.onnx`,
+    `${folders.model}joiner-${checkpoint}.int8.onnx`,
+    `${folders.tokens}tokens.txt`,
+  ],
+});
+
+/** English, second generation. Those of other languages have another licence, not for every commercial use. */
+const moonshine = (fields: Fields): CatalogueEntry => ({
+  ...fields,
+  kind: 'moonshine-v2',
+  revision: 'main',
+  files: ['encoder_model.ort', 'decoder_model_merged.ort', 'tokens.txt'],
+});
 
 const PARAKEET_V3_LANGUAGES = 'bg hr cs da nl en et fi fr de el hu it lv lt mt pl pt ro sk sl es sv ru uk'.split(' ');
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { languageName } from '../../../../platform/languages.js';
-import { errorCode } from '../../../../platform/storage/file-system.js';
-import { type CatalogueEntry, MODEL_NAME, MODEL_NAME_RULE, SPEED_CLASSES } from './catalogue-entry.js';
-import { CATALOGUE } from './catalogue-entries.js';
+import { languageName } from '../../platform/languages.js';
+import { errorCode } from '../../platform/storage/file-system.js';
+import { CATALOGUE, type CatalogueEntry, SPEED_CLASSES } from './catalogue-entries.js';
+import { MODEL_NAME, MODEL_NAME_RULE } from './installed-models.js';
 
 /** In the folder of models: a list of entries of the operator's own, which come before those that ship with the service. */
 const OWN_CATALOGUE = 'catalogue.json';

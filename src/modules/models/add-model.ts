@@ -1,12 +1,16 @@
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { freeBytesOf } from '../../../platform/storage/file-system.js';
-import { sha256Of } from './download/content-digest.js';
-import { withFileLock } from './download/file-lock.js';
-import { MODEL_RECORD, readModelFolder } from './model-kind.js';
-import type { ModelRecord, RecordedFile } from './model-record.js';
-import { type ModelsFolder, ModelsFolderError } from './models-folder.js';
+import { freeBytesOf } from '../../platform/storage/file-system.js';
+import { withFileLock } from './file-lock.js';
+import {
+  digestOf,
+  type InstalledModels,
+  InstalledModelsError,
+  type ModelRecord,
+  type RecordedFile,
+} from './installed-models.js';
+import { MODEL_RECORD, readModelFolder } from './model-folder.js';
 
 interface AddOptions {
   name: string;
@@ -17,19 +21,19 @@ interface AddOptions {
 }
 
 /** Weights in another precision, and what the exporters leave beside a model. */
-const LEFT_OUT = /^\.|\.(onnx|ort|wav|py|sh|pt|ckpt|part|etag)$/i;
+const LEFT_OUT = /^\.|\.(onnx|ort|wav|py|sh|pt|ckpt|part)$/i;
 
 /**
  * Copies a model from a folder, which may then go. Links would break with it, and the sandbox of the recogniser shows it
  * only the folder of models. File systems that can share the blocks of two files do.
  * @throws ModelError when the folder holds no complete model
  */
-export async function addModel(models: ModelsFolder, source: string, options: AddOptions): Promise<ModelRecord> {
+export async function addModel(models: InstalledModels, source: string, options: AddOptions): Promise<ModelRecord> {
   const { name, signal, onWait } = options;
   const { kind, files, languages } = readModelFolder(path.resolve(source));
   return await withFileLock(models.lockOf(name), { signal, onWait }, async () => {
     if ((await models.find(name)) !== null) {
-      throw new ModelsFolderError(`There is a model ${name} already. Remove it first, or choose another --name.`);
+      throw new InstalledModelsError(`There is a model ${name} already. Remove it first, or choose another --name.`);
     }
     const work = models.workFolderOf(name);
     await rm(work, { recursive: true, force: true });
@@ -69,14 +73,14 @@ async function copyFiles(
   const total = files.reduce((sum, { fact }) => sum + fact.size, 0);
   const free = await freeBytesOf(target);
   if (free < total) {
-    throw new ModelsFolderError(`The model has ${total} bytes, and the disk of ${target} has ${free} free.`);
+    throw new InstalledModelsError(`The model has ${total} bytes, and the disk of ${target} has ${free} free.`);
   }
   const copied: RecordedFile[] = [];
   for (const { name, fact } of files) {
     signal.throwIfAborted();
     const copy = path.join(target, name);
     await copyFile(path.join(source, name), copy, constants.COPYFILE_FICLONE);
-    copied.push({ name, bytes: fact.size, sha256: await sha256Of(copy), published: null });
+    copied.push({ name, bytes: fact.size, sha256: await digestOf(copy, 'sha256'), published: null });
   }
   return copied;
 }

@@ -1,16 +1,13 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode, freeBytesOf, sizeOf } from '../../../../platform/storage/file-system.js';
-import { languagesOf } from '../catalogue/catalogue.js';
-import type { CatalogueEntry } from '../catalogue/catalogue-entry.js';
-import { readModelFolder } from '../model-kind.js';
-import { isComplete, type ModelRecord, type RecordedFile } from '../model-record.js';
-import type { ModelsFolder } from '../models-folder.js';
-import { type DownloadPlan, planDownload } from './download-plan.js';
-import { type DownloadContext, downloadFile } from './file-download.js';
+import { errorCode, freeBytesOf, sizeOf } from '../../platform/storage/file-system.js';
+import { languagesOf } from './catalogue.js';
+import type { CatalogueEntry } from './catalogue-entries.js';
+import { type DownloadContext, downloadFile, type DownloadPlan, planDownload } from './download.js';
 import { withFileLock } from './file-lock.js';
-import { retryTransient } from './retries.js';
-import { SourceError } from './source-error.js';
+import { type InstalledModels, isComplete, type ModelRecord, type RecordedFile } from './installed-models.js';
+import { readModelFolder } from './model-folder.js';
+import { SourceError } from './source-client.js';
 
 export interface PullContext extends Omit<DownloadContext, 'onProgress'> {
   /** Bytes of all files, including what earlier runs received. */
@@ -28,8 +25,6 @@ export interface PulledModel {
   isNew: boolean;
 }
 
-/** In the folder of a download: what its files will be. */
-const PLAN_FILE = '.plan.json';
 /** Stays free beside the files. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
 
@@ -38,7 +33,7 @@ const RESERVE_BYTES = 64 * 1024 * 1024;
  * model. What an interrupted run received is kept for the next one.
  */
 export async function pullModel(
-  models: ModelsFolder,
+  models: InstalledModels,
   entry: CatalogueEntry,
   context: PullContext,
 ): Promise<PulledModel> {
@@ -52,7 +47,7 @@ export async function pullModel(
       (await isComplete(models.folderOf(entry.name), present))
     )
       return { record: present, isNew: false };
-    const plan = await planWithRetries(entry, context);
+    const plan = await planDownload(entry, { ...context, onProgress: () => undefined });
     if (present !== null && isSame(present, plan) && (await isComplete(models.folderOf(entry.name), present)))
       return { record: present, isNew: false };
     try {
@@ -66,37 +61,28 @@ export async function pullModel(
   });
 }
 
-async function planWithRetries(entry: CatalogueEntry, context: PullContext): Promise<DownloadPlan> {
-  let plan: DownloadPlan | undefined;
-  const read = async () => {
-    plan = await planDownload(context.client, entry, context.signal);
-    return true;
-  };
-  await retryTransient(read, () => 0, context);
-  if (!plan) throw new SourceError(`${context.client.address} gave no answer.`);
-  return plan;
-}
-
 async function download(
-  models: ModelsFolder,
+  models: InstalledModels,
   entry: CatalogueEntry,
   plan: DownloadPlan,
   context: PullContext,
 ): Promise<ModelRecord> {
   const work = models.workFolderOf(entry.name);
   await mkdir(work, { recursive: true });
-  await keepWhatFits(work, plan);
-  await requireSpace(work, plan, context.freeBytes ?? freeBytesOf);
+  // The name has the digest, so that a part of an earlier run is continued only if the source still has this file.
+  const parts = plan.files.map((file) => ({ file, part: path.join(work, `${file.name}.${file.digest.value}.part`) }));
+  await removeOthers(work, new Set(parts.map(({ part }) => path.basename(part))));
+  await requireSpace(work, parts, context.freeBytes ?? freeBytesOf);
   const total = plan.files.reduce((sum, { bytes }) => sum + bytes, 0);
   const files: RecordedFile[] = [];
   let before = 0;
-  for (const { name, bytes, digest, ...file } of plan.files) {
+  for (const { file, part } of parts) {
     const onProgress = (received: number): void => context.onProgress(before + received, total);
-    const sha256 = await downloadFile(plan, { name, bytes, digest, ...file }, work, { ...context, onProgress });
-    files.push({ name, bytes, sha256, published: digest });
-    before += bytes;
+    const sha256 = await downloadFile(plan, file, part, { ...context, onProgress });
+    files.push({ name: file.name, bytes: file.bytes, sha256, published: file.digest });
+    before += file.bytes;
   }
-  await rm(path.join(work, PLAN_FILE));
+  for (const { file, part } of parts) await rename(part, path.join(work, file.name));
   const kind = await kindOf(work);
   const record = recordOf(entry, plan, kind, files, context.client.address);
   await models.install(entry.name, record);
@@ -148,35 +134,18 @@ function isSame({ source, files }: ModelRecord, plan: DownloadPlan): boolean {
   );
 }
 
-/** Keeps files of an earlier run that the source still has with the same digest. */
-async function keepWhatFits(work: string, plan: DownloadPlan): Promise<void> {
-  const earlier = new Map((await readPlan(work)).map(({ name, digest }) => [name, digest.value]));
-  const same = plan.files.filter(({ name, digest }) => earlier.get(name) === digest.value);
-  const kept = new Set(same.flatMap(({ name }) => [name, `${name}.part`, `${name}.etag`]));
+async function removeOthers(work: string, kept: ReadonlySet<string>): Promise<void> {
   const others = (await readdir(work)).filter((name) => !kept.has(name));
   await Promise.all(others.map((name) => rm(path.join(work, name), { recursive: true, force: true })));
-  await writeFile(path.join(work, PLAN_FILE), JSON.stringify(plan.files));
-}
-
-async function readPlan(work: string): Promise<DownloadPlan['files']> {
-  try {
-    return JSON.parse(await readFile(path.join(work, PLAN_FILE), 'utf8')) as DownloadPlan['files'];
-  } catch (error) {
-    if (error instanceof SyntaxError || errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 async function requireSpace(
   work: string,
-  { files }: DownloadPlan,
+  parts: readonly { file: { bytes: number }; part: string }[],
   freeBytes: (folder: string) => Promise<number>,
 ): Promise<void> {
   const missing = await Promise.all(
-    files.map(async ({ name, bytes }) => {
-      const file = path.join(work, name);
-      return Math.max(bytes - Math.max((await sizeOf(file)) ?? 0, (await sizeOf(`${file}.part`)) ?? 0), 0);
-    }),
+    parts.map(async ({ file, part }) => Math.max(file.bytes - ((await sizeOf(part)) ?? 0), 0)),
   );
   const needed = missing.reduce((sum, bytes) => sum + bytes, 0) + RESERVE_BYTES;
   const free = await freeBytes(work);

@@ -1,6 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { errorCode } from '../../../platform/storage/file-system.js';
-import { ModelError } from './model-error.js';
+import { errorCode } from '../../platform/storage/file-system.js';
+
+/** A folder holds no model that can be used. The message names the file and what is wrong with it, for an operator. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+}
 
 /** What is read of an ONNX file without loading it: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto3. */
 export interface OnnxFile {

@@ -1,7 +1,49 @@
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { parseRetryAfter } from '../../../../platform/http/header-values.js';
-import type { DownloadTiming } from './retries.js';
-import { TransientSourceError, SourceError } from './source-error.js';
+import { parseRetryAfter } from '../../platform/http/header-values.js';
+
+/** Times in milliseconds. Tests shorten them. */
+export interface DownloadTiming {
+  connectMs: number;
+  /** For the headers of a response, and between two parts of its body. */
+  stallMs: number;
+  /** The first pause after a failure; each next one is twice as long, up to `longestPauseMs`. */
+  firstPauseMs: number;
+  longestPauseMs: number;
+  /** Longest pause that a source may ask for. */
+  longestRetryAfterMs: number;
+  /** Failures one after the other in which not a byte was received, the first included. */
+  tries: number;
+}
+
+export const DOWNLOAD_TIMING: DownloadTiming = {
+  connectMs: 15_000,
+  stallMs: 30_000,
+  firstPauseMs: 1000,
+  longestPauseMs: 30_000,
+  longestRetryAfterMs: 300_000,
+  tries: 6,
+};
+
+/** A model could not be downloaded. The message is for an operator: what happened and what to do. */
+export class SourceError extends Error {
+  override readonly name: string = 'SourceError';
+}
+
+/** The same request may succeed later: a broken connection, 408, 429 or 5xx. */
+export class TransientSourceError extends SourceError {
+  override readonly name = 'TransientSourceError';
+
+  constructor(
+    message: string,
+    /** The wait that the source asks for; null when it does not say. */
+    readonly retryAfterMs: number | null = null,
+    /** Nothing answered: no address, no route, or a connection that was refused or cut. */
+    readonly isUnreachable = false,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
 
 const MAX_REDIRECTS = 5;
 /** A folder of 1,000 files takes 250 kB. */
@@ -33,7 +75,7 @@ export class SourceClient {
 
   constructor(
     { modelsUrl, hfToken }: SourceSettings,
-    private readonly timing: DownloadTiming,
+    readonly timing: DownloadTiming,
   ) {
     this.base = new URL(modelsUrl);
     this.address = `${this.base.origin}${this.base.pathname.replace(/(?<!\/)\/+$/, '')}`;

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { languageName } from '../../../../platform/languages.js';
-import { MODEL_NAME } from './catalogue-entry.js';
-import { CATALOGUE } from './catalogue-entries.js';
+import { languageName } from '../../platform/languages.js';
 import { findEntry, languagesOf, readCatalogue } from './catalogue.js';
+import { CATALOGUE } from './catalogue-entries.js';
+import { MODEL_NAME } from './installed-models.js';
 
 describe('the catalogue', () => {
   it('has each name once, and repositories, licences and sizes in their form', () => {
