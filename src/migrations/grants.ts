@@ -11,7 +11,7 @@ const STATE_OF_RECORDINGS = `UPDATE (status, features, failure_reason, duration_
  * address of a webhook and nothing of accounts but how to transcribe for them, and it deletes nothing that is of worth. A
  * deliverer also runs the reconciler. Accounts are created and changed by the operator's commands, which connect as the
  * owner. Migrations apply the list; what a release no longer needs stays until the next one, for the processes of the
- * release before. Held by database-roles.e2e.ts.
+ * release before. Held by roles.e2e.ts.
  */
 const CORE: Grants = {
   migrations: { api: 'SELECT', transcriber: 'SELECT', deliverer: 'SELECT' },

@@ -1,44 +1,33 @@
 import type { Page } from 'playwright-core';
-import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
-import { useService } from '../../src/testing/test-service.js';
-import { useBrowser } from '../support/browser/browser.js';
+import { useConsole } from '../support/browser/browser.js';
 import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 
 describe('the errors page of the console', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
-  let account: ApiClient;
+  const tested = useConsole();
+  const { service } = tested;
 
-  beforeEach(async () => {
-    account = await service.account();
-  });
-
-  async function open(signedInAs = account): Promise<Page> {
-    const page = await browser.page({ signedInAs, route: '/errors' });
-    page.setDefaultTimeout(10_000);
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    return page;
-  }
+  const open = (signedInAs = tested.account) => tested.open({ signedInAs, route: '/errors' });
   const line = (page: Page, name: RegExp) => page.getByRole('button', { name });
+
+  const grouped = (count: number) =>
+    eventually(async () => {
+      const { body } = await tested.account.get('/v1/account/errors').expect(200);
+      return (body as { errors: unknown[] }).errors.length === count;
+    });
 
   /** Refused in five ways, of which one has a field whose name is markup. */
   async function refuse(): Promise<string> {
+    const { account } = tested;
     const reader = await service.key(account, ['recordings:read']);
     for (let n = 0; n < 3; n += 1) await account.get('/v1/recordings?limit=0').expect(400);
     const { headers } = await account.get('/v1/recordings?limit=0').expect(400);
     await account.get('/v1/webhooks/nothing').expect(404);
     await account.get('/v1/nothing').expect(404);
     await reader.post('/v1/webhooks', {}).expect(403);
-    await account.post('/v1/webhooks', {
-      '<b>markup</b>': 1,
-      url: 'https://example.com',
-      events: ['recording.failed'],
-    });
-    await eventually(async () => {
-      const { body } = await account.get('/v1/account/errors').expect(200);
-      return (body as { errors: unknown[] }).errors.length === 5 || null;
-    });
+    const events = ['recording.failed'];
+    await account.post('/v1/webhooks', { '<b>markup</b>': 1, url: 'https://example.com', events });
+    await grouped(5);
     return String(headers['x-request-id']);
   }
 
@@ -49,30 +38,19 @@ describe('the errors page of the console', () => {
     await page.getByText('Correct “limit” as the message says.', { exact: false }).waitFor();
     await page.getByRole('button', { name: `Copy request ID ${requestId}` }).click();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(requestId);
-    await line(page, /403 POST \/v1\/webhooks once/).click();
+    // By the keyboard alone.
+    const forbidden = line(page, /403 POST \/v1\/webhooks once/);
+    await tabTo(page, 'button', (await forbidden.innerText()).replaceAll(/\s+/g, ' '));
+    await page.keyboard.press('Enter');
     await page.getByText('The key does not have the scope', { exact: false }).waitFor();
     await page.getByText('<b>markup</b>', { exact: false }).first().waitFor();
     await expectGoodEverywhere(page, 'errors');
 
-    await account.get('/v1/recordings?limit=0').expect(400);
+    await tested.account.get('/v1/recordings?limit=0').expect(400);
     await eventually(async () => {
       await line(page, /^Refresh/).click();
       return (await line(page, /400 GET \/v1\/recordings 5 times/).count()) === 1 || null;
     });
-  });
-
-  it('is used with the keyboard alone', async () => {
-    await account.get('/v1/webhooks/nothing').expect(404);
-    await eventually(async () => {
-      const { body } = await account.get('/v1/account/errors').expect(200);
-      return (body as { errors: unknown[] }).errors.length === 1 || null;
-    });
-    const page = await open();
-    const group = line(page, /404 GET/);
-    await group.waitFor();
-    await tabTo(page, 'button', (await group.innerText()).replaceAll(/\s+/g, ' '));
-    await page.keyboard.press('Enter');
-    await page.getByText('Nothing in this account has this ID.', { exact: false }).waitFor();
   });
 
   it('says that nothing was refused, and which scope is missing', async () => {
@@ -80,7 +58,7 @@ describe('the errors page of the console', () => {
     await page.getByRole('heading', { name: 'No errors' }).waitFor();
     await expectGoodState(page, 'errors-none');
 
-    const refused = await open(await service.key(account, ['recordings:read']));
+    const refused = await open(await service.key(tested.account, ['recordings:read']));
     await refused.getByText('account:read', { exact: false }).first().waitFor();
     await expectGoodState(refused, 'errors-refused');
   });

@@ -1,55 +1,13 @@
-import type { Page } from 'playwright-core';
-import type { ApiClient } from '../../src/testing/api-client.js';
-import { useService } from '../../src/testing/test-service.js';
-import { expectAccessible } from '../support/browser/accessibility.js';
-import { signInByLink, useBrowser } from '../support/browser/browser.js';
-import { screenshot } from '../support/browser/screenshot.js';
+import { go, useConsole } from '../support/browser/browser.js';
+import { expectGood } from '../support/browser/views.js';
 
 const LIMIT_BYTES = 100_000;
 
 describe('the console in a browser, before anything is clicked', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
-  let account: ApiClient;
-
-  beforeAll(async () => {
-    account = await service.account();
-  });
-
-  const signedIn = (page: Page) => page.getByRole('navigation').first().waitFor();
-
-  it('shows the page to sign in, and in full after the link with credentials', async () => {
-    const stranger = await browser.page({ url: service.url });
-    await stranger.getByRole('button', { name: /sign in/i }).waitFor();
-    await expectAccessible(stranger);
-    await screenshot(stranger, 'sign-in');
-    await signedIn(await browser.page({ signedInAs: account }));
-  });
-
-  it('takes the credentials of the link out of the address bar and the history at once', async () => {
-    const page = await browser.page({ url: service.url });
-    await page.goto('about:blank');
-    await signInByLink(page, account);
-    await signedIn(page);
-    expect(page.url()).not.toContain(account.credentials.key);
-    expect(page.url()).not.toContain(account.credentials.secret);
-
-    await page.evaluate(() => (location.hash = '/usage'));
-    await page.goBack();
-    expect(page.url()).not.toContain('secret');
-    await page.goBack();
-    expect(page.url()).toBe('about:blank');
-    await page.goForward();
-    expect(page.url()).not.toContain('secret');
-    const stored = await page.evaluate(() =>
-      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
-    );
-    expect(stored).not.toContain(account.credentials.secret);
-  });
+  const tested = useConsole();
 
   it('transfers at most 100 kB for the first load', async () => {
-    const page = await browser.page({ signedInAs: account });
-    await signedIn(page);
+    const page = await tested.open();
     // Never idle: the page follows the events of the account.
     await page.waitForTimeout(1000);
     const sizes = await page.evaluate(() =>
@@ -64,19 +22,18 @@ describe('the console in a browser, before anything is clicked', () => {
   });
 
   it('says when the code of a page does not come, and tries again without a reload', async () => {
-    const page = await browser.page({ signedInAs: account, expectedProblems: [/assets\/usage-page/] });
-    await signedIn(page);
+    const page = await tested.open({ expectedProblems: [/assets\/usage-page/] });
     await page.route('**/assets/usage-page-*.js', (route) => route.abort());
-    await page.evaluate(() => (location.hash = '/usage'));
+    await go(page, '/usage');
     await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor();
-    await expectAccessible(page);
+    await expectGood(page, 'page-missing');
     await page.unrouteAll();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
   });
 
   it('runs no inline script and applies no inline style that got into its page', async () => {
-    const page = await browser.page({ url: service.url, expectedProblems: [/violat|nowhere\.png/] });
+    const page = await tested.open({ signedInAs: null, expectedProblems: [/violat|nowhere\.png/] });
     const colour = () => page.evaluate(() => getComputedStyle(document.body).color);
     const before = await colour();
     const markup = `<script>window.injected = 'script';</script>
@@ -84,7 +41,7 @@ describe('the console in a browser, before anything is clicked', () => {
       <style>body { color: rgb(1, 2, 3) !important; }</style>
       <img src="/nowhere.png" onerror="window.injected = 'handler'">
       <b id="styled" style="color: rgb(1, 2, 3)">x</b>`;
-    await page.route(`${service.url}/`, async (route) => {
+    await page.route(`${tested.service.url}/`, async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, body: (await response.text()).replace('</body>', `${markup}</body>`) });
     });
@@ -97,7 +54,7 @@ describe('the console in a browser, before anything is clicked', () => {
   });
 
   it('makes no markup of text, but for the one style of the waveform', async () => {
-    const page = await browser.page({ url: service.url, expectedProblems: [/violat|TrustedHTML/] });
+    const page = await tested.open({ signedInAs: null, expectedProblems: [/violat|TrustedHTML/] });
     const outcome = (html: string) =>
       page.evaluate((text) => {
         const element = document.createElement('div');
@@ -117,8 +74,8 @@ describe('the console in a browser, before anything is clicked', () => {
   });
 
   it('is not shown in a frame', async () => {
-    const page = await browser.page({ url: service.url, expectedProblems: [/frame-ancestors|favicon\.ico/] });
-    await page.goto(`${service.url}/openapi.json`);
+    const page = await tested.open({ signedInAs: null, expectedProblems: [/frame-ancestors|favicon\.ico/] });
+    await page.goto(`${tested.service.url}/openapi.json`);
     const answered = page.waitForEvent('requestfailed');
     await page.evaluate(() => {
       const frame = document.createElement('iframe');

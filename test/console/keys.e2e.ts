@@ -1,30 +1,23 @@
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { useService } from '../../src/testing/test-service.js';
-import { useBrowser } from '../support/browser/browser.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 import { transcribe } from '../support/state/recording-states.js';
+import { button, go, useConsole } from '../support/browser/browser.js';
+import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 
 /** Text that must never become part of the page. */
 const MARKUP = '<b>bold</b> <img src=x onerror=alert(1)> שלום';
 
 describe('the keys of the console', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
   let account: ApiClient;
 
-  beforeEach(async () => {
-    account = await service.account();
+  beforeEach(() => {
+    ({ account } = tested);
   });
 
-  async function open(signedInAs = account, route = '/keys'): Promise<Page> {
-    const page = await browser.page({ signedInAs, route });
-    page.setDefaultTimeout(10_000);
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    return page;
-  }
-  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+  const open = (signedInAs = account, route = '/keys') => tested.open({ signedInAs, route });
   const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
   const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
 
@@ -181,7 +174,7 @@ describe('the keys of the console', () => {
     await expectGoodState(page, 'limited-note');
 
     for (const path of ['/record', '/webhooks', '/keys', '/usage', '/errors']) {
-      await page.evaluate((to) => (location.hash = to), path);
+      await go(page, path);
       await page.getByRole('heading', { name: 'This key cannot open this page' }).waitFor();
     }
     await expectGoodState(page, 'limited-page');
@@ -194,7 +187,7 @@ describe('the keys of the console', () => {
     await page.getByText('It needs the scope account:write.', { exact: false }).waitFor();
     for (const name of ['New key', /^Revoke /, 'Void tokens']) expect(await button(page, name).count()).toBe(0);
     await expectGoodState(page, 'limited-keys');
-    await page.evaluate(() => (location.hash = '/webhooks'));
+    await go(page, '/webhooks');
     await page.getByRole('link', { name: /hooks\.example\.com/ }).click();
     await page.getByText('It needs the scope webhooks:write.', { exact: false }).waitFor();
     await button(page, 'Refresh').waitFor();

@@ -1,55 +1,43 @@
 import type { Page } from 'playwright-core';
-import type { ApiClient } from '../../src/testing/api-client.js';
-import { useService } from '../../src/testing/test-service.js';
-import { useBrowser } from '../support/browser/browser.js';
-import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
 import { withoutTokens } from '../support/state/without-tokens.js';
+import { go, useConsole } from '../support/browser/browser.js';
+import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
 
 const PAGES = ['Recordings', 'Record', 'Webhooks', 'Keys', 'Usage', 'Errors'];
 
 describe('the frame of the console', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
-  let account: ApiClient;
+  const tested = useConsole();
+  const { service } = tested;
 
-  beforeAll(async () => {
-    account = await service.account();
-  });
-
-  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
+  const title = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
   const links = (page: Page) => page.getByRole('navigation', { name: 'Pages' });
   const focusedText = (page: Page) => page.evaluate(() => document.activeElement?.textContent);
 
   it('leads to each page, names it, and moves the focus to its heading', async () => {
-    const page = await browser.page({ signedInAs: account });
-    await heading(page, 'Recordings').waitFor();
+    const page = await tested.open();
+    await title(page, 'Recordings').waitFor();
     for (const name of [...PAGES.slice(1), 'Recordings']) {
       const link = links(page).getByRole('link', { name, exact: true });
       await link.click();
-      await heading(page, name).waitFor();
+      await title(page, name).waitFor();
       expect(await link.getAttribute('aria-current')).toBe('page');
       await page.waitForFunction((text) => document.activeElement?.textContent === text, name);
       expect(await page.title()).toContain(name);
+      if (name === 'Record') await expectGoodEverywhere(page, 'frame-record');
     }
     await page.goBack();
-    await heading(page, 'Errors').waitFor();
+    await title(page, 'Errors').waitFor();
     await page.waitForFunction(() => document.activeElement?.textContent === 'Errors');
   });
 
-  it('is good around a page without anything on it', async () => {
-    const page = await browser.page({ signedInAs: account, route: '/record' });
-    await heading(page, 'Record').waitFor();
-    await expectGoodEverywhere(page, 'frame-record');
-  });
-
   it('has a bar of tabs and a menu on a small screen', async () => {
-    const page = await browser.page({ signedInAs: account, width: 360, height: 700 });
-    await heading(page, 'Recordings').waitFor();
+    const page = await tested.open({ width: 360, height: 700 });
+    await title(page, 'Recordings').waitFor();
     await page.getByRole('button', { name: 'More' }).click();
     const menu = page.getByRole('dialog');
     await menu.getByText(/of 1000/).waitFor();
     await menu.getByRole('link', { name: 'Keys' }).click();
-    await heading(page, 'Keys').waitFor();
+    await title(page, 'Keys').waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
     await page.getByRole('button', { name: 'More' }).click();
     await menu.getByRole('button', { name: 'Dark' }).click();
@@ -57,11 +45,11 @@ describe('the frame of the console', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'More' }).click();
     await menu.getByRole('button', { name: 'Sign out' }).click();
-    await heading(page, 'Sign in').waitFor();
+    await title(page, 'Sign in').waitFor();
   });
 
   it('remembers the colours, and follows the device unless one is chosen', async () => {
-    const page = await browser.page({ signedInAs: account });
+    const page = await tested.open();
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     const light = await ground();
     await page.emulateMedia({ colorScheme: 'dark' });
@@ -74,23 +62,20 @@ describe('the frame of the console', () => {
   });
 
   it('can be used with the keyboard alone', async () => {
-    const page = await browser.page({ signedInAs: account });
-    await heading(page, 'Recordings').waitFor();
+    const page = await tested.open();
+    await title(page, 'Recordings').waitFor();
     await page.keyboard.press('Tab');
     expect(await focusedText(page)).toBe('Skip to content');
     await page.keyboard.press('Enter');
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
-    await page.reload();
-    await heading(page, 'Sign in').waitFor();
-    const again = await browser.page({ signedInAs: account });
-    await tabTo(again, 'link', 'Webhooks');
-    await again.keyboard.press('Enter');
-    await heading(again, 'Webhooks').waitFor();
+    await tabTo(page, 'link', 'Webhooks');
+    await page.keyboard.press('Enter');
+    await title(page, 'Webhooks').waitFor();
   });
 
   it('shows all keys by ?, and searches by / from every page, but not while somebody types', async () => {
-    const page = await browser.page({ signedInAs: account, route: '/errors' });
-    await heading(page, 'Errors').waitFor();
+    const page = await tested.open({ route: '/errors' });
+    await title(page, 'Errors').waitFor();
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await help.getByText('Search the recordings').waitFor();
@@ -99,7 +84,7 @@ describe('the frame of the console', () => {
     await page.keyboard.press('Escape');
     await help.waitFor({ state: 'detached' });
     await page.keyboard.press('/');
-    await heading(page, 'Recordings').waitFor();
+    await title(page, 'Recordings').waitFor();
     const search = page.getByRole('searchbox');
     await page.waitForFunction(() => document.activeElement?.matches('input[type=search]'));
     await page.keyboard.type('a/b?');
@@ -108,16 +93,16 @@ describe('the frame of the console', () => {
   });
 
   it('says what is so at an address that it does not know, and leads back', async () => {
-    const page = await browser.page({ signedInAs: account, route: '/recording/12' });
-    await heading(page, 'Page not found').waitFor();
+    const page = await tested.open({ route: '/recording/12' });
+    await title(page, 'Page not found').waitFor();
     await expectGoodEverywhere(page, 'unknown');
     await page.getByRole('link', { name: 'All recordings' }).click();
-    await heading(page, 'Recordings').waitFor();
+    await title(page, 'Recordings').waitFor();
   });
 
   it('shows where it is with the colours that the system forces', async () => {
-    const page = await browser.page({ signedInAs: account, route: '/usage' });
-    await heading(page, 'Usage').waitFor();
+    const page = await tested.open({ route: '/usage' });
+    await title(page, 'Usage').waitFor();
     await page.emulateMedia({ forcedColors: 'active' });
     const groundOf = (name: string) =>
       links(page)
@@ -133,13 +118,13 @@ describe('the frame of the console', () => {
 
   it('shows what is left of the limit, and how long it waits after too many requests', async () => {
     const free = await service.account('free');
-    const page = await browser.page({ signedInAs: free });
+    const page = await tested.open({ signedInAs: free });
     await page
       .getByText(/^\d+ of 10$/)
       .first()
       .waitFor();
     await withoutTokens(free, async () => {
-      await page.evaluate(() => (location.hash = '/?status=failed'));
+      await go(page, '/?status=failed');
       await page
         .getByRole('status')
         .getByText(/continues automatically in \d+ s/)
@@ -150,12 +135,12 @@ describe('the frame of the console', () => {
   });
 
   it('says discreetly when the connection for events is lost, and when it is back', async () => {
-    const page = await browser.page({ signedInAs: account, expectedProblems: [/ERR_INTERNET_DISCONNECTED/] });
+    const page = await tested.open({ expectedProblems: [/ERR_INTERNET_DISCONNECTED/] });
     const state = page.getByRole('status').filter({ visible: true });
     await state.getByText('Live', { exact: true }).waitFor();
     await page.context().setOffline(true);
     await state.getByText('Offline').waitFor();
-    await page.evaluate(() => (location.hash = '/?status=processing'));
+    await go(page, '/?status=processing');
     await page.getByRole('heading', { name: 'No network' }).waitFor();
     await expectGoodEverywhere(page, 'offline');
     await page.context().setOffline(false);

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../../src/testing/eventually.js';
 import { SPEECH } from '../../src/testing/speech.js';
 import { useService } from '../../src/testing/test-service.js';
-import { signInByLink } from '../support/browser/browser.js';
 import { KillableBrowser } from '../support/browser/killable-browser.js';
 import { fetchBinary } from '../support/http/clients/audio-client.js';
+import { go, signInByLink } from '../support/browser/browser.js';
 
 /** More of them by hand: `KILLS=20 npm test -- test/console/record-kill.e2e.ts`. */
 const KILLS = Number(process.env.KILLS ?? 2);
@@ -28,7 +28,7 @@ describe('a browser that is killed while it records', () => {
         const before = await browser.start();
         const capture = await Capture.of(before);
         await signInByLink(before, client);
-        await before.evaluate(() => (location.hash = '/record'));
+        await go(before, '/record');
         await before.getByRole('button', { name: 'Record', exact: true }).click();
         const startedAt = await eventually(() => capture.startedAt);
         const moment = SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS);
@@ -41,7 +41,7 @@ describe('a browser that is killed while it records', () => {
 
         const after = await browser.start();
         await signInByLink(after, client);
-        await after.evaluate(() => (location.hash = '/record'));
+        await go(after, '/record');
         await after.getByText(/^A recording of \d:\d\d from today/).waitFor();
         await after.getByRole('button', { name: /^Send/ }).click();
         await after.getByRole('button', { name: 'Uploads: 1 sent' }).waitFor();

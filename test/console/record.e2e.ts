@@ -4,9 +4,8 @@ import { SPEECH } from '../../src/testing/speech.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
-import { expectAccessible } from '../support/browser/accessibility.js';
-import { signInByLink, useBrowser } from '../support/browser/browser.js';
-import { screenshot } from '../support/browser/screenshot.js';
+import { go, signInByLink, storedItems, useConsole } from '../support/browser/browser.js';
+import { expectGood } from '../support/browser/views.js';
 
 async function secondsOf(work: () => Promise<void>): Promise<number> {
   const begin = performance.now();
@@ -15,10 +14,14 @@ async function secondsOf(work: () => Promise<void>): Promise<number> {
 }
 
 describe('recording in the console', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser({ microphone: join(SPEECH, 'go-forward-ten-meters.wav') });
+  const tested = useConsole({ ROLES: 'api' }, { microphone: join(SPEECH, 'go-forward-ten-meters.wav') });
+  let client: ApiClient;
 
-  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
+  beforeEach(() => {
+    client = tested.account;
+  });
+
+  const exactly = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const tray = (page: Page) => page.getByRole('region', { name: 'Uploads' });
   const recorded = (page: Page, seconds: number) =>
     eventually(async () => {
@@ -26,8 +29,8 @@ describe('recording in the console', () => {
       return Number(minutes) * 60 + Number(rest) >= seconds;
     });
   const start = async (page: Page) => {
-    await button(page, 'Record').click();
-    await button(page, 'Pause').waitFor();
+    await exactly(page, 'Record').click();
+    await exactly(page, 'Pause').waitFor();
   };
   /** As if this time had gone by at once. */
   const passTime = (page: Page, seconds: number) =>
@@ -35,8 +38,8 @@ describe('recording in the console', () => {
       const now = performance.now.bind(performance);
       performance.now = () => now() + ms;
     }, seconds * 1000);
-  const sent = async (client: ApiClient) => {
-    const { body } = await client.get('/v1/recordings').expect(200);
+  const sent = async (by = client) => {
+    const { body } = await by.get('/v1/recordings').expect(200);
     return (body as { recordings: { id: string; duration_seconds: number; custom_tags: object }[] }).recordings;
   };
 
@@ -44,25 +47,24 @@ describe('recording in the console', () => {
     const transcribing = useService({ POCKETSPHINX_PROCESSES: '1' });
 
     it('brings what was said into the microphone to its words on the page', async () => {
-      const client = await transcribing.account();
-      const page = await browser.page({ signedInAs: client, route: '/record' });
+      const speaker = await transcribing.account();
+      const page = await tested.open({ signedInAs: speaker, route: '/record' });
       await page.getByLabel('Title').fill('Steps 1/2 "go" v2.5');
       await page.getByLabel('Spoken language').selectOption('english');
-      await button(page, 'Add a tag').click();
+      await exactly(page, 'Add a tag').click();
       await page.getByLabel('Name of tag 1').fill('project');
       await page.getByLabel('Value of tag 1').fill('atlas');
       await start(page);
       await recorded(page, 5);
-      await expectAccessible(page);
-      await screenshot(page, 'record-1280-light');
-      await button(page, 'Finish and send').click();
+      await expectGood(page, 'record-1280-light');
+      await exactly(page, 'Finish and send').click();
       await tray(page).getByRole('link', { name: 'Open: Steps 1/2 "go" v2.5', exact: true }).click();
       await page.getByRole('heading', { name: 'Steps 1/2 "go" v2.5', exact: true }).waitFor();
 
-      const [recording] = await sent(client);
+      const [recording] = await sent(speaker);
       expect(recording).toMatchObject({ custom_tags: { project: 'atlas' }, upload_source: 'console' });
-      await client.finished(recording?.id as string);
-      const { body } = await client.get(`/v1/recordings/${recording?.id}/transcription`).expect(200);
+      await speaker.finished(recording?.id as string);
+      const { body } = await speaker.get(`/v1/recordings/${recording?.id}/transcription`).expect(200);
       expect((body as { text: string }).text).toContain('go forward ten meters');
       await page
         .getByText(/go forward/)
@@ -72,55 +74,50 @@ describe('recording in the console', () => {
   });
 
   it('leaves out what is said during a pause', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, route: '/record' });
+    const page = await tested.open({ route: '/record' });
     const before = await secondsOf(async () => {
       await start(page);
       await recorded(page, 1);
-      await button(page, 'Pause').click();
+      await exactly(page, 'Pause').click();
       await page.getByText('Paused', { exact: true }).waitFor();
     });
     await page.getByLabel(/^Play Voice note/).waitFor();
-    await expectAccessible(page);
+    await expectGood(page, 'record-paused');
     await page.waitForTimeout(2500);
     const after = await secondsOf(async () => {
-      await button(page, 'Resume').click();
+      await exactly(page, 'Resume').click();
       await recorded(page, 2);
-      await button(page, 'Finish and send').click();
+      await exactly(page, 'Finish and send').click();
     });
     await tray(page).getByText('Sent', { exact: true }).waitFor();
-    const [recording] = await sent(client);
+    const [recording] = await sent();
     expect(recording?.duration_seconds).toBeGreaterThan(1.5);
     expect(recording?.duration_seconds).toBeLessThan(before + after);
   });
 
   it('discards a short recording at once, and a longer one after a question', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, route: '/record', width: 360, theme: 'dark' });
+    const page = await tested.open({ route: '/record', width: 360, theme: 'dark' });
     await start(page);
-    await button(page, 'Discard').click();
-    await button(page, 'Record').waitFor();
+    await exactly(page, 'Discard').click();
+    await exactly(page, 'Record').waitFor();
     await start(page);
     await recorded(page, 1);
     await passTime(page, 5);
     await recorded(page, 6);
-    await screenshot(page, 'record-360-dark', { fullPage: false });
-    await button(page, 'Discard').click();
+    await exactly(page, 'Discard').click();
     const question = page.getByRole('dialog', { name: 'Discard this recording?' });
-    await expectAccessible(page);
-    await screenshot(page, 'record-discard-360-dark', { fullPage: false });
+    await expectGood(page, 'record-discard-360-dark', { fullPage: false });
     await question.getByRole('button', { name: 'Cancel' }).click();
-    await button(page, 'Discard').click();
+    await exactly(page, 'Discard').click();
     await question.getByRole('button', { name: 'Discard' }).click();
-    await button(page, 'Record').waitFor();
+    await exactly(page, 'Record').waitFor();
     expect(await page.evaluate(() => indexedDB.databases().then(({ length }) => length))).toBe(1);
     expect(await storedItems(page)).toBe(0);
-    expect(await sent(client)).toEqual([]);
+    expect(await sent()).toEqual([]);
   });
 
   it('keeps a recording that a reload ended, and plays, downloads and sends it', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, route: '/record' });
+    const page = await tested.open({ route: '/record' });
     let asked = 0;
     page.on('dialog', (dialog) => {
       asked += 1;
@@ -133,21 +130,20 @@ describe('recording in the console', () => {
     expect(asked).toBe(1);
     await signInByLink(page, client);
     await tray(page).getByText('Not sent: the page was closed while recording.').waitFor();
-    await page.evaluate(() => (location.hash = '/record'));
+    await go(page, '/record');
     await page.getByText(/A recording of 0:(?!00)\d\d from today \d\d:\d\d was not sent./).waitFor();
     await page.getByRole('button', { name: /^Play/ }).click();
     await page
       .getByLabel(/^Play Voice note/)
       .last()
       .waitFor();
-    await expectAccessible(page);
-    await screenshot(page, 'record-unsent-1280-light');
+    await expectGood(page, 'record-unsent-1280-light');
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: /^Download/ }).click();
     expect((await download).suggestedFilename()).toMatch(/^Voice note .*\.webm$/);
     await page.getByRole('button', { name: /^Send/ }).click();
     await tray(page).getByText('Sent', { exact: true }).waitFor();
-    const [recording] = await sent(client);
+    const [recording] = await sent();
     expect(recording?.duration_seconds).toBeGreaterThanOrEqual(1.5);
     expect(await storedItems(page)).toBe(0);
     await page.reload();
@@ -155,27 +151,25 @@ describe('recording in the console', () => {
   });
 
   it('records on while another page is shown, and keeps what was said at a sign-out', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, route: '/record', theme: 'dark' });
+    const page = await tested.open({ route: '/record', theme: 'dark' });
     await start(page);
-    await page.evaluate(() => (location.hash = '/'));
+    await go(page, '/');
     await tray(page).getByText('Recording…', { exact: true }).waitFor();
     await tray(page).getByRole('link', { name: /^Show/ }).click();
     await recorded(page, 2);
-    await page.evaluate(() => (location.hash = '/'));
+    await go(page, '/');
     await page.getByRole('button', { name: 'Sign out' }).first().click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await storedItems(page)).toBe(1);
     await signInByLink(page, client);
     await tray(page).getByRole('button', { name: /^Send/ }).click();
     await tray(page).getByText('Sent', { exact: true }).waitFor();
-    const [recording] = await sent(client);
+    const [recording] = await sent();
     expect(recording?.duration_seconds).toBeGreaterThanOrEqual(1.5);
   });
 
   it('is told to other tabs in its first second', async () => {
-    const client = await service.account();
-    const first = await browser.page({ signedInAs: client, route: '/record' });
+    const first = await tested.open({ route: '/record' });
     const second = await first.context().newPage();
     await signInByLink(second, client);
     await second.getByRole('heading', { name: 'Recordings' }).waitFor();
@@ -188,50 +182,46 @@ describe('recording in the console', () => {
     });
     await start(first);
     await tray(second).getByText('Recording…', { exact: true }).waitFor({ timeout: 2000 });
-    await button(first, 'Discard').click();
+    await exactly(first, 'Discard').click();
     await tray(second).waitFor({ state: 'detached' });
   });
 
   it('says what is wrong with a tag before anything is sent', async () => {
-    const page = await browser.page({ signedInAs: await service.account(), route: '/record', theme: 'dark' });
-    await button(page, 'Add a tag').click();
+    const page = await tested.open({ route: '/record', theme: 'dark' });
+    await exactly(page, 'Add a tag').click();
     await page.getByLabel('Name of tag 1').fill('two words');
     await start(page);
     await recorded(page, 1);
-    await button(page, 'Finish and send').click();
+    await exactly(page, 'Finish and send').click();
     await page.getByText('Fix the tag, then send the recording.').waitFor();
-    await button(page, 'Resume').waitFor();
-    await expectAccessible(page);
-    await screenshot(page, 'record-tag-1280-dark');
+    await exactly(page, 'Resume').waitFor();
+    await expectGood(page, 'record-tag-1280-dark');
     expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Name of tag 1');
     await page.keyboard.press('Control+A');
     await page.keyboard.type('words');
-    await button(page, 'Finish and send').click();
+    await exactly(page, 'Finish and send').click();
     await tray(page).getByText('Sent', { exact: true }).waitFor();
   });
 
   it('is used with the keyboard alone, without motion', async () => {
     const options = { route: '/record', width: 360, reducedMotion: true } as const;
-    const page = await browser.page({ signedInAs: await service.account(), ...options });
-    await button(page, 'Record').waitFor();
-    await expectAccessible(page);
+    const page = await tested.open(options);
+    await exactly(page, 'Record').waitFor();
+    await expectGood(page, 'record-360-light', { fullPage: false });
     await page.keyboard.press('r');
     await recorded(page, 1);
-    await screenshot(page, 'record-360-light', { fullPage: false });
     await page.keyboard.press('r');
     await page.getByText('Paused', { exact: true }).waitFor();
-    await button(page, 'Finish and send').focus();
+    await exactly(page, 'Finish and send').focus();
     await page.keyboard.press('Enter');
     await tray(page)
       .getByText(/1 sent/)
       .waitFor();
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Record');
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
   });
 
   it('keeps what is said in memory when the storage is full, and sends all of it', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, route: '/record' });
+    const page = await tested.open({ route: '/record' });
     await start(page);
     await recorded(page, 1);
     await page.evaluate(() => {
@@ -241,76 +231,54 @@ describe('recording in the console', () => {
     });
     await page.getByText('Browser storage is full.').waitFor();
     await recorded(page, 3);
-    await expectAccessible(page);
-    await button(page, 'Finish and send').click();
+    await expectGood(page, 'record-storage-full');
+    await exactly(page, 'Finish and send').click();
     await tray(page).getByText('Sent', { exact: true }).waitFor();
-    const [recording] = await sent(client);
+    const [recording] = await sent();
     expect(recording?.duration_seconds).toBeGreaterThan(2.7);
     expect(await storedItems(page)).toBe(0);
   });
 
   it('says that nothing was recorded when the microphone gave nothing', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, route: '/record' });
+    const page = await tested.open({ route: '/record' });
     await page.evaluate(() => Object.defineProperty(BlobEvent.prototype, 'data', { get: () => new Blob() }));
     await start(page);
-    await button(page, 'Finish and send').click();
+    await exactly(page, 'Finish and send').click();
     await page.getByText('Nothing was recorded: the microphone sent no sound.').waitFor();
-    await button(page, 'Record').waitFor();
+    await exactly(page, 'Record').waitFor();
     expect(await storedItems(page)).toBe(0);
-    expect(await sent(client)).toEqual([]);
+    expect(await sent()).toEqual([]);
   });
 
   it('sends a recording that has reached two hours, and says so', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, route: '/record' });
+    const page = await tested.open({ route: '/record' });
     await start(page);
     await recorded(page, 1);
     await passTime(page, 7200);
     await page.getByText('The recording has reached the limit of two hours.').waitFor();
     await tray(page).getByText('Sent', { exact: true }).waitFor();
-    expect(await sent(client)).toHaveLength(1);
+    expect(await sent()).toHaveLength(1);
   });
 
-  it('says why a page without https cannot record', async () => {
-    const page = await browser.page({ signedInAs: await service.account() });
-    await page.evaluate(() => Object.defineProperty(window, 'isSecureContext', { value: false }));
-    await page.evaluate(() => (location.hash = '/record'));
-    await page.getByText('This page cannot use the microphone.').waitFor();
-    await expectAccessible(page);
-  });
-
-  it('tells of a blocked microphone and of none, and how to help it', async () => {
-    const page = await browser.page({ signedInAs: await service.account(), route: '/record' });
-    await button(page, 'Record').waitFor();
+  it('tells why it cannot record: a blocked microphone, none, and a page without https', async () => {
+    const page = await tested.open({ route: '/record' });
+    await exactly(page, 'Record').waitFor();
     await page.context().clearPermissions();
-    await page.context().grantPermissions([]);
-    await page.evaluate(() => {
-      navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotFoundError'));
-    });
-    await button(page, 'Record').click();
-    await page.getByText('No microphone found.').waitFor();
-    await page.evaluate(() => {
-      navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotAllowedError'));
-    });
-    await button(page, 'Record').click();
-    await page.getByText('The microphone is blocked for this page.').waitFor();
-    await expectAccessible(page);
-    await screenshot(page, 'record-blocked-1280-light');
+    for (const [error, message] of [
+      ['NotFoundError', 'No microphone found.'],
+      ['NotAllowedError', 'The microphone is blocked for this page.'],
+    ] as const) {
+      await page.evaluate((name) => {
+        navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', name));
+      }, error);
+      await exactly(page, 'Record').click();
+      await page.getByText(message).waitFor();
+    }
+    await expectGood(page, 'record-blocked-1280-light');
+    await go(page, '/');
+    await page.evaluate(() => Object.defineProperty(window, 'isSecureContext', { value: false }));
+    await go(page, '/record');
+    await page.getByText('This page cannot use the microphone.').waitFor();
+    await expectGood(page, 'record-insecure-1280-light');
   });
-
-  /** How many recordings and files are in the database of the browser. */
-  async function storedItems(page: Page): Promise<number> {
-    return await page.evaluate(
-      () =>
-        new Promise<number>((resolve, reject) => {
-          const opening = indexedDB.open('voice-notes');
-          opening.addEventListener('error', reject);
-          opening.addEventListener('success', () => {
-            const count = opening.result.transaction('items').objectStore('items').count();
-            count.addEventListener('success', () => resolve(count.result));
-          });
-        }),
-    );
-  }
 });

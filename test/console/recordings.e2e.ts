@@ -1,41 +1,38 @@
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
-import { useService } from '../../src/testing/test-service.js';
-import { signInByLink, signInLink, useBrowser } from '../support/browser/browser.js';
-import { HeldEvents } from '../support/browser/held-events.js';
-import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 import { seedNotes } from '../support/state/many-notes.js';
 import { fail, transcribe, upload } from '../support/state/recording-states.js';
+import { button, go, heading, hold, isLive, signInByLink, signInLink, useConsole } from '../support/browser/browser.js';
+import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 
 const MARKUP = '<b onclick="x">bold</b> & <script>boom</script>';
 
 describe('the list of recordings in the console', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
   let account: ApiClient;
 
-  beforeEach(async () => {
-    account = await service.account();
+  beforeEach(() => {
+    ({ account } = tested);
   });
 
-  const open = async (route = '/', options: Partial<Parameters<typeof browser.page>[0]> = {}) => {
-    const page = await browser.page({ signedInAs: account, route, ...options });
-    page.setDefaultTimeout(15_000);
-    return page;
-  };
+  const open = (route = '/', options: Parameters<typeof tested.open>[0] = {}) => tested.open({ route, ...options });
+  const seed = (count: number) =>
+    seedNotes(
+      service,
+      account,
+      Array.from({ length: count }, () => ({})),
+    );
   const row = (page: Page, name: string | RegExp) => page.getByRole('listitem').filter({ hasText: name });
   const rows = (page: Page) => page.getByRole('checkbox', { name: /^Select (?!all)/ });
-  const title = (page: Page, name: string) => page.getByRole('heading', { name });
-  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
-  const live = (page: Page) => page.getByText('Live', { exact: true }).filter({ visible: true }).waitFor();
   const total = async (client = account) => (await client.get('/v1/recordings').expect(200)).body.total as number;
 
   it('shows what happens by itself, without asking again and again', async () => {
     const page = await open();
-    await title(page, 'Your first voice note').waitFor();
+    await heading(page, 'Your first voice note').waitFor();
     await expectGoodEverywhere(page, 'recordings-first');
-    await live(page);
+    await isLive(page);
     const requests: string[] = [];
     page.on('request', (request) => requests.push(new URL(request.url()).pathname));
 
@@ -61,11 +58,12 @@ describe('the list of recordings in the console', () => {
 
   it('shows what happened before events came, and while there was no network', async () => {
     const first = await upload(account);
-    const events = new HeldEvents();
-    const page = await open('/', { arrange: events.hold, expectedProblems: [/ERR_INTERNET_DISCONNECTED/] });
+    let letThrough = (): void => undefined;
+    const arrange = async (opened: Page) => (letThrough = await hold(opened, '**/v1/events/stream*'));
+    const page = await open('/', { arrange, expectedProblems: [/ERR_INTERNET_DISCONNECTED/] });
     await row(page, 'note.wav').getByText('Processing').waitFor();
     await transcribe(service, first);
-    events.letThrough();
+    letThrough();
     await row(page, 'note.wav').getByText('Transcribed').waitFor();
 
     await page.context().setOffline(true);
@@ -154,11 +152,7 @@ describe('the list of recordings in the console', () => {
   });
 
   it('selects with the mouse, with shift and with the keyboard, and deletes many when the time for an undo is over', async () => {
-    await seedNotes(
-      service,
-      account,
-      Array.from({ length: 12 }, () => ({})),
-    );
+    await seed(12);
     const page = await open();
     await rows(page).nth(1).click();
     await rows(page)
@@ -180,14 +174,14 @@ describe('the list of recordings in the console', () => {
     await page.getByText('12 selected').first().waitFor();
     await tabTo(page, 'button', 'Delete');
     await page.keyboard.press('Enter');
-    await title(page, 'Your first voice note').waitFor();
+    await heading(page, 'Your first voice note').waitFor();
     await page.waitForFunction(() => document.activeElement?.tagName === 'H1');
     await button(page, 'Dismiss').click();
     await eventually(async () => (await total()) === 0);
   });
 
   it('deletes nothing when the page is closed before the time for an undo is over', async () => {
-    await seedNotes(service, account, [{}, {}]);
+    await seed(2);
     const page = await open();
     await rows(page).first().click();
     await button(page, 'Delete').click();
@@ -197,7 +191,7 @@ describe('the list of recordings in the console', () => {
   });
 
   it('goes on with a deletion after a reload, and can still undo it', async () => {
-    await seedNotes(service, account, [{}, {}]);
+    await seed(2);
     const page = await open();
     await rows(page).first().click();
     await button(page, 'Delete').click();
@@ -224,22 +218,18 @@ describe('the list of recordings in the console', () => {
   });
 
   it('deletes at once when the person signs out', async () => {
-    await seedNotes(service, account, [{}, {}]);
+    await seed(2);
     const page = await open();
     await page.getByLabel('Select all on this page').check();
     await button(page, 'Delete').click();
     await page.getByText('Deleting 2 recordings.').waitFor();
     await button(page, 'Sign out').click();
-    await title(page, 'Sign in').waitFor();
+    await heading(page, 'Sign in').waitFor();
     await eventually(async () => (await total()) === 0);
   });
 
   it('says which deletions failed, and offers to try again', async () => {
-    await seedNotes(
-      service,
-      account,
-      Array.from({ length: 5 }, () => ({})),
-    );
+    await seed(5);
     const page = await open();
     let refusals = 2;
     await page.route('**/v1/recordings/*', (route) => {
@@ -269,29 +259,24 @@ describe('the list of recordings in the console', () => {
   });
 
   it('has a state for what is loading, for nothing found, and for what went wrong', async () => {
-    await seedNotes(service, account, [{}]);
+    await seed(1);
     const page = await open('/?q=unheard');
-    await title(page, 'No matching recordings').waitFor();
+    await heading(page, 'No matching recordings').waitFor();
     await expectGoodState(page, 'recordings-nothing');
     await button(page, 'Show all recordings').click();
     await row(page, 'note-1.webm').waitFor();
 
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const slow = await browser.page({ url: service.url });
-    await slow.route('**/v1/recordings?*', async (route) => {
-      await held;
-      await route.continue();
-    });
+    const slow = await open(undefined, { signedInAs: null });
+    const release = await hold(slow, '**/v1/recordings?*');
     const { hash } = new URL(await signInLink(account));
-    await slow.evaluate((fragment) => (location.hash = fragment), hash);
+    await go(slow, hash);
     await slow.getByText('Loading recordings…').waitFor({ state: 'attached' });
     await expectGoodState(slow, 'recordings-loading');
     release();
     await row(slow, 'note-1.webm').waitFor();
 
     const narrow = await service.key(account, ['account:read']);
-    const refused = await browser.page({ signedInAs: narrow });
+    const refused = await open(undefined, { signedInAs: narrow });
     await refused.getByText('It needs the scope recordings:read.').waitFor();
     await expectGoodState(refused, 'recordings-refused');
   });
@@ -306,15 +291,11 @@ describe('the list of recordings in the console', () => {
   });
 
   it('is where it was left on the way back from a note', async () => {
-    await seedNotes(
-      service,
-      account,
-      Array.from({ length: 60 }, () => ({})),
-    );
+    await seed(60);
     const page = await open('/?status=transcribed');
     await page.getByRole('link', { name: 'note-20.webm' }).click();
     await page.waitForURL(/recordings/);
-    await title(page, 'note-20.webm').waitFor();
+    await heading(page, 'note-20.webm').waitFor();
     expect(await page.evaluate(() => scrollY)).toBe(0);
     await page.goBack();
     await page.getByRole('link', { name: 'note-20.webm' }).waitFor();

@@ -2,10 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Page, Request } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
-import { useService } from '../../src/testing/test-service.js';
-import { useBrowser } from '../support/browser/browser.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { addNote, evenly } from '../support/state/spoken-notes.js';
+import { isLive, useConsole } from '../support/browser/browser.js';
 
 const NOTES = 3;
 const SURPLUS_MS = 450;
@@ -45,12 +44,12 @@ class Requests {
 }
 
 describe('the requests of the console', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
 
   /** An account of the plan free, whose bucket is full. */
   async function freeAccount(): Promise<ApiClient> {
-    const client = await service.account();
+    const client = tested.account;
     for (let i = 1; i <= NOTES; i++) {
       const text = `This is note number ${i}.`;
       await addNote(service, client, { filename: `note-${i}.wav`, text, words: evenly(text) });
@@ -70,13 +69,12 @@ describe('the requests of the console', () => {
     await page.locator('.word').nth(3).waitFor();
     await page.locator('.waveform').waitFor();
   };
-  const live = (page: Page) => page.getByText('Live', { exact: true }).filter({ visible: true }).waitFor();
 
   it('let a person of the plan free play three notes and open each page at once, without a 429', async () => {
     const client = await freeAccount();
     let requests = null as unknown as Requests;
     const arrange = async (opened: Page): Promise<void> => void (requests = new Requests(opened));
-    const page = await browser.page({ signedInAs: client, arrange });
+    const page = await tested.open({ signedInAs: client, arrange });
     const figures: string[] = [];
     const step = async (name: string, expected: number, work: () => Promise<unknown>): Promise<number> => {
       await work();
@@ -87,7 +85,7 @@ describe('the requests of the console', () => {
 
     const list = () => page.getByRole('link', { name: /note-1\.wav/ }).waitFor();
     // The account, the events and the list.
-    expect(await step('open', 3, () => Promise.all([live(page), list()]))).toBe(3);
+    expect(await step('open', 3, () => Promise.all([isLive(page), list()]))).toBe(3);
     for (let i = NOTES; i > 0; i--) {
       expect(await step(`note ${i}`, 1, () => openNote(page, i))).toBe(1);
       expect(await step('play', 1, () => page.getByRole('button', { name: 'Play', exact: true }).click())).toBe(1);
@@ -105,8 +103,8 @@ describe('the requests of the console', () => {
 
   it('bring a list that has changed while a note was open', async () => {
     const client = await freeAccount();
-    const page = await browser.page({ signedInAs: client });
-    await live(page);
+    const page = await tested.open({ signedInAs: client });
+    await isLive(page);
     await openNote(page, 1);
     await addNote(service, client, { filename: 'meanwhile.wav', text: 'Something new.' });
     // The events tell it, within three seconds.

@@ -1,23 +1,22 @@
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
-import { useService } from '../../src/testing/test-service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import { signInLink, useBrowser } from '../support/browser/browser.js';
 import { dropFiles } from '../support/browser/drop-files.js';
-import { expectGoodEverywhere, expectGoodState } from '../support/browser/views.js';
 import { withoutTokens } from '../support/state/without-tokens.js';
+import { go, signInLink, storedItems, useConsole } from '../support/browser/browser.js';
+import { expectGoodEverywhere, expectGoodState } from '../support/browser/views.js';
 
 describe('signing in to the console', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
   let account: ApiClient;
 
-  beforeEach(async () => {
-    account = await service.account();
+  beforeEach(() => {
+    ({ account } = tested);
   });
 
-  const open = () => browser.page({ url: service.url });
+  const open = (options = {}) => tested.open({ signedInAs: null, ...options });
   const list = (page: Page) => page.getByRole('heading', { level: 1, name: 'Recordings' }).waitFor();
   const form = (page: Page) => page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   const stored = (page: Page) =>
@@ -72,7 +71,7 @@ describe('signing in to the console', () => {
     const other = await page.context().newPage();
     await other.goto(service.url);
     await list(other);
-    await other.evaluate(() => (location.hash = '/usage'));
+    await go(other, '/usage');
     await other.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
 
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -86,10 +85,10 @@ describe('signing in to the console', () => {
 
   it('returns to the page where the key was refused', async () => {
     const [first, second] = [await service.key(account, ['recordings:read', 'account:read']), account];
-    const page = await browser.page({ signedInAs: first, route: '/usage' });
+    const page = await tested.open({ signedInAs: first, route: '/usage' });
     await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
     await second.delete(`/v1/account/api-keys/${first.credentials.id}`).expect(204);
-    await page.evaluate(() => (location.hash = '/?status=failed'));
+    await go(page, '/?status=failed');
     await form(page);
     await page.getByText(/no longer works/).waitFor();
     await expectGoodState(page, 'sign-in-again');
@@ -136,7 +135,7 @@ describe('signing in to the console', () => {
     await form(page);
     const { secret } = account.credentials;
     const { hash } = new URL(await signInLink(account));
-    await page.evaluate((fragment) => (location.hash = fragment), hash);
+    await go(page, hash);
     await list(page);
     expect(await stored(page)).not.toContain(secret);
     expect(page.url()).not.toContain('code');
@@ -145,12 +144,21 @@ describe('signing in to the console', () => {
   });
 
   it('D65: a link works once, and says so the second time', async () => {
-    const page = await browser.page({ url: service.url, expectedProblems: [/401/] });
+    const page = await open({ expectedProblems: [/401/] });
     const link = await signInLink(account);
     await page.goto('about:blank');
     await page.goto(link);
     await list(page);
+    // Neither the address bar nor the history holds it.
     expect(page.url()).not.toContain('code');
+    await go(page, '/usage');
+    await page.goBack();
+    expect(page.url()).not.toContain('code');
+    await page.goBack();
+    expect(page.url()).toBe('about:blank');
+    await page.goForward();
+    expect(page.url()).not.toContain('code');
+    expect(await stored(page)).not.toContain(account.credentials.secret);
     const other = await page.context().newPage();
     await other.goto(link);
     await form(other);
@@ -161,7 +169,7 @@ describe('signing in to the console', () => {
 
   it('asks before a link takes a person who is signed in to another account', async () => {
     const stranger = await service.account();
-    const page = await browser.page({ url: service.url });
+    const page = await open();
     await page.getByLabel('Stay signed in on this device').check();
     await fill(page);
     await list(page);
@@ -175,13 +183,13 @@ describe('signing in to the console', () => {
     await expectGoodState(other, 'sign-in-question');
     await other.close();
 
-    await page.evaluate((fragment) => (location.hash = fragment), hash);
+    await go(page, hash);
     await question.getByRole('button', { name: 'Stay signed in' }).click();
     await question.waitFor({ state: 'hidden' });
     expect(await key()).toContain(account.credentials.key);
     expect(page.url()).not.toContain('code');
 
-    await page.evaluate((fragment) => (location.hash = fragment), hash);
+    await go(page, hash);
     await question.getByRole('button', { name: 'Use the link' }).click();
     await question.waitFor({ state: 'hidden' });
     await eventually(async () => (await key()) === '');
@@ -194,29 +202,15 @@ describe('signing in to the console', () => {
     await page.context().setOffline(true);
     await dropFiles(page, [{ name: 'unsent.wav', bytes: silenceWav(0.1) }]);
     await page.getByText('unsent.wav').first().waitFor();
-    const items = () =>
-      page.evaluate(
-        () =>
-          new Promise<number>((resolve) => {
-            const opening = indexedDB.open('voice-notes');
-            opening.addEventListener('success', () => {
-              const count = opening.result.transaction('items').objectStore('items').count();
-              count.addEventListener('success', () => {
-                opening.result.close();
-                resolve(count.result);
-              });
-            });
-          }),
-      );
-    await eventually(async () => (await items()) === 1);
+    await eventually(async () => (await storedItems(page)) === 1);
     const question = page.getByRole('dialog', { name: 'Sign out and delete unsent recordings?' });
     await page.getByRole('button', { name: 'Sign out' }).click();
     await question.getByRole('button', { name: 'Stay signed in' }).click();
-    expect(await items()).toBe(1);
+    expect(await storedItems(page)).toBe(1);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await question.getByRole('button', { name: 'Sign out and delete' }).click();
     await form(page);
-    expect(await items()).toBe(0);
+    expect(await storedItems(page)).toBe(0);
     expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
     await page.context().setOffline(false);
   });

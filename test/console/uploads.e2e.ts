@@ -1,27 +1,30 @@
 import type { Page, Route } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { useService } from '../../src/testing/test-service.js';
 import { wavOfBytes } from '../support/audio/audio-bytes.js';
-import { expectAccessible } from '../support/browser/accessibility.js';
-import { signInByLink, useBrowser } from '../support/browser/browser.js';
 import { dragFiles, dropFiles, limitUploads, pasteFile, speechFile } from '../support/browser/drop-files.js';
-import { screenshot } from '../support/browser/screenshot.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { withoutTokens } from '../support/state/without-tokens.js';
+import { signInByLink, useConsole } from '../support/browser/browser.js';
+import { expectGood, screenshot } from '../support/browser/views.js';
 
 const MARKUP = '<img src=x onerror=alert(1)> “note”.wav';
 
 const isUpload = (route: Route) => route.request().method() === 'POST';
 
 describe('uploads in the console', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
+  let client: ApiClient;
+
+  beforeEach(() => {
+    client = tested.account;
+  });
 
   const tray = (page: Page) => page.getByRole('region', { name: 'Uploads' });
   const row = (page: Page, name: string) => tray(page).getByRole('listitem').filter({ hasText: name });
   const says = (page: Page, name: string, text: string | RegExp) =>
     row(page, name).getByText(text, { exact: true }).waitFor();
-  const storedBy = async (client: ApiClient) =>
+  const stored = async () =>
     (await client.get('/v1/recordings').expect(200)).body as { total: number; recordings: Record<string, unknown>[] };
   /** Answers the next upload of the page instead of the service. */
   const refuseOnce = (page: Page, status: number, type: string, details: object = {}) =>
@@ -38,16 +41,14 @@ describe('uploads in the console', () => {
     );
 
   it('takes many files that are dropped on any page, two at a time, whatever their names', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client });
+    const page = await tested.open();
     let [running, most] = [0, 0];
     page.on('request', (request) => request.method() === 'POST' && (most = Math.max(most, (running += 1))));
     page.on('requestfinished', (request) => request.method() === 'POST' && (running -= 1));
     const names = Array.from({ length: 11 }, (_, i) => `note ${i}.wav`);
     await dragFiles(page);
     await page.getByText('Drop audio files to upload them').waitFor();
-    await expectAccessible(page);
-    await screenshot(page, 'uploads-drop', { fullPage: false });
+    await expectGood(page, 'uploads-drop', { fullPage: false });
     await dropFiles(
       page,
       [MARKUP, ...names].map((name) => speechFile('cards-001.wav', name)),
@@ -60,36 +61,32 @@ describe('uploads in the console', () => {
       .first()
       .waitFor();
     expect(most).toBe(2);
-    const { total, recordings } = await storedBy(client);
+    const { total, recordings } = await stored();
     expect(total).toBe(12);
     expect(recordings.map(({ original_filename }) => original_filename)).toEqual(
       expect.arrayContaining([MARKUP, ...names]),
     );
     expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
-    await expectAccessible(page);
-    await screenshot(page, 'uploads-sent', { fullPage: false });
+    await expectGood(page, 'uploads-sent', { fullPage: false });
     await tray(page).getByRole('button', { name: 'Clear', exact: true }).click();
     await tray(page).waitFor({ state: 'detached' });
   });
 
   it('makes one recording of an upload that a reload interrupted', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client });
+    const page = await tested.open();
     // Seven seconds and more in which it is neither begun nor done.
     await limitUploads(page, 40_000);
     await dropFiles(page, [{ name: 'long.wav', bytes: wavOfBytes(300_000) }]);
     await says(page, 'long.wav', /[1-9]\d% sent/);
-    await screenshot(page, 'uploads-sending', { fullPage: false });
     await page.reload();
     await limitUploads(page);
     await signInByLink(page, client);
     await says(page, 'long.wav', 'Sent');
-    expect((await storedBy(client)).total).toBe(1);
+    expect((await stored()).total).toBe(1);
   });
 
   it('makes one recording when the answer was lost after the service had stored it', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client });
+    const page = await tested.open();
     let lost = 0;
     await page.route('**/v1/recordings', async (route) => {
       if (!isUpload(route) || lost > 0) return await route.fallback();
@@ -100,17 +97,16 @@ describe('uploads in the console', () => {
     await dropFiles(page, [speechFile()]);
     await says(page, 'go-forward', 'Sent');
     expect(lost).toBe(1);
-    expect((await storedBy(client)).total).toBe(1);
+    expect((await stored()).total).toBe(1);
   });
 
   it('sends as new, when asked to, what arrived unnoticed and was deleted', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client });
+    const page = await tested.open();
     await page.route(
       '**/v1/recordings',
       async (route) => {
         await route.fetch();
-        const [first] = (await storedBy(client)).recordings;
+        const [first] = (await stored()).recordings;
         await client.delete(`/v1/recordings/${String(first?.id)}`).expect(204);
         await route.abort('connectionreset');
       },
@@ -120,12 +116,11 @@ describe('uploads in the console', () => {
     await says(page, 'go-forward', /This was sent before, and the recording has been deleted./);
     await row(page, 'go-forward').getByRole('button', { name: 'Send as new' }).click();
     await says(page, 'go-forward', 'Sent');
-    expect((await storedBy(client)).total).toBe(1);
+    expect((await stored()).total).toBe(1);
   });
 
   it('asks before it repeats an upload without an answer of yesterday', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client });
+    const page = await tested.open();
     await page.route('**/v1/recordings', (route) => (isUpload(route) ? route.abort() : route.fallback()));
     await dropFiles(page, [speechFile()]);
     await says(page, 'go-forward', /Cannot reach the service/);
@@ -141,37 +136,36 @@ describe('uploads in the console', () => {
   it('waits for the network and for a service that is away, and goes on by itself', async () => {
     const proxy = await TcpProxy.to(service.url);
     service.environment.defer(() => proxy.close());
-    const client = (await service.account()).at(proxy.url.replace(/\/$/, ''));
-    const page = await browser.page({ signedInAs: client, expectedProblems: [/ERR_/] });
+    client = client.at(proxy.url.replace(/\/$/, ''));
+    const page = await tested.open({ signedInAs: client, expectedProblems: [/ERR_/] });
     await tray(page).waitFor({ state: 'detached' });
     await page.context().setOffline(true);
     await dropFiles(page, [speechFile()]);
     await says(page, 'go-forward', 'Offline. Resumes automatically.');
-    await expectAccessible(page);
+    await expectGood(page, 'uploads-waiting', { fullPage: false });
     await proxy.cut();
     await page.context().setOffline(false);
     await says(page, 'go-forward', /Cannot reach the service. Trying again (in \d+ s|now)/);
-    await screenshot(page, 'uploads-service-away', { fullPage: false });
     await proxy.mend();
     await row(page, 'go-forward').getByRole('button', { name: 'Try now' }).click();
     await says(page, 'go-forward', 'Sent');
   });
 
   it('leaves the requests of a small plan to the pages, and sends at once what a person asks for', async () => {
-    const client = await service.account('free');
+    client = await service.account('free');
     const refused: string[] = [];
     const arrange = async (opened: Page): Promise<void> =>
       void opened.on('response', (response) => {
         if (response.status() === 429) refused.push(response.url());
       });
-    const page = await browser.page({ signedInAs: client, arrange });
+    const page = await tested.open({ signedInAs: client, arrange });
     await page.getByRole('heading', { name: 'Your first voice note' }).waitFor();
     await dropFiles(
       page,
       Array.from({ length: 12 }, (_, i) => speechFile('cards-001.wav', `note ${i}.wav`)),
     );
     await says(page, 'note 11.wav', /Close to the rate limit. Resumes (in \d+ s|now)./);
-    await expectAccessible(page);
+    await expectGood(page, 'uploads-waiting', { fullPage: false });
     await page.getByRole('link', { name: 'Usage', exact: true }).click();
     await page.getByText('Stored audio').waitFor();
     await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
@@ -183,20 +177,18 @@ describe('uploads in the console', () => {
   });
 
   it('counts down after a 429 and goes on by itself', async () => {
-    const client = await service.account('free');
-    const page = await browser.page({ signedInAs: client });
+    client = await service.account('free');
+    const page = await tested.open({ signedInAs: client });
     await withoutTokens(client, async () => {
       await dropFiles(page, [speechFile()]);
       await says(page, 'go-forward', /Too many requests. Resumes in \d+ s./);
     });
-    await expectAccessible(page);
-    await screenshot(page, 'uploads-429', { fullPage: false });
+    await expectGood(page, 'uploads-429', { fullPage: false });
     await says(page, 'go-forward', 'Sent');
   });
 
   it('keeps what the service refused, and says what to do', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client });
+    const page = await tested.open();
     await dropFiles(page, [{ name: 'letter.wav', bytes: Buffer.from('Dear Sir or Madam') }]);
     await says(page, 'letter.wav', /This looks like text, which cannot be transcribed. Choose audio in webm/);
     await refuseOnce(page, 413, 'PayloadTooLargeError');
@@ -205,8 +197,7 @@ describe('uploads in the console', () => {
     await refuseOnce(page, 403, 'QuotaExceededError');
     await dropFiles(page, [speechFile()]);
     await says(page, 'go-forward', /The quota of stored bytes is used up/);
-    await expectAccessible(page);
-    await screenshot(page, 'uploads-refused', { fullPage: false });
+    await expectGood(page, 'uploads-refused', { fullPage: false });
 
     await page.reload();
     await signInByLink(page, client);
@@ -215,12 +206,11 @@ describe('uploads in the console', () => {
     await row(page, 'letter').getByRole('button', { name: 'Discard' }).click();
     await row(page, 'jfk').getByRole('button', { name: 'Discard' }).click();
     await tray(page).getByRole('button', { name: 'Uploads: 1 sent' }).waitFor();
-    expect((await storedBy(client)).total).toBe(1);
+    expect((await stored()).total).toBe(1);
   });
 
   it('takes files from the dialog of the browser, and sends none that is empty or over 25 MB', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, route: '/record' });
+    const page = await tested.open({ route: '/record' });
     const opened = page.waitForEvent('filechooser');
     await page.getByRole('button', { name: 'Upload files' }).click();
     await (await opened).setFiles([{ name: 'small.wav', mimeType: 'audio/wav', buffer: speechFile().bytes }]);
@@ -229,12 +219,11 @@ describe('uploads in the console', () => {
     await dropFiles(page, [{ name: 'nothing.wav', bytes: 0 }]);
     await says(page, 'nothing.wav', /This file is empty/);
     await says(page, 'large.wav', /larger than the limit of 25 MB/);
-    expect((await storedBy(client)).total).toBe(1);
+    expect((await stored()).total).toBe(1);
   });
 
   it('leaves the end of the list in sight, and shows first and whole what needs the person', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, height: 640 });
+    const page = await tested.open({ height: 640 });
     const long = `${'a very long name '.repeat(8)}.wav`;
     await dropFiles(page, [{ name: 'letter.wav', bytes: Buffer.from('Dear Sir or Madam') }]);
     await says(page, 'letter.wav', /This looks like text/);
@@ -267,21 +256,19 @@ describe('uploads in the console', () => {
   });
 
   it('waits for the next sign-in when the key was revoked', async () => {
-    const client = await service.account();
     const key = await service.key(client, ['recordings:read', 'recordings:write', 'account:read']);
-    const page = await browser.page({ signedInAs: key });
+    const page = await tested.open({ signedInAs: key });
     await page.getByRole('heading', { name: 'Recordings' }).waitFor();
     await client.delete(`/v1/account/api-keys/${key.credentials.id}`).expect(204);
     await dropFiles(page, [speechFile()]);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await signInByLink(page, client);
     await says(page, 'go-forward', 'Sent');
-    expect((await storedBy(client)).total).toBe(1);
+    expect((await stored()).total).toBe(1);
   });
 
   it('sends a file once from two tabs, and from the other when one is closed', async () => {
-    const client = await service.account();
-    const first = await browser.page({ signedInAs: client });
+    const first = await tested.open();
     const second = await first.context().newPage();
     await signInByLink(second, client);
     await limitUploads(first, 60_000);
@@ -290,12 +277,11 @@ describe('uploads in the console', () => {
     await says(second, 'long.wav', 'Another tab is sending this');
     await first.close();
     await says(second, 'long.wav', 'Sent');
-    expect((await storedBy(client)).total).toBe(1);
+    expect((await stored()).total).toBe(1);
   });
 
   it('sends from memory when the storage of the browser is full, and says so', async () => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client });
+    const page = await tested.open();
     await page.evaluate(() => {
       IDBObjectStore.prototype.put = () => {
         throw new DOMException('full', 'QuotaExceededError');
@@ -308,13 +294,8 @@ describe('uploads in the console', () => {
     await says(page, 'go-forward', 'Sent');
   });
 
-  it.each([
-    [360, 'dark'],
-    [360, 'light'],
-    [1280, 'dark'],
-  ] as const)('is used with the keyboard alone at %i px, %s', async (width, theme) => {
-    const client = await service.account();
-    const page = await browser.page({ signedInAs: client, width, theme });
+  it('is used with the keyboard alone', async () => {
+    const page = await tested.open({ width: 360, theme: 'dark' });
     await dropFiles(page, [
       { name: 'ملاحظة صوتية.wav', bytes: Buffer.from('no audio') },
       speechFile('jfk.wav', `${'a very long name '.repeat(8)}.wav`),
@@ -323,9 +304,7 @@ describe('uploads in the console', () => {
     await toggle.waitFor();
     await toggle.focus();
     if ((await toggle.getAttribute('aria-expanded')) === 'false') await page.keyboard.press('Enter');
-    await expectAccessible(page);
-    await screenshot(page, `uploads-${width}-${theme}`, { fullPage: false });
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+    await expectGood(page, 'uploads-360-dark', { fullPage: false });
     for (let i = 0; i < 5; i += 1) {
       await page.keyboard.press('Tab');
       const focused = await page.evaluate(() => document.activeElement?.getAttribute('aria-label'));

@@ -1,26 +1,20 @@
-import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { useService } from '../../src/testing/test-service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
-import { useBrowser } from '../support/browser/browser.js';
+import { useConsole } from '../support/browser/browser.js';
 import { expectGoodEverywhere, expectGoodState } from '../support/browser/views.js';
 
 const MARKUP = '<b>ada</b> שלום';
 
 describe('the usage page of the console', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
   let account: ApiClient;
 
   beforeEach(async () => {
     account = await service.account('pro');
   });
 
-  async function open(signedInAs = account): Promise<Page> {
-    const page = await browser.page({ signedInAs, route: '/usage' });
-    page.setDefaultTimeout(10_000);
-    return page;
-  }
+  const open = (signedInAs = account) => tested.open({ signedInAs, route: '/usage' });
 
   /** Counters of the last 30 days, as the reconciler leaves them. */
   async function useFor30Days(): Promise<void> {

@@ -1,33 +1,27 @@
-import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
-import { useService } from '../../src/testing/test-service.js';
 import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
-import { useBrowser } from '../support/browser/browser.js';
-import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 import { failRecordings } from '../support/state/recording-events.js';
+import { button, go, hold, useConsole } from '../support/browser/browser.js';
+import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 
 /** Text that must never become part of the page. */
 const MARKUP = '{"note":"<img src=x onerror=alert(1)><b>bold</b> שלום"}';
 
 describe('the webhooks of the console', () => {
   // A delivery that fails has failed for good after a second.
-  const service = useService({ ROLES: 'api,deliverer', WEBHOOK_RETRY_SCHEDULE: '1' });
-  const browser = useBrowser();
+  const tested = useConsole({ ROLES: 'api,deliverer', WEBHOOK_RETRY_SCHEDULE: '1' });
+  const { service } = tested;
   let account: ApiClient;
   let receiver: WebhookReceiver;
 
   beforeEach(async () => {
-    [account, receiver] = await Promise.all([service.account(), WebhookReceiver.listen()]);
+    ({ account } = tested);
+    receiver = await WebhookReceiver.listen();
   });
   afterEach(() => receiver.close());
 
-  async function open(route = '/webhooks', signedInAs = account, expectedProblems: RegExp[] = []): Promise<Page> {
-    const page = await browser.page({ signedInAs, route, expectedProblems });
-    page.setDefaultTimeout(10_000);
-    await page.context().grantPermissions(['clipboard-write']);
-    return page;
-  }
-  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+  const open = (route = '/webhooks', signedInAs = account, expectedProblems: RegExp[] = []) =>
+    tested.open({ signedInAs, route, expectedProblems });
 
   async function webhook(): Promise<{ id: string; route: string; secret: string }> {
     const events = ['recording.transcribed', 'recording.failed'];
@@ -221,13 +215,8 @@ describe('the webhooks of the console', () => {
 
   it('keeps the focus on its button when the list arrives', async () => {
     const page = await open('/keys');
-    let answer = (): void => undefined;
-    const held = new Promise<void>((resolve) => (answer = resolve));
-    await page.route('**/v1/webhooks*', async (route) => {
-      await held;
-      await route.continue();
-    });
-    await page.evaluate(() => (location.hash = '/webhooks'));
+    const answer = await hold(page, '**/v1/webhooks*');
+    await go(page, '/webhooks');
     await tabTo(page, 'button', 'New webhook');
     answer();
     await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
@@ -243,7 +232,7 @@ describe('the webhooks of the console', () => {
 
     const page = await open('/keys', account, [/ERR_FAILED|Failed to load/]);
     await page.route('**/v1/webhooks*', (route) => route.abort());
-    await page.evaluate(() => (location.hash = '/webhooks'));
+    await go(page, '/webhooks');
     await page.getByRole('heading', { name: 'The service cannot be reached' }).waitFor({ timeout: 20_000 });
     await page.unroute('**/v1/webhooks*');
     // Nobody presses anything.

@@ -67,15 +67,6 @@ describe('D33: two workers', () => {
     await api.database.query('DELETE FROM recordings');
   });
 
-  it('transcribe without Redis', async () => {
-    const proxy = await fleet.proxyTo('REDIS_URL');
-    await proxy.cut();
-    const both = await fleet.service('api,worker', { ...ENGINE, REDIS_URL: proxy.url });
-    const client = await both.account();
-    const [id] = await uploads(client, 1, 1, 'english');
-    expect(await client.finished(id as string)).toMatchObject({ status: 'transcribed' });
-  });
-
   it('take no wake-ups while the engine cannot work, and go on when it can', async () => {
     engine.state.problem = 'no engine';
     await fleet.service('worker', POLLING);

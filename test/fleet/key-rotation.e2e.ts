@@ -51,6 +51,11 @@ describe('rotating SECRET_KEY', () => {
     oldKeyId = service.app.get(SecretsService).keyId;
   });
 
+  /** Under the old key, and as the service has them now. */
+  const secrets = (): [SecretsService, SecretsService] => [
+    new SecretsService(readEnv({ ...environment.variables, ...OLD })),
+    service.app.get(SecretsService),
+  ];
   const keyId = () => service.app.get(SecretsService).keyId;
   /** The same client, at the service as it runs now. */
   const now = (client: ApiClient) => client.at(service.url);
@@ -181,10 +186,7 @@ describe('rotating SECRET_KEY', () => {
     });
 
     it('secrets:rotate also encrypts previous secrets anew that are still valid, and removes the others (D37)', async () => {
-      const [old, current] = [
-        new SecretsService(readEnv({ ...environment.variables, ...OLD })),
-        service.app.get(SecretsService),
-      ];
+      const [old, current] = secrets();
       const [valid, expired] = [await createHook(used, '/valid'), await createHook(used, '/expired')];
       const setPrevious = (id: string, hours: number) =>
         service.database.query(
@@ -204,10 +206,7 @@ describe('rotating SECRET_KEY', () => {
     });
 
     it('secrets:rotate does not overwrite a secret that is changed while it runs', async () => {
-      const [old, current] = [
-        new SecretsService(readEnv({ ...environment.variables, ...OLD })),
-        service.app.get(SecretsService),
-      ];
+      const [old, current] = secrets();
       const contested = await createHook(used, '/contested');
       await setSealed(contested.id, old.encrypt('the secret before', contested.id));
 
@@ -228,10 +227,7 @@ describe('rotating SECRET_KEY', () => {
 
     it(`secrets:rotate goes through ${MANY} webhooks, those it cannot read among them`, async () => {
       const client = await service.account();
-      const [old, current] = [
-        new SecretsService(readEnv({ ...environment.variables, ...OLD })),
-        service.app.get(SecretsService),
-      ];
+      const [old, current] = secrets();
       const ids = await addWebhooks(service, client, MANY);
       const sealed = ids.map((id, index) => (index % 10 === 0 ? 'damaged' : old.encrypt(`secret of ${id}`, id)));
       await service.database.query(

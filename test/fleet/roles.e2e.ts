@@ -1,43 +1,190 @@
-import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client, escapeLiteral } from 'pg';
+import { grantsOf } from '../../src/migrations/grants.js';
 import { readEnv } from '../../src/platform/config/env.js';
+import { DATABASE_ROLES } from '../../src/platform/database/grants.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
-import { runBuilt } from '../support/service/cli.js';
+import { call, nameOf, OPERATIONS, SharedResources } from '../support/http/operations.js';
+import { ROOT } from '../support/paths.js';
 import { ServiceProcess } from '../support/service/service-process.js';
+import { runBuilt, runCli } from '../support/service/cli.js';
 
-const SECRET = randomBytes(24).toString('hex');
-/** What a process must not look at. */
+const ROLES = { owner: 'voice_notes_owner', ...DATABASE_ROLES };
+type Role = keyof typeof ROLES;
+const DENIED = '42501';
+const SECRET = 'a secret that signs deliveries';
+/** What a transcriber must not look at. */
 const NO_KEY = { SECRET_KEY: '', SECRET_KEY_FILE: '/nowhere/secret-key', SECRET_KEY_PREVIOUS: 'too short' };
 
-describe('a process for each role (D38)', () => {
+describe('a process for each role, with a database role of its own (D38)', () => {
   const observer = useService({ ROLES: 'api' });
   const { environment } = observer;
-  let processes: { api: ServiceProcess; transcriber: ServiceProcess; deliverer: ServiceProcess };
-  let receiver: WebhookReceiver;
+  const processes = {} as Record<keyof typeof DATABASE_ROLES, ServiceProcess>;
+  let superuser: Client;
+  let resources: SharedResources;
+
+  const passwordOf = (role: string): string => `${role}'s "password"`;
+  const urlOf = (role: Role): string => {
+    const url = new URL(environment.variables.DATABASE_URL as string);
+    url.username = ROLES[role];
+    url.password = encodeURIComponent(passwordOf(role));
+    return url.href;
+  };
+  const asOwner = () => ({ variables: { ...environment.variables, DATABASE_URL: urlOf('owner') } });
+
+  /** Runs docker/roles.sql as psql does. */
+  async function makeRoles(): Promise<void> {
+    const script = await readFile(join(ROOT, 'docker', 'roles.sql'), 'utf8');
+    const sql = script
+      .replaceAll(/^\\getenv .*$/gm, '')
+      .replaceAll(/:'(\w+)_password'/g, (_, role: string) => escapeLiteral(passwordOf(role)));
+    await superuser.query(sql);
+  }
 
   beforeAll(async () => {
-    const [api, transcriber, deliverer] = await Promise.all([
-      ServiceProcess.start(environment, 'api'),
-      ServiceProcess.start(environment, 'transcriber', NO_KEY),
-      ServiceProcess.start(environment, 'deliverer'),
-    ]);
-    processes = { api, transcriber, deliverer };
-    receiver = await WebhookReceiver.listen();
-    environment.defer(() => receiver.close());
+    superuser = new Client({ connectionString: environment.variables.DATABASE_URL });
+    await superuser.connect();
+    environment.defer(() => superuser.end());
+    // Twice: compose does so at every start.
+    await makeRoles();
+    await makeRoles();
+    const migrated = await runBuilt(asOwner(), 'dist/commands/migrate.js');
+    expect(migrated).toEqual({ code: 0, stdout: 'the schema is up to date\n', stderr: '' });
+    resources = new SharedResources(observer, await observer.account());
+    await start('api');
   });
 
-  it('transcribes without SECRET_KEY and delivers without an engine', async () => {
-    const client = (await observer.account()).at(processes.api.url);
-    const webhook = { url: receiver.url(), events: ['recording.transcribed'], secret: SECRET };
-    await client.post('/v1/webhooks').send(webhook).expect(201);
-    const { body } = await client.upload('go-forward-ten-meters.wav').expect(201);
-    await eventually(() => receiver.requests.length > 0, 60_000);
-    const [delivery] = receiver.requests;
-    expect(JSON.parse(String(delivery?.body))).toMatchObject({ recording: { id: body.id } });
-    expect(signatureProblems(delivery as never, SECRET)).toEqual([]);
+  async function start(role: keyof typeof DATABASE_ROLES): Promise<void> {
+    const variables = { DATABASE_URL: urlOf(role), LOG_LEVEL: 'trace', WEBHOOK_RETRY_SCHEDULE: '1' };
+    const own = role === 'transcriber' ? { ...variables, ...NO_KEY } : variables;
+    processes[role] = await ServiceProcess.start(environment, role, own);
+  }
+
+  it('has a line of grants for every table', async () => {
+    const tables = await observer.database.query<{ name: string }>(
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
+    );
+    const names = Object.keys(grantsOf(environment.extensions)).toSorted();
+    expect(names).toEqual(tables.map(({ name }) => name).toSorted());
   });
+
+  const FORBIDDEN: Record<Role, string[]> = {
+    transcriber: [
+      'SELECT 1 FROM api_keys',
+      'SELECT encrypted_secret FROM webhooks',
+      'SELECT url FROM webhooks',
+      'SELECT email FROM accounts',
+      'SELECT body FROM events',
+      'SELECT 1 FROM idempotency_keys',
+      `UPDATE accounts SET plan = 'enterprise'`,
+      `UPDATE recordings SET object_key = 'x'`,
+      'DELETE FROM recordings',
+      'DELETE FROM events',
+    ],
+    deliverer: [
+      'SELECT 1 FROM api_keys',
+      'SELECT email FROM accounts',
+      `UPDATE webhooks SET url = 'http://x.example'`,
+      `UPDATE transcriptions SET text = ''`,
+    ],
+    api: [
+      `INSERT INTO accounts (id) VALUES (gen_random_uuid())`,
+      `UPDATE accounts SET plan = 'enterprise'`,
+      'DELETE FROM api_keys',
+      'TRUNCATE recordings',
+      'CREATE TABLE mine ()',
+      'CREATE TEMP TABLE mine ()',
+      'ALTER TABLE recordings DISABLE TRIGGER ALL',
+      'DELETE FROM migrations',
+      `COPY (SELECT 1) TO PROGRAM 'true'`,
+    ],
+    owner: [`COPY (SELECT 1) TO PROGRAM 'true'`, 'CREATE ROLE another'],
+  };
+
+  it.each(Object.keys(FORBIDDEN) as Role[])('forbids the %s what it does not need', async (role) => {
+    const client = new Client({ connectionString: urlOf(role) });
+    await client.connect();
+    for (const statement of FORBIDDEN[role]) {
+      const code = await client.query(statement).then(
+        () => 'permitted',
+        (error: { code: string }) => error.code,
+      );
+      expect([statement, code]).toEqual([statement, DENIED]);
+    }
+    await client.end();
+  });
+
+  const WAITS = 'POST /v1/audio/transcriptions';
+
+  it.each(
+    OPERATIONS.filter((operation) => nameOf(operation) !== WAITS).map(
+      (operation) => [nameOf(operation), operation] as const,
+    ),
+  )('permits the api: %s', async (_, operation) => {
+    const { owner, ids } = await resources.forSuccess(operation);
+    const answer = await call(owner.at(processes.api.url), operation, ids);
+    expect([answer.status, answer.body.error]).toEqual([operation.success, undefined]);
+  });
+
+  it('permits all that happens to a recording, and the rounds of the reconciler', async () => {
+    const client = (await observer.account()).at(processes.api.url);
+    const receiver = await WebhookReceiver.listen();
+    environment.defer(() => receiver.close());
+    receiver.answerNext({ status: 500 });
+    const webhook = { url: receiver.url(), events: ['recording.transcribed'], secret: SECRET };
+    await client.post('/v1/webhooks', webhook).expect(201);
+    const id = await uploadAsEndUser(client);
+    // Its decoded length is more than that, so that the quotas are looked at again.
+    await superuser.query('UPDATE recordings SET duration_ms = 300 WHERE id = $1', [id]);
+    await Promise.all([start('transcriber'), start('deliverer')]);
+    expect(await client.finished(id)).toMatchObject({ status: 'transcribed', duration_seconds: 2.786 });
+    await eventually(() => receiver.requests.length === 2);
+    expect(receiver.requests.flatMap((request) => signatureProblems(request, SECRET))).toEqual([]);
+    await changeAndErase(client, id);
+    await cleanedUp();
+
+    const fields = ['--name', 'Acme', '--email', 'ops@acme.example'];
+    expect(await runCli(asOwner(), 'account:create', ...fields)).toMatchObject({ code: 0, stderr: expect.any(String) });
+
+    for (const [role, instance] of Object.entries(processes)) {
+      const denied = instance
+        .log()
+        .split('\n')
+        .filter((line) => /permission denied|42501/.test(line));
+      expect([role, denied]).toEqual([role, []]);
+    }
+  });
+
+  async function uploadAsEndUser(client: ApiClient): Promise<string> {
+    const { body: issued } = await client.post('/v1/account/access-tokens', { identity: 'user-1' }).expect(201);
+    const uploading = client.upload('go-forward-ten-meters.wav').set('Authorization', `Bearer ${issued.token}`);
+    for (const name of Object.keys(client.headers)) uploading.unset(name);
+    return (await uploading.expect(201)).body.id as string;
+  }
+
+  async function changeAndErase(client: ApiClient, id: string): Promise<void> {
+    const of = `/v1/recordings/${id}`;
+    await client.put(`${of}/transcription`, { text: 'Go forward nine metres' }).expect(200);
+    await client.post(`${of}/transcribe`, {}).expect(202);
+    await eventually(async () => (await client.get(`${of}/transcriptions`)).body.total === 2, 60_000);
+    expect((await client.get('/v1/recordings?q=metres').expect(200)).body.total).toBe(1);
+    await client.delete('/v1/users/user-1').expect(202);
+  }
+
+  /** The reconciler empties these. */
+  async function cleanedUp(): Promise<void> {
+    await eventually(async () => {
+      const [row] = await observer.database.query<{ left: number }>(
+        `SELECT ((SELECT count(*) FROM user_erasures) + (SELECT count(*) FROM usage_counter_deltas)
+           + (SELECT count(*) FROM object_removals WHERE remove_after <= now()) + (SELECT count(*) FROM events WHERE sequence IS NULL))::int AS left`,
+      );
+      return row?.left === 0;
+    }, 60_000);
+  }
 
   const reportOf = async ({ url }: ServiceProcess) =>
     (await (await fetch(`${url}/health/ready`)).json()) as { status: string; checks: object };
@@ -95,8 +242,8 @@ describe('a process for each role (D38)', () => {
   it('does not start without SECRET_KEY, but as transcriber', async () => {
     const missing = 'Invalid environment variables:\n  SECRET_KEY is required';
     const variables = { ...environment.variables, SECRET_KEY: '' };
-    for (const ROLES of ['api', 'deliverer', 'worker', 'transcriber,api']) {
-      expect(() => readEnv({ ...variables, ROLES })).toThrow(new Error(missing));
+    for (const roles of ['api', 'deliverer', 'worker', 'transcriber,api']) {
+      expect(() => readEnv({ ...variables, ROLES: roles })).toThrow(new Error(missing));
     }
     const { code, stderr } = await runBuilt({ variables: { ...variables, ROLES: 'transcriber,api' } }, 'dist/main.js');
     expect({ code, stderr }).toEqual({ code: 1, stderr: `${missing}\n` });

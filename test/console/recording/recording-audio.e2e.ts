@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { speech } from '../../../src/testing/speech.js';
-import { useService } from '../../../src/testing/test-service.js';
-import { useBrowser } from '../../support/browser/browser.js';
 import { addNote, evenly } from '../../support/state/spoken-notes.js';
 import { transcribe } from '../../support/state/recording-states.js';
+import { useConsole } from '../../support/browser/browser.js';
 
 const route = (id: string) => `/recordings/${id}`;
 const play = (page: Page) => page.getByRole('button', { name: 'Play', exact: true }).click();
@@ -19,8 +18,8 @@ async function playedTo(page: Page, second: number): Promise<void> {
 }
 
 describe('the audio of a recording', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
   const text = Array.from({ length: 240 }, (_, n) => `word${n}`).join(' ');
   let client: ApiClient;
 
@@ -32,7 +31,7 @@ describe('the audio of a recording', () => {
 
   it('is asked for at the first play, and gets a new URL when the first has ended', async () => {
     const id = await addNote(service, client, { text, words: evenly(text), seconds: 7200 });
-    const page = await browser.page({ signedInAs: client, route: route(id) });
+    const page = await tested.open({ signedInAs: client, route: route(id) });
     const asked: string[] = [];
     page.on('request', (request) => request.url().endsWith('/audio-url') && asked.push(request.url()));
     let first: string | null = null;
@@ -57,7 +56,7 @@ describe('the audio of a recording', () => {
 
   it('that is gone, or whose storage is away, is told beside the text', async () => {
     const id = await note();
-    const page = await browser.page({ signedInAs: client, route: route(id) });
+    const page = await tested.open({ signedInAs: client, route: route(id) });
     await page.locator('.word').first().waitFor();
     let isAway = true;
     const away = { status: 503, body: '{}', headers: { 'content-type': 'application/json' } };
@@ -76,7 +75,7 @@ describe('the audio of a recording', () => {
     const { body } = await client.upload(await speech('ss-0880.mediarecorder.webm'), {}, 'note.webm').expect(201);
     const words = evenly('he was not an ill disposed young man');
     await transcribe(service, body.id, { text: 'he was not an ill disposed young man', words, durationMs: 2990 });
-    const page = await browser.page({ signedInAs: client, route: route(body.id) });
+    const page = await tested.open({ signedInAs: client, route: route(body.id) });
     await page.locator('.word', { hasText: 'young' }).click();
     await playedTo(page, 2.2);
     expect(await position(page)).toBeLessThan(4);

@@ -2,34 +2,25 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
-import { useService } from '../../../src/testing/test-service.js';
-import { expectAccessible } from '../../support/browser/accessibility.js';
-import { signInByLink, useBrowser } from '../../support/browser/browser.js';
-import { screenshot } from '../../support/browser/screenshot.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 import { addNote, evenly } from '../../support/state/spoken-notes.js';
+import { go, isLive, signInByLink, useConsole } from '../../support/browser/browser.js';
+import { expectGood } from '../../support/browser/views.js';
 
 const TEXT = 'the delivery came at a quarter passed eight and two boxes are damaged';
 const RIGHT = 'The delivery came at a quarter past eight, and two boxes are damaged.';
 
 const route = (id: string) => `/recordings/${id}`;
 const editor = (page: Page) => page.getByRole('textbox', { name: 'Corrected text' });
-const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
-
-async function judge(page: Page, name: string): Promise<void> {
-  await screenshot(page, `recording-${name}`);
-  await expectAccessible(page);
-  const widths = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  expect(widths[0]).toBeLessThanOrEqual(widths[1] as number);
-}
+const exactly = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 describe('the text of a recording', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
   let client: ApiClient;
 
-  beforeAll(async () => {
-    client = await service.account();
+  beforeEach(() => {
+    client = tested.account;
   });
 
   /** Of the words "The", "passed" and "two" the engine is not sure. */
@@ -37,34 +28,33 @@ describe('the text of a recording', () => {
   const add = () => addNote(service, client, { filename: 'north gate.wav', text: TEXT, words: WORDS });
   const served = async (id: string) => (await client.get(`/v1/recordings/${id}/transcription`)).body.text as string;
 
-  async function open(id: string, options: Parameters<typeof browser.page>[0] = {}): Promise<Page> {
-    const page = await browser.page({ signedInAs: client, route: route(id), ...options });
-    page.setDefaultTimeout(10_000);
-    await page.locator('.live-mark.is-live').first().waitFor({ state: 'attached' });
+  async function open(id: string, options: Parameters<typeof tested.open>[0] = {}): Promise<Page> {
+    const page = await tested.open({ route: route(id), ...options });
+    await isLive(page);
     return page;
   }
 
   it('is corrected, shows what the engine heard beside it, and goes back to it', async () => {
     const id = await add();
     const page = await open(id);
-    await button(page, 'Correct').click();
+    await exactly(page, 'Correct').click();
     await page.getByText('Original transcript').click();
     await editor(page).fill(RIGHT);
-    await judge(page, 'editor');
+    await expectGood(page, 'recording-editor');
     await page.keyboard.press('Control+Enter');
     await page.getByText('Correction saved.').waitFor();
     expect(await served(id)).toBe(RIGHT);
     const unsure = page.locator('.word.is-unsure');
     await eventually(async () => (await unsure.allTextContents()).join() === 'two');
 
-    await button(page, 'Original').click();
+    await exactly(page, 'Original').click();
     await page.locator('.word', { hasText: 'passed' }).waitFor();
     expect(await unsure.allTextContents()).toEqual(['the', 'passed', 'two']);
-    await judge(page, 'as-heard');
-    await button(page, 'Restore original').click();
+    await expectGood(page, 'recording-as-heard');
+    await exactly(page, 'Restore original').click();
     await page.getByRole('heading', { name: 'Transcript', exact: true }).waitFor();
     expect(await served(id)).toBe(TEXT);
-    await button(page, 'Undo').click();
+    await exactly(page, 'Undo').click();
     await page.locator('.word', { hasText: 'past' }).waitFor();
     expect(await served(id)).toBe(RIGHT);
   });
@@ -92,21 +82,21 @@ describe('the text of a recording', () => {
       scrollBy(0, paragraph.getBoundingClientRect().top - top - 4);
     });
     const read = await page.locator('.block-text').nth(10).locator('.word').first().innerText();
-    await button(page, 'Correct').evaluate((element: HTMLElement) => element.click());
+    await exactly(page, 'Correct').evaluate((element: HTMLElement) => element.click());
     await editor(page).waitFor();
     const first = await place();
     expect(first.word).toBe(read);
     expect(first.scrolled).toBeGreaterThan(0);
     expect(first.isInWindow).toBe(true);
-    await judge(page, 'editor-long');
+    await expectGood(page, 'recording-editor-long');
 
     await page.keyboard.press('Control+Space');
-    await button(page, 'Pause').waitFor();
+    await exactly(page, 'Pause').waitFor();
     await eventually(async () => (await position()) > 0);
     const spoken = Number(read.replace(/\D/g, '')) / 3;
     expect(Math.abs((await position()) - spoken)).toBeLessThan(5);
     await page.keyboard.press('Control+Space');
-    await button(page, 'Play').waitFor();
+    await exactly(page, 'Play').waitFor();
     await editor(page).evaluate((field: HTMLTextAreaElement) => {
       const at = field.value.indexOf('word3000');
       field.setSelectionRange(at, at);
@@ -132,12 +122,12 @@ describe('the text of a recording', () => {
   it('keeps what was typed when the tab is closed, and asks before it is left', async () => {
     const id = await add();
     const page = await open(id, { width: 360, theme: 'dark' });
-    await button(page, 'Correct').click();
+    await exactly(page, 'Correct').click();
     await editor(page).fill(RIGHT);
     await page.getByRole('link', { name: 'Recordings' }).first().click();
     const question = page.getByRole('dialog', { name: 'Leave without saving?' });
     await question.waitFor();
-    await judge(page, 'leave');
+    await expectGood(page, 'recording-leave');
     await question.getByRole('button', { name: 'Stay' }).click();
     expect(await editor(page).inputValue()).toBe(RIGHT);
 
@@ -147,12 +137,12 @@ describe('the text of a recording', () => {
     await Promise.all([page.waitForEvent('close'), dialog.accept()]);
 
     await signInByLink(second, client);
-    await second.evaluate((path) => (location.hash = path), route(id));
+    await go(second, route(id));
     await second.getByText(/unsaved correction/).waitFor();
-    await judge(second, 'draft');
-    await button(second, 'Continue').click();
+    await expectGood(second, 'recording-draft');
+    await exactly(second, 'Continue').click();
     expect(await editor(second).inputValue()).toBe(RIGHT);
-    await button(second, 'Save correction').click();
+    await exactly(second, 'Save correction').click();
     await second.getByText('Correction saved.').waitFor();
     expect(await served(id)).toBe(RIGHT);
     const drafts = await second.evaluate(async () => JSON.stringify(await indexedDB.databases()));
@@ -164,10 +154,10 @@ describe('the text of a recording', () => {
   it('asks before the browser goes back, and goes back when the changes are dropped', async () => {
     const id = await add();
     const page = await open(id);
-    await page.evaluate(() => (location.hash = '/usage'));
+    await go(page, '/usage');
     await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
-    await page.evaluate((path) => (location.hash = path), route(id));
-    await button(page, 'Correct').click();
+    await go(page, route(id));
+    await exactly(page, 'Correct').click();
     await editor(page).fill(RIGHT);
     const question = page.getByRole('dialog', { name: 'Leave without saving?' });
 
@@ -187,16 +177,16 @@ describe('the text of a recording', () => {
     const id = await add();
     const theirs = TEXT.replace('two', 'three');
     const page = await open(id);
-    await button(page, 'Correct').click();
+    await exactly(page, 'Correct').click();
     await editor(page).fill(RIGHT);
     await client.put(`/v1/recordings/${id}/transcription`, { text: theirs }).expect(200);
-    await button(page, 'Save correction').click();
+    await exactly(page, 'Save correction').click();
     await page.getByRole('heading', { name: 'Someone else has changed this transcript' }).waitFor();
-    await judge(page, 'conflict');
+    await expectGood(page, 'recording-conflict');
     expect(await served(id)).toBe(theirs);
-    await button(page, 'Keep editing mine').click();
+    await exactly(page, 'Keep editing mine').click();
     expect(await editor(page).inputValue()).toBe(RIGHT);
-    await button(page, 'Save correction').click();
+    await exactly(page, 'Save correction').click();
     await page.getByText('Correction saved.').waitFor();
     expect(await served(id)).toBe(RIGHT);
   });
@@ -206,17 +196,17 @@ describe('the text of a recording', () => {
     const [first, theirs] = [await open(id), TEXT.replace('two', 'three')];
     const second = await first.context().newPage();
     await signInByLink(second, client);
-    await second.evaluate((path) => (location.hash = path), route(id));
+    await go(second, route(id));
     for (const [page, text] of [
       [first, theirs],
       [second, RIGHT],
     ] as const) {
-      await button(page, 'Correct').click();
+      await exactly(page, 'Correct').click();
       await editor(page).fill(text);
     }
-    await button(first, 'Save correction').click();
+    await exactly(first, 'Save correction').click();
     await first.getByText('Correction saved.').waitFor();
-    await button(second, 'Save correction').click();
+    await exactly(second, 'Save correction').click();
     await second.getByRole('heading', { name: 'Someone else has changed this transcript' }).waitFor();
     const marked = await second.locator('.conflict-side').first().locator('mark').allTextContents();
     expect(marked.join('|')).toContain('two');
@@ -226,12 +216,12 @@ describe('the text of a recording', () => {
     const question = second.getByRole('dialog', { name: 'Leave without saving?' });
     await question.getByRole('button', { name: 'Keep draft and leave' }).click();
     await second.getByRole('heading', { name: 'Recordings', level: 1 }).waitFor();
-    await second.evaluate((path) => (location.hash = path), route(id));
-    await button(second, 'Continue').click();
+    await go(second, route(id));
+    await exactly(second, 'Continue').click();
     expect(await editor(second).inputValue()).toBe(RIGHT);
     expect(await served(id)).toBe(theirs);
 
-    await button(second, 'Cancel').click();
+    await exactly(second, 'Cancel').click();
     await second.getByRole('button', { name: 'Sign out' }).first().click();
     await second.getByRole('button', { name: 'Sign in' }).waitFor();
     const kept = await second.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name));
@@ -242,26 +232,26 @@ describe('the text of a recording', () => {
     const id = await add();
     const page = await open(id);
     await page.locator('summary[aria-label="More"]').click();
-    await button(page, 'Transcribe again…').click();
+    await exactly(page, 'Transcribe again…').click();
     const dialog = page.getByRole('dialog', { name: 'Transcribe again' });
     await dialog.getByRole('combobox', { name: 'Language' }).fill('klingon');
     await dialog.getByRole('button', { name: 'Transcribe again' }).click();
     await dialog.getByRole('alert').first().waitFor();
-    await judge(page, 'again');
+    await expectGood(page, 'recording-again');
     await dialog.getByRole('combobox', { name: 'Language' }).fill('english');
     await dialog.getByRole('textbox', { name: 'Names and words to expect' }).fill('quarter\nboxes');
     await dialog.getByRole('button', { name: 'Transcribe again' }).click();
     await page.getByText('Transcribing again.').waitFor();
     await fail(service, id, 'The engine crashed 5 times on this recording.');
     await page.getByText('The engine crashed on this recording 5 times.').waitFor();
-    await judge(page, 'again-failed');
+    await expectGood(page, 'recording-again-failed');
     await client.post(`/v1/recordings/${id}/transcribe`, {}).expect(202);
     await transcribe(service, id, { text: RIGHT, words: evenly(RIGHT), model: 'newer' });
     await page.locator('.word', { hasText: 'past' }).waitFor();
     await page.locator('summary', { hasText: 'Versions' }).click();
     await page.getByText('test · newer · English').waitFor();
     await page.getByText('test · test-model · English').waitFor();
-    await judge(page, 'versions');
+    await expectGood(page, 'recording-versions');
   });
 
   it('is downloaded in each form with a name that says what it is', async () => {
@@ -286,12 +276,12 @@ describe('the text of a recording', () => {
     const page = await open(id);
     const remove = async () => {
       await page.locator('summary[aria-label="More"]').click();
-      await judge(page, 'menu');
-      await button(page, 'Delete').click();
+      await expectGood(page, 'recording-menu');
+      await exactly(page, 'Delete').click();
       await page.getByText('Deleting “north gate.wav”.').waitFor();
     };
     await remove();
-    await button(page, 'Undo').click();
+    await exactly(page, 'Undo').click();
     await client.get(`/v1/recordings/${id}`).expect(200);
     expect(await upload(client)).toBeTruthy();
   });

@@ -1,9 +1,7 @@
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../../src/testing/api-client.js';
-import { useService } from '../../../src/testing/test-service.js';
-import { useBrowser } from '../../support/browser/browser.js';
-import { screenshot } from '../../support/browser/screenshot.js';
 import { addNote } from '../../support/state/spoken-notes.js';
+import { useConsole } from '../../support/browser/browser.js';
 
 const WORDS = 20_000;
 const SECONDS = 7200;
@@ -55,8 +53,8 @@ const restingPlace = (page: Page) =>
   );
 
 describe('a recording of two hours', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
   let client: ApiClient;
   let id: string;
 
@@ -74,7 +72,7 @@ describe('a recording of two hours', () => {
   });
 
   it('follows what is spoken, lets go when one scrolls, and stays quick', async () => {
-    const page = await browser.page({ signedInAs: client, route: `/recordings/${id}` });
+    const page = await tested.open({ signedInAs: client, route: `/recordings/${id}` });
     await page.locator('.word').first().waitFor();
     const opened = await page.evaluate(() => document.querySelectorAll('.word').length);
     expect(opened).toBeLessThan(WORDS / 5);
@@ -91,7 +89,6 @@ describe('a recording of two hours', () => {
       const { top = -1 } = document.querySelector('.word.is-spoken')?.getBoundingClientRect() ?? {};
       return top > 0 && top < innerHeight;
     });
-    await screenshot(page, 'recording-two-hours', { fullPage: false });
     const playing = await load(page, 5);
 
     await page.mouse.move(600, 600);
@@ -101,7 +98,6 @@ describe('a recording of two hours', () => {
     const scrolled = await restingPlace(page);
     await page.waitForTimeout(1000);
     expect(await page.evaluate(() => scrollY)).toBe(scrolled);
-    await screenshot(page, 'recording-scrolled-away', { fullPage: false });
     await back.click();
     await back.waitFor({ state: 'detached' });
     await spoken.waitFor();

@@ -1,12 +1,9 @@
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../../src/testing/api-client.js';
-import { useService } from '../../../src/testing/test-service.js';
-import { expectAccessible } from '../../support/browser/accessibility.js';
-import { useBrowser } from '../../support/browser/browser.js';
-import { HeldEvents } from '../../support/browser/held-events.js';
-import { screenshot } from '../../support/browser/screenshot.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 import { addNote, evenly } from '../../support/state/spoken-notes.js';
+import { go, hold, isLive, useConsole } from '../../support/browser/browser.js';
+import { expectGood, expectGoodEverywhere, screenshot } from '../../support/browser/views.js';
 
 const route = (id: string) => `/recordings/${id}`;
 const playButton = (page: Page) => page.getByRole('button', { name: 'Play', exact: true });
@@ -33,28 +30,13 @@ async function spokenUntil(page: Page, last: number): Promise<number[]> {
   return await page.evaluate(() => (window as { spoken?: number[] }).spoken ?? []);
 }
 
-/** Events arrive from now on. */
-async function isLive(page: Page): Promise<void> {
-  await page.locator('.live-mark.is-live').first().waitFor({ state: 'attached' });
-}
-
-/** Each state of the page has to pass this, and to be looked at. */
-async function judge(page: Page, name: string): Promise<void> {
-  await screenshot(page, `recording-${name}`);
-  await expectAccessible(page);
-  const widths = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  expect(widths[0]).toBeLessThanOrEqual(widths[1] as number);
-  await screenshot(page, `recording-${name}`);
-}
-
 describe('a recording of speech, from the upload to the word that is spoken', () => {
-  const service = useService();
-  const browser = useBrowser();
+  const tested = useConsole({});
 
   it('shows its words when they are there, and plays them', async () => {
-    const client = await service.account();
+    const client = tested.account;
     const { body } = await client.upload('jfk.wav', { custom_tags: '{"ticket":"T-1042"}' }).expect(201);
-    const page = await browser.page({ signedInAs: client, route: route(body.id) });
+    const page = await tested.open({ route: route(body.id) });
     await page.getByRole('heading', { name: 'jfk.wav' }).waitFor();
 
     await page.locator('.word').nth(8).waitFor({ timeout: 180_000 });
@@ -65,7 +47,7 @@ describe('a recording of speech, from the upload to the word that is spoken', ()
     // Before the audio ends: then the key would play it again.
     await page.keyboard.press(' ');
     await playButton(page).waitFor();
-    await judge(page, 'played');
+    await expectGood(page, 'recording-played');
     // A browser that draws too few frames leaves out words, and lights those that it does light in their order.
     expect(spoken[0]).toBe(1);
     expect(spoken).toEqual([...new Set(spoken)].toSorted((a, b) => a - b));
@@ -76,8 +58,8 @@ const TEXT =
   'Good morning, this is Anna from the north gate. The delivery came at a quarter past eight, and two of the boxes are damaged.\nPlease call the carrier before noon, because the driver leaves the gate at one. The order number is 4471.';
 
 describe('the page of a recording', () => {
-  const service = useService({ ROLES: 'api' });
-  const browser = useBrowser();
+  const tested = useConsole();
+  const { service } = tested;
   let client: ApiClient;
   let note: string;
 
@@ -91,27 +73,17 @@ describe('the page of a recording', () => {
     });
   });
 
-  const open = (id: string, options: Parameters<typeof browser.page>[0] = {}) =>
-    opened({ signedInAs: client, route: route(id), ...options });
-  const opened = async (options: Parameters<typeof browser.page>[0]) => {
-    const page = await browser.page(options);
-    page.setDefaultTimeout(10_000);
-    return page;
-  };
+  const open = (id: string, options: Parameters<typeof tested.open>[0] = {}) =>
+    tested.open({ signedInAs: client, route: route(id), ...options });
 
-  it.each([
-    [1280, 'light'],
-    [1280, 'dark'],
-    [360, 'light'],
-    [360, 'dark'],
-  ] as const)('is accessible at %i px, %s', async (width, theme) => {
-    const page = await open(note, { width, height: 780, theme });
+  it('is accessible at every width, in every theme', async () => {
+    const page = await open(note);
     await page.locator('.word', { hasText: 'delivery' }).click();
     await page.locator('.word.is-spoken').waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('gate');
     await page.getByText(/^[12] of 2$/).waitFor();
-    await judge(page, `text-${width}-${theme}`);
+    await expectGoodEverywhere(page, 'recording-text');
   });
 
   it('prints as a document: black on white in every theme, without controls', async () => {
@@ -174,7 +146,7 @@ describe('the page of a recording', () => {
     await page.getByRole('tooltip').getByText('Unsure: 41% confidence').waitFor();
     await page.keyboard.press('ArrowRight');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('from');
-    await judge(page, 'word-focused');
+    await expectGood(page, 'recording-word-focused');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Pause' }).waitFor();
@@ -183,7 +155,7 @@ describe('the page of a recording', () => {
 
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Search this transcript').waitFor();
-    await judge(page, 'keys');
+    await expectGood(page, 'recording-keys');
   });
 
   it('finds words inside, counts them and goes from one to the next', async () => {
@@ -221,7 +193,7 @@ describe('the page of a recording', () => {
         .nth(index)
         .evaluate((element) => getComputedStyle(element).direction);
     expect([await direction(0), await direction(1)]).toEqual(['ltr', 'rtl']);
-    await judge(page, 'markup-rtl');
+    await expectGood(page, 'recording-markup-rtl');
   });
 
   it('shows the sides of a call as turns', async () => {
@@ -236,7 +208,7 @@ describe('the page of a recording', () => {
     const page = await open(id);
     await page.locator('.word').first().waitFor();
     expect(await page.locator('.block-speaker').allTextContents()).toEqual(['Channel 1', 'Channel 2', 'Channel 1']);
-    await judge(page, 'channels');
+    await expectGood(page, 'recording-channels');
   });
 
   it('has a plain seek bar without a waveform, and no times where the engine gives none', async () => {
@@ -246,7 +218,7 @@ describe('the page of a recording', () => {
     expect(await page.locator('.waveform').count()).toBe(0);
     await page.getByRole('slider', { name: 'Position' }).press('ArrowRight');
     expect(await page.locator('.block-time, .word.is-spoken').count()).toBe(0);
-    await judge(page, 'plain');
+    await expectGood(page, 'recording-plain');
   });
 
   describe('where there is no text', () => {
@@ -255,18 +227,19 @@ describe('the page of a recording', () => {
       const page = await open(id);
       await page.getByRole('heading', { name: 'Transcribing…' }).waitFor();
       await isLive(page);
-      await judge(page, 'processing');
+      await expectGood(page, 'recording-processing');
       await transcribe(service, id, { text: 'there it is' });
       await page.locator('.word', { hasText: 'there' }).waitFor({ timeout: 10_000 });
     });
 
     it('shows a text that came before the events did', async () => {
       const id = await upload(client);
-      const events = new HeldEvents();
-      const page = await browser.page({ signedInAs: client, route: route(id), arrange: events.hold });
+      let letThrough = (): void => undefined;
+      const arrange = async (opened: Page) => (letThrough = await hold(opened, '**/v1/events/stream*'));
+      const page = await open(id, { arrange });
       await page.getByRole('heading', { name: 'Transcribing…' }).waitFor();
       await transcribe(service, id, { text: 'there it was' });
-      events.letThrough();
+      letThrough();
       await page.locator('.word', { hasText: 'there' }).waitFor({ timeout: 8000 });
     });
 
@@ -275,7 +248,7 @@ describe('the page of a recording', () => {
       await fail(service, id, 'Language not supported: german. Supported: english.');
       const page = await open(id, { width: 360 });
       await page.getByText('The engine does not support German.').waitFor();
-      await judge(page, 'failed');
+      await expectGood(page, 'recording-failed');
       await page.getByRole('button', { name: 'Try again' }).click();
       await page.getByRole('heading', { name: 'Transcribing…' }).waitFor();
     });
@@ -286,12 +259,12 @@ describe('the page of a recording', () => {
       const page = await open(id);
       await page.getByRole('heading', { name: 'No speech in this recording' }).waitFor();
       await isLive(page);
-      await judge(page, 'no-speech');
+      await expectGood(page, 'recording-no-speech');
       await client.delete(`/v1/recordings/${id}`).expect(204);
       await page.getByRole('heading', { name: 'This recording was deleted' }).waitFor({ timeout: 10_000 });
-      await page.evaluate((path) => (location.hash = path), route('01a203f8-0000-7000-8000-000000000000'));
+      await go(page, route('01a203f8-0000-7000-8000-000000000000'));
       await page.getByRole('heading', { name: 'Recording not found' }).waitFor();
-      await judge(page, 'missing');
+      await expectGood(page, 'recording-missing');
     });
 
     it('offers to try again when the service fails', async () => {
@@ -300,9 +273,9 @@ describe('the page of a recording', () => {
       let isDown = true;
       const down = { status: 500, json: { error: { message: 'no', type: 'InternalError', code: 5001, details: {} } } };
       await page.route('**/v1/recordings/*', (call) => (isDown ? call.fulfill(down) : call.continue()));
-      await page.evaluate(() => (location.hash = '/usage'));
+      await go(page, '/usage');
       await page.getByRole('heading', { name: 'Usage' }).first().waitFor();
-      await page.evaluate((path) => (location.hash = path), route(note));
+      await go(page, route(note));
       await page.getByRole('heading', { name: 'Something went wrong in the service' }).waitFor({ timeout: 20_000 });
       isDown = false;
       await page.getByRole('button', { name: 'Try again' }).click();

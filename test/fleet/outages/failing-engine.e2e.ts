@@ -1,10 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
-import request from 'supertest';
-import {
-  type EngineDefinition,
-  EngineUnavailableError,
-} from '../../../src/modules/transcriptions/engines/transcription-engine.js';
+import type { EngineDefinition } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import type { TestService } from '../../../src/testing/test-service.js';
@@ -45,13 +41,12 @@ const fleet = useFleet({ extensions });
 const ENGINE = { TRANSCRIPTION_ENGINE: 'scripted', LEASE_SECONDS: String(LEASE_SECONDS) };
 let proxy: TcpProxy;
 let desk: TestService;
-let worker: TestService;
 let client: ApiClient;
 
 beforeAll(async () => {
   proxy = await fleet.proxyTo('DATABASE_URL');
   desk = await fleet.service('api');
-  worker = await fleet.service('worker', { ...ENGINE, DATABASE_URL: proxy.url });
+  await fleet.service('worker', { ...ENGINE, DATABASE_URL: proxy.url });
   client = await desk.account();
 });
 
@@ -62,24 +57,6 @@ async function uploaded(): Promise<string> {
 
 const textOf = async (id: string): Promise<{ text: string; words: string }> =>
   (await client.get(`/v1/recordings/${id}/transcription`).expect(200)).body;
-
-describe('an engine that refuses all work', () => {
-  it('uses up no attempt, is named by the readiness check, and gets the recording when it works again', async () => {
-    const problem = 'The transcription server answered 429: the quota is used up';
-    answer = () => Promise.reject(new EngineUnavailableError(problem));
-    const id = await uploaded();
-    const { body } = await eventually(async () => {
-      const response = await request(worker.url).get('/health/ready');
-      return response.status === 503 && response;
-    });
-    expect(body.checks.engine).toBe(problem);
-    expect(await rowOf(desk, id)).toMatchObject({ status: 'processing', attempt: 0 });
-    answer = () => Promise.resolve('a text');
-    expect(await client.finished(id)).toMatchObject({ status: 'transcribed' });
-    expect(await rowOf(desk, id)).toMatchObject({ attempt: 1 });
-    await request(worker.url).get('/health/ready').expect(200);
-  });
-});
 
 describe('an engine whose text Postgres would refuse', () => {
   it('costs no attempt: NUL is dropped, and a lone surrogate replaced', async () => {

@@ -58,17 +58,19 @@ describe('Redis goes, and comes back', () => {
     await eventually(async () => (await request(service.url).get('/health/ready')).body.status === 'ok');
   });
 
-  it('a service that is started without Redis works off what it accepted as soon as there is one', async () => {
+  it('a service that is started without Redis transcribes and delivers, and goes on as soon as there is one', async () => {
     const proxy = await fleet.proxyTo('REDIS_URL');
     await proxy.cut();
     const service = await fleet.service('api,worker', { REDIS_URL: proxy.url });
     const client = await service.account();
-    const { body } = await client.upload(silenceWav(0.1)).expect(201);
-    await service.database.query(`UPDATE recordings SET ${FORGOTTEN} WHERE id = $1`, [body.id]);
-    await proxy.mend();
-    expect(await client.finished(body.id)).toMatchObject({ status: 'transcribed' });
-    const { body: next } = await client.upload(silenceWav(0.1)).expect(201);
-    expect(await client.finished(next.id)).toMatchObject({ status: 'transcribed' });
+    const receiver = await fleet.receiver();
+    await client.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'] }).expect(201);
+    for (const count of [1, 2]) {
+      const { body } = await client.upload(silenceWav(0.1)).expect(201);
+      expect(await client.finished(body.id)).toMatchObject({ status: 'transcribed' });
+      await receiver.waitFor(({ length }) => length === count);
+      await proxy.mend();
+    }
   });
 
   it('killed and started again, empty: jobs are processed and limits are shared as before', async () => {

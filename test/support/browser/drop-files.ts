@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { JSHandle, Page } from 'playwright-core';
 import { SPEECH } from '../../../src/testing/speech.js';
 
 export interface DroppedFile {
@@ -14,48 +14,43 @@ export function speechFile(file = 'go-forward-ten-meters.wav', name = file): { n
   return { name, bytes: readFileSync(join(SPEECH, file)) };
 }
 
+/** Files as the mouse or the clipboard holds them. */
+async function transfer(page: Page, files: readonly DroppedFile[]): Promise<JSHandle<DataTransfer>> {
+  const sent = files.map(({ name, bytes }) => ({
+    name,
+    content: typeof bytes === 'number' ? bytes : bytes.toString('base64'),
+  }));
+  return await page.evaluateHandle((given) => {
+    const data = new DataTransfer();
+    for (const { name, content } of given) {
+      const bytes =
+        typeof content === 'number'
+          ? new Uint8Array(content)
+          : Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
+      data.items.add(new File([bytes], name, { type: 'audio/wav' }));
+    }
+    return data;
+  }, sent);
+}
+
 /** Holds a file above the page. */
 export async function dragFiles(page: Page): Promise<void> {
-  await page.evaluate(() => {
-    const data = new DataTransfer();
-    data.items.add(new File([], 'note.wav'));
-    document.body.dispatchEvent(new DragEvent('dragenter', { dataTransfer: data, bubbles: true }));
-  });
+  const dataTransfer = await transfer(page, [{ name: 'note.wav', bytes: 0 }]);
+  await page.dispatchEvent('body', 'dragenter', { dataTransfer });
 }
 
 /** Drops files on the page, as by the mouse from the desktop. */
 export async function dropFiles(page: Page, files: readonly DroppedFile[]): Promise<void> {
-  const sent = files.map(({ name, bytes }) => ({
-    name,
-    base64: typeof bytes === 'number' ? bytes : bytes.toString('base64'),
-  }));
-  await page.evaluate(async (dropped) => {
-    const data = new DataTransfer();
-    for (const { name, base64 } of dropped) {
-      const bytes =
-        typeof base64 === 'number'
-          ? new Uint8Array(base64)
-          : Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-      data.items.add(new File([bytes], name, { type: 'audio/wav' }));
-    }
-    const target = document.body;
-    for (const type of ['dragenter', 'dragover', 'drop']) {
-      target.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
-    }
-  }, sent);
+  const dataTransfer = await transfer(page, files);
+  for (const type of ['dragenter', 'dragover', 'drop']) await page.dispatchEvent('body', type, { dataTransfer });
 }
 
 /** Pastes a file, as after copying it in the file manager. */
-export async function pasteFile(page: Page, { name, bytes }: { name: string; bytes: Buffer }): Promise<void> {
-  await page.evaluate(
-    ([filename, base64]) => {
-      const data = new DataTransfer();
-      const content = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-      data.items.add(new File([content], filename, { type: 'audio/wav' }));
-      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true }));
-    },
-    [name, bytes.toString('base64')] as const,
-  );
+export async function pasteFile(page: Page, file: DroppedFile): Promise<void> {
+  const data = await transfer(page, [file]);
+  await page.evaluate((clipboardData) => {
+    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+  }, data);
 }
 
 /** Slows down what this page sends. @param bytesPerSecond no limit when omitted */

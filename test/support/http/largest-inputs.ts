@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Test } from 'supertest';
 import request from 'supertest';
 import type { ApiClient } from '../../../src/testing/api-client.js';
@@ -115,7 +116,11 @@ export function callLargest(
     .buffer(true)
     .parse((answer, done) => {
       answer.on('data', () => undefined).on('end', () => done(null, null));
-      if (path.endsWith('/stream')) setTimeout(() => done(null, null), 1000);
+      if (!path.endsWith('/stream')) return;
+      setTimeout(() => {
+        done(null, null);
+        (answer as unknown as IncomingMessage).destroy();
+      }, 1000);
     });
   if (!input.form) return input.body === undefined ? sending : sending.send(input.body);
   for (const [field, value] of Object.entries(input.form)) void sending.field(field, value);
