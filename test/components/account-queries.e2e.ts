@@ -10,7 +10,7 @@ import {
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { addKeyUses } from '../../src/modules/api-keys/api-keys.queries.js';
 import { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
-import { selectPageOfUser } from '../../src/modules/recordings/user-page.queries.js';
+import { selectPageOfUser } from '../../src/modules/recordings/recording-page.queries.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
 

@@ -5,13 +5,14 @@ import { migrationsOf } from '../../src/migrations/migrations.js';
 import { Account } from '../../src/modules/account/account.entity.js';
 import { ApiKey } from '../../src/modules/api-keys/api-key.entity.js';
 import { Recording } from '../../src/modules/recordings/recording.entity.js';
-import { SearchBackfill } from '../../src/modules/recordings/search/backfill/search-backfill.entity.js';
-import { SearchDocument } from '../../src/modules/recordings/search/search-document.entity.js';
+import { SearchBackfill, SearchDocument } from '../../src/modules/recordings/search/search-document.entity.js';
 import { TranscriptionShare } from '../../src/modules/recordings/leases/transcription-share.entity.js';
 import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-key.entity.js';
-import { UsageBreakdown } from '../../src/modules/recordings/usage-counters/usage-breakdown.entity.js';
-import { UsageCounterDelta } from '../../src/modules/recordings/usage-counters/usage-counter-delta.entity.js';
-import { UsageCounter } from '../../src/modules/recordings/usage-counters/usage-counter.entity.js';
+import {
+  UsageBreakdown,
+  UsageCounter,
+  UsageCounterDelta,
+} from '../../src/modules/recordings/usage-counters/usage-counters.entities.js';
 import { Waveform } from '../../src/modules/recordings/waveform/waveform.entity.js';
 import { Retranscription } from '../../src/modules/transcriptions/retranscriptions/retranscription.entity.js';
 import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
@@ -261,7 +262,7 @@ describe('migrations', () => {
     const described = ENTITIES.map((entity) => [
       storage.filterTables(entity)[0]?.name,
       storage
-        .filterColumns(entity)
+        .filterColumns(withParents(entity))
         .map(({ propertyName, options }) => options.name ?? snakeCase(propertyName))
         .toSorted(),
     ]);
@@ -271,3 +272,9 @@ describe('migrations', () => {
     );
   });
 });
+
+/** A class and those that it extends. */
+function withParents(entity: Function): Function[] {
+  const parent = Object.getPrototypeOf(entity) as Function;
+  return parent === Function.prototype ? [entity] : [entity, ...withParents(parent)];
+}

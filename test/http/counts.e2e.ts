@@ -1,6 +1,6 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Response } from 'supertest';
-import { selectDifferences } from '../../src/modules/recordings/usage-counters/counter-audit.queries.js';
+import { selectDifferences } from '../../src/modules/recordings/usage-counters/counter-audit.service.js';
 import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.queries.js';
 import { garbage, pipedWav, silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';

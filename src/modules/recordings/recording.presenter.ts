@@ -2,7 +2,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio-formats.js';
 import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { Inclusion, InclusionValue } from './inclusions/recording-inclusions.service.js';
+import type { Inclusion, InclusionValue } from './recording-inclusions.service.js';
 import type { ListedRecording } from './recording-page.queries.js';
 import type { SearchPage } from './search/recording-search.service.js';
 import { orderedTags } from './upload/custom-tags.js';

@@ -25,8 +25,15 @@ import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { CHANNEL_MODES, KEY_PAIR_SOURCES, readUploadSource, UploadFields } from './upload/upload-fields.js';
-import { GetRecordingQuery, inclusionsOf } from './inclusions/get-recording.dto.js';
-import { RecordingInclusionsService } from './inclusions/recording-inclusions.service.js';
+import {
+  checkOrder,
+  GetRecordingQuery,
+  inclusionsOf,
+  isSearch,
+  ListRecordingsQuery,
+  TAG_FILTERS,
+} from './recordings.dto.js';
+import { RecordingInclusionsService } from './recording-inclusions.service.js';
 import { notAnUpload } from './upload/upload-form.js';
 import { UploadRequestsService } from './upload/upload-requests.service.js';
 import {
@@ -41,7 +48,6 @@ import {
   recordingUri,
   SingleRecordingView,
 } from './recording.presenter.js';
-import { checkOrder, isSearch, ListRecordingsQuery, TAG_FILTERS } from './recordings.dto.js';
 import { idempotencyKeyReused } from './upload/upload.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
 import { notFailed, RecordingsService } from './recordings.service.js';

@@ -1,8 +1,17 @@
-import type { ApiQueryOptions } from '@nestjs/swagger';
+import { ApiProperty, type ApiQueryOptions } from '@nestjs/swagger';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { TakesFamily } from '../../platform/http/input/request-validation.pipe.js';
-import { IsDay, IsFilter, IsOmittable, IsTextFilter } from '../../platform/http/input/rules.js';
+import {
+  IsDay,
+  IsFilter,
+  IsOmittable,
+  IsText,
+  IsTextFilter,
+  IsValid,
+  IsVocabulary,
+} from '../../platform/http/input/rules.js';
 import { PageQuery } from '../../platform/http/page.js';
+import { type Inclusion, INCLUSIONS } from './recording-inclusions.service.js';
 import { RECORDING_STATUSES, type RecordingStatus } from './recording.entity.js';
 import { MAX_QUERY_LENGTH } from './search/search-query.js';
 import { brokenTagRule, MAX_TAGS } from './upload/custom-tags.js';
@@ -80,4 +89,44 @@ export function checkOrder({ q, order }: ListRecordingsQuery): void {
   if (order !== undefined && q === undefined) {
     throw new InvalidRequestError({ field: 'order', reason: 'may be given only with q' });
   }
+}
+
+const NAME = `(${INCLUSIONS.join('|')})`;
+const NAMES = new RegExp(`^${NAME}(,${NAME})*$`);
+
+function checkNames(value: unknown): string | null {
+  if (Array.isArray(value)) return 'may be given only once, with commas between names';
+  const fits = typeof value === 'string' && NAMES.test(value);
+  return fits ? null : `must be names with commas between them, of ${INCLUSIONS.join(', ')}`;
+}
+
+export class GetRecordingQuery {
+  /** Parts to include, separated by commas. */
+  @IsOmittable()
+  @IsValid('isInclusions', checkNames)
+  @ApiProperty({ pattern: NAMES.source, example: INCLUSIONS.join(',') })
+  include?: string;
+}
+
+export const inclusionsOf = ({ include }: GetRecordingQuery): Inclusion[] => [
+  ...new Set((include?.split(',') ?? []) as Inclusion[]),
+];
+
+export class TranscribeAgainDto {
+  /** Engine to use, by its name. By default as configured. */
+  @IsOmittable()
+  @IsText(1, 100)
+  @ApiProperty({ example: 'pocketsphinx' })
+  engine?: string;
+
+  /** English name of the language spoken. By default as before. */
+  @IsOmittable()
+  @IsText(1, 100)
+  @ApiProperty({ example: 'english' })
+  language?: string;
+
+  /** Names and words to expect, the most important first. By default as before; an empty list removes them. */
+  @IsOmittable()
+  @IsVocabulary()
+  vocabulary?: string[];
 }

@@ -145,3 +145,43 @@ describe('RecordingsService', () => {
     expect(steps).toEqual([]);
   });
 });
+
+describe('RecordingsService.get', () => {
+  const idOf = (n: number): string => `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+  let batches: string[][];
+  let service: RecordingsService;
+
+  beforeEach(() => {
+    batches = [];
+    /** Has the recordings of the account `mine`, and gives them in the wrong order. */
+    const prepared = async (_: string, [accounts, ids]: [string[], string[]]) => {
+      batches.push(ids);
+      const rows = ids.map((id, i) => ({ position: i + 1, id, accountId: accounts[i] }));
+      return rows.filter(({ accountId }) => accountId === 'mine').toReversed();
+    };
+    const unused = undefined as never;
+    service = new RecordingsService({ prepared } as unknown as DatabaseService, unused, unused, unused);
+  });
+
+  it('reads what is asked for together with one statement, and answers each in its place', async () => {
+    const accounts = ['mine', 'theirs', 'mine'];
+    const found = await Promise.allSettled(accounts.map((accountId, i) => service.get(accountId, idOf(i))));
+    expect(found).toMatchObject([
+      { value: { id: idOf(0) } },
+      { reason: expect.any(NotFoundError) },
+      { value: { id: idOf(2) } },
+    ]);
+    expect(batches).toEqual([[idOf(0), idOf(1), idOf(2)]]);
+  });
+
+  it('reads again each time: nothing is cached', async () => {
+    await service.get('mine', idOf(0));
+    await service.get('mine', idOf(0));
+    expect(batches).toEqual([[idOf(0)], [idOf(0)]]);
+  });
+
+  it('reads at most 50 with one statement', async () => {
+    await Promise.all(Array.from({ length: 60 }, (_, i) => service.get('mine', idOf(i))));
+    expect(batches.map((batch) => batch.length)).toEqual([50, 10]);
+  });
+});

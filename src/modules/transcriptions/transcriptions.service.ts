@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../../platform/database/database.service.js';
 import { TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
 import type { RecordingSnapshot, RecordingTranscribed } from '../recordings/recordings.events.js';
-import { RecordingInclusionsService } from '../recordings/inclusions/recording-inclusions.service.js';
+import { RecordingInclusionsService } from '../recordings/recording-inclusions.service.js';
 import { RecordingsService } from '../recordings/recordings.service.js';
 import { RecordingSearchService } from '../recordings/search/recording-search.service.js';
 import { Transcription } from './transcription.entity.js';

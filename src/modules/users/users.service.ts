@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
-import { RecordingErasureService } from '../recordings/erasure/recording-erasure.service.js';
+import { RecordingErasureService } from '../recordings/recording-erasure.service.js';
 import { WebhookEventsService } from '../webhooks/events/webhook-events.service.js';
 
 /** An end user of whom everything until a time is erased: as Postgres writes it, because a Date has no microseconds. */

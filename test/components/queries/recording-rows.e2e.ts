@@ -2,10 +2,10 @@ import { v7 as uuidv7 } from 'uuid';
 import {
   deleteIdempotencyKeysOf,
   deleteRecordingsOfUser,
-} from '../../../src/modules/recordings/erasure/recording-erasure.queries.js';
+} from '../../../src/modules/recordings/recording-erasure.service.js';
 import { lockRecording, reopenFailed, requestRerun } from '../../../src/modules/recordings/recordings.queries.js';
-import { selectTagged } from '../../../src/modules/recordings/search/search-documents.queries.js';
-import { findWaveform } from '../../../src/modules/recordings/waveform/waveforms.queries.js';
+import { selectTagged } from '../../../src/modules/recordings/search/recording-search.queries.js';
+import { findWaveform } from '../../../src/modules/recordings/waveform/waveforms.service.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { locksInOrder } from '../../support/state/held-rows.js';
 

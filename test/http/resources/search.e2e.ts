@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { v7 as uuidv7 } from 'uuid';
 import { RecordingSearchService } from '../../../src/modules/recordings/search/recording-search.service.js';
-import { SearchBackfillService } from '../../../src/modules/recordings/search/backfill/search-backfill.service.js';
+import { SearchBackfillService } from '../../../src/modules/recordings/search/search-backfill.service.js';
 import { TranscriptionsService } from '../../../src/modules/transcriptions/transcriptions.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';

@@ -1,7 +1,7 @@
 import request from 'supertest';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
-import { RecordingErasureService } from '../../../src/modules/recordings/erasure/recording-erasure.service.js';
+import { RecordingErasureService } from '../../../src/modules/recordings/recording-erasure.service.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { expectError } from '../../support/http/expect-errors.js';

@@ -49,7 +49,7 @@ export const counters = [
     ],
   },
   {
-    file: 'src/modules/recordings/usage-counters/breakdown-columns.ts',
+    file: 'src/modules/recordings/usage-counters/usage-counters.queries.ts',
     tests: 'test/http/resources/usage.e2e.ts',
     name: '400 days',
     faults: [

@@ -85,14 +85,14 @@ export const events = [
     faults: [['a waveform that will be made again is said to be unavailable', ' || found.rerun !== null', '']],
   },
   {
-    file: 'src/modules/recordings/search/recording-search.queries.ts',
+    file: 'src/modules/recordings/recording-page.queries.ts',
     tests: 'test/http/resources/search.e2e.ts',
     name: 'past the 10,000',
     faults: [
       [
         'the last day is left out of a search among frequent words',
-        "untilDay('r.created_at', conditions.place(to))",
-        "`r.created_at < ${conditions.place(to)}::date::timestamp AT TIME ZONE 'UTC'`",
+        'untilDay(column, place(to))',
+        "`${column} < ${place(to)}::date::timestamp AT TIME ZONE 'UTC'`",
       ],
     ],
   },
@@ -231,7 +231,7 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/recordings/search/backfill/search-backfill.queries.ts',
+    file: 'src/modules/recordings/search/search-backfill.service.ts',
     tests: 'test/http/resources/search.e2e.ts',
     name: 'earlier releases',
     faults: [

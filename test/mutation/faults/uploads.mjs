@@ -46,8 +46,8 @@ export const uploads = [
     faults: [['bytes under way are not counted', 'u."storedBytes" + r.bytes', 'u."storedBytes"']],
   },
   {
-    file: 'src/modules/recordings/audio-download/byte-ranges.ts',
-    tests: 'src/modules/recordings/audio-download/byte-ranges.spec.ts',
+    file: 'src/modules/recordings/audio-download/audio-request.ts',
+    tests: 'src/modules/recordings/audio-download/audio-request.spec.ts',
     faults: [['a suffix longer than the file begins before it', 'Math.max(0, size - length)', 'size - length']],
   },
   {
@@ -74,8 +74,8 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/modules/recordings/audio-download/conditional-request.ts',
-    tests: 'src/modules/recordings/audio-download/conditional-request.spec.ts',
+    file: 'src/modules/recordings/audio-download/audio-request.ts',
+    tests: 'src/modules/recordings/audio-download/audio-request.spec.ts',
     faults: [
       [
         'audio that was not modified since its own date is sent again',
@@ -85,8 +85,8 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/modules/recordings/audio-download/byte-ranges.ts',
-    tests: 'src/modules/recordings/audio-download/byte-ranges.spec.ts',
+    file: 'src/modules/recordings/audio-download/audio-request.ts',
+    tests: 'src/modules/recordings/audio-download/audio-request.spec.ts',
     faults: [
       [
         'ranges that touch are two parts when the later one is asked for first',
@@ -96,8 +96,8 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/modules/recordings/audio-download/conditional-request.ts',
-    tests: 'src/modules/recordings/audio-download/conditional-request.spec.ts',
+    file: 'src/modules/recordings/audio-download/audio-request.ts',
+    tests: 'src/modules/recordings/audio-download/audio-request.spec.ts',
     faults: [
       [
         'If-Unmodified-Since with the time of the audio is refused',

@@ -81,12 +81,12 @@ export const isSigned = ({ scope }: DescribedOperation): boolean => scope === un
 export function waysOf({ oneOf, ...schema }: Schema): Schema[] {
   const { properties } = schema;
   if (!properties || !oneOf) return [{ ...schema, ...(oneOf && { oneOf }) }];
-  const choices = oneOf.flatMap(({ required = [] }) => required);
+  const choices = new Set(oneOf.flatMap(({ required = [] }) => required));
   return oneOf.map(({ required = [] }) => ({
     ...schema,
     required: [...(schema.required ?? []), ...required],
     properties: Object.fromEntries(
-      Object.entries(properties).filter(([name]) => required.includes(name) || !choices.includes(name)),
+      Object.entries(properties).filter(([name]) => required.includes(name) || !choices.has(name)),
     ),
   }));
 }

@@ -11,7 +11,7 @@ import type {
   UsageReportView,
   VocabularyView,
 } from '../../../src/modules/account/account.dto.js';
-import type { AudioUrlView } from '../../../src/modules/recordings/audio-download/audio-url.presenter.js';
+import type { AudioUrlView } from '../../../src/modules/recordings/audio-download/audio-download.dto.js';
 import type { QuotaName } from '../../../src/access/plans.js';
 import { SCOPES } from '../../../src/access/scopes.js';
 import type { CreatedSignInCodeView } from '../../../src/modules/sign-in-codes/sign-in-codes.dto.js';

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { insertCorrections } from '../../../src/modules/recordings/usage-counters/counter-audit.queries.js';
+import { insertCorrections } from '../../../src/modules/recordings/usage-counters/counter-audit.service.js';
 import { RecordingSearchService } from '../../../src/modules/recordings/search/recording-search.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { TestService } from '../../../src/testing/test-service.js';

@@ -12,9 +12,8 @@ import {
 import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
 import { ApiErrors } from '../../../platform/http/openapi.js';
 import { RecordingsService } from '../recordings.service.js';
-import { SignedAudioQuery } from './audio-download.dto.js';
+import { AudioUrlView, presentAudioUrl, SignedAudioQuery } from './audio-download.dto.js';
 import { AudioDownloadService, CONTENT_TYPES, INVALID_URL } from './audio-download.service.js';
-import { AudioUrlView, presentAudioUrl } from './audio-url.presenter.js';
 
 const NO_RECORDING = new NotFoundError('recording');
 const NO_AUDIO = new NotFoundError('audio');

@@ -16,11 +16,9 @@ import { type ByteRange, ObjectNotFoundError } from '../../../platform/storage/f
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import type { Recording } from '../recording.entity.js';
 import { RecordingsService } from '../recordings.service.js';
-import { type SentFile, sendFile, sendHead } from './audio-response.js';
+import { contentDisposition, sendFile, sendHead, type SentFile } from './audio-response.js';
 import { AudioUrlsService, type SignedAudio } from './audio-urls.service.js';
-import { parseByteRanges } from './byte-ranges.js';
-import { allowsRange, evaluateConditions } from './conditional-request.js';
-import { contentDisposition } from './content-disposition.js';
+import { allowsRange, evaluateConditions, parseByteRanges } from './audio-request.js';
 
 export const CONTENT_TYPES: Record<AudioFormat, string> = {
   webm: 'audio/webm',

@@ -34,7 +34,7 @@ import {
   updateDuration,
   updateToTerminal,
 } from './recording-leases.queries.js';
-import { insertWaveform } from '../waveform/waveforms.queries.js';
+import { insertWaveform } from '../waveform/waveforms.service.js';
 import { TranscriptionShare } from './transcription-share.entity.js';
 
 export type { Lease } from './recording-leases.queries.js';

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Registry } from 'prom-client';
-import { DatabaseService } from '../../../platform/database/database.service.js';
 import { sharedRun } from '../../../platform/concurrency/shared-run.js';
+import { DatabaseService } from '../../../platform/database/database.service.js';
 import { valueGauge } from '../../../platform/observability/metrics.js';
 import { readQueue } from './recording-claims.queries.js';
 

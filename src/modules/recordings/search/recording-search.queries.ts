@@ -1,7 +1,11 @@
-import type { Tx } from '../../../platform/database/database.service.js';
-import { fromDay, selectList, toPage, untilDay } from '../../../platform/database/statement-parts.js';
+import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
+import { selectList } from '../../../platform/database/statement-parts.js';
+import { toPage } from '../../../platform/database/statement-parts.js';
 import type { PageResult } from '../../../platform/http/page.js';
 import { Recording, type RecordingStatus } from '../recording.entity.js';
+import { createdWithin } from '../recording-page.queries.js';
+import type { SearchDocument } from './search-document.entity.js';
+import type { TaggedRecording } from './search-terms.js';
 
 /** Documents are found by their terms; the other conditions are checked on those. */
 export interface DocumentFilter {
@@ -49,12 +53,11 @@ class Conditions {
   private readonly parts: string[] = [];
 
   /** @param byIndex false where the index must not be used, because documents are read one by one. */
-  constructor({ accountId, terms, phrases, status, date_from: from, date_to: to }: DocumentFilter, byIndex = true) {
+  constructor({ accountId, terms, phrases, status, ...days }: DocumentFilter, byIndex = true) {
     this.parts.push(`s.account_id = ${this.place(accountId)}::uuid`);
     const matches = `s.terms @@ ${this.place(terms)}::tsquery`;
     this.parts.push(byIndex ? matches : `(${matches}) IS TRUE`);
-    if (from !== undefined) this.parts.push(fromDay('s.created_at', this.place(from)));
-    if (to !== undefined) this.parts.push(untilDay('s.created_at', this.place(to)));
+    this.parts.push(...createdWithin('s.created_at', days, (value) => this.place(value)));
     if (status !== undefined) {
       this.parts.push(`(SELECT r.status FROM recordings r WHERE r.id = s.recording_id) = ${this.place(status)}`);
     }
@@ -106,13 +109,12 @@ export function matchesStatement(filter: DocumentFilter, { limit, offset }: Slic
 
 /** The slice of the matches among the newest recordings, found by walking the list. */
 export function newestStatement(filter: DocumentFilter, { limit, offset }: Slice): Statement {
-  const { status, date_from: from, date_to: to } = filter;
+  const { status } = filter;
   const conditions = new Conditions({ ...filter, status: undefined, date_from: undefined, date_to: undefined }, false);
   const recordings = [
     'r.account_id = $1',
     ...(status === undefined ? [] : [`r.status = ${conditions.place(status)}`]),
-    ...(from === undefined ? [] : [fromDay('r.created_at', conditions.place(from))]),
-    ...(to === undefined ? [] : [untilDay('r.created_at', conditions.place(to))]),
+    ...createdWithin('r.created_at', filter, (value) => conditions.place(value)),
   ];
   const sql = `
     SELECT ${COLUMNS}, s.text
@@ -155,4 +157,32 @@ export function bestStatement(filter: DocumentFilter, rank: string, { limit, off
 /** SQL, because TypeORM has no text search. */
 export async function selectMatches(tx: Tx, { sql, parameters }: Statement): Promise<PageResult<MatchedRecording>> {
   return toPage(await tx.query<MatchedRecording & { total: number }>(sql, parameters));
+}
+
+/** SQL, because the recording's time comes with the same statement, and because of the conflict. */
+export async function writeDocument(
+  tx: Tx,
+  recordingId: string,
+  { terms, folded, text }: Pick<SearchDocument, 'terms' | 'folded' | 'text'>,
+): Promise<void> {
+  await tx.prepared(
+    `INSERT INTO search_documents (recording_id, account_id, created_at, terms, folded, text)
+     SELECT id, account_id, created_at, $2::tsvector, $3, $4 FROM recordings WHERE id = $1
+     ON CONFLICT (recording_id) DO UPDATE SET terms = excluded.terms, folded = excluded.folded, text = excluded.text`,
+    [recordingId, terms, folded, text],
+  );
+}
+
+/** SQL, as `findRecordings` is. @returns null when the account has no such recording. */
+export async function selectTagged(
+  runner: SqlRunner,
+  accountId: string,
+  recordingId: string,
+): Promise<TaggedRecording | null> {
+  const [recording] = await runner.prepared<TaggedRecording>(
+    `SELECT id, account_id AS "accountId", user_id AS "userId", custom_tags AS "customTags"
+     FROM recordings WHERE id = $2 AND account_id = $1`,
+    [accountId, recordingId],
+  );
+  return recording ?? null;
 }

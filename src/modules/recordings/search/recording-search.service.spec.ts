@@ -2,7 +2,7 @@ import type { DatabaseService } from '../../../platform/database/database.servic
 import { RateLimitError } from '../../../platform/errors/errors.js';
 import { ListRecordingsQuery } from '../recordings.dto.js';
 import { RecordingSearchService } from './recording-search.service.js';
-import type { SearchBackfillService } from './backfill/search-backfill.service.js';
+import type { SearchBackfillService } from './search-backfill.service.js';
 
 const backfill = { isComplete: async () => true } as unknown as SearchBackfillService;
 const queryOf = (filters: object): ListRecordingsQuery => Object.assign(new ListRecordingsQuery(), filters);

@@ -8,16 +8,17 @@ import { type ListRecordingsQuery, tagFiltersOf } from '../recordings.dto.js';
 import {
   bestStatement,
   type DocumentFilter,
-  type MatchedRecording,
   limitSearch,
+  type MatchedRecording,
   matchesStatement,
   MAX_COUNTED,
   newestStatement,
   selectMatches,
+  selectTagged,
   type Slice,
+  writeDocument,
 } from './recording-search.queries.js';
-import { SearchBackfillService } from './backfill/search-backfill.service.js';
-import { selectTagged, writeDocument } from './search-documents.queries.js';
+import { SearchBackfillService } from './search-backfill.service.js';
 import { indexQuery, parseQuery, phraseConditions, rankQuery, type SearchQuery } from './search-query.js';
 import { SearchSlots } from './search-slots.js';
 import { AccountTerms, quoted, type TaggedRecording, textTerms } from './search-terms.js';

@@ -1,7 +1,12 @@
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
-import { BREAKDOWN_FIGURES, DIMENSIONS_OF_DELTA, KEPT_SINCE } from './breakdown-columns.js';
-import { COUNTERS_OF_ACCOUNT } from './usage-counters.queries.js';
-import type { UsageDimension } from './usage-breakdown.entity.js';
+import type { UsageDimension } from './usage-counters.entities.js';
+import {
+  addTo,
+  BREAKDOWN_FIGURES,
+  COUNTERS_OF_ACCOUNT,
+  DIMENSIONS_OF_DELTA,
+  KEPT_SINCE,
+} from './usage-counters.queries.js';
 
 const FIGURES = BREAKDOWN_FIGURES.join(', ');
 
@@ -106,7 +111,7 @@ export async function forgetUserUsage(tx: Tx, accountId: string, userId: string)
      INSERT INTO usage_breakdowns AS b (account_id, dimension, value, day, ${FIGURES})
      SELECT account_id, dimension, '', day, ${FIGURES} FROM gone
      ON CONFLICT ON CONSTRAINT usage_breakdowns_pkey DO UPDATE SET
-       ${BREAKDOWN_FIGURES.map((figure) => `${figure} = b.${figure} + excluded.${figure}`).join(', ')}`,
+       ${addTo('b', BREAKDOWN_FIGURES)}`,
     [accountId, userId],
   );
 }

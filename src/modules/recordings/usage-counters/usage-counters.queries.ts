@@ -1,8 +1,7 @@
 import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
 import type { SqlRunner } from '../../../platform/database/database.service.js';
 import type { Recording, RecordingStatus, Rerun } from '../recording.entity.js';
-import { BREAKDOWN_FIGURES, DIMENSIONS_OF_DELTA, KEPT_SINCE } from './breakdown-columns.js';
-import type { UsageCounterDelta } from './usage-counter-delta.entity.js';
+import type { UsageCounterDelta } from './usage-counters.entities.js';
 
 /**
  * The counters of an account for each UTC day of creation and status. List totals and monthly usage are sums of them.
@@ -18,18 +17,12 @@ type Figures = Pick<
   'listed' | 'accepted' | 'durationMs' | 'bytes' | 'queuedMs' | 'transcribed' | 'failed'
 >;
 
-const NO_CHANGE: Figures = {
-  listed: 0,
-  accepted: 0,
-  durationMs: 0,
-  bytes: 0,
-  queuedMs: 0,
-  transcribed: 0,
-  failed: 0,
-};
+const NO_CHANGE: Figures = { listed: 0, accepted: 0, durationMs: 0, bytes: 0, queuedMs: 0, transcribed: 0, failed: 0 };
 
-/** The columns of the figures, but for those of keys and end users. */
-export const FIGURE_COLUMNS = ['listed', 'accepted', 'duration_ms', 'bytes', 'queued_ms', 'transcribed', 'failed'];
+/** Columns of figures that all tables of counters have. */
+export const BREAKDOWN_FIGURES = ['accepted', 'transcribed', 'failed', 'duration_ms', 'bytes'] as const;
+/** Those of the counters by day and status. */
+export const FIGURE_COLUMNS = [...BREAKDOWN_FIGURES, 'listed', 'queued_ms'] as const;
 const COLUMNS = FIGURE_COLUMNS.join(', ');
 
 /** Counts the new recordings in the CTE `accepted`. A part of the statement that inserts them. */
@@ -51,9 +44,8 @@ export async function countStatusChange(
 ): Promise<void> {
   const queuedMs = (status: RecordingStatus, ms: number): number => (status === 'processing' ? ms : 0);
   const left = queuedMs(from, -(recording.durationMs - durationMs));
-  await insertDelta(runner, recording, from, { ...NO_CHANGE, ...endedAs(from, -1), listed: -1, queuedMs: left });
+  await insertDelta(runner, recording, from, { ...endedAs(from, -1), listed: -1, queuedMs: left });
   await insertDelta(runner, recording, to, {
-    ...NO_CHANGE,
     ...endedAs(to, 1),
     listed: 1,
     durationMs,
@@ -67,7 +59,7 @@ export async function countDurationChange(
   recording: CountedRecording,
   durationMs: number,
 ): Promise<void> {
-  await insertDelta(runner, recording, 'processing', { ...NO_CHANGE, durationMs, queuedMs: durationMs });
+  await insertDelta(runner, recording, 'processing', { durationMs, queuedMs: durationMs });
 }
 
 function endedAs(status: RecordingStatus, count: number): Partial<Figures> {
@@ -77,8 +69,8 @@ function endedAs(status: RecordingStatus, count: number): Partial<Figures> {
 /** A rerun that the account asks for waits in its queue, and is audio of the day on which it asks (D49). */
 export async function countRerun(runner: SqlRunner, recording: CountedRecording): Promise<void> {
   const { durationMs } = recording;
-  await insertDelta(runner, recording, 'transcribed', { ...NO_CHANGE, queuedMs: durationMs });
-  await insertDelta(runner, { ...recording, createdAt: new Date() }, 'transcribed', { ...NO_CHANGE, durationMs });
+  await insertDelta(runner, recording, 'transcribed', { queuedMs: durationMs });
+  await insertDelta(runner, { ...recording, createdAt: new Date() }, 'transcribed', { durationMs });
 }
 
 /** @param durationMs by how much the duration changed; `recording` has the duration after it. */
@@ -90,7 +82,7 @@ export async function countRerunEnd(
 ): Promise<void> {
   const left = rerun === 'requested' ? durationMs - recording.durationMs : 0;
   if (left === 0 && durationMs === 0) return;
-  await insertDelta(runner, recording, 'transcribed', { ...NO_CHANGE, durationMs, queuedMs: left });
+  await insertDelta(runner, recording, 'transcribed', { durationMs, queuedMs: left });
 }
 
 /** Usage stays counted; the list total, the stored bytes and the queue go down (D8, D32). */
@@ -101,7 +93,6 @@ export async function countDeletion(
   const { status, rerun, durationMs } = recording;
   const isQueued = status === 'processing' || rerun === 'requested';
   await insertDelta(runner, recording, status, {
-    ...NO_CHANGE,
     listed: -1,
     bytes: -recording.fileSizeBytes,
     queuedMs: isQueued ? -durationMs : 0,
@@ -113,8 +104,9 @@ async function insertDelta(
   runner: SqlRunner,
   { accountId, createdAt, keyId, userId }: CountedRecording,
   status: RecordingStatus,
-  { listed, accepted, durationMs, bytes, queuedMs, transcribed, failed }: Figures,
+  change: Partial<Figures>,
 ): Promise<void> {
+  const { listed, accepted, durationMs, bytes, queuedMs, transcribed, failed } = { ...NO_CHANGE, ...change };
   await runner.prepared(
     `INSERT INTO usage_counter_deltas
        (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms, transcribed, failed, key_id, user_id)
@@ -161,11 +153,21 @@ export async function sumUsage(
   );
 }
 
+/** Days that the figures of keys and end users are kept: longer than any that can be asked for. */
+const KEPT_DAYS = 400;
+
+/** Their first day. SQL, because the clock of the database decides. */
+export const KEPT_SINCE = `((now() AT TIME ZONE 'UTC')::date - ${KEPT_DAYS})`;
+
+/** What a delta counts for in each dimension: `dimension` and `value` of the row `d`. */
+export const DIMENSIONS_OF_DELTA = `(VALUES ('key', coalesce(d.key_id::text, '')), ('user', coalesce(d.user_id, '')))`;
+
 /** Deltas that one statement adds up: bounds the transaction. */
 const COMPACT_BATCH = 20_000;
 
 const sumsOf = (columns: readonly string[]): string => columns.map((column) => `sum(${column})`).join(', ');
-const addTo = (row: string, columns: readonly string[]): string =>
+/** The SET of an upsert that adds to the row of the table. */
+export const addTo = (row: string, columns: readonly string[]): string =>
   columns.map((column) => `${column} = ${row}.${column} + excluded.${column}`).join(', ');
 
 const COMPACT = `

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { sumUsageByDay, sumUsageByDimension, type UsageItem } from './usage-breakdown.queries.js';
-import type { UsageDimension } from './usage-breakdown.entity.js';
+import type { UsageDimension } from './usage-counters.entities.js';
 import { sumUsage, type UsagePeriod } from './usage-counters.queries.js';
 
 export type { UsageItem, UsagePeriod };

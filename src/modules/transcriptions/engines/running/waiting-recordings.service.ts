@@ -5,7 +5,7 @@ import { DatabaseService } from '../../../../platform/database/database.service.
 import { HealthService } from '../../../../platform/observability/health.service.js';
 import { valueGauge } from '../../../../platform/observability/metrics.js';
 import { ReconcilerService } from '../../../../platform/queue/reconciler.service.js';
-import { RecordingInclusionsService } from '../../../recordings/inclusions/recording-inclusions.service.js';
+import { RecordingInclusionsService } from '../../../recordings/recording-inclusions.service.js';
 import { RunningEnginesService } from './running-engines.service.js';
 import { countUnserved, isUnserved } from './waiting-recordings.queries.js';
 

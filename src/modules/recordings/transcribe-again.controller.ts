@@ -1,13 +1,14 @@
 import { Body, Controller, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal, RequireScope } from '../../../access/access.decorators.js';
-import type { Principal } from '../../../access/principal.js';
-import { NotFoundError, QuotaExceededError } from '../../../platform/errors/errors.js';
-import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
-import { ApiErrors } from '../../../platform/http/openapi.js';
-import { presentSingleRecording, SingleRecordingView } from '../recording.presenter.js';
-import { alreadyProcessing } from '../recordings.service.js';
-import { TranscribeAgainDto } from './transcribe-again.dto.js';
+import { RequireScope } from '../../access/access.decorators.js';
+import { CurrentPrincipal } from '../../access/access.decorators.js';
+import type { Principal } from '../../access/principal.js';
+import { NotFoundError, QuotaExceededError } from '../../platform/errors/errors.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
+import { ApiErrors } from '../../platform/http/openapi.js';
+import { presentSingleRecording, SingleRecordingView } from './recording.presenter.js';
+import { alreadyProcessing } from './recordings.service.js';
+import { TranscribeAgainDto } from './recordings.dto.js';
 import { TranscribeAgainService, unknownEngine } from './transcribe-again.service.js';
 
 @ApiTags('Recordings')

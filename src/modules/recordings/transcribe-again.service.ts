@@ -1,15 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import type { Quotas } from '../../../access/plans.js';
-import { Env } from '../../../platform/config/env.js';
-import { DatabaseService } from '../../../platform/database/database.service.js';
-import { InvalidRequestError } from '../../../platform/errors/errors.js';
-import { normalizeTerms } from '../../../platform/vocabulary.js';
-import type { Recording } from '../recording.entity.js';
-import type { RunOptions } from '../recordings.queries.js';
-import { RecordingsService } from '../recordings.service.js';
-import { readLanguage } from '../upload/upload-fields.js';
-import { selectEnginesOf } from './account-engines.queries.js';
-import type { TranscribeAgainDto } from './transcribe-again.dto.js';
+import type { Quotas } from '../../access/plans.js';
+import { Env } from '../../platform/config/env.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
+import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { normalizeTerms } from '../../platform/vocabulary.js';
+import type { Recording } from './recording.entity.js';
+import type { RunOptions } from './recordings.queries.js';
+import { RecordingsService } from './recordings.service.js';
+import type { TranscribeAgainDto } from './recordings.dto.js';
+import { readLanguage } from './upload/upload-fields.js';
 
 /** Checks what a client asks for in another run of a recording (D49). */
 @Injectable()
@@ -35,8 +34,19 @@ export class TranscribeAgainService {
 
   /** Those that the operator has given to the account, else those that are open to all: others may cost more. */
   private async checkEngine(accountId: string, engine: string): Promise<void> {
-    const names = (await selectEnginesOf(this.database, accountId)) ?? this.env.clientEngines;
+    const names = (await this.enginesOf(accountId)) ?? this.env.clientEngines;
     if (!names.includes(engine)) throw unknownEngine(names);
+  }
+
+  /** Names of the engines of an account, or null for those of the service. SQL, because the table belongs to another module. */
+  private async enginesOf(accountId: string): Promise<string[] | null> {
+    const [row] = await this.database.query<{ names: string[] | null }>(
+      `SELECT CASE WHEN engines IS NOT NULL THEN
+         ARRAY(SELECT DISTINCT each ->> 'name' FROM jsonb_array_elements(engines) AS each ORDER BY 1) END AS names
+       FROM accounts WHERE id = $1`,
+      [accountId],
+    );
+    return row?.names ?? null;
   }
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Recording } from '../recording.entity.js';
+import type { Recording } from './recording.entity.js';
 
 /** What `GET /v1/recordings/{id}?include=` takes: the keys that a part adds to the answer (D54). */
 export const INCLUSIONS = ['transcription', 'waveform', 'waiting_for'] as const;

@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { repeatWhileFull } from '../../platform/concurrency/repeat-while-full.js';
+import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
+import { selectList } from '../../platform/database/statement-parts.js';
+import { EventBus } from '../../platform/database/event-bus.js';
+import { Recording } from './recording.entity.js';
+import { RecordingDeleted } from './recordings.events.js';
+import { forgetUserUsage } from './usage-counters/usage-breakdown.queries.js';
+
+/** An end user, and the time up to which they are erased: as Postgres writes it, because a Date has no microseconds. */
+export interface ErasedUser {
+  accountId: string;
+  userId: string;
+  until: string;
+}
+
+/** Recordings that one transaction deletes, each with an event. */
+const BATCH = 50;
+const KEYS = 1000;
+
+/** Deletes what an end user has uploaded (D46). */
+@Injectable()
+export class RecordingErasureService {
+  constructor(
+    @InjectRepository(Recording) private readonly recordings: Repository<Recording>,
+    private readonly database: DatabaseService,
+    private readonly bus: EventBus,
+  ) {}
+
+  /** Deletes some recordings, as one by one (D24), but their events do not name the user. @returns how many. */
+  async deleteSome(user: ErasedUser): Promise<number> {
+    return await this.database.transact(async (tx) => {
+      const gone = await deleteRecordingsOfUser(tx, user, BATCH);
+      for (const recording of gone) {
+        await this.bus.emit(new RecordingDeleted({ ...recording, userId: null, customTags: null }), tx);
+      }
+      return gone.length;
+    });
+  }
+
+  /** Whether recordings of that time are left. Another process may delete them at the same time. SQL, because of the time. */
+  async hasRecordings({ accountId, userId, until }: ErasedUser): Promise<boolean> {
+    const rows = await this.database.query(
+      'SELECT 1 FROM recordings WHERE account_id = $1 AND user_id = $2 AND created_at <= $3::timestamptz LIMIT 1',
+      [accountId, userId, until],
+    );
+    return rows.length > 0;
+  }
+
+  /** Whether the user has uploaded anything since. */
+  async hasNewRecordings(accountId: string, userId: string): Promise<boolean> {
+    return await this.recordings.existsBy({ accountId, userId });
+  }
+
+  async forgetIdempotencyKeys(user: ErasedUser): Promise<void> {
+    await repeatWhileFull(KEYS, () => deleteIdempotencyKeysOf(this.database, user, KEYS));
+  }
+
+  /** What the user has used stays a part of the account's usage, and counts for no end user. */
+  async forgetUsage(tx: Tx, accountId: string, userId: string): Promise<void> {
+    await forgetUserUsage(tx, accountId, userId);
+  }
+}
+
+/** The usage of the user was moved to nobody before, so that what is deleted is taken from there. */
+const DELETE = `
+  WITH gone AS (
+    DELETE FROM recordings WHERE id IN (
+      SELECT id FROM recordings WHERE account_id = $1 AND user_id = $2 AND created_at <= $3::timestamptz
+      ORDER BY created_at DESC, id DESC LIMIT $4 FOR UPDATE)
+    RETURNING *),
+  counted AS (
+    INSERT INTO usage_counter_deltas
+      (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms, key_id, user_id)
+    SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, -count(*), 0, 0, -sum(file_size_bytes),
+      -coalesce(sum(duration_ms) FILTER (WHERE status = 'processing' OR rerun = 'requested'), 0), key_id, NULL
+    FROM gone GROUP BY 1, 2, 3, key_id),
+  removed AS (INSERT INTO object_removals (object_key, remove_after) SELECT object_key, now() FROM gone)
+  SELECT ${selectList(Recording, 'r')} FROM gone r`;
+
+/**
+ * Deletes up to `count` recordings of an end user, with their counts, and puts their objects on the list of those to
+ * remove. Rows are locked in the order of an index, so that two such statements cannot deadlock. SQL, because one
+ * statement does it all.
+ */
+export async function deleteRecordingsOfUser(
+  tx: Tx,
+  { accountId, userId, until }: ErasedUser,
+  count: number,
+): Promise<Recording[]> {
+  return await tx.prepared<Recording>(DELETE, [accountId, userId, until, count]);
+}
+
+/** SQL, because TypeORM's DELETE has no LIMIT. @returns how many, at most `count`. */
+export async function deleteIdempotencyKeysOf(
+  runner: SqlRunner,
+  { accountId, userId, until }: ErasedUser,
+  count: number,
+): Promise<number> {
+  const rows = await runner.query(
+    `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+       SELECT ctid FROM idempotency_keys WHERE account_id = $1 AND identity = $2 AND created_at <= $3::timestamptz
+       LIMIT $4)) RETURNING 1`,
+    [accountId, userId, until, count],
+  );
+  return rows.length;
+}
