@@ -1,5 +1,6 @@
-import { request } from 'node:http';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
 
 const ANSWER_TIMEOUT_MS = 20_000;
 const AGAIN_MS = 400;
@@ -58,32 +59,28 @@ export class Client {
     return null;
   }
 
-  #send({ method, path, headers = {}, body = Buffer.alloc(0), slow = false }) {
-    return new Promise((resolve, reject) => {
-      const sent = request(this.anyUrl() + path, {
-        method,
-        headers: { ...this.headers, ...headers, 'Content-Length': body.length },
-        timeout: ANSWER_TIMEOUT_MS,
-        agent: false,
-      });
-      sent.on('error', reject);
-      sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
-      sent.on('response', (response) => {
-        readAll(response).then((text) => resolve({ status: response.statusCode, body: parse(text) }), reject);
-      });
-      if (slow) void drip(sent, body);
-      else sent.end(body);
+  async #send({ method, path, headers = {}, body = Buffer.alloc(0), slow = false }) {
+    const answer = await request(this.anyUrl() + path, {
+      method,
+      headers: { ...this.headers, ...headers, 'Content-Length': `${body.length}` },
+      body: slow ? Readable.from(dripping(body)) : body,
+      // A connection of its own, as the process may be gone before the next request.
+      reset: true,
+      headersTimeout: ANSWER_TIMEOUT_MS,
+      bodyTimeout: ANSWER_TIMEOUT_MS,
     });
+    const text = await answer.body.text();
+    const isJson = answer.headers['content-type']?.startsWith('application/json');
+    return { status: answer.statusCode, body: isJson ? JSON.parse(text) : text };
   }
 }
 
-async function drip(sent, body) {
+async function* dripping(body) {
   const size = Math.ceil(body.length / SLOW_STEPS);
-  for (let at = 0; at < body.length && !sent.destroyed; at += size) {
-    sent.write(body.subarray(at, at + size));
+  for (let at = 0; at < body.length; at += size) {
+    yield body.subarray(at, at + size);
     await sleep(SLOW_STEP_MS);
   }
-  if (!sent.destroyed) sent.end();
 }
 
 function formOf(name, file) {
@@ -91,18 +88,4 @@ function formOf(name, file) {
     `--${BOUNDARY}\r\nContent-Disposition: form-data; name="custom_tags"\r\n\r\n${JSON.stringify({ upload: name })}\r\n` +
     `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="${file.name}"\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), file.bytes, Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]);
-}
-
-async function readAll(response) {
-  const chunks = [];
-  for await (const chunk of response) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
-
-function parse(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

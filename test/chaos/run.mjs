@@ -10,11 +10,10 @@ import { waitUntil } from '../../scripts/lib/processes.mjs';
 import { step } from '../../scripts/lib/steps.mjs';
 import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
 import { FakeS3 } from '../support/servers/fake-s3.mjs';
-import { check, filesBelow, none } from './checker.mjs';
+import { check, filesBelow, none, recordHistory } from './checker.mjs';
 import { Client, UnexpectedAnswerError } from './clients.mjs';
 import { Faults } from './faults.mjs';
 import { leftovers, Member } from './fleet.mjs';
-import { recordHistory } from './history.mjs';
 import { makePlan, randomFrom } from './plan.mjs';
 import { Receivers } from './receivers.mjs';
 
