@@ -1,6 +1,5 @@
-import { complaints, type FuzzAnswer } from '../support/fuzz/answer-check.js';
+import { complaints, flawsOf, type FuzzAnswer } from '../support/fuzz/judgement.js';
 import { type DescribedOperation, operationsOf, readDocument } from '../support/fuzz/description.js';
-import { flawsOf } from '../support/fuzz/flaws.js';
 import { fuzz, untested } from '../support/fuzz/fuzz.js';
 import type { Plan } from '../support/fuzz/plan.js';
 

@@ -124,7 +124,7 @@ describe('the command line (D30)', () => {
       ...before,
       name: 'New',
       plan: 'pro',
-      updated_at: OPERATOR_ACCOUNT.updated_at,
+      updated_at: ACCOUNT.updated_at,
       rate_limit: 100,
       burst_limit: 200,
       quotas: PRO_QUOTAS,

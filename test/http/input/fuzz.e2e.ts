@@ -1,7 +1,6 @@
 import { type DescribedOperation, operationsOf, readDocument } from '../../support/fuzz/description.js';
 import { fuzz, type FuzzTarget, table, untested } from '../../support/fuzz/fuzz.js';
-import { RequestBuilder } from '../../support/fuzz/request-builder.js';
-import { send } from '../../support/fuzz/wire.js';
+import { RequestBuilder, send } from '../../support/fuzz/request-builder.js';
 import { transcribesAtOnce } from '../../support/service/instant-transcriber.js';
 import { useService } from '../../../src/testing/test-service.js';
 

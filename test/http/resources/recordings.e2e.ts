@@ -55,7 +55,7 @@ describe('recordings', () => {
       const { id, created_at: createdAt } = answer.body;
 
       const [year, month] = createdAt.split('-');
-      const expected = {
+      const expected: Record<string, unknown> = {
         ...CREATED_RECORDING,
         ...FRESH,
         id,

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
-import { complaints, type FuzzAnswer, oversizeComplaints } from './answer-check.js';
+import { complaints, flawsOf, type FuzzAnswer, oversizeComplaints } from './judgement.js';
 import type { DescribedOperation } from './description.js';
-import { flawsOf } from './flaws.js';
 import type { Plan } from './plan.js';
-import { plansFor } from './plans.js';
+import { plansFor } from './random-plans.js';
 import { rulePlans } from './rule-plans.js';
-import type { WireRequest } from './wire.js';
+import type { WireRequest } from './request-builder.js';
 
 export interface FuzzTarget {
   prepare(operation: DescribedOperation, plan: Plan): Promise<WireRequest>;

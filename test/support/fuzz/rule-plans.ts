@@ -1,6 +1,5 @@
 import { type DescribedOperation, idParameters, type Parameter, type Schema, waysOf } from './description.js';
-import type { CredentialsKind, Form, JsonText, PathId, Plan } from './plan.js';
-import { statesOf } from './row-states.js';
+import { type CredentialsKind, type Form, type JsonText, type PathId, type Plan, statesOf } from './plan.js';
 import { jsonText, nearMisses } from './values.js';
 
 type Fields = Record<string, unknown>;
