@@ -2,7 +2,7 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { registerScope, type Scope } from './access/scopes.js';
 import { type PlanDefinition, registerPlan } from './access/plans.js';
 import type { EngineDefinition } from './modules/transcriptions/engines/transcription-engine.js';
-import type { TranscriptFilter } from './modules/transcriptions/worker/transcript-filter.js';
+import type { TranscriptFilter } from './modules/transcriptions/worker/transcriber.service.js';
 import { registerEventKind } from './modules/webhooks/events/event-payload.js';
 import type { Migration } from './platform/database/data-source.js';
 import type { Grants } from './platform/database/grants.js';

@@ -98,8 +98,8 @@ export {
   type TranscriptionEngine,
   type TranscriptWord,
 } from '../modules/transcriptions/engines/transcription-engine.js';
-export type { Calibration, CalibrationPoint } from '../modules/transcriptions/calibration/calibration.js';
-export type { FilterableTranscript, TranscriptFilter } from '../modules/transcriptions/worker/transcript-filter.js';
+export type { Calibration, CalibrationPoint } from '../modules/transcriptions/engines/calibration.js';
+export type { FilterableTranscript, TranscriptFilter } from '../modules/transcriptions/worker/transcriber.service.js';
 export type { ByteRange } from '../platform/storage/file-system.js';
 export { ObjectStore, type ObjectStoreDefinition } from '../platform/storage/object-store.js';
 export type { Spool, SpoolFile } from '../platform/storage/spool.js';

@@ -14,9 +14,8 @@ import {
   UsageCounterDelta,
 } from '../../src/modules/recordings/usage-counters/usage-counters.entities.js';
 import { Waveform } from '../../src/modules/recordings/waveform/waveform.entity.js';
-import { Retranscription } from '../../src/modules/transcriptions/retranscriptions/retranscription.entity.js';
-import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
-import { EarlierTranscription } from '../../src/modules/transcriptions/versions/earlier-transcription.entity.js';
+import { Retranscription } from '../../src/modules/transcriptions/retranscription.entity.js';
+import { EarlierTranscription, Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
 import { Delivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
 import { RemovedWebhook } from '../../src/modules/webhooks/webhook.entity.js';
 import { LoggedAttempt } from '../../src/modules/webhooks/deliveries/delivery.entity.js';

@@ -12,7 +12,10 @@ import { NoEngineError } from '../../src/modules/transcriptions/engines/chain/en
 import { TranscriptionWorkerService } from '../../src/modules/transcriptions/worker/transcription-worker.service.js';
 import type { EngineChainService } from '../../src/modules/transcriptions/worker/engine-chain.service.js';
 import { TranscriptSignalsService } from '../../src/modules/transcriptions/transcript-signals.service.js';
-import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../../src/modules/transcriptions/transcriptions.queue.js';
+import {
+  TRANSCRIPTION_QUEUE,
+  type TranscriptionJob,
+} from '../../src/modules/transcriptions/transcriptions.listener.js';
 import {
   TranscriptionRunService,
   WorkerStoppingError,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
-import { RetranscriptionsService } from '../../src/modules/transcriptions/retranscriptions/retranscriptions.service.js';
+import { RetranscriptionsService } from '../../src/modules/transcriptions/retranscriptions.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
 

@@ -1,4 +1,4 @@
-import { ChunkCutter } from '../../src/modules/transcriptions/chunks/chunk-cutter.js';
+import { ChunkCutter } from '../../src/modules/transcriptions/audio/chunk-cutter.js';
 import type { SpeechSection } from '../../src/modules/transcriptions/engines/transcription-engine.js';
 import { SpeechDetectionService } from '../../src/modules/transcriptions/speech/speech-detection.service.js';
 import { type TestService, useService } from '../../src/testing/test-service.js';

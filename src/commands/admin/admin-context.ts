@@ -12,7 +12,7 @@ import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { SecretRehashService } from '../../modules/api-keys/rehash/secret-rehash.service.js';
 import { CounterAuditService } from '../../modules/recordings/usage-counters/counter-audit.service.js';
 import { UsageService } from '../../modules/recordings/usage-counters/usage.service.js';
-import { RetranscriptionsService } from '../../modules/transcriptions/retranscriptions/retranscriptions.service.js';
+import { RetranscriptionsService } from '../../modules/transcriptions/retranscriptions.service.js';
 import { Webhook } from '../../modules/webhooks/webhook.entity.js';
 import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
 import { ConfigModule } from '../../platform/config/config.module.js';

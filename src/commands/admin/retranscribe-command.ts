@@ -4,7 +4,7 @@ import { AccountService } from '../../modules/account/account.service.js';
 import {
   type RetranscriptionProgress,
   RetranscriptionsService,
-} from '../../modules/transcriptions/retranscriptions/retranscriptions.service.js';
+} from '../../modules/transcriptions/retranscriptions.service.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 
 interface RetranscribeOptions {

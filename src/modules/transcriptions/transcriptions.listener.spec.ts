@@ -10,10 +10,9 @@ import {
   RerunRequested,
   type Transcript,
 } from '../recordings/recordings.events.js';
-import type { RetranscriptionsService } from './retranscriptions/retranscriptions.service.js';
+import type { RetranscriptionsService } from './retranscriptions.service.js';
 import type { TranscriptSignalsService } from './transcript-signals.service.js';
-import { TranscriptionsListener } from './transcriptions.listener.js';
-import type { TranscriptionJob } from './transcriptions.queue.js';
+import { type TranscriptionJob, TranscriptionsListener } from './transcriptions.listener.js';
 import type { TranscriptionsService } from './transcriptions.service.js';
 
 const RECORDING = { id: 'recording', accountId: 'account', run: 2 } as RecordingSnapshot;

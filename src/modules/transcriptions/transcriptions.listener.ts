@@ -1,7 +1,7 @@
 import { InjectQueue } from '@nestjs/bull';
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { EventBus } from '../../platform/database/event-bus.js';
 import type { Tx } from '../../platform/database/database.service.js';
+import { EventBus } from '../../platform/database/event-bus.js';
 import type { JobQueue } from '../../platform/queue/job-queue.js';
 import {
   RecordingAccepted,
@@ -11,10 +11,14 @@ import {
   RecordingTranscribed,
   RerunRequested,
 } from '../recordings/recordings.events.js';
-import { RetranscriptionsService } from './retranscriptions/retranscriptions.service.js';
+import { RetranscriptionsService } from './retranscriptions.service.js';
 import { TranscriptSignalsService } from './transcript-signals.service.js';
-import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from './transcriptions.queue.js';
 import { TranscriptionsService } from './transcriptions.service.js';
+
+export const TRANSCRIPTION_QUEUE = 'transcriptions';
+
+/** Names the recording to look at; its row says what is to be done. */
+export type TranscriptionJob = { recordingId: string };
 
 @Injectable()
 export class TranscriptionsListener implements OnModuleInit {

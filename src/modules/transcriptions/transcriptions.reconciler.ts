@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { RecordingLeasesService } from '../recordings/leases/recording-leases.service.js';
 import { SearchBackfillService } from '../recordings/search/search-backfill.service.js';
-import { RetranscriptionsService } from './retranscriptions/retranscriptions.service.js';
+import { RetranscriptionsService } from './retranscriptions.service.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 /**

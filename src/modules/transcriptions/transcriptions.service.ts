@@ -2,16 +2,16 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import type { Tx } from '../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { TranscriptionFailedError, TranscriptionNotReadyError } from '../../platform/errors/errors.js';
+import type { PageQuery } from '../../platform/http/page.js';
 import type { RecordingSnapshot, RecordingTranscribed } from '../recordings/recordings.events.js';
 import { RecordingInclusionsService } from '../recordings/recording-inclusions.service.js';
 import { RecordingsService } from '../recordings/recordings.service.js';
 import { RecordingSearchService } from '../recordings/search/recording-search.service.js';
 import { Transcription } from './transcription.entity.js';
 import { presentIncludedTranscription } from './transcription.presenter.js';
-import { servedVersion } from './transcription-version.js';
-import { keepEarlier } from './versions/earlier-transcriptions.queries.js';
+import { type FoundVersions, keepEarlier, selectVersions, servedVersion } from './transcription-versions.js';
 
 export interface TranscribedRecording {
   recording: RecordingSnapshot;
@@ -22,6 +22,7 @@ export interface TranscribedRecording {
 export class TranscriptionsService implements OnModuleInit {
   constructor(
     @InjectRepository(Transcription) private readonly transcriptions: Repository<Transcription>,
+    private readonly database: DatabaseService,
     private readonly recordings: RecordingsService,
     private readonly search: RecordingSearchService,
     private readonly inclusions: RecordingInclusionsService,
@@ -61,6 +62,16 @@ export class TranscriptionsService implements OnModuleInit {
       where: { recordingId: In([...recordingIds]) },
     });
     return new Map(found.map(({ recordingId, text, correctedText }) => [recordingId, correctedText ?? text]));
+  }
+
+  /** The present version first. @throws NotFoundError */
+  async versions(accountId: string, recordingId: string, { page, limit }: PageQuery): Promise<FoundVersions> {
+    const { rerunAt, requestedEngine } = await this.recordings.get(accountId, recordingId);
+    const versions = await selectVersions(this.database, recordingId);
+    return {
+      found: { items: versions.slice(page * limit, (page + 1) * limit), total: versions.length },
+      pending: rerunAt && { engine: requestedEngine, requestedAt: rerunAt },
+    };
   }
 
   /** After a rerun the new text replaces that of the engine. A correction by a person is still served (D49). */

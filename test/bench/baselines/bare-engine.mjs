@@ -63,7 +63,7 @@ async function transcribe() {
 }
 
 async function chunksOf(file) {
-  const { ChunkCutter } = await import(`${DIST}/chunks/chunk-cutter.js`);
+  const { ChunkCutter } = await import(`${DIST}/audio/chunk-cutter.js`);
   const { EnergyDetector } = await import(`${DIST}/speech/energy-detector.js`);
   const cutter = new ChunkCutter(CHUNK_SECONDS, new EnergyDetector());
   const chunks = [];

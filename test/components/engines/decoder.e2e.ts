@@ -3,7 +3,7 @@ import type { AudioFormat } from '../../../src/platform/audio-formats.js';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { type AudioSource, decode, decoderProblem } from '../../../src/modules/transcriptions/decoding/decoder.js';
+import { type AudioSource, decode, decoderProblem } from '../../../src/modules/transcriptions/audio/decoder.js';
 import { AudioRejectedError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import { absurdWavs, silenceWav, twoChannels, wav } from '../../support/audio/audio-bytes.js';
 import { encoded, NOTES } from '../../support/audio/encoded.js';

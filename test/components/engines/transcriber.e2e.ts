@@ -13,11 +13,11 @@ import {
   type TranscriptionEngine,
 } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import { SpeechDetectionService } from '../../../src/modules/transcriptions/speech/speech-detection.service.js';
-import type { TranscriptFilter } from '../../../src/modules/transcriptions/worker/transcript-filter.js';
 import {
   type AudioInput,
   LongerThanCountedError,
   TranscriberService,
+  type TranscriptFilter,
 } from '../../../src/modules/transcriptions/worker/transcriber.service.js';
 import { readEnv } from '../../../src/platform/config/env.js';
 import { silenceWav, twoChannels, wav } from '../../support/audio/audio-bytes.js';

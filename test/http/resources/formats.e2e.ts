@@ -1,4 +1,4 @@
-import type { TranscriptionWord } from '../../../src/modules/transcriptions/corrections/corrected-words.js';
+import type { TranscriptionWord } from '../../../src/modules/transcriptions/corrected-words.js';
 import { encoded, NOTES } from '../../support/audio/encoded.js';
 import { adtsFrames, garbage, randomBytes, twoChannels, wav } from '../../support/audio/audio-bytes.js';
 import { box, fragmentedMp4, FTYP, mp4, type Mp4Claims, u32 } from '../../support/audio/mp4.js';

@@ -2,7 +2,7 @@ import request from 'supertest';
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import { selectDifferences } from '../../../src/modules/recordings/usage-counters/counter-audit.service.js';
-import { RetranscriptionsService } from '../../../src/modules/transcriptions/retranscriptions/retranscriptions.service.js';
+import { RetranscriptionsService } from '../../../src/modules/transcriptions/retranscriptions.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
 import { expectError, expectHeaders, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';

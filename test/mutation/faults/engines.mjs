@@ -63,8 +63,8 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/decoding/progress-watch.ts',
-    tests: 'src/modules/transcriptions/decoding/progress-watch.spec.ts',
+    file: 'src/modules/transcriptions/audio/progress-watch.ts',
+    tests: 'src/modules/transcriptions/audio/progress-watch.spec.ts',
     faults: [
       ['the time in which the reader is busy counts as silence of the decoder', '    this.isPaused = true;\n', ''],
     ],
@@ -115,8 +115,8 @@ export const engines = [
     faults: [['a trial never ends', 'if (isTrial) this.trials--;', '']],
   },
   {
-    file: 'src/modules/transcriptions/decoding/progress-watch.ts',
-    tests: 'src/modules/transcriptions/decoding/progress-watch.spec.ts',
+    file: 'src/modules/transcriptions/audio/progress-watch.ts',
+    tests: 'src/modules/transcriptions/audio/progress-watch.spec.ts',
     faults: [
       [
         'a decoder hangs after a busy reader',
@@ -126,13 +126,13 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/decoding/decoder.ts',
+    file: 'src/modules/transcriptions/audio/decoder.ts',
     tests: 'test/components/engines/decoder.e2e.ts',
     faults: [['the second channel is decoded as the first', 'c0=c${channel}', 'c0=c0']],
   },
   {
-    file: 'src/modules/transcriptions/chunks/chunk-cutter.ts',
-    tests: 'src/modules/transcriptions/chunks/chunk-cutter.spec.ts',
+    file: 'src/modules/transcriptions/audio/chunk-cutter.ts',
+    tests: 'src/modules/transcriptions/audio/chunk-cutter.spec.ts',
     faults: [
       [
         'a chunk ends where the speech does, and loses its last sound',
@@ -142,8 +142,8 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/chunks/transcribe-chunks.ts',
-    tests: 'src/modules/transcriptions/chunks/transcribe-chunks.spec.ts',
+    file: 'src/modules/transcriptions/worker/transcribe-chunks.ts',
+    tests: 'src/modules/transcriptions/worker/transcribe-chunks.spec.ts',
     faults: [
       [
         'a recording that has failed begins another chunk',
@@ -153,8 +153,8 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/chunks/transcript-joiner.ts',
-    tests: 'src/modules/transcriptions/chunks/transcript-joiner.spec.ts',
+    file: 'src/modules/transcriptions/worker/join-transcripts.ts',
+    tests: 'src/modules/transcriptions/worker/join-transcripts.spec.ts',
     faults: [['words end at the times of their chunk', 'end: rounded(end + by, 2)', 'end: rounded(end, 2)']],
   },
   {
@@ -187,8 +187,8 @@ export const engines = [
     faults: [['a key that a server repeats twice is logged', 'message.replaceAll(apiKey', 'message.replace(apiKey']],
   },
   {
-    file: 'src/modules/transcriptions/chunks/chunk-cutter.ts',
-    tests: 'src/modules/transcriptions/chunks/chunk-cutter.spec.ts',
+    file: 'src/modules/transcriptions/audio/chunk-cutter.ts',
+    tests: 'src/modules/transcriptions/audio/chunk-cutter.spec.ts',
     faults: [
       [
         'audio is cut every five seconds, in the middle of words',
@@ -198,8 +198,8 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/decoding/peak-meter.ts',
-    tests: 'src/modules/transcriptions/decoding/peak-meter.spec.ts',
+    file: 'src/modules/transcriptions/audio/peak-meter.ts',
+    tests: 'src/modules/transcriptions/audio/peak-meter.spec.ts',
     faults: [['the waveform of a longer recording shows its end far too wide', '    this.windowSamples *= 2;\n', '']],
   },
   {

@@ -32,7 +32,7 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/exports/subtitles.ts',
+    file: 'src/modules/transcriptions/exports/render-export.ts',
     tests: 'src/modules/transcriptions/exports/exports.spec.ts',
     faults: [['an ampersand is not escaped in WebVTT', "line.replaceAll('&', '&amp;').replaceAll", 'line.replaceAll']],
   },
@@ -49,7 +49,7 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/corrections/corrections.service.ts',
+    file: 'src/modules/transcriptions/corrections.service.ts',
     tests: 'test/http/resources/corrections.e2e.ts',
     name: 'of the words has',
     faults: [
@@ -73,7 +73,7 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/corrections/corrections.service.ts',
+    file: 'src/modules/transcriptions/corrections.service.ts',
     tests: 'test/http/resources/corrections.e2e.ts',
     name: '50 editors',
     faults: [['a correction can be made against an old version', "lock: { mode: 'for_no_key_update' },", '']],
@@ -108,8 +108,8 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/corrections/corrected-words.ts',
-    tests: 'src/modules/transcriptions/corrections/corrected-words.spec.ts',
+    file: 'src/modules/transcriptions/corrected-words.ts',
+    tests: 'src/modules/transcriptions/corrected-words.spec.ts',
     faults: [
       [
         'a word made of others is as sure as those that are known',
@@ -153,7 +153,7 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/exports/subtitles.ts',
+    file: 'src/modules/transcriptions/exports/render-export.ts',
     tests: 'src/modules/transcriptions/exports/exports.spec.ts',
     faults: [
       [

@@ -170,10 +170,10 @@ export const processing = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/retranscriptions/retranscriptions.queries.ts',
+    file: 'src/modules/transcriptions/retranscriptions.service.ts',
     tests: 'test/components/retranscriptions.e2e.ts',
     name: 'canceled',
-    faults: [['a cancel takes away what a worker has begun', '\n         AND r.lease_token IS NULL)', ')']],
+    faults: [['a cancel takes away what a worker has begun', '\n           AND r.lease_token IS NULL)', ')']],
   },
   {
     file: 'src/modules/transcriptions/worker/engine-chain.service.ts',
@@ -217,19 +217,19 @@ export const processing = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/retranscriptions/retranscriptions.queries.ts',
+    file: 'src/modules/transcriptions/retranscriptions.service.ts',
     tests: 'test/components/retranscriptions.e2e.ts',
     name: 'leave out those',
     faults: [
       [
         'what the account has asked for is put into the background',
-        "WHERE r.status = 'transcribed' AND r.rerun IS NULL ORDER",
-        "WHERE r.status = 'transcribed' ORDER",
+        "AND status = 'transcribed' AND rerun IS NULL\n",
+        "AND status = 'transcribed'\n",
       ],
     ],
   },
   {
-    file: 'src/modules/transcriptions/versions/earlier-transcriptions.queries.ts',
+    file: 'src/modules/transcriptions/transcription-versions.ts',
     tests: 'test/http/resources/transcribe-again.e2e.ts',
     name: 'keeps the last five',
     faults: [['a recording keeps a version too many', 'OFFSET ${MAX_VERSIONS - 2}', 'OFFSET ${MAX_VERSIONS - 1}']],
@@ -242,14 +242,14 @@ export const processing = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/retranscriptions/retranscriptions.queries.ts',
+    file: 'src/modules/transcriptions/retranscriptions.service.ts',
     tests: 'test/components/retranscriptions.e2e.ts',
     name: 'are those of another model',
     faults: [
       [
         'a retranscription never comes to its end',
-        "before_at = coalesce((SELECT created_at FROM last), '${END}')",
-        'before_at = coalesce((SELECT created_at FROM last), j.before_at)',
+        'before_at = $4::timestamptz',
+        "before_at = coalesce(nullif($4::timestamptz, '-infinity'), before_at)",
       ],
     ],
   },

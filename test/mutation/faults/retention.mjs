@@ -139,7 +139,7 @@ export const retention = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/retranscriptions/retranscriptions.service.ts',
+    file: 'src/modules/transcriptions/retranscriptions.service.ts',
     tests: 'test/fleet/retranscriptions.e2e.ts',
     name: 'keeps to its rate',
     faults: [

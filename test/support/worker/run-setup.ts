@@ -7,7 +7,7 @@ import type {
   RecordingLeasesService,
 } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import type { TranscriptSignalsService } from '../../../src/modules/transcriptions/transcript-signals.service.js';
-import type { TranscriptionJob } from '../../../src/modules/transcriptions/transcriptions.queue.js';
+import type { TranscriptionJob } from '../../../src/modules/transcriptions/transcriptions.listener.js';
 import type {
   ChainInput,
   EngineChainService,

@@ -8,7 +8,7 @@ import { judgedWordsOf } from './summary.js';
 const SAMPLES = 1000;
 
 /**
- * The mapping of confidences that fits the results, as it stands in `src/modules/transcriptions/calibration/`, and what it
+ * The mapping of confidences that fits the results, as it stands in `engines/calibration.ts`, and what it
  * is worth on recordings that it was not fitted to.
  * @throws AccuracyError for results whose confidences were mapped already
  */

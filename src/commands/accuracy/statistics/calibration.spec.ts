@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { calibratedConfidence } from '../../../modules/transcriptions/calibration/calibration.js';
-import { POCKETSPHINX_EN_US } from '../../../modules/transcriptions/calibration/pocketsphinx.js';
+import { calibratedConfidence, POCKETSPHINX_EN_US } from '../../../modules/transcriptions/engines/calibration.js';
 import { applied, crossValidate } from './cross-validation.js';
 import { fitIsotonic } from './isotonic.js';
 import { randomNumbers } from './random-numbers.js';

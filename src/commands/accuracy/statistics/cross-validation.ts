@@ -1,7 +1,4 @@
-import {
-  type CalibrationPoint,
-  calibratedConfidence,
-} from '../../../modules/transcriptions/calibration/calibration.js';
+import { type CalibrationPoint, calibratedConfidence } from '../../../modules/transcriptions/engines/calibration.js';
 import { fitIsotonic } from './isotonic.js';
 import { shuffled } from './random-numbers.js';
 import type { JudgedWord } from './reliability.js';

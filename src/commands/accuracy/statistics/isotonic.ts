@@ -1,4 +1,4 @@
-import type { CalibrationPoint } from '../../../modules/transcriptions/calibration/calibration.js';
+import type { CalibrationPoint } from '../../../modules/transcriptions/engines/calibration.js';
 import type { JudgedWord } from './reliability.js';
 
 interface Block {

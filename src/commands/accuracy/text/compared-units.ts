@@ -1,4 +1,4 @@
-import { HAS_UNSPACED, UNSPACED } from '../../../modules/transcriptions/alignment/tokens.js';
+import { HAS_UNSPACED, UNSPACED } from '../../../modules/transcriptions/text/tokens.js';
 import { spokenEnglish } from './spoken-english.js';
 
 /** What is counted: words, or characters in scripts that have no spaces between words. */

@@ -1,5 +1,5 @@
 import type { Env } from '../../../platform/config/env.js';
-import type { Calibration } from '../calibration/calibration.js';
+import type { Calibration } from './calibration.js';
 
 /**
  * The port between the service and a speech recogniser. An engine receives chunks of 16 kHz mono audio and returns the

@@ -1,4 +1,4 @@
-import { BYTES_PER_SAMPLE, BYTES_PER_SECOND, SAMPLES_PER_SECOND } from '../decoding/pcm.js';
+import { BYTES_PER_SAMPLE, BYTES_PER_SECOND, SAMPLES_PER_SECOND } from '../audio/pcm.js';
 
 const HEADER_BYTES = 44;
 const FORMAT_CHUNK_BYTES = 16;

@@ -1,4 +1,4 @@
-import type { SentenceToken } from '../sentences/sentence-ends.js';
+import type { SentenceToken } from '../text/sentences.js';
 import { CueLayout, type LaidOutCue } from './cue-layout.js';
 
 const MIN_MS = 1000;

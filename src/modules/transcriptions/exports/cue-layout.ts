@@ -1,5 +1,5 @@
-import { endsClause, joinTokens } from '../alignment/tokens.js';
-import type { SentenceToken } from '../sentences/sentence-ends.js';
+import { endsClause, joinTokens } from '../text/tokens.js';
+import type { SentenceToken } from '../text/sentences.js';
 
 /** Characters (UTF-16 units) of a line; players count in several ways, and no line is longer in any of them. */
 export const MAX_LINE = 42;

@@ -1,5 +1,5 @@
 import { cuesOf, type ExportSource } from './cues.js';
-import { subRipOf } from './subtitles.js';
+import { subRipOf } from './render-export.js';
 
 type Spoken = [word: string, start: number, end: number, channel?: number];
 

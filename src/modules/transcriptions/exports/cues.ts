@@ -1,7 +1,7 @@
-import { timeTokens, type TimedWord } from '../alignment/time-tokens.js';
-import { joinTokens, tokensOf } from '../alignment/tokens.js';
-import { markSentenceEnds, type SentenceToken } from '../sentences/sentence-ends.js';
-import { channelName, type ChannelWord, turnsOf } from '../channels/token-channels.js';
+import { timeTokens, type TimedWord } from '../text/time-tokens.js';
+import { joinTokens, tokensOf } from '../text/tokens.js';
+import { markSentenceEnds, type SentenceToken } from '../text/sentences.js';
+import { channelName, type ChannelWord, turnsOf } from '../text/turns.js';
 import { CueLayout, MAX_LINE } from './cue-layout.js';
 
 /** What an export is made of. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { startCpuTime } from '../../../../test/support/cpu-wait.js';
 import { type Cue, cuesOf, type ExportSource } from './cues.js';
-import { paragraphsOf } from './paragraphs.js';
-import { subRipOf, webVttOf } from './subtitles.js';
+import { paragraphsOf, subRipOf, webVttOf } from './render-export.js';
 
 type Spoken = [word: string, start: number, end: number];
 const source = (

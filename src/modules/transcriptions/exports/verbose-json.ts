@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
-import type { ChannelWord } from '../channels/token-channels.js';
-import type { TimedWord } from '../alignment/time-tokens.js';
+import type { ChannelWord } from '../text/turns.js';
+import type { TimedWord } from '../text/time-tokens.js';
 import { type Cue, cuesOf } from './cues.js';
 
 /** A transcript, and what of it is wanted. */

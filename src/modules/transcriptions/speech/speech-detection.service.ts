@@ -1,11 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
-import { EnergyDetector } from './energy-detector.js';
-import { FallbackDetector } from './fallback-detector.js';
-import { SileroDetector } from './silero/silero-detector.js';
-import { SILERO_FILE } from './silero/silero-model.js';
-import { SileroThread } from './silero/silero-thread.js';
-import type { SpeechDetector } from './speech-detector.js';
+import { EnergyDetector, FallbackDetector, type SpeechDetector } from './speech-detector.js';
+import { SILERO_FILE, SileroDetector, SileroThread } from './silero-detector.js';
 
 export type DetectorName = 'silero' | 'energy';
 
@@ -18,6 +14,7 @@ export class SpeechDetectionService implements OnApplicationShutdown {
   private unusable: boolean;
 
   /** @param model its file, for tests */
+  /** @param model another file of the model, for tests. */
   constructor(
     env: Env,
     @Optional() private readonly model: string = SILERO_FILE,

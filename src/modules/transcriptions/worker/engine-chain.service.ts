@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import type { Lease } from '../../recordings/leases/recording-leases.service.js';
-import { decoderProblem } from '../decoding/decoder.js';
+import { decoderProblem } from '../audio/decoder.js';
 import type { EngineChoice } from '../engines/chain/engine-choice.js';
 import { EngineFailureError, NoEngineError } from '../engines/chain/engine-failures.js';
 import type { EngineRuntime } from '../engines/chain/engine-runtime.js';

@@ -1,29 +1,50 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
-import { calibrated } from '../calibration/calibrate-transcript.js';
-import { ChunkCutter } from '../chunks/chunk-cutter.js';
-import { transcribeChunks } from '../chunks/transcribe-chunks.js';
-import { type TranscribedChunk, TextJoiner } from '../chunks/transcript-joiner.js';
-import { channelsToTranscribe } from '../channels/channels-to-transcribe.js';
-import { joinChannels } from '../channels/join-channels.js';
-import { type AudioSource, decode } from '../decoding/decoder.js';
-import { BYTES_PER_SECOND } from '../decoding/pcm.js';
-import { PeakMeter, waveformOf } from '../decoding/peak-meter.js';
+import { ChunkCutter } from '../audio/chunk-cutter.js';
+import { type AudioSource, decode } from '../audio/decoder.js';
+import { BYTES_PER_SECOND } from '../audio/pcm.js';
+import { PeakMeter, waveformOf } from '../audio/peak-meter.js';
 import { EngineFailureError, tooLong, TooLongForEngineError } from '../engines/chain/engine-failures.js';
 import type { EngineRuntime } from '../engines/chain/engine-runtime.js';
-import { type VocabularySources, vocabularyFor } from '../engines/chain/engine-vocabulary.js';
+import { vocabularyFor, type VocabularySources } from '../engines/chain/engine-vocabulary.js';
 import {
-  AudioRejectedError,
   type AudioChunk,
+  AudioRejectedError,
   type ChunkTranscript,
   type TranscribeOptions,
   type TranscriptWord,
 } from '../engines/transcription-engine.js';
-import { addPunctuation } from '../sentences/add-punctuation.js';
-import { dropInventedWords } from '../speech/invented/invented-words.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
-import { storable } from './storable-transcript.js';
-import { TRANSCRIPT_FILTERS, type FilterableTranscript, type TranscriptFilter } from './transcript-filter.js';
+import { addPunctuation } from '../text/sentences.js';
+import { dropInventedWords } from '../speech/invented-words.js';
+import {
+  calibrated,
+  channelsToTranscribe,
+  joinChannels,
+  storable,
+  TextJoiner,
+  type TranscribedChunk,
+} from './join-transcripts.js';
+import { transcribeChunks } from './transcribe-chunks.js';
+
+/** What the engine has recognised in a whole recording. Word times are seconds from its start. */
+export interface FilterableTranscript {
+  text: string;
+  words: TranscriptWord[];
+  /** Lower-case English name. */
+  language: string;
+}
+
+/**
+ * Changes each transcript before anything of it is stored, searched or sent: those of `transcriptFilters` of an
+ * extension, in their order. If it throws, the attempt fails, and nothing is stored.
+ */
+export type TranscriptFilter = (
+  transcript: FilterableTranscript,
+) => Pick<FilterableTranscript, 'text' | 'words'> | Promise<Pick<FilterableTranscript, 'text' | 'words'>>;
+
+/** Injection token of all filters. */
+export const TRANSCRIPT_FILTERS = Symbol('TranscriptFilters');
 
 export interface AudioInput extends AudioSource {
   /** Whose share of the engine it uses (D33). */

@@ -11,13 +11,13 @@ import {
   type Outcome,
   RecordingLeasesService,
 } from '../../recordings/leases/recording-leases.service.js';
-import { channelFeature } from '../channels/channels-to-transcribe.js';
+import { channelFeature } from './join-transcripts.js';
 import { NoEngineError } from '../engines/chain/engine-failures.js';
 import { sourcesOf } from '../engines/chain/engine-vocabulary.js';
 import { Outage } from '../engines/outage.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
 import { TranscriptSignalsService } from '../transcript-signals.service.js';
-import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
+import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.listener.js';
 import { LongerThanCountedError, type TranscriptionResult } from './transcriber.service.js';
 import { type ChainInput, type ChainResult, EngineChainService } from './engine-chain.service.js';
 

@@ -7,12 +7,11 @@ import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.
 import type { EngineSelection } from '../engines/chain/engine-selection.js';
 import { RunningEnginesService } from '../engines/running/running-engines.service.js';
 import { isolationLevels } from '../../../platform/processes/sandbox.js';
-import { droppedWords } from '../speech/invented/dropped-words.js';
+import { droppedWords } from '../speech/invented-words.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
-import { TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcript-filter.js';
+import { TranscriberService, TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcriber.service.js';
 import { EngineChainService } from './engine-chain.service.js';
-import { TranscriberService } from './transcriber.service.js';
 import { TranscriptionRunService } from './transcription-run.service.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
 import { TranscriptionsProcessor } from './transcriptions.processor.js';

@@ -1,6 +1,6 @@
 import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import type { TranscriptionJob } from '../transcriptions.queue.js';
+import type { TranscriptionJob } from '../transcriptions.listener.js';
 import type { TranscriptionWorkerService } from './transcription-worker.service.js';
 import { TranscriptionsProcessor } from './transcriptions.processor.js';
 

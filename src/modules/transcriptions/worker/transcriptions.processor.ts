@@ -3,7 +3,7 @@ import { InjectQueue, Process, Processor } from '@nestjs/bull';
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bull';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.queue.js';
+import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.listener.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
 
 /** Between two looks at an engine that cannot work. */

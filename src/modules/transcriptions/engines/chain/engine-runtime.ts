@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { FairQueue } from '../../../../platform/concurrency/fair-queue.js';
-import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
+import { BYTES_PER_SECOND } from '../../audio/pcm.js';
 import { Outage } from '../outage.js';
 import type { TranscriptionEngine } from '../transcription-engine.js';
 

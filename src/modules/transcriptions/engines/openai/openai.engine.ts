@@ -1,6 +1,6 @@
 import type { Env } from '../../../../platform/config/env.js';
 import { languageCode } from '../../../../platform/languages.js';
-import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
+import { BYTES_PER_SECOND } from '../../audio/pcm.js';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import { pause } from '../../../../platform/concurrency/pause.js';
 import { whisperCode } from '../whisper-code.js';

@@ -1,5 +1,5 @@
 import { languageName } from '../../../../platform/languages.js';
-import { UNSPACED } from '../../alignment/tokens.js';
+import { UNSPACED } from '../../text/tokens.js';
 import type { ChunkTranscript, TranscriptWord } from '../transcription-engine.js';
 import { isAnnotation, outside, reviewSegments, type Segment, withoutRepeatsIn } from './openai.segments.js';
 

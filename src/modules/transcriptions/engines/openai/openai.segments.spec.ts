@@ -1,4 +1,4 @@
-import { droppedWords } from '../../speech/invented/dropped-words.js';
+import { droppedWords } from '../../speech/invented-words.js';
 import { outside, reviewSegments, type Segment, withoutRepeatsIn } from './openai.segments.js';
 
 const segment = (text: string, changes: Partial<Segment> = {}): Segment => ({

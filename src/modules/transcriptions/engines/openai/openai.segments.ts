@@ -1,6 +1,5 @@
 import { deflateSync } from 'node:zlib';
-import { countDropped, wordCount } from '../../speech/invented/dropped-words.js';
-import { findLoops, repeatsOf, withoutRepeats } from '../../speech/invented/loops.js';
+import { countDropped, findLoops, repeatsOf, withoutRepeats, wordCount } from '../../speech/invented-words.js';
 import type { TranscriptWord } from '../transcription-engine.js';
 
 /** A segment of the response. `logprob`: mean natural logarithm of the token probabilities. Times in seconds. */

@@ -1,4 +1,4 @@
-import { droppedWords } from '../../speech/invented/dropped-words.js';
+import { droppedWords } from '../../speech/invented-words.js';
 import { readTranscript } from './openai.response.js';
 
 const REQUESTED = { language: 'english', seconds: 10 };

@@ -1,7 +1,7 @@
 import os from 'node:os';
 import type { SandboxMode } from '../../../../platform/config/env.js';
-import { POCKETSPHINX_EN_US } from '../../calibration/pocketsphinx.js';
-import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
+import { POCKETSPHINX_EN_US } from '../calibration.js';
+import { BYTES_PER_SECOND } from '../../audio/pcm.js';
 import { ChildPool } from '../children/child-pool.js';
 import { CHILD_READS, childFile } from '../children/package-folders.js';
 import type {

@@ -1,7 +1,7 @@
 import sherpa, { type OfflineRecognizer, type OfflineRecognizerConfig, type OfflineStream } from 'sherpa-onnx-node';
 import addon from 'sherpa-onnx-node/addon.js';
 import { languageCode, languageName } from '../../../../platform/languages.js';
-import { SAMPLES_PER_SECOND } from '../../decoding/pcm.js';
+import { SAMPLES_PER_SECOND } from '../../audio/pcm.js';
 import { readTokens } from '../../../models/model-folder.js';
 import type { ChunkOptions } from '../children/child-messages.js';
 import type { Recogniser } from '../children/child-side.js';

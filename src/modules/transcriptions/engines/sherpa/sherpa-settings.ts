@@ -1,5 +1,5 @@
 import type { OfflineRecognizerConfig } from 'sherpa-onnx-node';
-import { SAMPLES_PER_SECOND } from '../../decoding/pcm.js';
+import { SAMPLES_PER_SECOND } from '../../audio/pcm.js';
 import { type ModelFolder, readTokens } from '../../../models/model-folder.js';
 
 /** What a child is started with, as JSON. */

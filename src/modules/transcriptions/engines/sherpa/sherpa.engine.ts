@@ -1,7 +1,7 @@
 import os from 'node:os';
 import path from 'node:path';
 import type { Env } from '../../../../platform/config/env.js';
-import { BYTES_PER_SECOND } from '../../decoding/pcm.js';
+import { BYTES_PER_SECOND } from '../../audio/pcm.js';
 import { selectedModel } from '../../../models/installed-models.js';
 import { ModelError, type ModelFolder, readModelFolder } from '../../../models/model-folder.js';
 import { CHILD_READS, childFile } from '../children/package-folders.js';

@@ -1,4 +1,4 @@
-import { tokensOf } from '../../../alignment/tokens.js';
+import { tokensOf } from '../../../text/tokens.js';
 import type { SpeechSection, TranscriptWord } from '../../transcription-engine.js';
 import type { SherpaResult } from './sherpa-result.js';
 

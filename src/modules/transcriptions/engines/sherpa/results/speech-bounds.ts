@@ -1,4 +1,4 @@
-import { SAMPLES_PER_SECOND } from '../../../decoding/pcm.js';
+import { SAMPLES_PER_SECOND } from '../../../audio/pcm.js';
 import type { SpeechSection } from '../../transcription-engine.js';
 
 const FRAME_SAMPLES = 320;

@@ -1,0 +1,229 @@
+import type { ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import {
+  AUDIO_FORMATS,
+  type AudioContainer,
+  type AudioFormat,
+  beginsMp4,
+  MAX_CHANNELS,
+  MP4_CONTAINER,
+  MP4_MAGIC_BYTES,
+  SAMPLE_RATES_HZ,
+  SKIPPED_DECODERS,
+} from '../../../platform/audio-formats.js';
+import type { SandboxMode } from '../../../platform/config/env.js';
+import {
+  endOf,
+  failedToStart,
+  forgetIsolation,
+  isolationFor,
+  keepStderrTail,
+  SandboxUnavailableError,
+  spawnSandboxed,
+} from '../../../platform/processes/sandbox.js';
+import { findProgram, killAll, type Limits } from '../../../platform/processes/wrappers.js';
+import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
+import { SAMPLES_PER_SECOND } from './pcm.js';
+import { ProgressWatch } from './progress-watch.js';
+
+/** An uploaded file and the values in its header; null when the header has none. */
+export interface AudioSource {
+  file: string;
+  format: AudioFormat;
+  sampleRate: number | null;
+  channels: number | null;
+}
+
+export interface DecodeOptions {
+  /** Decoding stops after this length. */
+  maxSeconds: number;
+  /** Only this one of two channels, 0 or 1; by default they are mixed. */
+  channel?: number | null;
+  signal: AbortSignal;
+  sandbox?: SandboxMode;
+}
+
+/** Typical: 40 MB. */
+const MEMORY_BYTES = 128 << 20;
+/** Typical: 4, one of them the audio. */
+const OPEN_FILES = 32;
+/** For one allocation. A 25 MB ID3 tag is read in one. */
+const ALLOCATION_BYTES = 64 << 20;
+/** ffmpeg decodes at least 500 seconds of audio per CPU second; 100 allows for slow machines. */
+const CPU_SECONDS = { base: 30, audioPerSecond: 100 };
+/** A process that ended this close to its CPU limit was ended by it, not by lack of memory or a shutdown. */
+const NEAR_LIMIT_SECONDS = 2;
+/** ffmpeg's exit code for "ended by a signal", which is how the CPU limit ends it. */
+const EXIT_SIGNALLED = 255;
+
+const NO_FFMPEG =
+  'ffmpeg is not installed (Debian/Ubuntu: apt-get install ffmpeg; Fedora: dnf install ffmpeg-free; macOS: brew install ffmpeg)';
+const NOT_STARTED = 'ffmpeg could not be started';
+
+/** Null when audio can be decoded; otherwise what to install or to permit. */
+export async function decoderProblem(mode: SandboxMode = 'auto'): Promise<string | null> {
+  const ffmpeg = findProgram('ffmpeg');
+  if (!ffmpeg) return NO_FFMPEG;
+  try {
+    await isolationFor(
+      { program: ffmpeg, args: [] },
+      { mode, limits: limitsFor(0), calls: 'allow-list', reads: [ffmpeg] },
+    );
+    return null;
+  } catch (error) {
+    if (error instanceof SandboxUnavailableError) return error.message;
+    throw error;
+  }
+}
+
+/**
+ * Decodes the first audio track to 16 kHz mono, in a child process with resource limits. It decodes no faster than its
+ * output is read. A truncated file is decoded up to its end.
+ * @throws AudioRejectedError when nothing can be decoded, or not in reasonable time; EngineError when ffmpeg is missing,
+ *   crashes or hangs.
+ */
+export async function* decode(source: AudioSource, options: DecodeOptions): AsyncGenerator<Buffer> {
+  const { maxSeconds, signal } = options;
+  refuseImplausible(source);
+  signal.throwIfAborted();
+  const file = path.resolve(source.file);
+  const container = await containerOf(source.format, file).catch((error: unknown) => {
+    throw new EngineError('The audio file cannot be read', false, { cause: error });
+  });
+  const child = await start(file, container, options);
+  const kill = (): void => killAll(child);
+  const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
+  ended.catch(() => undefined);
+  const stderr = keepStderrTail(child.stderr);
+  const watch = new ProgressWatch(child.pid ?? 0, kill);
+  signal.addEventListener('abort', kill);
+  let decoded = false;
+  try {
+    if (signal.aborted) kill();
+    for await (const pcm of child.stdout) {
+      watch.pause();
+      if (!decoded) refuseForeignCodec(source.format, container, stderr());
+      decoded = true;
+      yield pcm as Buffer;
+      watch.resume();
+    }
+    const [code, killedBy] = await ended;
+    signal.throwIfAborted();
+    if (watch.stopReason === 'hung') throw new EngineError('ffmpeg hung', true, { cause: stderr() });
+    if (watch.stopReason === 'no output' || watch.cpuSeconds > cpuLimit(maxSeconds) - NEAR_LIMIT_SECONDS) {
+      throw new AudioRejectedError('The file takes too long to decode.', { cause: stderr() });
+    }
+    refuseForeignCodec(source.format, container, stderr());
+    checkExit(endOf(code, killedBy), decoded, stderr());
+  } finally {
+    watch.stop();
+    signal.removeEventListener('abort', kill);
+    kill();
+    await ended.catch(() => undefined);
+  }
+}
+
+function refuseImplausible({ sampleRate, channels }: AudioSource): void {
+  if (sampleRate !== null && (sampleRate < SAMPLE_RATES_HZ.min || sampleRate > SAMPLE_RATES_HZ.max)) {
+    throw new AudioRejectedError(`The sample rate of ${sampleRate} Hz is outside 4–192 kHz.`);
+  }
+  if (channels !== null && (channels < 1 || channels > MAX_CHANNELS)) {
+    throw new AudioRejectedError(`The file has ${channels} channels; 1 to ${MAX_CHANNELS} can be decoded.`);
+  }
+}
+
+type Decoder = ChildProcessByStdio<null, Readable, Readable>;
+
+async function start(file: string, container: AudioContainer, options: DecodeOptions): Promise<Decoder> {
+  const { maxSeconds, sandbox = 'auto' } = options;
+  const ffmpeg = findProgram('ffmpeg');
+  if (!ffmpeg) throw new EngineError(NO_FFMPEG, false);
+  const command = { program: ffmpeg, args: ffmpegArguments(file, container, options) };
+  const boundaries = { mode: sandbox, limits: limitsFor(maxSeconds), calls: 'allow-list', reads: [file] } as const;
+  const child = await spawnSandboxed(command, boundaries, ['ignore', 'pipe', 'pipe']).catch((error: unknown) => {
+    const message = error instanceof SandboxUnavailableError ? error.message : NOT_STARTED;
+    throw new EngineError(message, false, { cause: error });
+  });
+  return child as Decoder;
+}
+
+const limitsFor = (maxSeconds: number): Limits => ({
+  dataBytes: MEMORY_BYTES,
+  openFiles: OPEN_FILES,
+  cpuSeconds: cpuLimit(maxSeconds),
+});
+
+function ffmpegArguments(
+  file: string,
+  container: AudioContainer,
+  { maxSeconds, channel = null }: DecodeOptions,
+): string[] {
+  const limits = ['-threads', '1', '-max_alloc', `${ALLOCATION_BYTES}`, '-timelimit', `${cpuLimit(maxSeconds)}`];
+  // The demuxer is always named: when ffmpeg detects the format, a playlist named .mp3 opens other files.
+  const { demuxer, decoders, options = [], filter } = container;
+  // ffmpeg opens decoders already to find out what the streams are, also those of streams that are not mapped.
+  const allowed = [
+    '-protocol_whitelist',
+    'file,pipe',
+    '-format_whitelist',
+    demuxer,
+    '-codec_whitelist',
+    decoders.join(),
+  ];
+  const input = [...allowed, '-f', demuxer, ...options, '-i', `file:${file}`];
+  const track = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-t', `${maxSeconds}`];
+  const picked = channel === null ? null : `aformat=channel_layouts=stereo,pan=mono|c0=c${channel}`;
+  const filters = [filter, picked].filter(Boolean).join();
+  const output = [
+    ...(filters === '' ? [] : ['-af', filters]),
+    '-ac',
+    '1',
+    '-ar',
+    `${SAMPLES_PER_SECOND}`,
+    '-c:a',
+    'pcm_s16le',
+    '-f',
+    's16le',
+    'pipe:1',
+  ];
+  return ['-hide_banner', '-v', 'error', '-nostdin', ...limits, ...input, ...track, ...output];
+}
+
+/** @throws AudioRejectedError when ffmpeg reports a stream that does not belong into a file of this format. */
+function refuseForeignCodec(format: AudioFormat, { skipped = [] }: AudioContainer, stderr: string): void {
+  const refused = stderr.matchAll(/Codec \(([\w.-]{1,40})\) not on whitelist/g);
+  const foreign = [...refused]
+    .map(([, codec = '']) => codec)
+    .find((codec) => !SKIPPED_DECODERS.has(codec) && !skipped.includes(codec));
+  if (foreign) throw new AudioRejectedError(`The file contains ${foreign}, which is not a codec of ${format} files.`);
+}
+
+const cpuLimit = (maxSeconds: number): number => Math.ceil(CPU_SECONDS.base + maxSeconds / CPU_SECONDS.audioPerSecond);
+
+/** Throws what the exit of ffmpeg means. A failure after some output is a truncated file, whose output is used. */
+function checkExit(outcome: number | string | null, decoded: boolean, stderr: string): void {
+  if (typeof outcome === 'string') throw new EngineError(`ffmpeg was ended by ${outcome}`, true, { cause: stderr });
+  if (outcome === EXIT_SIGNALLED) throw new EngineError('ffmpeg reached a resource limit', true, { cause: stderr });
+  if (!decoded && failedToStart(stderr)) {
+    // The machine may permit less than when it was probed.
+    forgetIsolation();
+    throw new EngineError(NOT_STARTED, false, { cause: stderr });
+  }
+  if (!decoded) throw new AudioRejectedError('The file contains no audio that can be decoded.', { cause: stderr });
+}
+
+/** The container of a file, which AMR has two of. @throws errors of the file system */
+async function containerOf(format: AudioFormat, file: string): Promise<AudioContainer> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MP4_MAGIC_BYTES), 0, MP4_MAGIC_BYTES, 0);
+    const isMp4 = beginsMp4(buffer.toString('latin1', 0, bytesRead));
+    const own = AUDIO_FORMATS[format];
+    return format === 'amr' && isMp4 ? { ...own, ...MP4_CONTAINER } : own;
+  } finally {
+    await handle.close();
+  }
+}
