@@ -11,7 +11,7 @@ import {
   verifyModel,
 } from '../../modules/models/installed-models.js';
 import { readModelFolder } from '../../modules/models/model-folder.js';
-import { type ModelSettings, modelSettings } from '../../platform/config/model-settings.js';
+import { type ModelSettings, modelSettings } from '../../platform/config/env.js';
 import { languageName } from '../../platform/languages.js';
 import { formatOutput } from '../admin/format-output.js';
 import { formatBytes } from './progress-lines.js';

@@ -3,7 +3,7 @@ import type { CatalogueEntry } from '../../modules/models/catalogue-entries.js';
 import { ProgressLines } from './progress-lines.js';
 import { pullModel } from '../../modules/models/pull-model.js';
 import { DOWNLOAD_TIMING, SourceClient, TransientSourceError } from '../../modules/models/source-client.js';
-import { proxyText } from '../../platform/config/model-settings.js';
+import { proxyText } from '../../platform/config/env.js';
 import { type CommandResult, modelsContext, onInterruption, presentModel } from './models-commands.js';
 
 interface PullOptions {

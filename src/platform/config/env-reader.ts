@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { AUDIO_FORMAT_NAMES, AUDIO_FORMATS, type AudioFormat, CONTRACT_FORMATS } from '../audio-formats.js';
-import { estimateBits, MIN_KEY_BITS } from './key-strength.js';
 
 export type Role = 'api' | 'transcriber' | 'deliverer';
 
@@ -95,7 +94,7 @@ export class EnvReader {
     return valid ? url : this.refuse(name, 'must have a connect_timeout of 1 to 999 seconds', url);
   }
 
-  list(name: string, valid: (item: string) => boolean, what: string): string[] {
+  list(name: string, valid: (item: string) => boolean, what: string): readonly string[] {
     const items = (this.text(name) ?? '').split(',').flatMap((item) => item.trim() || []);
     return items.every(valid) ? items : this.refuse(name, `must be ${what}, separated by commas`, []);
   }
@@ -118,7 +117,7 @@ export class EnvReader {
     return text !== null && text === this.text(first) ? this.refuse(name, `must differ from ${first}`, text) : text;
   }
 
-  roles(): Role[] {
+  roles(): readonly Role[] {
     const names = this.list(
       'ROLES',
       (item) => Object.hasOwn(ROLES, item),
@@ -147,12 +146,12 @@ export class EnvReader {
     return this.refuse(name, 'must be rate/burst in requests a minute, such as 60/120, burst not below rate', fallback);
   }
 
-  schedule(name: string): number[] {
+  schedule(name: string): readonly number[] {
     const items = this.list(name, (item) => /^\d{1,7}$/.test(item), 'seconds between attempts');
     return items.length > 0 ? items.map(Number) : WEBHOOK_RETRY_SECONDS;
   }
 
-  trustProxy(): false | number | string[] {
+  trustProxy(): false | number | readonly string[] {
     const text = this.text('TRUST_PROXY');
     if (text === null || text === 'false') return false;
     if (/^\d{1,2}$/.test(text)) return Number(text);
@@ -180,4 +179,33 @@ export class EnvReader {
       return this.refuse(`${name}_FILE`, `cannot be read: ${(error as NodeJS.ErrnoException).code}`, null);
     }
   }
+}
+
+/** Random hex of 32 characters is estimated at 100 to 120 bits, `openssl rand -hex 32` at 230. */
+export const MIN_KEY_BITS = 80;
+
+/**
+ * An upper estimate of the entropy of a key in bits, from how often its characters and the steps between them occur and
+ * from its period. It finds keys that a person typed or repeated, not every weak one.
+ */
+export function estimateBits(key: string): number {
+  const characters = Array.from(key.slice(0, periodOf(key)), (character) => character.codePointAt(0) as number);
+  const steps = characters.slice(1).map((code, i) => code - (characters[i] as number));
+  return Math.min(bitsOf(characters), bitsOf(steps));
+}
+
+/** Shannon entropy of one value, times the number of values. */
+function bitsOf(values: readonly number[]): number {
+  const counts = new Map<number, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const share = (count: number): number => count / values.length;
+  return values.length * [...counts.values()].reduce((sum, count) => sum - share(count) * Math.log2(share(count)), 0);
+}
+
+/** Length of the shortest beginning whose repetition makes the whole text. */
+function periodOf(text: string): number {
+  for (let length = 1; length < text.length; length++) {
+    if (text.startsWith(text.slice(length)) && length <= text.length / 2) return length;
+  }
+  return text.length;
 }

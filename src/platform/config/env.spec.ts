@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { readEnv } from './env.js';
+import { modelSettings, proxyText, readEnv } from './env.js';
 
 const KEY = 'k'.repeat(32);
 const RANDOM = 'bYk1mZ0QnT7cXv3uJ9sLr5aPeW8gHdF2';
@@ -185,4 +185,37 @@ describe('a secret in a file', () => {
     const missing = { SECRET_KEY: KEY, [name]: undefined, [`${name}_FILE`]: path.join(folder, 'nothing') };
     expect(() => read(missing)).toThrow(`${name}_FILE cannot be read: ENOENT`);
   });
+});
+
+describe('modelSettings', () => {
+  it('needs no other variable', () => {
+    expect(modelSettings({})).toEqual({
+      modelsFolder: './.data/models',
+      modelsUrl: 'https://huggingface.co',
+      hfToken: null,
+    });
+    expect(modelSettings({ MODELS_FOLDER: '/m', MODELS_URL: 'http://mirror', HF_TOKEN: 'hf_x' })).toEqual({
+      modelsFolder: '/m',
+      modelsUrl: 'http://mirror',
+      hfToken: 'hf_x',
+    });
+  });
+
+  it('names what is wrong', () => {
+    expect(() => modelSettings({ MODELS_URL: 'mirror' })).toThrow('MODELS_URL must be a URL that starts with https://');
+  });
+});
+
+describe('proxyText', () => {
+  it.each([
+    [{}, 'None is set now.'],
+    [{ HTTPS_PROXY: '' }, 'None is set now.'],
+    [{ HTTPS_PROXY: 'http://user:secret@proxy:3128/' }, 'Set now: HTTPS_PROXY=http://proxy:3128.'],
+    [{ HTTP_PROXY: 'proxy:3128' }, 'Set now: HTTP_PROXY=(not a URL).'],
+    [{ HTTP_PROXY: 'user secret' }, 'Set now: HTTP_PROXY=(not a URL).'],
+    [
+      { https_proxy: 'http://small:1', HTTPS_PROXY: 'http://large:1', NO_PROXY: 'localhost,.example.com' },
+      'Set now: HTTPS_PROXY=http://small:1, NO_PROXY=localhost,.example.com.',
+    ],
+  ])('%j: %s', (source, text) => expect(proxyText(source)).toBe(text));
 });

@@ -7,9 +7,15 @@ export abstract class ApiError extends Error {
   /** An integer, but for the named codes of D26 and D52. */
   abstract readonly code: number | string;
   abstract readonly type: string;
-  readonly details: Record<string, unknown> = {};
   /** Whole seconds for a `Retry-After` header. */
   readonly retryAfter?: number;
+
+  constructor(
+    message: string,
+    readonly details: Record<string, unknown> = {},
+  ) {
+    super(message);
+  }
 }
 
 /** One broken rule: the field or parameter, and what it must be. */
@@ -35,11 +41,9 @@ export class PermissionError extends ApiError {
   readonly status = 403;
   readonly code = 1003;
   readonly type = 'PermissionError';
-  override readonly details: Record<string, unknown>;
 
   constructor(scope: string, message = `This API key lacks the scope ${scope}.`) {
-    super(message);
-    this.details = { required_scope: scope };
+    super(message, { required_scope: scope });
   }
 }
 
@@ -57,7 +61,6 @@ export class QuotaExceededError extends ApiError {
   readonly status = 403;
   readonly code = 1005;
   readonly type = 'QuotaExceededError';
-  override readonly details: Record<string, unknown>;
 
   /** @param resetsAt when the use starts again at 0; null where it goes down with the recordings. */
   constructor(
@@ -66,8 +69,12 @@ export class QuotaExceededError extends ApiError {
     used: number,
     resetsAt: string | null,
   ) {
-    super(`This does not fit into the quota ${quota}: ${used} of ${limit} used. ${QUOTA_ADVICE[quota]}`);
-    this.details = { quota, limit, used, resets_at: resetsAt };
+    super(`This does not fit into the quota ${quota}: ${used} of ${limit} used. ${QUOTA_ADVICE[quota]}`, {
+      quota,
+      limit,
+      used,
+      resets_at: resetsAt,
+    });
   }
 }
 
@@ -81,15 +88,13 @@ export class InvalidRequestError extends ApiError {
   readonly status = 400;
   readonly code = 2001;
   readonly type = 'ValidationError';
-  override readonly details: Record<string, unknown>;
 
   readonly broken: readonly BrokenRule[];
 
   /** The message explains the first broken rule and names the fields of the others; `details.errors` holds them all. */
   constructor(first: BrokenRule, ...others: BrokenRule[]) {
-    super([sentence(first), ...alsoWrong(others)].join(' '));
+    super([sentence(first), ...alsoWrong(others)].join(' '), { ...first, errors: [first, ...others] });
     this.broken = [first, ...others];
-    this.details = { ...first, errors: this.broken };
   }
 }
 
@@ -123,11 +128,9 @@ export class LimitExceededError extends ApiError {
   readonly status = 400;
   readonly code = 2005;
   readonly type = 'LimitExceededError';
-  override readonly details: Record<string, unknown>;
 
   constructor(what: string, maximum: number) {
-    super(`This account has reached the limit of ${maximum} ${what}. Remove one to add another.`);
-    this.details = { maximum };
+    super(`This account has reached the limit of ${maximum} ${what}. Remove one to add another.`, { maximum });
   }
 }
 
@@ -142,12 +145,12 @@ export class PreconditionFailedError extends ApiError {
   readonly status = 412;
   readonly code = 2012;
   readonly type = 'PreconditionFailedError';
-  override readonly details: Record<string, unknown>;
 
   /** @param entityTag of the present version */
   constructor(what: string, entityTag: string) {
-    super(`${what} has changed since you read it. Read it again, then repeat the change with its new ETag.`);
-    this.details = { etag: entityTag };
+    super(`${what} has changed since you read it. Read it again, then repeat the change with its new ETag.`, {
+      etag: entityTag,
+    });
   }
 }
 
@@ -155,11 +158,9 @@ export class PayloadTooLargeError extends ApiError {
   readonly status = 413;
   readonly code = 2013;
   readonly type = 'PayloadTooLargeError';
-  override readonly details: Record<string, unknown>;
 
   constructor(what: string, maxBytes: number) {
-    super(`${what} is larger than ${sizeText(maxBytes)}.`);
-    this.details = { max_bytes: maxBytes };
+    super(`${what} is larger than ${sizeText(maxBytes)}.`, { max_bytes: maxBytes });
   }
 }
 
@@ -174,11 +175,9 @@ export class RangeNotSatisfiableError extends ApiError {
   readonly status = 416;
   readonly code = 2016;
   readonly type = 'RangeNotSatisfiableError';
-  override readonly details: Record<string, unknown>;
 
   constructor(sizeBytes: number) {
-    super(`No requested range lies within the ${sizeBytes} bytes of the file.`);
-    this.details = { size_bytes: sizeBytes };
+    super(`No requested range lies within the ${sizeBytes} bytes of the file.`, { size_bytes: sizeBytes });
   }
 }
 
@@ -187,16 +186,15 @@ export class NotFoundError extends ApiError {
   readonly code: number | string = 3001;
   readonly type = 'NotFoundError';
 
-  constructor(what: string) {
-    super(`No such ${what}.`);
+  constructor(what: string, message = `No such ${what}.`, details = {}) {
+    super(message, details);
   }
 }
 
 /** A path, or a method, that the service does not have. */
 export class UnknownPathError extends NotFoundError {
   constructor(message: string) {
-    super('path');
-    this.message = message;
+    super('path', message);
   }
 }
 
@@ -204,19 +202,16 @@ export class TranscriptionNotReadyError extends NotFoundError {
   override readonly code = 'TRANSCRIPTION_NOT_READY';
 
   constructor() {
-    super('transcription');
-    this.message = 'The recording is still being transcribed. Try again later, or create a webhook.';
+    super('transcription', 'The recording is still being transcribed. Try again later, or create a webhook.');
   }
 }
 
 export class TranscriptionFailedError extends NotFoundError {
   override readonly code = 'TRANSCRIPTION_FAILED';
-  override readonly details: Record<string, unknown>;
 
   constructor(reason: string) {
-    super('transcription');
-    this.message = 'The recording could not be transcribed; details.reason says why. A retry is possible.';
-    this.details = { reason };
+    const message = 'The recording could not be transcribed; details.reason says why. A retry is possible.';
+    super('transcription', message, { reason });
   }
 }
 
@@ -224,49 +219,44 @@ export class RateLimitError extends ApiError {
   readonly status = 429;
   readonly code = 4003;
   readonly type = 'RateLimitError';
-  override readonly details: Record<string, unknown>;
 
-  constructor(override readonly retryAfter: number) {
-    super(`Rate limit exceeded. Retry after ${seconds(retryAfter)}.`);
-    this.details = { retry_after: retryAfter };
+  /** @param details beside `retry_after` */
+  constructor(
+    override readonly retryAfter: number,
+    message = `Rate limit exceeded. Retry after ${seconds(retryAfter)}.`,
+    details = {},
+  ) {
+    super(message, { retry_after: retryAfter, ...details });
   }
 }
 
 /** More uploads at the same time than the account may have. */
 export class ConcurrentUploadsError extends RateLimitError {
-  override readonly details: Record<string, unknown>;
-
   constructor(limit: number, used: number) {
-    super(1);
-    this.message = `This account may have ${limit} uploads at a time. Retry when one has ended.`;
-    this.details = { retry_after: this.retryAfter, quota: 'concurrent_uploads', limit, used };
+    const message = `This account may have ${limit} uploads at a time. Retry when one has ended.`;
+    super(1, message, { quota: 'concurrent_uploads', limit, used });
   }
 }
 
 /** More event streams at the same time than the account may have. */
 export class TooManyEventStreamsError extends RateLimitError {
-  override readonly details: Record<string, unknown>;
-
   constructor(limit: number, used: number) {
-    super(1);
-    this.message = `This account may have ${limit} event streams at a time. Close one, or use it for several readers.`;
-    this.details = { retry_after: this.retryAfter, limit, used };
+    const message = `This account may have ${limit} event streams at a time. Close one, or use it for several readers.`;
+    super(1, message, { limit, used });
   }
 }
 
 /** More test calls to webhooks at the same time than the account may have. */
 export class TestInProgressError extends RateLimitError {
   constructor() {
-    super(1);
-    this.message = 'This account may have one test call to a webhook at a time. Retry when it has ended.';
+    super(1, 'This account may have one test call to a webhook at a time. Retry when it has ended.');
   }
 }
 
 /** Sent before a request was read. */
 export class TooManyConnectionsError extends RateLimitError {
   constructor(limit: number) {
-    super(1);
-    this.message = `An address may have ${limit} connections at a time. Close one, or use it again.`;
+    super(1, `An address may have ${limit} connections at a time. Close one, or use it again.`);
   }
 }
 
@@ -274,11 +264,11 @@ export class InternalError extends ApiError {
   readonly status = 500;
   readonly code = 5001;
   readonly type = 'InternalError';
-  override readonly details: Record<string, unknown>;
 
   constructor(requestId: string) {
-    super(`Internal error. Report the request id ${requestId} to the operator of this service.`);
-    this.details = { request_id: requestId };
+    super(`Internal error. Report the request id ${requestId} to the operator of this service.`, {
+      request_id: requestId,
+    });
   }
 }
 

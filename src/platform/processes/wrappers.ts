@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
-import { childEnvironment } from '../config/child-environment.js';
+import { childEnvironment } from '../config/process-protection.js';
 import type { SandboxMode } from '../config/env.js';
 import { errorCode } from '../storage/file-system.js';
 import { seccompFilter, type SystemCalls } from './seccomp-filter.js';

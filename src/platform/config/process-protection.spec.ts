@@ -1,4 +1,4 @@
-import { childEnvironment } from './child-environment.js';
+import { childEnvironment } from './process-protection.js';
 
 describe('childEnvironment', () => {
   it('passes on what programs need to be found and to speak UTF-8, and nothing else', () => {

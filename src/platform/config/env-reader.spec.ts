@@ -1,4 +1,4 @@
-import { estimateBits, MIN_KEY_BITS } from './key-strength.js';
+import { estimateBits, MIN_KEY_BITS } from './env-reader.js';
 
 describe('estimateBits', () => {
   it.each([
