@@ -7,24 +7,6 @@ import { join } from 'node:path';
 import type { QuotaName } from '../../../src/access/plans.js';
 import { SCOPES } from '../../../src/access/scopes.js';
 import type { RecordingFeatures } from '../../../src/modules/recordings/recording.entity.js';
-import type {
-  CreatedRecordingView,
-  RecordingView,
-  SingleRecordingView,
-} from '../../../src/modules/recordings/recording.presenter.js';
-import type { WaveformView } from '../../../src/modules/recordings/waveform/waveform.presenter.js';
-import type {
-  TranscriptionVersionView,
-  TranscriptionView,
-} from '../../../src/modules/transcriptions/transcription.presenter.js';
-import type {
-  AttemptView,
-  DeliveryView,
-  RedeliveryView,
-  SingleDeliveryView,
-  TestCallView,
-} from '../../../src/modules/webhooks/deliveries/deliveries.dto.js';
-import type { CreatedWebhookView, WebhookView } from '../../../src/modules/webhooks/webhooks.dto.js';
 import { boolean, id, integer, like, matching, number, oneOf, orNull, text, UUID } from './matchers.js';
 import { ROOT } from '../paths.js';
 
