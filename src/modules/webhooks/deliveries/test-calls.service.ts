@@ -53,7 +53,7 @@ export class TestCallsService {
     try {
       const startedAt = new Date();
       const eventId = uuidv7();
-      const body = testPayload({ occurredAt: startedAt, webhookId: webhook.id });
+      const body = testPayload(webhook.id, startedAt);
       const unsigned = { ...signedBy(webhook), webhookId: webhook.id, url, eventId, body, attempt: 1 };
       const { errorKind: error, error: reason, status, durationMs, response } = await this.sender.send(unsigned);
       return { eventId, attempt: { number: 1, startedAt, status, error, reason, durationMs, response } };

@@ -1,3 +1,4 @@
+import type { RecordingSnapshot } from '../../recordings/recordings.events.js';
 import {
   acceptedPayload,
   correctedPayload,
@@ -8,24 +9,24 @@ import {
   withoutPersonalData,
 } from './event-payload.js';
 
-const facts = {
-  occurredAt: new Date('2026-11-21T10:00:09.900Z'),
-  recordingId: '0193-r',
-  identity: 'user "1"',
-  createdAt: new Date('2026-11-21T10:00:00.123Z'),
+const RECORDING: RecordingSnapshot = {
+  id: '0193-r',
+  accountId: 'account',
+  userId: 'user "1"',
+  originalFilename: 'note.webm',
+  audioFormat: 'webm',
+  durationMs: 3740,
   customTags: null,
+  status: 'transcribed',
+  run: 1,
+  createdAt: new Date('2026-11-21T10:00:00.123Z'),
+  processedAt: new Date('2026-11-21T10:00:09.900Z'),
 };
-const transcribed = {
-  ...facts,
-  durationSeconds: 3.74,
-  format: 'webm',
-  completedAt: new Date('2026-11-21T10:00:09.900Z'),
-};
-const failed = { ...facts, reason: 'The audio cannot be decoded.\n' };
+const REASON = 'The audio cannot be decoded.\n';
 
 describe('event payloads', () => {
   it('write recording.transcribed in the order of the interface', () => {
-    expect(transcribedPayload(transcribed)).toBe(
+    expect(transcribedPayload(RECORDING)).toBe(
       '{"event":"recording.transcribed","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
         '"status":"transcribed","duration":3.74,"format":"webm","identity":"user \\"1\\"",' +
         '"created_at":"2026-11-21T10:00:00Z","completed_at":"2026-11-21T10:00:09Z"}}',
@@ -33,7 +34,7 @@ describe('event payloads', () => {
   });
 
   it('write recording.failed in the order of the interface', () => {
-    expect(failedPayload(failed)).toBe(
+    expect(failedPayload(RECORDING, REASON)).toBe(
       '{"event":"recording.failed","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
         '"status":"failed","identity":"user \\"1\\"","created_at":"2026-11-21T10:00:00Z"},' +
         '"error":{"code":"TRANSCRIPTION_FAILED","message":"The audio cannot be decoded.\\n"}}',
@@ -41,21 +42,19 @@ describe('event payloads', () => {
   });
 
   it('write recording.accepted and recording.deleted in the same order', () => {
-    expect(acceptedPayload({ ...facts, durationSeconds: 3.7, format: 'webm' })).toBe(
-      '{"event":"recording.accepted","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
+    expect(acceptedPayload({ ...RECORDING, durationMs: 3700 }, new Date('2026-11-21T10:00:01Z'))).toBe(
+      '{"event":"recording.accepted","timestamp":"2026-11-21T10:00:01Z","recording":{"id":"0193-r",' +
         '"status":"processing","duration":3.7,"format":"webm","identity":"user \\"1\\"",' +
         '"created_at":"2026-11-21T10:00:00Z"}}',
     );
-    expect(deletedPayload({ ...facts, customTags: '{"b":"1"}' })).toBe(
+    expect(deletedPayload({ ...RECORDING, customTags: '{"b":"1"}' }, new Date('2026-11-21T10:00:09.900Z'))).toBe(
       '{"event":"recording.deleted","timestamp":"2026-11-21T10:00:09Z","recording":{"id":"0193-r",' +
         '"status":"deleted","identity":"user \\"1\\"","created_at":"2026-11-21T10:00:00Z","custom_tags":{"b":"1"}}}',
     );
   });
 
   it('write transcription.corrected in the order of the interface', () => {
-    expect(
-      correctedPayload({ ...transcribed, occurredAt: new Date('2026-11-22T08:00:00Z'), version: 'corrected' }),
-    ).toBe(
+    expect(correctedPayload(RECORDING, 'corrected', new Date('2026-11-22T08:00:00Z'))).toBe(
       '{"event":"transcription.corrected","timestamp":"2026-11-22T08:00:00Z","recording":{"id":"0193-r",' +
         '"status":"transcribed","duration":3.74,"format":"webm","identity":"user \\"1\\"",' +
         '"created_at":"2026-11-21T10:00:00Z","completed_at":"2026-11-21T10:00:09Z"},' +
@@ -64,17 +63,17 @@ describe('event payloads', () => {
   });
 
   it('say null for a recording without an end user', () => {
-    expect(transcribedPayload({ ...transcribed, identity: null })).toContain('"identity":null,"created_at"');
-    expect(failedPayload({ ...failed, identity: null })).toContain('"identity":null,"created_at"');
+    expect(transcribedPayload({ ...RECORDING, userId: null })).toContain('"identity":null,"created_at"');
+    expect(failedPayload({ ...RECORDING, userId: null }, REASON)).toContain('"identity":null,"created_at"');
   });
 
   it.each(['{"z":"1","10":"2","2":"3"}', '{"__proto__":"x","ort":"Köln"}', '{}'])(
     'carry the tags last in the recording and as they were sent: %s',
     (customTags) => {
-      expect(transcribedPayload({ ...transcribed, customTags })).toContain(
+      expect(transcribedPayload({ ...RECORDING, customTags })).toContain(
         `"completed_at":"2026-11-21T10:00:09Z","custom_tags":${customTags}}}`,
       );
-      expect(failedPayload({ ...failed, customTags })).toContain(
+      expect(failedPayload({ ...RECORDING, customTags }, REASON)).toContain(
         `"created_at":"2026-11-21T10:00:00Z","custom_tags":${customTags}},"error"`,
       );
     },
@@ -82,20 +81,19 @@ describe('event payloads', () => {
 });
 
 describe('personal data in the body of an event', () => {
-  const tagged = { ...transcribed, customTags: '{"z":"1","10":"2"}' };
-  const without = { identity: null, customTags: null };
+  const tagged = { ...RECORDING, customTags: '{"z":"1","10":"2"}' };
+  const without = { userId: null, customTags: null };
 
   it('is the end user', () => {
     expect(endUserOf(transcribedPayload(tagged))).toBe('user "1"');
-    expect(endUserOf(transcribedPayload({ ...tagged, identity: null }))).toBeNull();
+    expect(endUserOf(transcribedPayload({ ...tagged, userId: null }))).toBeNull();
     expect(endUserOf('{"identity":"elsewhere"}')).toBeNull();
     expect(endUserOf('not JSON "identity":"x"')).toBeNull();
   });
 
   it('is removed with the tags, and nothing else changes', () => {
     expect(withoutPersonalData(transcribedPayload(tagged))).toBe(transcribedPayload({ ...tagged, ...without }));
-    const refused = { ...tagged, reason: 'no audio' };
-    expect(withoutPersonalData(failedPayload(refused))).toBe(failedPayload({ ...refused, ...without }));
+    expect(withoutPersonalData(failedPayload(tagged, REASON))).toBe(failedPayload({ ...tagged, ...without }, REASON));
     for (const body of ['{"x":1}', 'null', 'not JSON']) expect(withoutPersonalData(body)).toBe(body);
   });
 });

@@ -1,4 +1,5 @@
 import { eventTime } from '../../../platform/http/timestamps.js';
+import type { RecordingSnapshot } from '../../recordings/recordings.events.js';
 
 /** Every kind of event that webhooks can subscribe to. Extensions add theirs before the application is created. */
 export const EVENT_KINDS: string[] = ['recording.transcribed', 'recording.failed', 'transcription.corrected'];
@@ -13,131 +14,77 @@ export function registerEventKind(kind: string): void {
   if (!EVENT_KINDS.includes(kind)) EVENT_KINDS.push(kind);
 }
 
-/** Data that all kinds of event contain. */
-export interface EventFacts {
-  occurredAt: Date;
-  recordingId: string;
-  /** The end user of the recording, or null. */
-  identity: string | null;
-  createdAt: Date;
-  /** The tags as compact JSON text in the order they were sent; null when the recording has none. */
-  customTags: string | null;
-}
-
-export interface AcceptedFacts extends EventFacts {
-  durationSeconds: number;
-  format: string;
-}
-
-export interface TranscribedFacts extends AcceptedFacts {
-  completedAt: Date;
-}
-
-export interface FailedFacts extends EventFacts {
-  /** Why there is no transcription, for the customer. */
-  reason: string;
-}
-
-export interface CorrectedFacts extends TranscribedFacts {
-  /** The text that is served now. */
-  version: 'corrected' | 'original';
-}
-
 /** Members of a JSON object in the order they are written; each value is JSON text already. */
 type Members = Record<string, string>;
 
-/** The body of a `recording.transcribed` event, keys in the order of the interface (D29). */
-export function transcribedPayload(facts: TranscribedFacts): string {
-  return object({
-    event: text('recording.transcribed'),
-    timestamp: text(eventTime(facts.occurredAt)),
-    recording: transcribedRecording(facts),
-  });
-}
-
-/** The body of a `transcription.corrected` event, keys in the order of the interface (D44). */
-export function correctedPayload(facts: CorrectedFacts): string {
-  return object({
-    event: text('transcription.corrected'),
-    timestamp: text(eventTime(facts.occurredAt)),
-    recording: transcribedRecording(facts),
-    transcription: object({ version: text(facts.version) }),
-  });
-}
-
-/** The body of a `recording.failed` event, keys in the order of the interface (D29). */
-export function failedPayload(facts: FailedFacts): string {
-  const recording: Members = {
-    id: text(facts.recordingId),
-    status: text('failed'),
-    identity: text(facts.identity),
-    created_at: text(eventTime(facts.createdAt)),
-  };
-  return object({
-    event: text('recording.failed'),
-    timestamp: text(eventTime(facts.occurredAt)),
-    recording: object(withTags(recording, facts)),
-    error: object({ code: text('TRANSCRIPTION_FAILED'), message: text(facts.reason) }),
-  });
-}
-
 /** The body of a `recording.accepted` event (D40). */
-export function acceptedPayload(facts: AcceptedFacts): string {
-  const recording: Members = {
-    id: text(facts.recordingId),
-    status: text('processing'),
-    duration: String(facts.durationSeconds),
-    format: text(facts.format),
-    identity: text(facts.identity),
-    created_at: text(eventTime(facts.createdAt)),
-  };
-  return object({
-    event: text('recording.accepted'),
-    timestamp: text(eventTime(facts.occurredAt)),
-    recording: object(withTags(recording, facts)),
+export function acceptedPayload(recording: RecordingSnapshot, occurredAt: Date): string {
+  return event('recording.accepted', occurredAt, { recording: recordingText(recording, 'processing') });
+}
+
+/** The body of a `recording.transcribed` event (D29). */
+export function transcribedPayload(recording: RecordingSnapshot): string {
+  const completedAt = endOf(recording);
+  return event('recording.transcribed', completedAt, {
+    recording: recordingText(recording, 'transcribed', completedAt),
+  });
+}
+
+/** The body of a `recording.failed` event (D29). @param reason why there is no transcription, for the customer */
+export function failedPayload(recording: RecordingSnapshot, reason: string): string {
+  return event('recording.failed', endOf(recording), {
+    recording: recordingText(recording, 'failed'),
+    error: object({ code: text('TRANSCRIPTION_FAILED'), message: text(reason) }),
+  });
+}
+
+/** The body of a `transcription.corrected` event (D44). @param version of the text that is served now */
+export function correctedPayload(
+  recording: RecordingSnapshot,
+  version: 'corrected' | 'original',
+  correctedAt: Date,
+): string {
+  return event('transcription.corrected', correctedAt, {
+    recording: recordingText(recording, 'transcribed', endOf(recording)),
+    transcription: object({ version: text(version) }),
   });
 }
 
 /** The body of a `recording.deleted` event (D40). */
-export function deletedPayload(facts: EventFacts): string {
-  const recording: Members = {
-    id: text(facts.recordingId),
-    status: text('deleted'),
-    identity: text(facts.identity),
-    created_at: text(eventTime(facts.createdAt)),
-  };
-  return object({
-    event: text('recording.deleted'),
-    timestamp: text(eventTime(facts.occurredAt)),
-    recording: object(withTags(recording, facts)),
-  });
+export function deletedPayload(recording: RecordingSnapshot, occurredAt: Date): string {
+  return event('recording.deleted', occurredAt, { recording: recordingText(recording, 'deleted') });
 }
 
 /** The body of a `webhook.test` event, which is about no recording (D39). */
-export function testPayload({ occurredAt, webhookId }: { occurredAt: Date; webhookId: string }): string {
+export function testPayload(webhookId: string, occurredAt: Date): string {
+  return event('webhook.test', occurredAt, { webhook: object({ id: text(webhookId) }) });
+}
+
+const endOf = ({ processedAt }: RecordingSnapshot): Date => processedAt ?? new Date();
+
+/** Keys in the order of the interface. */
+function event(kind: string, occurredAt: Date, members: Members): string {
+  return object({ event: text(kind), timestamp: text(eventTime(occurredAt)), ...members });
+}
+
+/** Keys in the order of the interface (D29). Length and format are left out where there is no audio to use. */
+function recordingText(
+  recording: RecordingSnapshot,
+  status: 'processing' | 'transcribed' | 'failed' | 'deleted',
+  completedAt?: Date,
+): string {
+  const { id, durationMs, audioFormat, userId, createdAt, customTags } = recording;
+  const hasAudio = status === 'processing' || status === 'transcribed';
   return object({
-    event: text('webhook.test'),
-    timestamp: text(eventTime(occurredAt)),
-    webhook: object({ id: text(webhookId) }),
+    id: text(id),
+    status: text(status),
+    ...(hasAudio && { duration: String(durationMs / 1000), format: text(audioFormat) }),
+    identity: text(userId),
+    created_at: text(eventTime(createdAt)),
+    ...(completedAt && { completed_at: text(eventTime(completedAt)) }),
+    // The stored JSON text, because parsing it would reorder numeric keys and lose `__proto__`.
+    ...(customTags !== null && { custom_tags: customTags }),
   });
-}
-
-function transcribedRecording(facts: TranscribedFacts): string {
-  const recording: Members = {
-    id: text(facts.recordingId),
-    status: text('transcribed'),
-    duration: String(facts.durationSeconds),
-    format: text(facts.format),
-    identity: text(facts.identity),
-    created_at: text(eventTime(facts.createdAt)),
-    completed_at: text(eventTime(facts.completedAt)),
-  };
-  return object(withTags(recording, facts));
-}
-
-/** Inserts the stored JSON text, because parsing it would reorder numeric keys and lose `__proto__`. */
-function withTags(recording: Members, { customTags }: EventFacts): Members {
-  return customTags === null ? recording : { ...recording, custom_tags: customTags };
 }
 
 function text(value: string | null): string {

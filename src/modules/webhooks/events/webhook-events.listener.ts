@@ -14,7 +14,6 @@ import {
   correctedPayload,
   deletedPayload,
   failedPayload,
-  type TranscribedFacts,
   transcribedPayload,
 } from './event-payload.js';
 import { eventParameters, insertEventFor, type NewFeedEvent, WebhookEventsService } from './webhook-events.service.js';
@@ -33,28 +32,26 @@ export class WebhookEventsListener implements OnModuleInit {
     this.bus.on(RecordingAccepted, ({ recording }, tx) => this.recordRetry(tx, recording), core);
     this.bus.on(RecordingTranscribed, (event, tx) => this.publishTranscribed(tx, event), core);
     this.bus.on(RecordingFailed, (event, tx) => this.publishFailed(tx, event), core);
-    this.bus.on(
-      TranscriptionCorrected,
-      (event, tx) => this.publish(tx, event.recording, 'transcription.corrected', correctedBody(event)),
-      core,
-    );
-    this.bus.on(RecordingDeleted, ({ recording }, tx) => this.events.record(tx, deletedEvent(recording)), core);
+    this.bus.on(TranscriptionCorrected, (event, tx) => this.publishCorrected(tx, event), core);
+    this.bus.on(RecordingDeleted, ({ recording }, tx) => this.recordDeleted(tx, recording), core);
   }
 
   private async publishTranscribed(tx: Tx, { recording, rerun }: RecordingTranscribed): Promise<void> {
     if (rerun === 'quiet') return;
-    await this.publish(tx, recording, 'recording.transcribed', transcribedBody(recording));
+    const body = transcribedPayload(recording);
+    await this.events.publish(tx, { ...about(recording), kind: 'recording.transcribed', body });
   }
 
   /** The operator's attempt to improve a text changes nothing for the account when it fails. */
   private async publishFailed(tx: Tx, { recording, reason, rerun }: RecordingFailed): Promise<void> {
     if (rerun !== null && rerun !== 'requested') return;
-    await this.publish(tx, recording, 'recording.failed', failedBody(recording, reason));
+    const body = failedPayload(recording, reason);
+    await this.events.publish(tx, { ...about(recording), kind: 'recording.failed', body });
   }
 
-  private async publish(tx: Tx, recording: RecordingSnapshot, kind: string, body: string): Promise<void> {
-    const { accountId, id: recordingId, run } = recording;
-    await this.events.publish(tx, { accountId, kind, body, recordingId, run });
+  private async publishCorrected(tx: Tx, { recording, version, correctedAt }: TranscriptionCorrected): Promise<void> {
+    const body = correctedPayload(recording, version, correctedAt);
+    await this.events.publish(tx, { ...about(recording), kind: 'transcription.corrected', body });
   }
 
   /** An upload inserts its event with the recording. */
@@ -66,46 +63,15 @@ export class WebhookEventsListener implements OnModuleInit {
   private async recordRetry(tx: Tx, recording: RecordingSnapshot): Promise<void> {
     if (recording.run > 1) await this.events.record(tx, acceptedEvent(recording, new Date()));
   }
+
+  private async recordDeleted(tx: Tx, recording: RecordingSnapshot): Promise<void> {
+    const body = deletedPayload(recording, new Date());
+    await this.events.record(tx, { ...about(recording), kind: 'recording.deleted', body });
+  }
 }
 
-const factsOf = (recording: RecordingSnapshot, occurredAt: Date) => ({
-  occurredAt,
-  recordingId: recording.id,
-  identity: recording.userId,
-  createdAt: recording.createdAt,
-  customTags: recording.customTags,
-});
+const about = ({ accountId, id: recordingId, run }: RecordingSnapshot) => ({ accountId, recordingId, run });
 
 function acceptedEvent(recording: RecordingSnapshot, occurredAt: Date): NewFeedEvent {
-  const { accountId, id: recordingId, run, durationMs, audioFormat: format } = recording;
-  const body = acceptedPayload({ ...factsOf(recording, occurredAt), durationSeconds: durationMs / 1000, format });
-  return { accountId, kind: 'recording.accepted', body, recordingId, run };
-}
-
-function deletedEvent(recording: RecordingSnapshot): NewFeedEvent {
-  const { accountId, id: recordingId, run } = recording;
-  const body = deletedPayload(factsOf(recording, new Date()));
-  return { accountId, kind: 'recording.deleted', body, recordingId, run };
-}
-
-function transcribedFacts(recording: RecordingSnapshot, occurredAt?: Date): TranscribedFacts {
-  const completedAt = recording.processedAt ?? new Date();
-  return {
-    ...factsOf(recording, occurredAt ?? completedAt),
-    durationSeconds: recording.durationMs / 1000,
-    format: recording.audioFormat,
-    completedAt,
-  };
-}
-
-function transcribedBody(recording: RecordingSnapshot): string {
-  return transcribedPayload(transcribedFacts(recording));
-}
-
-function correctedBody({ recording, version, correctedAt }: TranscriptionCorrected): string {
-  return correctedPayload({ ...transcribedFacts(recording, correctedAt), version });
-}
-
-function failedBody(recording: RecordingSnapshot, reason: string): string {
-  return failedPayload({ ...factsOf(recording, recording.processedAt ?? new Date()), reason });
+  return { ...about(recording), kind: 'recording.accepted', body: acceptedPayload(recording, occurredAt) };
 }
