@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Env } from '../../platform/config/env.js';
 import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
 import { DeliveriesProcessor } from './sending/deliveries.processor.js';
 import { DeliveriesService, DELIVERY_QUEUE } from './deliveries/deliveries.service.js';
@@ -51,12 +50,7 @@ import { WebhooksService } from './webhooks.service.js';
     EventStreamsService,
     WebhookSenderService,
     SignedSenderService,
-    {
-      provide: DeliverySlots,
-      inject: [Env],
-      useFactory: ({ webhookConnections: connections, webhookConnectionsPerHost: connectionsPerHost }: Env) =>
-        new DeliverySlots({ connections, connectionsPerHost }),
-    },
+    DeliverySlots,
   ],
   exports: [DeliveriesService, DeliverySlots, SignedSenderService, WebhookEventsService, JobQueueModule],
 })

@@ -26,7 +26,7 @@ export interface ClaimedDelivery {
 export interface DeliverySuccess {
   id: string;
   leaseToken: string;
-  /** 200 to 299. */
+  /** HTTP status: 200 to 299, or of a failure another one, or null without a response. */
   status: number | null;
   durationMs: number;
   /** Milliseconds since the start of the attempt: its outcome may have waited for Postgres. */
@@ -35,8 +35,7 @@ export interface DeliverySuccess {
 }
 
 /** A delivery whose attempt failed. */
-export interface DeliveryFailure extends Omit<DeliverySuccess, 'status'> {
-  status: number | null;
+export interface DeliveryFailure extends DeliverySuccess {
   errorKind: string | null;
   error: string | null;
   /** Until the next attempt; null when there is none. */

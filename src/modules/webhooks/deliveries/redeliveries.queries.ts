@@ -1,4 +1,5 @@
 import type { Pace } from './redelivery-pace.service.js';
+import { FIRST_PLACE, type Position } from '../events/webhook-events.service.js';
 import type { Tx } from '../../../platform/database/database.service.js';
 import { MAX_LOGGED } from './deliveries.queries.js';
 import type { RedeliverDto } from './deliveries.dto.js';
@@ -15,12 +16,6 @@ export interface LockedRedelivery {
   phase: RedeliveryPhase;
   afterAt: string;
   afterId: string;
-}
-
-/** A row, by the order of all lists. */
-export interface Position {
-  at: string;
-  id: string;
 }
 
 /** Without a bound. */
@@ -165,7 +160,7 @@ export interface NewRedelivery extends RedeliverDto {
 }
 
 /** Before the first row of a phase. */
-export const START = { afterAt: '-infinity', afterId: '00000000-0000-0000-0000-000000000000' };
+export const START = { afterAt: FIRST_PLACE.at, afterId: FIRST_PLACE.id };
 
 /** SQL because of ON CONFLICT and the database's clock. @returns whether the webhook had none in progress. */
 export async function insertRedelivery(

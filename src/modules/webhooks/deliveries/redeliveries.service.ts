@@ -21,11 +21,11 @@ import {
   lockEnded,
   lockRedelivery,
   moveRedelivery,
-  type Position,
   reopenEnded,
   selectMissed,
   START,
 } from './redeliveries.queries.js';
+import type { Position } from '../events/webhook-events.service.js';
 import { RedeliveryPaceService } from './redelivery-pace.service.js';
 import { WebhookRedelivery } from './redelivery.entity.js';
 

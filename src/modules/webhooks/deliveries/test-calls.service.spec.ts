@@ -1,3 +1,4 @@
+import type { Env } from '../../../platform/config/env.js';
 import type { Repository } from 'typeorm';
 import { NotFoundError } from '../../../platform/errors/errors.js';
 import { DeliverySlots } from '../sending/delivery-slots.js';
@@ -35,7 +36,7 @@ describe('TestCallsService', () => {
 
   beforeEach(() => {
     sent = [];
-    slots = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
+    slots = new DeliverySlots({ webhookConnections: 1, webhookConnectionsPerHost: 1 } as Env);
     answer = async () => OUTCOME;
     previousSecretUntil = null;
     const webhooks = {

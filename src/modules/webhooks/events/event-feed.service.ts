@@ -5,6 +5,25 @@ import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full
 import { DatabaseService, type SqlRunner } from '../../../platform/database/database.service.js';
 import { EventSequence } from './webhook-event.entity.js';
 
+/** An event with its number. */
+export interface FeedEvent {
+  id: string;
+  sequence: number;
+  kind: string;
+  body: string;
+  createdAt: Date;
+}
+
+/** A row of a page: the body is null when it did not fit any more. */
+export type FeedRow = Omit<FeedEvent, 'body'> & { body: string | null };
+
+/** How far a reader of an account has come. */
+export interface ReaderPosition {
+  accountId: string;
+  /** Sequence of the last event it has. */
+  after: number;
+}
+
 /** Events of one account that one statement numbers. More than a page has. */
 const BATCH = 1000;
 /** Accounts whose sequences one statement locks. */
@@ -73,25 +92,6 @@ function pageOf(rows: readonly FeedRow[], limit: number): FeedPage {
   const full = rows.findIndex(({ body }, index) => index === limit || body === null);
   const events = (full === -1 ? rows : rows.slice(0, full)) as FeedEvent[];
   return { events, hasMore: full !== -1 };
-}
-
-/** An event with its number. */
-export interface FeedEvent {
-  id: string;
-  sequence: number;
-  kind: string;
-  body: string;
-  createdAt: Date;
-}
-
-/** A row of a page: the body is null when it did not fit any more. */
-export type FeedRow = Omit<FeedEvent, 'body'> & { body: string | null };
-
-/** How far a reader of an account has come. */
-export interface ReaderPosition {
-  accountId: string;
-  /** Sequence of the last event it has. */
-  after: number;
 }
 
 /** Bodies that one page has. Of 100 bodies of long notes there would be 60 MB. */

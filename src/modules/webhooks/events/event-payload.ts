@@ -19,20 +19,20 @@ type Members = Record<string, string>;
 
 /** The body of a `recording.accepted` event (D40). */
 export function acceptedPayload(recording: RecordingSnapshot, occurredAt: Date): string {
-  return event('recording.accepted', occurredAt, { recording: recordingText(recording, 'processing') });
+  return eventText('recording.accepted', occurredAt, { recording: recordingText(recording, 'processing') });
 }
 
 /** The body of a `recording.transcribed` event (D29). */
 export function transcribedPayload(recording: RecordingSnapshot): string {
   const completedAt = endOf(recording);
-  return event('recording.transcribed', completedAt, {
+  return eventText('recording.transcribed', completedAt, {
     recording: recordingText(recording, 'transcribed', completedAt),
   });
 }
 
 /** The body of a `recording.failed` event (D29). @param reason why there is no transcription, for the customer */
 export function failedPayload(recording: RecordingSnapshot, reason: string): string {
-  return event('recording.failed', endOf(recording), {
+  return eventText('recording.failed', endOf(recording), {
     recording: recordingText(recording, 'failed'),
     error: object({ code: text('TRANSCRIPTION_FAILED'), message: text(reason) }),
   });
@@ -44,7 +44,7 @@ export function correctedPayload(
   version: 'corrected' | 'original',
   correctedAt: Date,
 ): string {
-  return event('transcription.corrected', correctedAt, {
+  return eventText('transcription.corrected', correctedAt, {
     recording: recordingText(recording, 'transcribed', endOf(recording)),
     transcription: object({ version: text(version) }),
   });
@@ -52,18 +52,18 @@ export function correctedPayload(
 
 /** The body of a `recording.deleted` event (D40). */
 export function deletedPayload(recording: RecordingSnapshot, occurredAt: Date): string {
-  return event('recording.deleted', occurredAt, { recording: recordingText(recording, 'deleted') });
+  return eventText('recording.deleted', occurredAt, { recording: recordingText(recording, 'deleted') });
 }
 
 /** The body of a `webhook.test` event, which is about no recording (D39). */
 export function testPayload(webhookId: string, occurredAt: Date): string {
-  return event('webhook.test', occurredAt, { webhook: object({ id: text(webhookId) }) });
+  return eventText('webhook.test', occurredAt, { webhook: object({ id: text(webhookId) }) });
 }
 
 const endOf = ({ processedAt }: RecordingSnapshot): Date => processedAt ?? new Date();
 
 /** Keys in the order of the interface. */
-function event(kind: string, occurredAt: Date, members: Members): string {
+function eventText(kind: string, occurredAt: Date, members: Members): string {
   return object({ event: text(kind), timestamp: text(eventTime(occurredAt)), ...members });
 }
 

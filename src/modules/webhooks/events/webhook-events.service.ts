@@ -30,6 +30,18 @@ export interface NewFeedEvent extends NewWebhookEvent {
   kind: FeedKind;
 }
 
+/** An event that is inserted: its number is given after the commit. */
+export type InsertedEvent = Omit<WebhookEvent, 'sequence' | 'position'>;
+
+/** A row in the order of time and id. The time is as Postgres writes it, because a Date has no microseconds. */
+export interface Position {
+  at: string;
+  id: string;
+}
+
+/** Before the first row of all. */
+export const FIRST_PLACE: Position = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+
 /** Publishes events in the feed and to the webhooks that subscribe to them. Extensions publish their own kinds. */
 @Injectable()
 export class WebhookEventsService {
@@ -115,9 +127,6 @@ export class WebhookEventsService {
   }
 }
 
-/** An event that is inserted: its number is given after the commit. */
-export type InsertedEvent = Omit<WebhookEvent, 'sequence' | 'position'>;
-
 const COLUMNS = 'id, account_id, kind, recording_id, run, user_id, body, created_at';
 const COLUMN_COUNT = 8;
 
@@ -143,20 +152,11 @@ async function insertEvent(tx: Tx, event: InsertedEvent): Promise<void> {
   await tx.prepared(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, eventParameters(event));
 }
 
-/** A place among all events in the order of their times: the last one before it, its time as Postgres writes it. */
-export interface EventPlace {
-  at: string;
-  id: string;
-}
-
-/** Before the first event of all. */
-export const FIRST_PLACE: EventPlace = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
-
 export interface OldEvents {
   scanned: number;
   deleted: number;
   /** Of the last that was scanned; null when none was. */
-  last: EventPlace | null;
+  last: Position | null;
 }
 
 /**
@@ -166,7 +166,7 @@ export interface OldEvents {
 export async function deleteOldEvents(
   runner: SqlRunner,
   days: number,
-  after: EventPlace,
+  after: Position,
   count: number,
 ): Promise<OldEvents> {
   const [row] = await runner.query<OldEvents>(

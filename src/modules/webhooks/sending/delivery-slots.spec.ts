@@ -1,3 +1,4 @@
+import type { Env } from '../../../platform/config/env.js';
 import { DeliverySlots, type Slot } from './delivery-slots.js';
 
 const to = (accountId: string, host = accountId, isFailing = false) => ({ accountId, host, isFailing });
@@ -12,7 +13,7 @@ function takeAll(slots: DeliverySlots, destination: ReturnType<typeof to>, count
 
 describe('DeliverySlots (D34)', () => {
   it('leaves connections for the next account, in all and to one host, whatever 20 others take', () => {
-    const slots = new DeliverySlots({ connections: 2000, connectionsPerHost: 256 });
+    const slots = new DeliverySlots({ webhookConnections: 2000, webhookConnectionsPerHost: 256 } as Env);
     expect(takeAll(slots, to('a0', 'one.example'))).toHaveLength(29);
     for (let i = 1; i < 20; i++) takeAll(slots, to(`a${i}`, 'one.example'));
     expect(slots.take(to('b', 'one.example'))).not.toBeNull();
@@ -22,7 +23,7 @@ describe('DeliverySlots (D34)', () => {
   });
 
   it('limits the connections to a host across accounts', () => {
-    const slots = new DeliverySlots({ connections: 1000, connectionsPerHost: 10 });
+    const slots = new DeliverySlots({ webhookConnections: 1000, webhookConnectionsPerHost: 10 } as Env);
     let taken = 0;
     for (let i = 0; i < 50; i++) taken += takeAll(slots, to(`a${i}`, 'one.example')).length;
     expect(taken).toBe(10);
@@ -30,7 +31,7 @@ describe('DeliverySlots (D34)', () => {
   });
 
   it('keeps three quarters for webhooks that do not fail, in all and for each host', () => {
-    const slots = new DeliverySlots({ connections: 100, connectionsPerHost: 20 });
+    const slots = new DeliverySlots({ webhookConnections: 100, webhookConnectionsPerHost: 20 } as Env);
     let taken = 0;
     for (let i = 0; i < 100; i++) taken += takeAll(slots, to(`a${i}`, 'one.example', true)).length;
     expect(taken).toBe(5);
@@ -40,7 +41,7 @@ describe('DeliverySlots (D34)', () => {
   });
 
   it('gives a freed slot to the waiting account that has the fewest', async () => {
-    const slots = new DeliverySlots({ connections: 4, connectionsPerHost: 4 });
+    const slots = new DeliverySlots({ webhookConnections: 4, webhookConnectionsPerHost: 4 } as Env);
     const first = slots.take(to('a'));
     for (const account of ['b', 'c', 'e']) slots.take(to(account));
     const granted: string[] = [];
@@ -55,7 +56,7 @@ describe('DeliverySlots (D34)', () => {
   });
 
   it('gives a freed slot to the account that has fewer elsewhere, although another has waited for longer', async () => {
-    const slots = new DeliverySlots({ connections: 1000, connectionsPerHost: 1 });
+    const slots = new DeliverySlots({ webhookConnections: 1000, webhookConnectionsPerHost: 1 } as Env);
     slots.take(to('b', 'two.example'));
     const slot = slots.take(to('a', 'one.example'));
     const granted: string[] = [];
@@ -68,7 +69,7 @@ describe('DeliverySlots (D34)', () => {
   });
 
   it('gives a freed slot also to a webhook that has waited for long', async () => {
-    const slots = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
+    const slots = new DeliverySlots({ webhookConnections: 1, webhookConnectionsPerHost: 1 } as Env);
     const slot = slots.take(to('a'));
     let isGranted = false;
     void slots.wait(to('b'), new AbortController().signal).then(() => (isGranted = true));
@@ -80,7 +81,7 @@ describe('DeliverySlots (D34)', () => {
   });
 
   it('forgets a wait that is cancelled', async () => {
-    const slots = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
+    const slots = new DeliverySlots({ webhookConnections: 1, webhookConnectionsPerHost: 1 } as Env);
     const slot = slots.take(to('a'));
     const stop = new AbortController();
     const wait = slots.wait(to('b'), stop.signal);
@@ -91,21 +92,21 @@ describe('DeliverySlots (D34)', () => {
   });
 
   it('leaves one connection to a webhook that fails, however few there are', () => {
-    const slots = new DeliverySlots({ connections: 3, connectionsPerHost: 3 });
+    const slots = new DeliverySlots({ webhookConnections: 3, webhookConnectionsPerHost: 3 } as Env);
     expect(slots.take(to('a', 'one.example', true))).not.toBeNull();
     expect(slots.take(to('b', 'two.example', true))).toBeNull();
     expect(slots.take(to('b', 'two.example'))).not.toBeNull();
   });
 
   it('leaves one to each account while any is free', () => {
-    const slots = new DeliverySlots({ connections: 4, connectionsPerHost: 4 });
+    const slots = new DeliverySlots({ webhookConnections: 4, webhookConnectionsPerHost: 4 } as Env);
     expect(takeAll(slots, to('a', 'one.example'))).toHaveLength(1);
     for (const account of ['b', 'c', 'd']) expect(slots.take(to(account, 'one.example'))).not.toBeNull();
     expect(slots.take(to('e', 'one.example'))).toBeNull();
   });
 
   it('returns a slot once, however often it is released', () => {
-    const slots = new DeliverySlots({ connections: 40, connectionsPerHost: 40 });
+    const slots = new DeliverySlots({ webhookConnections: 40, webhookConnectionsPerHost: 40 } as Env);
     const [first] = takeAll(slots, to('a', 'one.example'), 2);
     slots.take(to('b', 'one.example'));
     const used = slots.used;
@@ -119,7 +120,7 @@ describe('DeliverySlots (D34)', () => {
     [201, 20],
   ])('serves %i that wait after %i ms: each pass looks at all of them', async (waiting, ms) => {
     jest.useFakeTimers();
-    const slots = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
+    const slots = new DeliverySlots({ webhookConnections: 1, webhookConnectionsPerHost: 1 } as Env);
     const held = slots.take(to('held'));
     let granted = 0;
     for (let i = 0; i < waiting; i++) void slots.wait(to(`a${i}`), new AbortController().signal).then(() => granted++);

@@ -1,3 +1,6 @@
+import { Injectable } from '@nestjs/common';
+import { Env } from '../../../platform/config/env.js';
+
 /** Whom an attempt is for, and where it goes. */
 export interface Destination {
   accountId: string;
@@ -17,11 +20,6 @@ interface Waiter {
   grant: (slot: Slot) => void;
 }
 
-export interface SlotLimits {
-  connections: number;
-  connectionsPerHost: number;
-}
-
 /** Webhooks whose last attempt failed have this share of all connections, and of those to one host. */
 const FAILING_SHARE = 1 / 4;
 /**
@@ -39,6 +37,7 @@ const PASS_MS = 20;
  * account. What an account may hold depends on what is free (the dynamic threshold of Choudhury and Hahne 1998), which
  * leaves room for the next account.
  */
+@Injectable()
 export class DeliverySlots {
   private readonly all: Pool;
   private readonly failing: Pool;
@@ -46,9 +45,9 @@ export class DeliverySlots {
   private readonly waiters = new Set<Waiter>();
   private pass: NodeJS.Timeout | null = null;
 
-  constructor(private readonly limits: SlotLimits) {
-    this.all = new Pool(limits.connections, ACCOUNT_SHARE);
-    this.failing = new Pool(shareOf(limits.connections), ACCOUNT_SHARE);
+  constructor(private readonly env: Env) {
+    this.all = new Pool(env.webhookConnections, ACCOUNT_SHARE);
+    this.failing = new Pool(shareOf(env.webhookConnections), ACCOUNT_SHARE);
   }
 
   get used(): number {
@@ -116,7 +115,7 @@ export class DeliverySlots {
   }
 
   private poolsOf({ host, isFailing }: Destination): Pool[] {
-    const { connectionsPerHost } = this.limits;
+    const { webhookConnectionsPerHost: connectionsPerHost } = this.env;
     let ofHost = this.hosts.get(host);
     if (!ofHost) {
       ofHost = {

@@ -1,3 +1,4 @@
+import type { Env } from '../../../platform/config/env.js';
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import type { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
@@ -53,7 +54,7 @@ describe('SendLoopsService', () => {
     };
     register = jest.fn();
     registry = new Registry();
-    slots = new DeliverySlots({ connections: 100, connectionsPerHost: 100 });
+    slots = new DeliverySlots({ webhookConnections: 100, webhookConnectionsPerHost: 100 } as Env);
     warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     loops = new SendLoopsService(
       service as unknown as DeliveriesService,
@@ -128,7 +129,7 @@ describe('SendLoopsService', () => {
     expect(await valuesOf('webhooks_waiting')).toEqual([{ labels: {}, value: 0 }]);
     taken?.release();
     expect(await valuesOf('webhook_connections')).toEqual([{ labels: {}, value: 1 }]);
-    const full = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
+    const full = new DeliverySlots({ webhookConnections: 1, webhookConnectionsPerHost: 1 } as Env);
     full.take({ accountId: 'a', host: 'h', isFailing: false });
     void full.wait({ accountId: 'b', host: 'h', isFailing: false }, new AbortController().signal);
     jest.spyOn(slots, 'waiting', 'get').mockReturnValue(full.waiting);

@@ -1,3 +1,4 @@
+import type { Env } from '../../../platform/config/env.js';
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import type { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
@@ -100,7 +101,7 @@ describe('SendLoopsService (D29)', () => {
     loops = new SendLoopsService(
       service as DeliveriesService,
       new SignedSenderService(sender as WebhookSenderService, secrets as SecretsService),
-      new DeliverySlots({ connections: 100, connectionsPerHost: 100 }),
+      new DeliverySlots({ webhookConnections: 100, webhookConnectionsPerHost: 100 } as Env),
       {} as ReconcilerService,
       new Registry(),
     );

@@ -1,3 +1,4 @@
+import type { Env } from '../../../platform/config/env.js';
 import type { ClaimedDelivery } from '../deliveries/deliveries.queries.js';
 import { DeliverySlots } from './delivery-slots.js';
 import { ClaimAhead, WebhookSendLoop } from './webhook-send-loop.js';
@@ -5,7 +6,7 @@ import { ClaimAhead, WebhookSendLoop } from './webhook-send-loop.js';
 const DELIVERY = { accountId: 'a', url: 'https://hooks.example.com/', webhookIsFailing: false } as ClaimedDelivery;
 
 describe('WebhookSendLoop', () => {
-  const slots = () => new DeliverySlots({ connections: 1000, connectionsPerHost: 1000 });
+  const slots = () => new DeliverySlots({ webhookConnections: 1000, webhookConnectionsPerHost: 1000 } as Env);
   const release = jest.fn(async () => undefined);
 
   it('gives back every slot when a claim fails', async () => {
@@ -18,7 +19,7 @@ describe('WebhookSendLoop', () => {
   });
 
   it('gives back the slot that it was waiting for when it is closed', async () => {
-    const limits = new DeliverySlots({ connections: 1, connectionsPerHost: 1 });
+    const limits = new DeliverySlots({ webhookConnections: 1, webhookConnectionsPerHost: 1 } as Env);
     const held = limits.take({ accountId: 'b', host: 'other.example.com', isFailing: false });
     const claim = jest.fn().mockResolvedValue([DELIVERY]);
     const loop = new WebhookSendLoop({ claim, release, deliver: async () => true }, limits);
