@@ -38,6 +38,8 @@ export class RedisConnection extends Redis {
     if (!reconnect) {
       this.closed = true;
       clearTimeout(this.reopening);
+      // ioredis leaves the timer of `socketTimeout` running, which keeps a process that ends.
+      clearTimeout(this['socketTimeoutTimer']);
     }
     super.disconnect(reconnect);
   }

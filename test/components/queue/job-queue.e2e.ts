@@ -149,6 +149,8 @@ describe('a queue', () => {
       proxy.freeze({ onlyOpen: true });
       await takesJobs();
     } finally {
+      // Bull would wait for the job that was lost.
+      await consumer.close(true);
       await consumer.onApplicationShutdown();
       await proxy.close();
     }
