@@ -2,6 +2,7 @@ import type { Env } from '../../platform/config/env.js';
 import type { DatabaseService } from '../../platform/database/database.service.js';
 import type { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import type { Spool } from '../../platform/storage/spool.js';
+import type { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { RecordingsReconciler } from './recordings.reconciler.js';
 
 describe('RecordingsReconciler', () => {
@@ -23,6 +24,7 @@ describe('RecordingsReconciler', () => {
       database as unknown as DatabaseService,
       { sweep: async (seconds: number) => void swept.push(seconds) } as unknown as Spool,
       { uploadTimeoutSeconds: 300, maxAudioSeconds: 7200 } as Env,
+      {} as RecordingLeasesService,
       reconciler as unknown as ReconcilerService,
     ).onModuleInit();
   });

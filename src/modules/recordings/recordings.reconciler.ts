@@ -4,6 +4,7 @@ import { DatabaseService } from '../../platform/database/database.service.js';
 import { repeatWhileFull } from '../../platform/concurrency/repeat-while-full.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { Spool } from '../../platform/storage/spool.js';
+import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { unmarkIdleAccounts } from './leases/recording-claims.queries.js';
 import { deleteExpiredIdempotencyKeys } from './upload/idempotency.queries.js';
 import { deleteOldBreakdowns } from './usage-counters/usage-breakdown.queries.js';
@@ -13,8 +14,8 @@ import { compactUsageCounters } from './usage-counters/usage-counters.queries.js
 const BATCH = 1000;
 
 /**
- * Compacts the usage counters, unmarks accounts that wait for nothing, and deletes old counters of keys and end users,
- * expired idempotency keys and abandoned spool files.
+ * Fails recordings whose attempts are used up, compacts the usage counters, unmarks accounts that wait for nothing, and
+ * deletes old counters of keys and end users, expired idempotency keys and abandoned spool files.
  */
 @Injectable()
 export class RecordingsReconciler implements OnModuleInit {
@@ -22,10 +23,12 @@ export class RecordingsReconciler implements OnModuleInit {
     private readonly database: DatabaseService,
     private readonly spool: Spool,
     private readonly env: Env,
+    private readonly leases: RecordingLeasesService,
     private readonly reconciler: ReconcilerService,
   ) {}
 
   onModuleInit(): void {
+    this.reconciler.register('fail exhausted recordings', () => this.leases.failExhausted());
     this.reconciler.register('compact usage counters', () => compactUsageCounters(this.database));
     this.reconciler.register('unmark idle accounts', () => this.unmarkIdle());
     this.reconciler.register('delete expired idempotency keys', () => this.deleteKeys());

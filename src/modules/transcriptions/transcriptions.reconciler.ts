@@ -1,26 +1,23 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
-import { RecordingLeasesService } from '../recordings/leases/recording-leases.service.js';
 import { SearchBackfillService } from '../recordings/search/search-backfill.service.js';
 import { RetranscriptionsService } from './retranscriptions.service.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 /**
- * Fails recordings whose attempts are used up, indexes the transcriptions of earlier releases, and marks those that are to
- * be transcribed again. TranscriptionWorkerService finds what is due.
+ * Indexes the transcriptions of earlier releases for search, and marks those that are to be transcribed again.
+ * TranscriptionWorkerService finds what is due.
  */
 @Injectable()
 export class TranscriptionsReconciler implements OnModuleInit {
   constructor(
     private readonly reconciler: ReconcilerService,
-    private readonly leases: RecordingLeasesService,
     private readonly backfill: SearchBackfillService,
     private readonly transcriptions: TranscriptionsService,
     private readonly retranscriptions: RetranscriptionsService,
   ) {}
 
   onModuleInit(): void {
-    this.reconciler.register('fail exhausted recordings', () => this.leases.failExhausted());
     this.reconciler.register('index recordings for search', () =>
       this.backfill.run((ids) => this.transcriptions.textsOf(ids)),
     );

@@ -63,8 +63,8 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/audio/progress-watch.ts',
-    tests: 'src/modules/transcriptions/audio/progress-watch.spec.ts',
+    file: 'src/modules/transcriptions/audio/decoder.ts',
+    tests: 'src/modules/transcriptions/audio/decoder.spec.ts',
     faults: [
       ['the time in which the reader is busy counts as silence of the decoder', '    this.isPaused = true;\n', ''],
     ],
@@ -115,8 +115,8 @@ export const engines = [
     faults: [['a trial never ends', 'if (isTrial) this.trials--;', '']],
   },
   {
-    file: 'src/modules/transcriptions/audio/progress-watch.ts',
-    tests: 'src/modules/transcriptions/audio/progress-watch.spec.ts',
+    file: 'src/modules/transcriptions/audio/decoder.ts',
+    tests: 'src/modules/transcriptions/audio/decoder.spec.ts',
     faults: [
       [
         'a decoder hangs after a busy reader',
@@ -147,7 +147,7 @@ export const engines = [
     faults: [
       [
         'a recording that has failed begins another chunk',
-        '(error: unknown) => {\n        failure.abort(error);\n',
+        '(error: unknown) => {\n      failure.abort(error);\n',
         '(error: unknown) => {\n',
       ],
     ],

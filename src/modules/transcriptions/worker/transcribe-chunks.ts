@@ -1,6 +1,6 @@
 import { BYTES_PER_SECOND } from '../audio/pcm.js';
 import type { AudioChunk, ChunkTranscript } from '../engines/transcription-engine.js';
-import type { FairQueue } from '../../../platform/concurrency/fair-queue.js';
+import type { FairQueue, QueueEntry } from '../../../platform/concurrency/fair-queue.js';
 import type { TranscribedChunk } from './join-transcripts.js';
 
 export interface ChunkSource {
@@ -35,38 +35,35 @@ export async function transcribeChunks({
   const signal = AbortSignal.any([outer, failure.signal]);
   const { aborted, forget } = rejectionOf(signal);
   const entry = queue.join(accountId, isBackground);
-  const results: Promise<TranscribedChunk>[] = [];
-  let reported: Promise<unknown> = Promise.resolve();
-  /** Resolves when the chunk has a slot. */
-  const begin = async (chunk: AudioChunk): Promise<void> => {
-    const seconds = chunk.pcm.length / BYTES_PER_SECOND;
-    let started = (): void => undefined;
-    const start = new Promise<void>((resolve) => {
-      started = resolve;
+  const run = async (chunk: AudioChunk): Promise<TranscribedChunk> => {
+    signal.throwIfAborted();
+    // Aborts before the slot is free again, so that no other chunk of this recording takes it.
+    const transcript = await transcribe(chunk, signal).catch((error: unknown) => {
+      failure.abort(error);
+      throw error;
     });
-    const result = entry.run(async () => {
-      started();
-      signal.throwIfAborted();
-      // Aborts before the slot is free again, so that no other chunk of this recording takes it.
-      const transcript = await transcribe(chunk, signal).catch((error: unknown) => {
-        failure.abort(error);
-        throw error;
-      });
-      return { start: chunk.start, seconds, transcript };
-    }, seconds);
-    results.push(result);
-    const before = reported;
-    reported = result.then((chunkResult) => before.then(() => signal.aborted || onResult?.(chunkResult)));
-    // A failure ends the recording below.
-    reported.catch(() => undefined);
-    await start;
+    return { start: chunk.start, seconds: secondsOf(chunk), transcript };
   };
+  const report = async (
+    result: Promise<TranscribedChunk>,
+    before: Promise<unknown> | undefined,
+  ): Promise<TranscribedChunk> => {
+    const chunk = await result;
+    await before;
+    if (!signal.aborted) onResult?.(chunk);
+    return chunk;
+  };
+  const reported: Promise<TranscribedChunk>[] = [];
   try {
     for await (const chunk of chunks(signal)) {
-      await Promise.race([begin(chunk), aborted]);
+      const { taken, result } = takeSlot(entry, secondsOf(chunk), () => run(chunk));
+      reported.push(report(result, reported.at(-1)));
+      // A failure ends the recording below.
+      reported.at(-1)?.catch(() => undefined);
+      await Promise.race([taken, aborted]);
       signal.throwIfAborted();
     }
-    return await Promise.race([Promise.all(results), aborted]);
+    return await Promise.race([Promise.all(reported), aborted]);
   } catch (error) {
     failure.abort(error);
     throw error;
@@ -74,6 +71,25 @@ export async function transcribeChunks({
     forget();
     entry.leave();
   }
+}
+
+const secondsOf = ({ pcm }: AudioChunk): number => pcm.length / BYTES_PER_SECOND;
+
+/** Runs the task when it is its turn. `taken` resolves as it begins. Neither settles for a task that is dropped. */
+function takeSlot<T>(
+  entry: QueueEntry,
+  cost: number,
+  task: () => Promise<T>,
+): { taken: Promise<void>; result: Promise<T> } {
+  let begin = (): void => undefined;
+  const taken = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const result = entry.run(async () => {
+    begin();
+    return await task();
+  }, cost);
+  return { taken, result };
 }
 
 /**
