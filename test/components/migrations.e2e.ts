@@ -16,13 +16,9 @@ import {
 import { Waveform } from '../../src/modules/recordings/waveform/waveform.entity.js';
 import { Retranscription } from '../../src/modules/transcriptions/retranscription.entity.js';
 import { EarlierTranscription, Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
-import { Delivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
-import { RemovedWebhook } from '../../src/modules/webhooks/webhook.entity.js';
-import { LoggedAttempt } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
-import { WebhookRedelivery } from '../../src/modules/webhooks/deliveries/redelivery.entity.js';
-import { EventSequence } from '../../src/modules/webhooks/events/webhook-event.entity.js';
-import { WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
-import { Webhook } from '../../src/modules/webhooks/webhook.entity.js';
+import { Delivery, LoggedAttempt, WebhookRedelivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
+import { RemovedWebhook, Webhook } from '../../src/modules/webhooks/webhook.entity.js';
+import { EventSequence, WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
 import { ObjectRemoval } from '../../src/platform/storage/object-removal.entity.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import { migrationDataSource } from '../../src/platform/database/data-source.js';

@@ -45,7 +45,7 @@ describe('a new event', () => {
     );
     expect(rows.map(({ webhook_id: id }) => id).toSorted()).toEqual([webhookId, other].toSorted());
     expect(rows.every(({ same, due }) => same && due)).toBe(true);
-    const expected = rows.map((row) => [{ webhookId: row.webhook_id }, { deduplicationKey: 'new' }]);
+    const expected = rows.map((row) => [{ webhookId: row.webhook_id }, { deduplicationKey: 'due' }]);
     expect(enqueue.mock.calls).toHaveLength(2);
     expect(enqueue.mock.calls).toEqual(expect.arrayContaining(expected));
   });
@@ -126,7 +126,7 @@ describe('a redelivery', () => {
     const id = await failed();
     await client.post(`/v1/webhooks/${webhookId}/deliveries/${id}/redeliver`).expect(202);
     expect(await rowOf(id)).toEqual(reopened);
-    expect(enqueue.mock.calls).toEqual([[{ webhookId }, { deduplicationKey: 'redelivery' }]]);
+    expect(enqueue.mock.calls).toEqual([[{ webhookId }, { deduplicationKey: 'due' }]]);
   });
 
   it('of many does so, too, with one job', async () => {
@@ -134,7 +134,7 @@ describe('a redelivery', () => {
     const { body } = await client.post(`/v1/webhooks/${webhookId}/redeliver`, {}).expect(202);
     expect(body.count).toBe(2);
     for (const id of ids) expect(await rowOf(id)).toEqual(reopened);
-    expect(enqueue.mock.calls).toEqual([[{ webhookId }, { deduplicationKey: 'redelivery' }]]);
+    expect(enqueue.mock.calls).toEqual([[{ webhookId }, { deduplicationKey: 'due' }]]);
   });
 
   it('of what was missed makes deliveries of the time of the event, which are due at once', async () => {

@@ -9,8 +9,9 @@ import {
   type DeliveryStatus,
   type DeliveryWithAttempts,
   type DeliveryWithEvent,
+  REDELIVERY_STATUSES,
+  type RedeliveryStatus,
 } from './delivery.entity.js';
-import { REDELIVERY_STATUSES, type RedeliveryStatus } from './redelivery.entity.js';
 import type { TestOutcome } from './test-calls.service.js';
 
 export class ListDeliveriesQuery extends PageQuery {

@@ -89,8 +89,13 @@ export class DeliveriesService {
       })),
     );
     tx.afterCommit(() => {
-      for (const { id: webhookId } of webhooks) void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'new' });
+      for (const { id } of webhooks) this.wake(id);
     });
+  }
+
+  /** Wakes the webhook's send loop in one of the deliverers. To be called after the commit of what is due. */
+  wake(webhookId: string): void {
+    void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'due' });
   }
 
   /** Leases up to `count` due deliveries of a webhook, the longest due first. */

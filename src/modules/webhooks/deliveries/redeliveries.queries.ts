@@ -3,7 +3,7 @@ import { FIRST_PLACE, type Position } from '../events/webhook-events.service.js'
 import type { Tx } from '../../../platform/database/database.service.js';
 import { MAX_LOGGED } from './deliveries.queries.js';
 import type { RedeliverDto } from './deliveries.dto.js';
-import type { RedeliveryPhase, RedeliveryStatus } from './redelivery.entity.js';
+import type { RedeliveryPhase, RedeliveryStatus } from './delivery.entity.js';
 
 /** Times as text, because a Date has no microseconds. */
 export interface LockedRedelivery {

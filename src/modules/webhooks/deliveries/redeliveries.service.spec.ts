@@ -1,11 +1,10 @@
 import { Logger } from '@nestjs/common';
 import type { Repository } from 'typeorm';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
-import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import type { DeliveryJob } from './deliveries.service.js';
+import type { DeliveriesService } from './deliveries.service.js';
 import { RedeliveriesService } from './redeliveries.service.js';
 import type { RedeliveryPaceService } from './redelivery-pace.service.js';
-import type { WebhookRedelivery } from './redelivery.entity.js';
+import type { WebhookRedelivery } from './delivery.entity.js';
 
 describe('RedeliveriesService.continueAll', () => {
   /** Batches that are left of each redelivery, the oldest first. */
@@ -23,7 +22,7 @@ describe('RedeliveriesService.continueAll', () => {
     redeliveries = new RedeliveriesService(
       { transact: async (work: (tx: object) => unknown) => await work({}) } as unknown as DatabaseService,
       { find } as unknown as Repository<WebhookRedelivery>,
-      {} as JobQueue<DeliveryJob>,
+      {} as DeliveriesService,
       {} as RedeliveryPaceService,
     );
     redeliveries['runBatch'] = async (_tx, webhookId) => {

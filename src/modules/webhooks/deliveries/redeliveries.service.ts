@@ -1,4 +1,3 @@
-import { InjectQueue } from '@nestjs/bull';
 import { Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
@@ -6,9 +5,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { ConflictError, NotFoundError } from '../../../platform/errors/errors.js';
 import { isResourceId } from '../../../platform/database/find-or-fail.js';
-import type { JobQueue } from '../../../platform/queue/job-queue.js';
-import { DELIVERY_QUEUE, type DeliveryJob } from './deliveries.service.js';
-import { Delivery } from './delivery.entity.js';
+import { DeliveriesService } from './deliveries.service.js';
+import { Delivery, WebhookRedelivery } from './delivery.entity.js';
 import { Webhook } from '../webhook.entity.js';
 import type { RedeliverDto } from './deliveries.dto.js';
 import {
@@ -27,7 +25,6 @@ import {
 } from './redeliveries.queries.js';
 import type { Position } from '../events/webhook-events.service.js';
 import { RedeliveryPaceService } from './redelivery-pace.service.js';
-import { WebhookRedelivery } from './redelivery.entity.js';
 
 /** Rows that one transaction looks at or changes, which takes well under a second. */
 const BATCH = 1000;
@@ -46,7 +43,7 @@ export class RedeliveriesService {
   constructor(
     private readonly database: DatabaseService,
     @InjectRepository(WebhookRedelivery) private readonly redeliveries: Repository<WebhookRedelivery>,
-    @InjectQueue(DELIVERY_QUEUE) private readonly jobs: JobQueue<DeliveryJob>,
+    private readonly deliveries: DeliveriesService,
     private readonly pace: RedeliveryPaceService,
   ) {}
 
@@ -64,7 +61,7 @@ export class RedeliveriesService {
       if (delivery.status !== 'pending') await reopenEnded(tx, [id], pace);
       // One that is due or being sent stays as it is.
       else if (!(await hastenPending(tx, id, pace))) await this.pace.giveBack(accountId, webhook.url);
-      tx.afterCommit(() => this.wake(webhookId));
+      tx.afterCommit(() => this.deliveries.wake(webhookId));
     });
   }
 
@@ -125,7 +122,7 @@ export class RedeliveriesService {
     if (!job) return false;
     const isOver = webhook.status !== 'active' || (await this.runPhase(tx, job, webhook.url));
     if (isOver) await tx.manager.delete(WebhookRedelivery, { webhookId });
-    tx.afterCommit(() => this.wake(webhookId));
+    tx.afterCommit(() => this.deliveries.wake(webhookId));
     return !isOver;
   }
 
@@ -157,10 +154,6 @@ export class RedeliveriesService {
       await insertMissed(tx, job, missed, await this.pace.take(job.accountId, url, missed.length));
     }
     return last;
-  }
-
-  private wake(webhookId: string): void {
-    void this.jobs.enqueue({ webhookId }, { deduplicationKey: 'redelivery' });
   }
 }
 
