@@ -197,4 +197,24 @@ export const sending = [
       ],
     ],
   },
+  {
+    file: 'src/modules/webhooks/sending/send-loops.service.ts',
+    tests: 'src/modules/webhooks/sending/send-loops.service.spec.ts',
+    faults: [
+      [
+        'due deliveries are looked for by one process of the fleet',
+        '() => this.wakeDue(), { everyProcess: true }',
+        '() => this.wakeDue()',
+      ],
+      ['a retry in minutes is woken by no timer', 'MAX_TIMER_MS = 600_000', 'MAX_TIMER_MS = 60_000'],
+    ],
+  },
+  {
+    file: 'src/platform/queue/job-queue.ts',
+    tests: 'test/components/queue/job-queue.e2e.ts',
+    name: 'takes jobs again',
+    faults: [
+      ['a consumer waits for hours on a connection that the network has lost', '    socketTimeout: SILENT_MS,\n', ''],
+    ],
+  },
 ];
