@@ -333,38 +333,3 @@ describe('D8: calendar months in UTC; D18: days in UTC', () => {
     expect(seen).toEqual([6, 5, 1, 4, 4, 1, 3, 0]);
   });
 });
-
-describe('D7: the counts that are limited are exact under concurrency', () => {
-  async function createMany(times: number, create: () => PromiseLike<Response>): Promise<Response[]> {
-    const answers: Response[] = [];
-    let left = times;
-    const worker = async (): Promise<void> => {
-      while (left-- > 0) answers.push(await create());
-    };
-    await Promise.all(Array.from({ length: 10 }, worker));
-    return answers;
-  }
-
-  function expectLimit(answers: Response[], created: number): void {
-    const refused = answers.filter(({ status }) => status === 400);
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(created);
-    expect(refused).toHaveLength(answers.length - created);
-    for (const { body } of refused) expect(body.error).toMatchObject({ code: 2005, type: 'LimitExceededError' });
-  }
-
-  it('50 webhooks and not one more', async () => {
-    const client = await service.account();
-    const hook = { url: 'https://example.com/hook', events: ['recording.failed'] };
-    expectLimit(await createMany(56, () => client.post('/v1/webhooks', hook)), 50);
-  });
-
-  it('100 active keys, the first one among them, and not one more; a revoked or expired one no longer counts', async () => {
-    const client = await service.account();
-    const answers = await createMany(104, () => client.post('/v1/account/api-keys', { name: 'one of many' }));
-    expectLimit(answers, 99);
-    const [first, second] = answers.filter(({ status }) => status === 201).map(({ body }) => body.id as string);
-    await client.delete(`/v1/account/api-keys/${first}`).expect(204);
-    await service.database.query(`UPDATE api_keys SET expires_at = now() WHERE id = $1`, [second]);
-    expectLimit(await createMany(5, () => client.post('/v1/account/api-keys', { name: 'one more' })), 2);
-  });
-});

@@ -593,20 +593,6 @@ describe('recordings', () => {
       expect(await events()).toEqual([]);
     });
 
-    it('leaves deliveries of what had happened on their way', async () => {
-      await client.post('/v1/webhooks', { url: 'http://127.0.0.1:1/', events: ['recording.transcribed'] }).expect(201);
-      const id = await upload(client);
-      await transcribe(service, id, { text: 'something private' });
-      await client.delete(`${RECORDINGS}/${id}`).expect(204);
-
-      const [delivery] = await service.database.query<{ status: string; body: string }>(
-        'SELECT d.status, e.body FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.recording_id = $1',
-        [id],
-      );
-      expect(delivery?.status).toBe('pending');
-      expect(delivery?.body).not.toContain('private');
-    });
-
     it('succeeds once of several at the same time', async () => {
       const id = await upload(client);
       const answers = await Promise.all([1, 2, 3].map(() => client.delete(`${RECORDINGS}/${id}`)));

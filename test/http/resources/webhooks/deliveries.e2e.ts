@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { Module } from '@nestjs/common';
 import type { Extension } from '../../../../src/extension.js';
 import { RecordingFailed } from '../../../../src/modules/recordings/recordings.events.js';
@@ -206,6 +205,7 @@ describe('D29: what is sent', () => {
     expect(signatureProblems(request, secret)).toEqual([]);
 
     const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/);
+    const completed = await client.finished(recording.id);
     expect(bodyOf(request)).toEqual({
       event: 'recording.transcribed',
       timestamp: time,
@@ -216,7 +216,7 @@ describe('D29: what is sent', () => {
         format: 'wav',
         identity: 'user-42',
         created_at: `${recording.created_at}Z`,
-        completed_at: time,
+        completed_at: `${String(completed.processed_at)}Z`,
         custom_tags: JSON.parse(tags),
       },
     });
@@ -262,35 +262,6 @@ describe('D29: what is sent', () => {
       { status: 'delivered', attempts: 3, lastStatus: 200, lastError: null, nextAttemptAt: null },
     ]);
   });
-
-  const withOpenssl = isInstalled('openssl') ? it : it.skip;
-
-  withOpenssl('both signatures are those that openssl computes', async () => {
-    const client = await service.account();
-    for (const given of [undefined, 'a secret of one’s own: ü £ 😀']) {
-      const receiver = await newReceiver();
-      const { secret, id } = await hook(client, receiver.url(), given ? { secret: given } : {});
-      await failRecordings(service, client.accountId, 1);
-      const [request] = (await receiver.waitFor(({ length }) => length > 0)) as [ReceivedRequest];
-      const { headers, body } = request;
-      const hmac = (key: Buffer, message: Buffer): Buffer =>
-        execFileSync(
-          'openssl',
-          ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'],
-          {
-            input: message,
-          },
-        );
-      expect(headers['x-service-signature']).toBe(`sha256=${hmac(Buffer.from(secret), body).toString('hex')}`);
-      const key = given ? Buffer.from(given) : Buffer.from(secret.slice('whsec_'.length), 'base64');
-      const message = Buffer.concat([
-        Buffer.from(`${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.`),
-        body,
-      ]);
-      expect(headers['webhook-signature']).toBe(`v1,${hmac(key, message).toString('base64')}`);
-      await client.delete(`/v1/webhooks/${id}`).expect(204);
-    }
-  });
 });
 
 describe('D29: when it is tried again', () => {
@@ -309,11 +280,12 @@ describe('D29: when it is tried again', () => {
     expect(await statusOf(client, id)).toBe('active');
   });
 
-  it('after no answer in time, a dropped connection, a redirect, a 304 or a 400', async () => {
+  it('after no answer in time, a dropped connection, a redirect, which is not followed, a 304 or a 400', async () => {
+    const elsewhere = await newReceiver();
     const answers: [Answer, string | null][] = [
       [{ hang: 'headers' }, `no answer within ${HEADERS_MS / 1000} s`],
       [{ drop: true }, 'the connection was closed before an answer'],
-      [{ status: 307, headers: { Location: 'http://127.0.0.1:9/' } }, null],
+      [{ status: 307, headers: { Location: elsewhere.url() } }, null],
       [{ status: 304 }, null],
       [{ status: 400 }, null],
     ];
@@ -333,56 +305,39 @@ describe('D29: when it is tried again', () => {
         { status: 'delivered', attempts: 2 },
       ]),
     );
-  });
-
-  it('never where a redirect points to', async () => {
-    const [client, receiver, elsewhere] = [await service.account(), await newReceiver(), await newReceiver()];
-    receiver.answerAlways({ status: 302, headers: { Location: elsewhere.url() } });
-    const { id } = await hook(client, receiver.url());
-    await failRecordings(service, client.accountId, 1);
-    expect(await settledRows(id)).toMatchObject([{ status: 'failed', attempts: ATTEMPTS, lastStatus: 302 }]);
     expect(elsewhere.requests).toEqual([]);
   });
 
-  it('not after any status from 200 to 299', async () => {
-    const statuses = [200, 201, 202, 204, 299];
-    const rows = await Promise.all(
-      statuses.map(async (status) => {
+  it('after Retry-After on a 429 or 503, of at most an hour', async () => {
+    const inFiveMinutes = new Date(Date.now() + 300_000).toUTCString();
+    const cases: [status: number, retryAfter: string, heeded: number | null][] = [
+      [503, '120', 120],
+      [429, '86400', 3600],
+      [503, inFiveMinutes, null],
+      [500, '120', 0],
+      [503, 'soon', 0],
+    ];
+    await Promise.all(
+      cases.map(async ([status, retryAfter, heeded]) => {
         const [client, receiver] = [await service.account(), await newReceiver()];
-        receiver.answerAlways({ status });
+        receiver.answerNext({ status, headers: { 'Retry-After': retryAfter } });
         const { id } = await hook(client, receiver.url());
+        const gaps = async (): Promise<number | undefined> => {
+          const [row] = await service.database.query<{ gap: number }>(
+            `SELECT extract(epoch FROM next_attempt_at - updated_at)::float8 AS gap FROM deliveries
+             WHERE webhook_id = $1 AND last_status = $2`,
+            [id, status],
+          );
+          return row?.gap;
+        };
+        const atSecond = readAtSecondAttempt(receiver, gaps);
         await failRecordings(service, client.accountId, 1);
-        return await settledRows(id);
+        const gap = await (heeded === 0 ? atSecond : eventually(gaps));
+        const expected = heeded ?? (Date.parse(retryAfter) - Date.now()) / 1000;
+        expect(gap).toBeGreaterThanOrEqual(Math.max(expected - 5, SCHEDULE[0] as number) * (1 - JITTER));
+        expect(gap).toBeLessThan(Math.max(expected + 1, SCHEDULE[0] as number) * (1 + JITTER));
       }),
     );
-    expect(rows).toMatchObject(statuses.map((lastStatus) => [{ status: 'delivered', attempts: 1, lastStatus }]));
-  });
-
-  it.each([
-    { status: 503, retryAfter: '120', heeded: 120 },
-    { status: 429, retryAfter: '120', heeded: 120 },
-    { status: 429, retryAfter: '86400', heeded: 3600 },
-    { status: 503, retryAfter: new Date(Date.now() + 300_000).toUTCString(), heeded: null },
-    { status: 500, retryAfter: '120', heeded: 0 },
-    { status: 503, retryAfter: 'soon', heeded: 0 },
-  ])('Retry-After $retryAfter on $status', async ({ status, retryAfter, heeded }) => {
-    const [client, receiver] = [await service.account(), await newReceiver()];
-    receiver.answerNext({ status, headers: { 'Retry-After': retryAfter } });
-    const { id } = await hook(client, receiver.url());
-    const gaps = async (): Promise<number | undefined> => {
-      const [row] = await service.database.query<{ gap: number }>(
-        `SELECT extract(epoch FROM next_attempt_at - updated_at)::float8 AS gap FROM deliveries
-         WHERE webhook_id = $1 AND last_status = $2`,
-        [id, status],
-      );
-      return row?.gap;
-    };
-    const atSecond = readAtSecondAttempt(receiver, gaps);
-    await failRecordings(service, client.accountId, 1);
-    const gap = await (heeded === 0 ? atSecond : eventually(gaps));
-    const expected = heeded ?? (Date.parse(retryAfter) - Date.now()) / 1000;
-    expect(gap).toBeGreaterThanOrEqual(Math.max(expected - 5, SCHEDULE[0] as number) * (1 - JITTER));
-    expect(gap).toBeLessThan(Math.max(expected + 1, SCHEDULE[0] as number) * (1 + JITTER));
   });
 
   it('with the secret and the URL that the webhook has by then', async () => {
@@ -471,13 +426,6 @@ describe('D29: which webhooks get an event', () => {
     expect(first).toBeDefined();
   });
 
-  it('an event is kept also when there is no webhook', async () => {
-    const client = await service.account();
-    const { body } = await client.upload(silenceWav(0.1)).expect(201);
-    await client.finished(body.id);
-    expect(await eventsOf(client)).toMatchObject([{ kind: 'recording.transcribed', sequence: '2', run: 1 }]);
-  });
-
   it('deliveries of an event that has happened go on when the recording is deleted (D24)', async () => {
     const [client, receiver] = [await service.account(), await newReceiver()];
     receiver.answerNext({ status: 500 });
@@ -497,9 +445,9 @@ describe('D29: one event for each run, in a sequence without gaps', () => {
     await client.post(`/v1/recordings/${body.id}/retry`).expect(202);
     await client.finished(body.id);
     const events = await eventsOf(client);
-    expect(events).toMatchObject([
-      { sequence: '2', run: 1 },
-      { sequence: '4', run: 2 },
+    expect(events.map(({ sequence, run }) => [sequence, run])).toEqual([
+      ['2', 1],
+      ['4', 2],
     ]);
     expect(events[0]?.id).not.toBe(events[1]?.id);
     const again = { ...snapshotOf(client.accountId, body.id), run: 2 };
@@ -507,42 +455,6 @@ describe('D29: one event for each run, in a sequence without gaps', () => {
     const emitted = service.database.transact((tx) => bus.emit(new RecordingFailed(again, 'again'), tx));
     await expect(emitted).rejects.toThrow('events_recording_terminal_key');
     expect(await eventsOf(client)).toHaveLength(2);
-  });
-
-  it('gapless for each account, whatever commits or rolls back at the same time', async () => {
-    const clients = [await service.account(), await service.account()];
-    const bus = service.app.get(EventBus);
-    const one = async (client: ApiClient, i: number): Promise<void> => {
-      const change = service.database.transact(async (tx) => {
-        await bus.emit(new RecordingFailed(snapshotOf(client.accountId), 'a test'), tx);
-        if (i % 3 === 0) throw new Error('rolled back');
-      });
-      await change.catch((error: Error) => expect(error.message).toBe('rolled back'));
-    };
-    await Promise.all(Array.from({ length: 60 }, (_, i) => one(clients[i % 2] as ApiClient, i)));
-    for (const client of clients) {
-      const events = await eventsOf(client);
-      expect(events.map(({ sequence }) => Number(sequence))).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
-      expect(new Set(events.map(({ id }) => id)).size).toBe(20);
-    }
-  });
-
-  it('who reads the events in order never misses one that commits late', async () => {
-    const client = await service.account();
-    const bus = service.app.get(EventBus);
-    const emit = () =>
-      service.database.transact((tx) => bus.emit(new RecordingFailed(snapshotOf(client.accountId), 'a test'), tx));
-    let done = false;
-    const writing = Promise.all(Array.from({ length: 40 }, emit)).finally(() => (done = true));
-    const seen: number[] = [];
-    for (let last = false; !last;) {
-      last = done;
-      const events = await eventsOf(client);
-      const fresh = events.map(({ sequence }) => Number(sequence)).filter((number) => number > (seen.at(-1) ?? 0));
-      seen.push(...fresh);
-    }
-    await writing;
-    expect(seen).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
   });
 });
 
@@ -623,9 +535,11 @@ describe('D29: disabled and deleted webhooks', () => {
 
   it('DELETE drops what is pending; the events are kept', async () => {
     const [client, receiver] = [await service.account(), await newReceiver()];
+    const other = await hook(client, 'http://127.0.0.1:9/');
     const id = await waiting(client, receiver, 2);
     await client.delete(`/v1/webhooks/${id}`).expect(204);
     expect(await rowsOf(id)).toEqual([]);
+    expect(await rowsOf(other.id)).toHaveLength(2);
     expect(await eventsOf(client)).toHaveLength(2);
     expect(receiver.requests).toHaveLength(2);
   });
@@ -658,43 +572,37 @@ describe('D29: disabled and deleted webhooks', () => {
       expect(await rowsOf(id)).toMatchObject([{ status: 'failed', lastError: 'webhook disabled' }]);
     });
 
-    it.each([
-      ['5 days with 9 failures', 5, 8],
-      ['4 days with 1000 failures', 4, 1000],
-    ])('not after %s', async (_, days, failures) => {
-      const { client, id } = await failAfter(days, failures);
-      expect(await statusOf(client, id)).toBe('active');
-      // It has been failing since the first of them, not since the last.
-      const [row] = await service.database.query(
-        'SELECT consecutive_failures AS count, failing_since < now() - make_interval(days => $2) AS since FROM webhooks WHERE id = $1',
-        [id, days],
-      );
-      expect(row).toEqual({ count: failures + 1, since: true });
+    it('not after 5 days with 9 failures, nor after 4 days with 1000', async () => {
+      for (const [days, failures] of [
+        [5, 8],
+        [4, 1000],
+      ] as const) {
+        const { client, id } = await failAfter(days, failures);
+        expect(await statusOf(client, id)).toBe('active');
+        // It has been failing since the first of them, not since the last.
+        const [row] = await service.database.query(
+          'SELECT consecutive_failures AS count, failing_since < now() - make_interval(days => $2) AS since FROM webhooks WHERE id = $1',
+          [id, days],
+        );
+        expect(row).toEqual({ count: failures + 1, since: true });
+      }
     });
+
+    const NO_FAILURES = { failing_since: null, consecutive_failures: 0 };
+    const failuresOf = async (id: string) =>
+      (await service.database.query('SELECT failing_since, consecutive_failures FROM webhooks WHERE id = $1', [id]))[0];
 
     it('a success in between starts the count anew', async () => {
       const { client, id } = await failAfter(9, 1000, 204);
       expect(await statusOf(client, id)).toBe('active');
-      const [row] = await service.database.query(
-        'SELECT failing_since, consecutive_failures FROM webhooks WHERE id = $1',
-        [id],
-      );
-      expect(row).toEqual({ failing_since: null, consecutive_failures: 0 });
+      expect(await failuresOf(id)).toEqual(NO_FAILURES);
     });
 
     it('enabling it again starts the count anew', async () => {
       const { client, id } = await failAfter(5, 9);
-      const { body } = await client.put(`/v1/webhooks/${id}`, {
-        url: 'http://127.0.0.1:9',
-        events: ALL,
-        status: 'active',
-      });
-      expect(body.status).toBe('active');
-      const [row] = await service.database.query(
-        'SELECT failing_since, consecutive_failures FROM webhooks WHERE id = $1',
-        [id],
-      );
-      expect(row).toEqual({ failing_since: null, consecutive_failures: 0 });
+      const enabled = { url: 'http://127.0.0.1:9', events: ALL, status: 'active' };
+      expect((await client.put(`/v1/webhooks/${id}`, enabled).expect(200)).body.status).toBe('active');
+      expect(await failuresOf(id)).toEqual(NO_FAILURES);
     });
   });
 });
@@ -738,12 +646,3 @@ describe('D29: a slow or dead endpoint never holds up another', () => {
     expect(p95).toBeLessThan(2000);
   });
 });
-
-function isInstalled(tool: string): boolean {
-  try {
-    execFileSync('sh', ['-c', `command -v ${tool}`], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
