@@ -53,14 +53,6 @@ const disagreements = (): Promise<unknown[]> =>
      UNION ALL SELECT * FROM by_day`,
   );
 
-const deltas = async (client: ApiClient): Promise<number> => {
-  const [row] = await service.database.query<{ count: number }>(
-    'SELECT count(*)::int AS count FROM usage_counter_deltas WHERE account_id = $1',
-    [client.accountId],
-  );
-  return row?.count ?? 0;
-};
-
 describe('D8, D17: usage and totals are exact while everything happens at once', () => {
   const ACTORS = 6;
   const STEPS = 9;
@@ -186,24 +178,6 @@ describe('D8, D17: usage and totals are exact while everything happens at once',
     expect(await disagreements()).toHaveLength(1);
     await book(0, -1);
     expect(await disagreements()).toEqual([]);
-  });
-
-  it('a fold moves deltas and changes no figure', async () => {
-    const client = await service.account();
-    for (const seconds of [0.1, 0.2, 0.3]) {
-      const { body } = await client.upload(silenceWav(seconds)).expect(201);
-      await client.finished(body.id);
-    }
-    const [usage, total] = [await usageOf(client), await totalOf(client)];
-    await compactUsageCounters(service.database);
-    expect(await deltas(client)).toBe(0);
-    expect(await usageOf(client)).toEqual(usage);
-    expect(await totalOf(client)).toBe(total);
-    expect(usage.current_month).toEqual({
-      recordings_count: 3,
-      total_duration_seconds: 0.6,
-      storage_used_bytes: 3 * 44 + 0.6 * 32_000,
-    });
   });
 });
 

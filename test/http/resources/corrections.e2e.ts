@@ -173,13 +173,6 @@ describe('a correction (D44)', () => {
     expect(kept).toEqual([[{ revision: 2, corrected_text: winner?.body.text }], winner?.body.text, 1]);
   });
 
-  it('without If-Match is the last one of 20 at the same time, each with its event', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => client.put(of(id), { text: `Text ${i}.` })));
-    expect(statusesOf(answers)).toEqual(Array<number>(20).fill(200));
-    expect(answers.map(({ body }) => body.text)).toContain(await textOf(of(id)));
-    expect((await eventsOf(id)).length).toBe(20);
-  });
-
   it('is announced with the keys of its event, also when it is removed, and not when nothing changes', async () => {
     const tags = '{"b":"1","7":"é"}';
     const tagged = await upload(client, { custom_tags: tags });

@@ -130,7 +130,7 @@ export function packetsOf(ogg: Buffer): Buffer[] {
 }
 
 /** An EBML element; sizes take eight bytes. */
-export function ebml(id: string, ...data: (Buffer | string)[]): Buffer {
+function ebml(id: string, ...data: (Buffer | string)[]): Buffer {
   const body = Buffer.concat(data.map((piece) => (typeof piece === 'string' ? Buffer.from(piece, 'hex') : piece)));
   const size = Buffer.alloc(8);
   size.writeBigUInt64BE(BigInt(body.length));

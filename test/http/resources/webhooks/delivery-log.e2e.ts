@@ -122,21 +122,10 @@ const FAILURES: [error: string, reason: RegExp, url: () => string | Promise<stri
 const KIB = 1024;
 const RESPONSES: [what: string, answer: Answer, response: string | RegExp][] = [
   ['nothing', { status: 204 }, ''],
-  ['text', { status: 200, body: 'stored as 17 – thanks 👍\n' }, 'stored as 17 – thanks 👍\n'],
   ['an error', { status: 500, body: '{"error":"out of memory"}' }, '{"error":"out of memory"}'],
-  ['a redirect', { status: 302, headers: { Location: 'http://127.0.0.1:9/' }, body: 'moved' }, 'moved'],
+  ['a redirect', { status: 302, headers: { Location: 'http://127.0.0.1:9/' }, body: 'moved 👍\n' }, 'moved 👍\n'],
   ['10 MB', { status: 200, bodyBytes: 10 * KIB * KIB }, 'x'.repeat(KIB)],
-  [
-    '10 MB with their length',
-    { headers: { 'Content-Length': `${10 * KIB * KIB}` }, bodyBytes: 10 * KIB * KIB },
-    'x'.repeat(KIB),
-  ],
-  ['a character across the limit', { body: `${'x'.repeat(KIB - 1)}👍` }, 'x'.repeat(KIB - 1)],
-  [
-    'binary data',
-    { body: Buffer.from([0, 1, 0x61, 0xff, 0xed, 0xa0, 0x80, 0x1b, 0x62]) },
-    '\ufffd\ufffda\ufffd\ufffd\ufffd\ufffd\ufffdb',
-  ],
+  ['binary data', { body: Buffer.from([0, 0x61, 0xff]) }, '\ufffda\ufffd'],
 ];
 
 describe('D39: the delivery log', () => {
@@ -384,13 +373,12 @@ describe('D39: a test call', () => {
     expect(signatureProblems(later!, made.secret)).toHaveLength(2);
   });
 
-  it('answers 200 with the error when there was no answer', () =>
-    checkRows(FAILURES, async (error, reason, urlOf) => {
-      const { id } = await hook(await urlOf());
-      const { attempt } = (await test(id).expect(200)).body;
-      expect(attempt).toMatchObject({ status: null, error, reason: expect.stringMatching(reason), response: null });
-      expect(attempt.duration_ms).toBeLessThan(HEADERS_MS + 3000);
-    }));
+  it('answers 200 with the error when there was no answer', async () => {
+    const { id } = await hook(await closedPort());
+    const { attempt } = (await test(id).expect(200)).body;
+    const reason = expect.stringMatching(/connection was refused/);
+    expect(attempt).toMatchObject({ status: null, error: 'connect', reason, response: null });
+  });
 
   it('works for a disabled webhook, and a 410 or a success changes nothing of it', async () => {
     const { id } = await hook();
