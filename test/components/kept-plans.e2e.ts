@@ -1,4 +1,4 @@
-import { readQuotaUsage } from '../../src/modules/recordings/quotas/quotas.queries.js';
+import { readQuotaUsage } from '../../src/modules/recordings/quotas.service.js';
 import { findRecordings } from '../../src/modules/recordings/recordings.queries.js';
 import { DatabaseService, type Tx } from '../../src/platform/database/database.service.js';
 import { useService } from '../../src/testing/test-service.js';

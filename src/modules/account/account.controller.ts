@@ -6,7 +6,7 @@ import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
 import { MAX_TERMS } from '../../platform/vocabulary.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
-import { QuotasService } from '../recordings/quotas/quotas.service.js';
+import { QuotasService } from '../recordings/quotas.service.js';
 import { UsageService } from '../recordings/usage-counters/usage.service.js';
 import {
   AccountView,

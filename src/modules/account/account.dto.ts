@@ -10,7 +10,7 @@ import {
 } from '../../access/plans.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { IsFilter, IsIntegerParameter, IsOmittable, IsText, IsVocabulary } from '../../platform/http/input/rules.js';
-import { type QuotaOverview, quotaResetsAt } from '../recordings/quotas/quotas.service.js';
+import { type QuotaOverview, quotaResetsAt } from '../recordings/quotas.service.js';
 import type { UsageItem, UsageReport, UsageReportOptions } from '../recordings/usage-counters/usage.service.js';
 
 export class UsagePeriodView {

@@ -9,10 +9,8 @@ import { RecordingErasureService } from './recording-erasure.service.js';
 import { RecordingInclusionsService } from './recording-inclusions.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { RecordingQueueMetricsService } from './leases/recording-queue-metrics.service.js';
-import { QuotaRefusalsService } from './quotas/quota-refusals.service.js';
-import { QuotasService } from './quotas/quotas.service.js';
-import { UploadAdmissionService } from './quotas/upload-admission.service.js';
-import { UploadSlotsService } from './quotas/upload-slots.service.js';
+import { QuotasService } from './quotas.service.js';
+import { UploadAdmissionService } from './upload/upload-admission.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
 import { SearchBackfillService } from './search/search-backfill.service.js';
 import { SearchBackfill, SearchDocument } from './search/search-document.entity.js';
@@ -39,9 +37,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     AudioUrlsService,
     UploadRequestsService,
     UploadAdmissionService,
-    UploadSlotsService,
     QuotasService,
-    QuotaRefusalsService,
     RecordingLeasesService,
     RecordingQueueMetricsService,
     RecordingErasureService,

@@ -3,7 +3,7 @@ import type { DatabaseService } from '../../platform/database/database.service.j
 import { ConflictError, NotFoundError, QuotaExceededError } from '../../platform/errors/errors.js';
 import type { EventBus } from '../../platform/database/event-bus.js';
 import type { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
-import type { QuotasService } from './quotas/quotas.service.js';
+import type { QuotasService } from './quotas.service.js';
 import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';
 import { RecordingsService } from './recordings.service.js';
 

@@ -7,7 +7,7 @@ import { ConflictError, NotFoundError } from '../../platform/errors/errors.js';
 import { EventBus } from '../../platform/database/event-bus.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
-import { QuotasService } from './quotas/quotas.service.js';
+import { QuotasService } from './quotas.service.js';
 import { type ListedRecording, selectPageOfUser, selectRecordingPage } from './recording-page.queries.js';
 import type { Recording } from './recording.entity.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { readQuotaUsage } from '../../../src/modules/recordings/quotas/quotas.queries.js';
+import { readQuotaUsage } from '../../../src/modules/recordings/quotas.service.js';
 import {
   deleteOldBreakdowns,
   forgetUserUsage,

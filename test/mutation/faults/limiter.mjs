@@ -184,7 +184,7 @@ export const limiter = [
   },
   {
     file: 'src/platform/rate-limit/shared-slots.ts',
-    tests: 'src/modules/recordings/quotas/upload-slots.service.spec.ts',
+    tests: 'src/modules/recordings/quotas.service.spec.ts',
     faults: [['one slot too many without Redis', 'own.size < limit ? 1', 'own.size <= limit ? 1']],
   },
   {

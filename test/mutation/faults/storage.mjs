@@ -95,7 +95,7 @@ export const storage = [
     ],
   },
   {
-    file: 'src/modules/recordings/quotas/upload-admission.service.ts',
+    file: 'src/modules/recordings/upload/upload-admission.service.ts',
     tests: 'test/http/quotas.e2e.ts',
     name: 'is compared with Content-Length',
     faults: [
@@ -103,14 +103,14 @@ export const storage = [
     ],
   },
   {
-    file: 'src/modules/recordings/quotas/quotas.queries.ts',
+    file: 'src/modules/recordings/quotas.service.ts',
     tests: 'test/http/quotas.e2e.ts',
     name: 'first day of the month',
     faults: [['the first day of a month is missing in its quota', 'WHERE day >= $2::date', 'WHERE day > $2::date']],
   },
   {
-    file: 'src/modules/recordings/quotas/quota-rules.ts',
-    tests: 'src/modules/recordings/quotas/quota-rules.spec.ts',
+    file: 'src/modules/recordings/quotas.service.ts',
+    tests: 'src/modules/recordings/quotas.service.spec.ts',
     faults: [
       ['a full quota lets in what adds nothing', '(used < limit && used + added <= limit)', 'used + added <= limit'],
     ],
@@ -187,7 +187,7 @@ export const storage = [
     ],
   },
   {
-    file: 'src/modules/recordings/quotas/quotas.service.ts',
+    file: 'src/modules/recordings/quotas.service.ts',
     tests: 'test/http/quotas.e2e.ts',
     faults: [
       [

@@ -1,8 +1,8 @@
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const uploads = [
   {
-    file: 'src/modules/recordings/quotas/quota-rules.ts',
-    tests: 'src/modules/recordings/quotas/quota-rules.spec.ts',
+    file: 'src/modules/recordings/quotas.service.ts',
+    tests: 'src/modules/recordings/quotas.service.spec.ts',
     faults: [['what fills a quota exactly is refused', 'used + added <= limit', 'used + added < limit']],
   },
   {
@@ -26,21 +26,25 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/modules/recordings/quotas/quotas.service.ts',
-    tests: 'src/modules/recordings/quotas/quotas.service.spec.ts',
+    file: 'src/modules/recordings/quotas.service.ts',
+    tests: 'src/modules/recordings/quotas.service.spec.ts',
     faults: [
       ['uploads of two processes exceed a quota', '  await lockQuotas(tx, accountIds);\n', ''],
       ['uploads of one process exceed a quota', 'if (usage) usages.set(accountId, withDemand(usage, demand));', ''],
-      ['a retry exceeds a quota', '    await lockQuotas(tx, [accountId]);\n', ''],
+      [
+        'a retry exceeds a quota',
+        'lockUsage(tx, [accountId], monthStart(new Date()))',
+        'readQuotaUsage(tx, [accountId], monthStart(new Date())).then(([own]) => new Map([[accountId, own]]))',
+      ],
     ],
   },
   {
     file: 'src/platform/storage/object-removals.service.ts',
-    tests: 'src/modules/recordings/quotas/quotas.service.spec.ts',
+    tests: 'src/modules/recordings/quotas.service.spec.ts',
     faults: [['a reservation ends before an upload may', 'RESERVED_SECONDS = 3600', 'RESERVED_SECONDS = 36']],
   },
   {
-    file: 'src/modules/recordings/quotas/quotas.queries.ts',
+    file: 'src/modules/recordings/quotas.service.ts',
     tests: 'test/http/quotas.e2e.ts',
     name: 'storage hangs',
     faults: [['bytes under way are not counted', 'u."storedBytes" + r.bytes', 'u."storedBytes"']],

@@ -111,18 +111,6 @@ export async function lockUnfinished(
   return row ?? null;
 }
 
-/** What the quotas of the account are made of. */
-export interface AccountTerms {
-  plan: string;
-  quotas: Partial<Quotas>;
-}
-
-/** SQL, because the entity of the table belongs to another module. */
-export async function selectTermsOf(tx: Tx, accountId: string): Promise<AccountTerms | null> {
-  const [terms] = await tx.query<AccountTerms>('SELECT plan, quotas FROM accounts WHERE id = $1', [accountId]);
-  return terms ?? null;
-}
-
 /** Sets the length of a recording that `lockUnfinished` has locked. SQL, as `updateToTerminal`. */
 export async function updateDuration(tx: Tx, id: string, durationMs: number): Promise<Recording> {
   const [recording] = await tx.query<Recording>(

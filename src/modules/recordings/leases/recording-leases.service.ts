@@ -8,10 +8,8 @@ import { EventBus } from '../../../platform/database/event-bus.js';
 import type { Recording, RecordingFeatures } from '../recording.entity.js';
 import { RecordingFailed, RecordingTranscribed, type Transcript } from '../recordings.events.js';
 import { RecordingSearchService } from '../search/recording-search.service.js';
-import { QuotaExceededError } from '../../../platform/errors/errors.js';
-import { QUOTA_NAMES, quotasOf } from '../../../access/plans.js';
-import { monthStart } from '../quotas/quota-rules.js';
-import { QuotasService } from '../quotas/quotas.service.js';
+import { QUOTA_NAMES } from '../../../access/plans.js';
+import { QuotasService } from '../quotas.service.js';
 import { countDurationChange, countRerunEnd, countStatusChange } from '../usage-counters/usage-counters.queries.js';
 import {
   claimBackground,
@@ -30,7 +28,6 @@ import {
   releaseRecording,
   renewRecording,
   selectExhausted,
-  selectTermsOf,
   updateDuration,
   updateToTerminal,
 } from './recording-leases.queries.js';
@@ -167,28 +164,12 @@ export class RecordingLeasesService {
     const change = durationMs - before.durationMs;
     // The length of one that is transcribed again was decoded.
     if (change === 0 || before.rerun !== null) return true;
-    if (change > 0 && !(await this.fitsMonth(tx, accountId, before.createdAt, change))) {
+    if (change > 0 && !(await this.quotas.fitsMonth(tx, accountId, before.createdAt, change))) {
       await this.writeFailure(tx, id, before, exceedsMonth(durationMs));
       return false;
     }
     await countDurationChange(tx, await updateDuration(tx, id, durationMs), change);
     return true;
-  }
-
-  /** Audio counts in the month of its upload: one of an earlier month takes nothing of the present one. */
-  private async fitsMonth(tx: Tx, accountId: string, createdAt: Date, addedMs: number): Promise<boolean> {
-    const now = new Date();
-    const terms = monthStart(createdAt) === monthStart(now) ? await selectTermsOf(tx, accountId) : null;
-    if (!terms) return true;
-    const { audioSecondsPerMonth } = quotasOf(terms.plan, terms.quotas);
-    const quotas = { storedBytes: null, audioSecondsPerMonth, queuedAudioSeconds: null, concurrentUploads: null };
-    try {
-      await this.quotas.enforce(tx, accountId, quotas, { bytes: 0, monthMs: addedMs, queuedMs: 0 });
-      return true;
-    } catch (error) {
-      if (error instanceof QuotaExceededError) return false;
-      throw error;
-    }
   }
 
   /** @param leaseToken null for a recording whose lease has expired. */

@@ -4,7 +4,7 @@ import { FORM_TYPE, filePart, form } from '../../../../test/support/http/multipa
 import type { Principal } from '../../../access/principal.js';
 import type { Env } from '../../../platform/config/env.js';
 import type { Spool } from '../../../platform/storage/spool.js';
-import type { AnnouncedUpload, UploadAdmissionService } from '../quotas/upload-admission.service.js';
+import type { AnnouncedUpload, UploadAdmissionService } from './upload-admission.service.js';
 import { type KeyPairSource, UploadFields, type UploadFormFields } from './upload-fields.js';
 import { minFileBytes } from './upload-form.js';
 import { UploadRequestsService } from './upload-requests.service.js';

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import type { Principal } from '../../../access/principal.js';
 import { Env } from '../../../platform/config/env.js';
 import { Spool } from '../../../platform/storage/spool.js';
-import { UploadAdmissionService } from '../quotas/upload-admission.service.js';
+import { UploadAdmissionService } from './upload-admission.service.js';
 import { type KeyPairSource, readIdempotencyKey, type UploadFormFields } from './upload-fields.js';
 import { minFileBytes, readUploadForm } from './upload-form.js';
 import { type UploadContext, type UploadResult, UploadService } from './upload.service.js';

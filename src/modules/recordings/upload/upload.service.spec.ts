@@ -8,7 +8,7 @@ import { AccountSuspendedError, QuotaExceededError } from '../../../platform/err
 import type { ObjectStore } from '../../../platform/storage/object-store.js';
 import type { ObjectRemovalsService } from '../../../platform/storage/object-removals.service.js';
 import { StorageUnavailableError } from '../../../platform/storage/file-system.js';
-import type { QuotasService } from '../quotas/quotas.service.js';
+import type { QuotasService } from '../quotas.service.js';
 import type { Recording } from '../recording.entity.js';
 import type { UploadDetails } from './upload-fields.js';
 import type { UploadForm } from './upload-form.js';

@@ -14,7 +14,7 @@ import { ObjectRemovalsService } from '../../../platform/storage/object-removals
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../../platform/storage/file-system.js';
 import { Recording, type UploadSource } from '../recording.entity.js';
-import { QuotasService } from '../quotas/quotas.service.js';
+import { QuotasService } from '../quotas.service.js';
 import { RecordingAccepted } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
 import { claimIdempotencyKey, findIdempotencyKey, forgetIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';

@@ -3,11 +3,9 @@ import type { Quotas } from '../../../access/plans.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
 import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
-import { findIdempotencyKey, KEPT_SECONDS } from '../upload/idempotency.queries.js';
-import { QuotaRefusalsService } from './quota-refusals.service.js';
-import { QuotasService } from './quotas.service.js';
+import { findIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
+import { QuotasService } from '../quotas.service.js';
 import type { ReleaseSlot } from '../../../platform/rate-limit/shared-slots.js';
-import { UploadSlotsService } from './upload-slots.service.js';
 
 /** An upload whose body has not been read. */
 export interface AnnouncedUpload {
@@ -30,9 +28,7 @@ export class UploadAdmissionService {
   constructor(
     private readonly database: DatabaseService,
     private readonly quotas: QuotasService,
-    private readonly slots: UploadSlotsService,
     private readonly disk: DiskSpaceService,
-    private readonly refusals: QuotaRefusalsService,
   ) {}
 
   /**
@@ -41,10 +37,10 @@ export class UploadAdmissionService {
    */
   async admit(upload: AnnouncedUpload): Promise<ReleaseSlot> {
     if (!(await this.disk.hasRoom())) {
-      this.refusals.count('free_disk');
+      this.quotas.countRefusal('free_disk');
       throw new ServiceUnavailableError(DISK_RETRY_SECONDS);
     }
-    const release = await this.slots.take(upload.accountId, upload.quotas.concurrentUploads);
+    const release = await this.quotas.takeUploadSlot(upload.accountId, upload.quotas.concurrentUploads);
     try {
       await this.refuseFull(upload);
       return release;

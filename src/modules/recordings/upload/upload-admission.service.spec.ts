@@ -6,10 +6,8 @@ import {
   ServiceUnavailableError,
 } from '../../../platform/errors/errors.js';
 import type { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
-import type { QuotaRefusalsService } from './quota-refusals.service.js';
-import type { QuotasService } from './quotas.service.js';
+import type { QuotasService } from '../quotas.service.js';
 import { type AnnouncedUpload, UploadAdmissionService } from './upload-admission.service.js';
-import type { UploadSlotsService } from './upload-slots.service.js';
 
 const FULL = new QuotaExceededError('stored_bytes', 1, 1, null);
 const QUOTAS = { concurrentUploads: 2 } as Quotas;
@@ -26,6 +24,7 @@ describe('UploadAdmissionService (D32)', () => {
   let hasRoom: boolean;
   let refusal: QuotaExceededError | null;
   let earlier: object[];
+  let takeSlot: () => Promise<() => void>;
   let steps: unknown[][];
   let service: UploadAdmissionService;
 
@@ -37,20 +36,20 @@ describe('UploadAdmissionService (D32)', () => {
         steps.push([name, ...given]);
         return answer();
       };
-    const free = step('free', () => undefined);
+    takeSlot = async () => step('free', () => undefined);
     service = new UploadAdmissionService(
       {
         query: async (_: string, given: unknown[]) => step('key', () => earlier)(...given),
       } as unknown as DatabaseService,
       {
+        takeUploadSlot: step('slot', async () => takeSlot()),
+        countRefusal: step('count', () => undefined),
         findRefusal: step('quotas', async () => refusal),
         refuse: step('refuse', () => {
           throw FULL;
         }),
       } as unknown as QuotasService,
-      { take: step('slot', async () => free) } as unknown as UploadSlotsService,
       { hasRoom: async () => hasRoom } as unknown as DiskSpaceService,
-      { count: step('count', () => undefined) } as unknown as QuotaRefusalsService,
     );
   });
 
@@ -81,10 +80,9 @@ describe('UploadAdmissionService (D32)', () => {
 
   it('passes on that all slots are taken', async () => {
     const full = new ConcurrentUploadsError(2, 2);
-    const slots = { take: () => Promise.reject(full) };
-    Object.assign(service, { slots });
+    takeSlot = () => Promise.reject(full);
     await expect(service.admit(UPLOAD)).rejects.toBe(full);
-    expect(steps).toEqual([]);
+    expect(steps.map(([name]) => name)).toEqual(['slot']);
   });
 
   it.each([
