@@ -5,9 +5,9 @@ import { migrationsOf } from '../../src/migrations/migrations.js';
 import { Account } from '../../src/modules/account/account.entity.js';
 import { ApiKey } from '../../src/modules/api-keys/api-key.entity.js';
 import { Recording } from '../../src/modules/recordings/recording.entity.js';
-import { SearchBackfill, SearchDocument } from '../../src/modules/recordings/search/search-document.entity.js';
+import { SearchBackfill, SearchDocument } from '../../src/modules/recordings/search/search.entities.js';
 import { TranscriptionShare } from '../../src/modules/recordings/leases/transcription-share.entity.js';
-import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency-key.entity.js';
+import { IdempotencyKey } from '../../src/modules/recordings/upload/idempotency.queries.js';
 import {
   UsageBreakdown,
   UsageCounter,
@@ -15,9 +15,11 @@ import {
 } from '../../src/modules/recordings/usage-counters/usage-counters.entities.js';
 import { Waveform } from '../../src/modules/recordings/waveform/waveform.entity.js';
 import { Retranscription } from '../../src/modules/transcriptions/retranscription.entity.js';
-import { EarlierTranscription, Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
-import { Delivery, LoggedAttempt, WebhookRedelivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
+import { Transcription } from '../../src/modules/transcriptions/transcription.entity.js';
+import { EarlierTranscription } from '../../src/modules/transcriptions/transcription.entity.js';
+import { Delivery, LoggedAttempt } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
 import { RemovedWebhook, Webhook } from '../../src/modules/webhooks/webhook.entity.js';
+import { WebhookRedelivery } from '../../src/modules/webhooks/deliveries/delivery.entity.js';
 import { EventSequence, WebhookEvent } from '../../src/modules/webhooks/events/webhook-event.entity.js';
 import { ObjectRemoval } from '../../src/platform/storage/object-removal.entity.js';
 import { readEnv } from '../../src/platform/config/env.js';

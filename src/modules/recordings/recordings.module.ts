@@ -13,7 +13,7 @@ import { QuotasService } from './quotas.service.js';
 import { UploadAdmissionService } from './upload/upload-admission.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
 import { SearchBackfillService } from './search/search-backfill.service.js';
-import { SearchBackfill, SearchDocument } from './search/search-document.entity.js';
+import { SearchBackfill, SearchDocument } from './search/search.entities.js';
 import { TranscriptionShare } from './leases/transcription-share.entity.js';
 import { Recording } from './recording.entity.js';
 import { RecordingsController } from './recordings.controller.js';

@@ -1,8 +1,7 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { detectFormat } from '../../../modules/recordings/audio/audio-format.js';
+import { detectFormat, probeAudio } from '../../../modules/recordings/audio/inspect-audio.js';
 import { FileWindow } from '../../../modules/recordings/audio/file-window.js';
-import { probeAudio } from '../../../modules/recordings/audio/inspect-audio.js';
 import { type AudioSource, decoderProblem } from '../../../modules/transcriptions/audio/decoder.js';
 import { EngineFailureError } from '../../../modules/transcriptions/engines/chain/engine-failures.js';
 import { EngineRuntime } from '../../../modules/transcriptions/engines/chain/engine-runtime.js';

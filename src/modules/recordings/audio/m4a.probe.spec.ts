@@ -12,9 +12,8 @@ import {
   u32,
 } from '../../../../test/support/audio/mp4.js';
 import { startCpuTime } from '../../../../test/support/cpu-wait.js';
-import { detectFormat } from './audio-format.js';
+import { type AudioFacts, detectFormat, probeAudio } from './inspect-audio.js';
 import { FileWindow } from './file-window.js';
-import { type AudioFacts, probeAudio } from './inspect-audio.js';
 
 const MAX_BYTES = 8_000_000;
 

@@ -1,5 +1,4 @@
 import { accountNotOnHold } from '../../../access/accounts.queries.js';
-import type { Quotas } from '../../../access/plans.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/statement-parts.js';
 import { Recording } from '../recording.entity.js';

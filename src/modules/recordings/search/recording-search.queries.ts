@@ -1,10 +1,9 @@
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
-import { selectList } from '../../../platform/database/statement-parts.js';
-import { toPage } from '../../../platform/database/statement-parts.js';
+import { selectList, toPage } from '../../../platform/database/statement-parts.js';
 import type { PageResult } from '../../../platform/http/page.js';
 import { Recording, type RecordingStatus } from '../recording.entity.js';
 import { createdWithin } from '../recording-page.queries.js';
-import type { SearchDocument } from './search-document.entity.js';
+import type { SearchDocument } from './search.entities.js';
 import type { TaggedRecording } from './search-terms.js';
 
 /** Documents are found by their terms; the other conditions are checked on those. */

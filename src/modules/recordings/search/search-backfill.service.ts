@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseService, type SqlRunner } from '../../../platform/database/database.service.js';
-import type { SearchBackfill, SearchDocument } from './search-document.entity.js';
+import type { SearchBackfill, SearchDocument } from './search.entities.js';
 import { type TaggedRecording, tagTerms, textTerms } from './search-terms.js';
 
 /** Recordings that are read at a time. */
