@@ -110,17 +110,12 @@ export async function lockUnfinished(
   return row ?? null;
 }
 
-/** Sets the length of a recording that `lockUnfinished` has locked. SQL, as `updateToTerminal`. */
+/** Sets the length of a recording that `lockUnfinished` has locked. */
 export async function updateDuration(tx: Tx, id: string, durationMs: number): Promise<Recording> {
-  const [recording] = await tx.query<Recording>(
-    `UPDATE recordings r SET duration_ms = $2 WHERE id = $1 RETURNING ${COLUMNS}`,
-    [id, durationMs],
-  );
-  if (!recording) throw new Error(`recording ${id} is locked but not found`);
-  return recording;
+  return await updateLocked(tx, id, 'duration_ms = $2', [durationMs]);
 }
 
-/** Updates a recording that `lockUnfinished` has locked. SQL, because it returns the row as Postgres wrote it. */
+/** Updates a recording that `lockUnfinished` has locked. */
 export async function updateToTerminal(
   tx: Tx,
   id: string,
@@ -131,24 +126,28 @@ export async function updateToTerminal(
     durationMs,
   }: Pick<Recording, 'status' | 'features' | 'failureReason' | 'durationMs'>,
 ): Promise<Recording> {
-  const [recording] = await tx.query<Recording>(
-    `UPDATE recordings r SET status = $2, features = $3, failure_reason = $4, duration_ms = $5,
-       run = run + CASE WHEN rerun IS NULL THEN 0 ELSE 1 END, rerun = NULL, rerun_at = NULL,
-       lease_token = NULL, lease_until = NULL, processed_at = now(), updated_at = now()
-     WHERE id = $1 RETURNING ${COLUMNS}`,
-    [id, status, features && JSON.stringify(features), failureReason, durationMs],
+  return await updateLocked(
+    tx,
+    id,
+    `status = $2, features = $3, failure_reason = $4, duration_ms = $5,
+     run = run + CASE WHEN rerun IS NULL THEN 0 ELSE 1 END, rerun = NULL, rerun_at = NULL,
+     lease_token = NULL, lease_until = NULL, processed_at = now(), updated_at = now()`,
+    [status, features && JSON.stringify(features), failureReason, durationMs],
   );
-  if (!recording) throw new Error(`recording ${id} is locked but not found`);
-  return recording;
 }
 
-/** Ends a rerun that failed: the recording stays as it was. SQL, as `updateToTerminal`. */
+/** Ends a rerun that failed: the recording stays as it was. */
 export async function endFailedRerun(tx: Tx, id: string): Promise<Recording> {
-  const [recording] = await tx.query<Recording>(
-    `UPDATE recordings r SET run = run + 1, rerun = NULL, rerun_at = NULL, lease_token = NULL, lease_until = NULL
-     WHERE id = $1 RETURNING ${COLUMNS}`,
-    [id],
-  );
+  const ended = 'run = run + 1, rerun = NULL, rerun_at = NULL, lease_token = NULL, lease_until = NULL';
+  return await updateLocked(tx, id, ended, []);
+}
+
+/** SQL, because it returns the row as Postgres wrote it. @param set of the UPDATE; $1 is the id */
+async function updateLocked(tx: Tx, id: string, set: string, parameters: readonly unknown[]): Promise<Recording> {
+  const [recording] = await tx.query<Recording>(`UPDATE recordings r SET ${set} WHERE id = $1 RETURNING ${COLUMNS}`, [
+    id,
+    ...parameters,
+  ]);
   if (!recording) throw new Error(`recording ${id} is locked but not found`);
   return recording;
 }
