@@ -28,24 +28,15 @@ export class RecordingsReconciler implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.reconciler.register('fail exhausted recordings', () => this.leases.failExhausted());
-    this.reconciler.register('compact usage counters', () => compactUsageCounters(this.database));
-    this.reconciler.register('unmark idle accounts', () => this.unmarkIdle());
-    this.reconciler.register('delete expired idempotency keys', () => this.deleteKeys());
-    this.reconciler.register('delete old usage breakdowns', () => this.deleteBreakdowns());
-    this.reconciler.register('sweep the spool', () => this.sweepSpool(), { everyProcess: true });
-  }
-
-  private async unmarkIdle(): Promise<void> {
-    await repeatWhileFull(BATCH, () => this.database.transact((tx) => unmarkIdleAccounts(tx, BATCH)));
-  }
-
-  private async deleteKeys(): Promise<void> {
-    await repeatWhileFull(BATCH, () => deleteExpiredIdempotencyKeys(this.database, BATCH));
-  }
-
-  private async deleteBreakdowns(): Promise<void> {
-    await repeatWhileFull(BATCH, () => deleteOldBreakdowns(this.database, BATCH));
+    const { database, reconciler } = this;
+    const inBatches = (name: string, change: () => Promise<number>): void =>
+      reconciler.register(name, async () => void (await repeatWhileFull(BATCH, change)));
+    reconciler.register('fail exhausted recordings', () => this.leases.failExhausted());
+    reconciler.register('compact usage counters', () => compactUsageCounters(database));
+    inBatches('unmark idle accounts', () => database.transact((tx) => unmarkIdleAccounts(tx, BATCH)));
+    inBatches('delete expired idempotency keys', () => deleteExpiredIdempotencyKeys(database, BATCH));
+    inBatches('delete old usage breakdowns', () => deleteOldBreakdowns(database, BATCH));
+    reconciler.register('sweep the spool', () => this.sweepSpool(), { everyProcess: true });
   }
 
   /** The spool also holds local copies of remote objects, which a transcription uses until it ends. */

@@ -67,11 +67,7 @@ export const retention = [
         '() => this.sweepSpool(), { everyProcess: true }',
         '() => this.sweepSpool()',
       ],
-      [
-        'one batch of expired keys is deleted',
-        'await repeatWhileFull(BATCH, () => deleteExpiredIdempotencyKeys(this.database, BATCH));',
-        'await deleteExpiredIdempotencyKeys(this.database, BATCH);',
-      ],
+      ['one batch of expired keys is deleted', 'void (await repeatWhileFull(BATCH, change))', 'void (await change())'],
     ],
   },
   {
