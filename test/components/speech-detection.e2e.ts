@@ -10,7 +10,7 @@ import { SILERO_FILE } from '../../src/modules/transcriptions/speech/silero-dete
 import { SpeechDetectionService } from '../../src/modules/transcriptions/speech/speech-detection.service.js';
 import { readEnv } from '../../src/platform/config/env.js';
 import { SPEECH } from '../../src/testing/speech.js';
-import { MADE_SOUNDS, pcmOf, randomFrom } from '../support/audio/made-sounds.mjs';
+import { MADE_SOUNDS, pcmOf, randomFrom } from '../support/audio/made-sounds.js';
 
 const BYTES_PER_SECOND = 32_000;
 const env = (variables = {}) =>

@@ -44,7 +44,7 @@ describe('recording in the console', () => {
   };
 
   describe('with a service that transcribes', () => {
-    const transcribing = useService({ POCKETSPHINX_PROCESSES: '1' });
+    const transcribing = useService();
 
     it('brings what was said into the microphone to its words on the page', async () => {
       const speaker = await transcribing.account();

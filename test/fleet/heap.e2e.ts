@@ -6,9 +6,9 @@ import { reportMeasurement } from '../support/service/measurements.js';
 import { newAccount, ServiceProcess } from '../support/service/service-process.js';
 
 /** More of them by hand: `HEAP_NOTES=3000 npm test -- test/fleet/heap.e2e.ts`. */
-const NOTES = Number(process.env.HEAP_NOTES ?? 50);
+const NOTES = Number(process.env.HEAP_NOTES ?? 25);
 /** The first ones fill caches and compile what is used. */
-const WARM_UP = 20;
+const WARM_UP = 15;
 /** After each the heap is looked at. */
 const BATCHES = 5;
 const NOTES_PER_BATCH = NOTES / BATCHES;
@@ -18,7 +18,7 @@ const SETTINGS = { TRANSCRIPTION_ENGINE: 'long', SANDBOX: 'off', SPEECH_DETECTOR
 /** The notes between the first two looks and the last two. */
 const NOTES_BETWEEN = 3 * NOTES_PER_BATCH;
 /**
- * A process that kept transcripts of 600 words, as the engine gives them, would grow by 90 KiB a note. Two looks differ by
+ * A process that kept transcripts of 1,200 words, as the engine gives them, would grow by 180 KiB a note. Two looks differ by
  * half a megabyte without a cause, so the lower of two counts; and the first notes cost as much once.
  */
 const KEPT_BYTES = 1024 * 1024 + NOTES_BETWEEN * 1024;

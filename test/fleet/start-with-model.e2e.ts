@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -59,12 +59,13 @@ describe('npm start -- --model NAME', () => {
     await writeFile(join(folder, '.data', 'models', 'catalogue.json'), JSON.stringify([ENTRY]));
   });
 
-  /** Runs the command until it says that it is ready. */
-  async function start(...args: string[]) {
+  /** Runs the command. `said` is what it has written so far. */
+  async function launch(...args: string[]) {
+    const port = await freePort();
     const settings = {
       TRANSCRIPTION_ENGINE: 'auto',
       MODELS_URL: source.url,
-      PORT: `${await freePort()}`,
+      PORT: `${port}`,
       // The packages are linked, which the sandbox does not follow; the tests of the engine use it.
       SANDBOX: 'off',
       // Tones are no speech to the other detector.
@@ -73,20 +74,25 @@ describe('npm start -- --model NAME', () => {
     const { PATH, HOME } = process.env;
     const env = { PATH, HOME, ...environment.variables, ...settings };
     const child = spawn(process.execPath, ['scripts/start.mjs', ...args], { cwd: folder, env, stdio: 'pipe' });
-    environment.defer(() => stop(child));
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
-    await eventually(() => {
-      if (child.exitCode !== null) throw new Error(`npm start ended: ${said}`);
-      return said.includes('Ready in');
-    }, START_MS);
-    return { child, said, url: `http://127.0.0.1:${settings.PORT}` };
+    const stop = async (): Promise<void> => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGINT');
+      await once(child, 'close');
+    };
+    environment.defer(stop);
+    return { child, stop, said: () => said, url: `http://127.0.0.1:${port}` };
   }
 
-  async function stop(child: ChildProcess): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGINT');
-    await once(child, 'close');
+  /** Resolves when it says that it is ready. */
+  async function start(...args: string[]) {
+    const launched = await launch(...args);
+    await eventually(() => {
+      if (launched.child.exitCode !== null) throw new Error(`npm start ended: ${launched.said()}`);
+      return launched.said().includes('Ready in');
+    }, START_MS);
+    return launched;
   }
 
   /** Uploads tones with the demo account and waits for what they mean. */
@@ -104,38 +110,31 @@ describe('npm start -- --model NAME', () => {
   }
 
   it('says that there is no such model, and starts nothing', async () => {
-    const env = { ...process.env, ...environment.variables, MODELS_URL: source.url };
-    const child = spawn(process.execPath, ['scripts/start.mjs', '--model', 'tonez'], {
-      cwd: folder,
-      env,
-      stdio: 'pipe',
-    });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
+    const { child, said } = await launch('--model', 'tonez');
     await once(child, 'close');
     expect(child.exitCode).toBe(1);
-    expect(said).toContain('The catalogue has no model "tonez"');
-    expect(said).not.toContain('Schema');
+    expect(said()).toContain('The catalogue has no model "tonez"');
+    expect(said()).not.toContain('Schema');
   });
 
   it(
     'downloads, checks and selects the model, transcribes with it, and later starts use it again',
     async () => {
       const first = await start('--model', 'tones');
-      expect(first.said).toMatch(/^ {2}Model +[\d.]+ s {3}tones, \d kB downloaded and checked$/m);
-      expect(first.said).toMatch(/^ {2}Sample +[\d.]+ s {3}.* transcribed/m);
+      expect(first.said()).toMatch(/^ {2}Model +[\d.]+ s {3}tones, \d kB downloaded and checked$/m);
+      expect(first.said()).toMatch(/^ {2}Sample +[\d.]+ s {3}.* transcribed/m);
       expect(await transcribe(first.url, ['▁go', '▁forward', '▁ten', '▁met', 'ers'])).toMatchObject({
         text: 'go forward ten meters',
         provider: 'sherpa',
         model: 'tones',
       });
-      await stop(first.child);
+      await first.stop();
 
       const requests = source.requests.length;
       const again = await start();
-      expect(again.said).not.toContain('Model');
+      expect(again.said()).not.toContain('Model');
       expect(await transcribe(again.url, ['▁stop'])).toMatchObject({ text: 'stop', provider: 'sherpa' });
-      await stop(again.child);
+      await again.stop();
       expect(source.requests).toHaveLength(requests);
     },
     2 * START_MS,

@@ -7,7 +7,7 @@ import { speech } from '../../src/testing/speech.js';
 import { wav } from '../support/audio/audio-bytes.js';
 import { checkRows } from '../support/check-rows.js';
 import { FakeOpenAiServer } from '../support/servers/fake-openai-server.js';
-import { MADE_SOUNDS, pcmOf, randomFrom } from '../support/audio/made-sounds.mjs';
+import { MADE_SOUNDS, pcmOf, randomFrom } from '../support/audio/made-sounds.js';
 
 const METRICS_TOKEN = 'a-token-for-the-metrics';
 

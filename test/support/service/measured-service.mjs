@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { runService } from '../../../dist/commands/serve.js';
 
-const WORDS = 600;
+const WORDS = 1200;
 const GCS = 4;
 
 class LongTranscriptsModule {}

@@ -3,11 +3,11 @@ const RATE = 16_000;
 
 /** By name: a function of the length in seconds, to samples from -1 to 1. */
 export const MADE_SOUNDS = {
-  silence: (seconds) => make(seconds, () => 0),
-  'white noise': (seconds) => noisy(seconds, 0.1, (random) => random()),
-  'pink noise': (seconds) => noisy(seconds, 0.1, pink),
+  silence: (seconds: number) => make(seconds, () => 0),
+  'white noise': (seconds: number) => noisy(seconds, 0.1, (random) => random()),
+  'pink noise': (seconds: number) => noisy(seconds, 0.1, pink),
   'noise like babble': babble,
-  'hum of 50 Hz': (seconds) =>
+  'hum of 50 Hz': (seconds: number) =>
     make(seconds, (t) => 0.2 * sine(50, t) + 0.06 * sine(100, t) + 0.05 * sine(150, t) + 0.02 * sine(250, t)),
   breathing,
   'keyboard clicks': clicks,
@@ -15,7 +15,7 @@ export const MADE_SOUNDS = {
 };
 
 /** As 16-bit little-endian samples. */
-export function pcmOf(samples) {
+export function pcmOf(samples: Float32Array): Buffer {
   const pcm = Buffer.alloc(samples.length * 2);
   for (const [i, sample] of samples.entries())
     pcm.writeInt16LE(Math.round(Math.max(-1, Math.min(1, sample)) * 32_767), i * 2);
@@ -23,7 +23,7 @@ export function pcmOf(samples) {
 }
 
 /** Marsaglia's xorshift: a function that gives numbers from -1 to 1. */
-export function randomFrom(seed) {
+export function randomFrom(seed: number): () => number {
   let state = Math.imul(seed, 0x9e3779b1) | 1;
   return () => {
     state ^= state << 13;
@@ -33,20 +33,22 @@ export function randomFrom(seed) {
   };
 }
 
-function make(seconds, sampleAt) {
-  return Float32Array.from({ length: Math.round(seconds * RATE) }, (_, i) => sampleAt(i / RATE, i));
+function make(seconds: number, sampleAt: (second: number) => number): Float32Array {
+  return Float32Array.from({ length: Math.round(seconds * RATE) }, (_, i) => sampleAt(i / RATE));
 }
 
-function noisy(seconds, level, source) {
+type Random = () => number;
+
+function noisy(seconds: number, level: number, source: (random: Random) => number): Float32Array {
   const random = randomFrom(7);
   return make(seconds, () => level * source(random));
 }
 
-const sine = (hertz, t) => Math.sin(2 * Math.PI * hertz * t);
+const sine = (hertz: number, t: number): number => Math.sin(2 * Math.PI * hertz * t);
 
 /** Paul Kellet's filter, three poles. */
-const poles = [0, 0, 0];
-function pink(random) {
+const poles: [number, number, number] = [0, 0, 0];
+function pink(random: Random): number {
   const white = random();
   poles[0] = 0.99765 * poles[0] + white * 0.099046;
   poles[1] = 0.963 * poles[1] + white * 0.2965164;
@@ -55,7 +57,7 @@ function pink(random) {
 }
 
 /** Noise with the spectrum of speech, in eight bursts of syllables that overlap: a room full of people, but no voice. */
-function babble(seconds) {
+function babble(seconds: number): Float32Array {
   const random = randomFrom(11);
   const bands = Array.from({ length: 8 }, (_, i) => ({
     filter: resonator(250 * 1.45 ** i, 150 + 60 * i),
@@ -71,7 +73,7 @@ function babble(seconds) {
 }
 
 /** In for 1.5 s, out for 2 s, a pause. */
-function breathing(seconds) {
+function breathing(seconds: number): Float32Array {
   const random = randomFrom(13);
   const breaths = [
     { filter: resonator(1100, 900), from: 0, to: 1.5, level: 0.05 },
@@ -88,14 +90,14 @@ function breathing(seconds) {
 }
 
 /** Six keys a second, each with a press and a softer release. */
-function clicks(seconds) {
+function clicks(seconds: number): Float32Array {
   const random = randomFrom(17);
   const samples = new Float32Array(Math.round(seconds * RATE));
-  const strike = (second, level) => {
+  const strike = (second: number, level: number): void => {
     const body = resonator(1800 + 900 * random(), 800);
     const from = Math.round(second * RATE);
     for (let i = 0; i < 0.03 * RATE && from + i < samples.length; i++)
-      samples[from + i] += level * body(random()) * Math.exp(-i / (0.004 * RATE));
+      samples[from + i] = (samples[from + i] ?? 0) + level * body(random()) * Math.exp(-i / (0.004 * RATE));
   };
   for (let t = 0.1; t < seconds; t += 0.17 + 0.08 * random()) {
     strike(t, 0.5);
@@ -104,7 +106,7 @@ function clicks(seconds) {
   return samples;
 }
 
-const CHORDS = [
+const CHORDS: [number, number, number][] = [
   [220, 261.63, 329.63],
   [174.61, 220, 261.63],
   [130.81, 164.81, 196],
@@ -113,16 +115,16 @@ const CHORDS = [
 const MELODY = [440, 523.25, 587.33, 659.25, 587.33, 523.25, 493.88, 392];
 
 /** Chords, a bass, a melody with vibrato, and drums, at 120 beats a minute. */
-function music(seconds) {
+function music(seconds: number): Float32Array {
   const random = randomFrom(19);
   const snare = resonator(1900, 1500);
   return make(seconds, (t) => {
     const beat = t % 0.5;
-    const chord = CHORDS[Math.floor(t / 2) % CHORDS.length];
-    const melody = MELODY[Math.floor(t / 0.5) % MELODY.length];
+    const chord = CHORDS[Math.floor(t / 2) % CHORDS.length] ?? [0, 0, 0];
+    const melody = MELODY[Math.floor(t / 0.5) % MELODY.length] ?? 0;
     const swell = Math.min(1, (t % 2) / 0.05) * Math.exp(-(t % 2) / 1.5);
     const pluck = Math.min(1, beat / 0.01) * Math.exp(-beat / 0.25);
-    const tone = (hertz) => sine(hertz, t) + 0.5 * sine(2 * hertz, t) + 0.25 * sine(3 * hertz, t);
+    const tone = (hertz: number): number => sine(hertz, t) + 0.5 * sine(2 * hertz, t) + 0.25 * sine(3 * hertz, t);
     const kick = sine(50 + 60 * Math.exp(-beat / 0.03), beat) * Math.exp(-beat / 0.08);
     const hit = snare(random()) * (Math.floor(t / 0.5) % 2 === 1 ? Math.exp(-beat / 0.06) : 0);
     const vibrato = melody * (1 + 0.003 * sine(5.5, t));
@@ -137,7 +139,7 @@ function music(seconds) {
 }
 
 /** A band-pass filter of second order, with about the level of its input. */
-function resonator(hertz, width) {
+function resonator(hertz: number, width: number): (sample: number) => number {
   const radius = Math.exp((-Math.PI * width) / RATE);
   const turn = 2 * radius * Math.cos((2 * Math.PI * hertz) / RATE);
   const gain = 1 - radius * radius;
