@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { pageStatement } from '../../src/modules/recordings/recording-page.queries.js';
 import type { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
 import { useService } from '../../src/testing/test-service.js';
-import { timedEngine } from '../support/service/timed-engine.js';
+import { timedEngine } from '../support/service/test-engines.js';
 
 const DAYS = 12;
 const STATUSES = ['processing', 'transcribed', 'failed'] as const;

@@ -4,7 +4,7 @@ import type { TestService } from '../../src/testing/test-service.js';
 import { longRecording } from '../support/audio/long-recording.js';
 import { rowOf, useFleet } from '../support/service/fleet.js';
 import { reportMeasurement } from '../support/service/measurements.js';
-import { timedEngine } from '../support/service/timed-engine.js';
+import { timedEngine } from '../support/service/test-engines.js';
 
 /** Two workers with one slot each: together they transcribe 2 × 33 seconds of audio in a second. */
 const MS_PER_SECOND = 30;

@@ -6,7 +6,7 @@ import { waitedForCpu } from '../support/cpu-wait.js';
 import { commandRunner } from '../support/service/cli.js';
 import { reportMeasurement } from '../support/service/measurements.js';
 import { rowOf, useFleet } from '../support/service/fleet.js';
-import { timedEngine } from '../support/service/timed-engine.js';
+import { timedEngine } from '../support/service/test-engines.js';
 import { transcribe } from '../support/state/recording-states.js';
 
 /** A note of two seconds takes 100 ms. */

@@ -6,7 +6,7 @@ import { garbage, pipedWav, silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
-import { timedEngine } from '../support/service/timed-engine.js';
+import { timedEngine } from '../support/service/test-engines.js';
 
 /** Only lengths count here, not words. */
 const engine = timedEngine({ msPerSecond: 0, concurrency: 4 });

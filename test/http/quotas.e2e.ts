@@ -12,7 +12,7 @@ import { encoded } from '../support/audio/encoded.js';
 import { expectError, statusesOf } from '../support/http/expect-errors.js';
 import { filePart, FORM_TYPE } from '../support/http/multipart.js';
 import { type Header, head, RawConnection } from '../support/http/clients/raw-http.js';
-import { scriptedEngine } from '../support/service/scripted-engine.js';
+import { scriptedEngine } from '../support/service/test-engines.js';
 import { claimRecording, fail, transcribe } from '../support/state/recording-states.js';
 
 const engine = scriptedEngine();

@@ -55,8 +55,9 @@ async function load(browser, service, account) {
 async function openConsole(browser, { url }, { headers }) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
-  const link = new URLSearchParams({ key: headers['X-Service-API-Key'], secret: headers['X-Service-API-Secret'] });
-  await page.goto(`${url}/#${link}`);
+  const made = await fetch(`${url}/v1/account/sign-in-codes`, { method: 'POST', headers });
+  const { code } = await made.json();
+  await page.goto(`${url}/#${new URLSearchParams({ code })}`);
   await page.getByRole('listitem').filter({ hasText: 'note-' }).first().waitFor();
   return page;
 }

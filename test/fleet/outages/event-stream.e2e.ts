@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
-import { useEnvironment } from '../../../src/testing/test-environment.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { EventStreamClient } from '../../support/http/clients/event-stream.js';
-import { PrivateRedis } from '../../support/servers/private-redis.js';
+import { useFleet } from '../../support/service/fleet.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
-import { newAccount, ServiceProcess } from '../../support/service/service-process.js';
+import { newAccount, type ServiceProcess } from '../../support/service/service-process.js';
 
 /** How often Redis and a process of the API are killed. */
 const ROUNDS = Number(process.env.EVENT_STREAM_ROUNDS ?? 2);
@@ -17,18 +15,16 @@ const WRITE_EVERY_MS = 20;
 /** In this time each process looks for new events at least once. */
 const POLL_MS = 2500;
 
-const environment = useEnvironment();
+const fleet = useFleet();
 
 /** Two processes of the API, of which one or the other is down. */
 class Apis {
-  private constructor(
-    private readonly variables: Record<string, string>,
-    private readonly processes: ServiceProcess[],
-  ) {}
+  private readonly processes: ServiceProcess[] = [];
 
-  static async start(variables: Record<string, string>): Promise<Apis> {
-    const one = () => ServiceProcess.start(environment, 'api', variables);
-    return new Apis(variables, await Promise.all([one(), one()]));
+  constructor(private readonly variables: Record<string, string>) {}
+
+  async start(place: number): Promise<void> {
+    this.processes[place] = await fleet.process('api', this.variables);
   }
 
   url(turn: number): string {
@@ -37,7 +33,7 @@ class Apis {
 
   async restart(place: number, signal: NodeJS.Signals): Promise<void> {
     await this.processes[place]?.end(signal);
-    this.processes[place] = await ServiceProcess.start(environment, 'api', this.variables);
+    await this.start(place);
   }
 }
 
@@ -122,11 +118,11 @@ async function page(client: ApiClient, apis: Apis, stop: () => boolean): Promise
 it(
   `readers of events miss none and get none twice while Redis and the API are killed ${ROUNDS} times`,
   async () => {
-    const redis = await PrivateRedis.start();
-    environment.defer(() => redis.kill());
-    const apis = await Apis.start({ REDIS_URL: redis.url, ADDRESS_RATE_LIMIT: '100000/100000' });
+    const redis = await fleet.privateRedis();
+    const apis = new Apis({ REDIS_URL: redis.url });
+    await Promise.all([apis.start(0), apis.start(1)]);
     const limits = ['--plan', 'enterprise', '--rate-limit', '100000', '--burst-limit', '100000'];
-    const client = await newAccount(environment, apis.url(0), ...limits);
+    const client = await newAccount(fleet.environment, apis.url(0), ...limits);
     let [written, read] = [false, false];
     const followers = [new Follower(client, apis, ''), new Follower(client, apis, '?after=0')];
     // Without `after` a stream begins with what happens next.
@@ -144,9 +140,7 @@ it(
     await delay(500);
     written = true;
     await writing;
-    const database = new Client({ connectionString: environment.variables.DATABASE_URL as string });
-    await database.connect();
-    environment.defer(() => database.end());
+    const database = await fleet.postgres();
     await database.query('SELECT number_events(ARRAY[$1::uuid], 1000000)', [client.accountId]);
     const { rows } = await database.query<{ sequence: string }>(
       'SELECT sequence FROM events WHERE account_id = $1 ORDER BY sequence',

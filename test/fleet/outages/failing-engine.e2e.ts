@@ -1,43 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Module } from '@nestjs/common';
-import type { EngineDefinition } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import type { TestService } from '../../../src/testing/test-service.js';
 import type { TcpProxy } from '../../support/servers/tcp-proxy.js';
+import { engineExtension } from '../../support/service/test-engines.js';
 import { rowOf, useFleet } from '../../support/service/fleet.js';
 
 const LEASE_SECONDS = 2;
 const AUDIO = 'go-forward-ten-meters.wav';
 
-@Module({})
-class EngineModule {}
-
 /** What the engine does with the next chunks. */
 let answer: () => Promise<string> = () => Promise.resolve('a text');
 let calls = 0;
 
-const engine: EngineDefinition = {
-  name: 'scripted',
-  create: () => ({
-    name: 'scripted',
-    model: 'scripted-1',
-    languages: 'any',
-    defaultLanguage: 'english',
-    maxChunkSeconds: 60,
-    concurrency: 1,
-    transcribe: async () => {
-      calls += 1;
-      const text = await answer();
-      return { text, confidence: 0.75, language: 'english', words: [{ word: text, start: 0, end: 1, confidence: 1 }] };
-    },
-    problem: () => Promise.resolve(null),
-    close: () => Promise.resolve(),
-  }),
-};
-
-const extensions = [{ module: EngineModule, engines: [engine] }];
-const fleet = useFleet({ extensions });
+const engine = engineExtension('scripted', {
+  transcribe: async () => {
+    calls += 1;
+    const text = await answer();
+    return { text, confidence: 0.75, language: 'english', words: [{ word: text, start: 0, end: 1, confidence: 1 }] };
+  },
+});
+const fleet = useFleet({ extensions: [engine] });
 const ENGINE = { TRANSCRIPTION_ENGINE: 'scripted', LEASE_SECONDS: String(LEASE_SECONDS) };
 let proxy: TcpProxy;
 let desk: TestService;

@@ -5,15 +5,15 @@ import { connectionErrorMessage } from '../../../src/platform/database/unavailab
 import { dataSourceOptions } from '../../../src/platform/database/data-source.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
-import { useEnvironment } from '../../../src/testing/test-environment.js';
-import { startService, type TestService } from '../../../src/testing/test-service.js';
-import { WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
+import type { TestService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
+import { useFleet } from '../../support/service/fleet.js';
 import { PgBouncer } from '../../support/servers/pgbouncer.js';
 
 const POOL_SIZE = 5;
 
-const environment = useEnvironment();
+const fleet = useFleet();
+const { environment } = fleet;
 const isInstalled = PgBouncer.isInstalled();
 
 if (!isInstalled) it.todo('runs behind PgBouncer in transaction mode: skipped, because pgbouncer is not installed');
@@ -26,7 +26,7 @@ if (!isInstalled) it.todo('runs behind PgBouncer in transaction mode: skipped, b
 
   beforeAll(async () => {
     bouncer = await PgBouncer.to(environment.variables.DATABASE_URL as string, POOL_SIZE);
-    environment.defer(() => bouncer.stop());
+    fleet.defer(() => bouncer.stop());
     await expect(start('api')).rejects.toThrow(/ALTER ROLE \S+ SET statement_timeout = '15s'/);
     await limitStatements();
     api = await start('api');
@@ -36,28 +36,21 @@ if (!isInstalled) it.todo('runs behind PgBouncer in transaction mode: skipped, b
 
   /** For the database of this test alone: others use the role. */
   async function limitStatements(): Promise<void> {
-    const direct = new DataSource(dataSourceOptions(readEnv({ ...environment.variables }), []));
-    await direct.initialize();
+    const direct = await fleet.postgres();
     const name = new URL(environment.variables.DATABASE_URL as string).pathname.slice(1);
     await direct.query(`ALTER DATABASE "${name}" SET statement_timeout = '15s'`);
-    await direct.destroy();
     // Sessions of before have the old setting.
     await bouncer.stop();
     bouncer = await PgBouncer.to(environment.variables.DATABASE_URL as string, POOL_SIZE);
   }
 
   function start(roles: string): Promise<TestService> {
-    return startService(environment, {
-      ROLES: roles,
-      DATABASE_URL: bouncer.url,
-      DATABASE_POOLER: 'true',
-      DATABASE_PREPARED_STATEMENTS: 'false',
-    });
+    const pooler = { DATABASE_POOLER: 'true', DATABASE_PREPARED_STATEMENTS: 'false' };
+    return fleet.service(roles, { DATABASE_URL: bouncer.url, ...pooler });
   }
 
   it('takes uploads, transcribes them and delivers their events, with far fewer sessions than clients', async () => {
-    const receiver = await WebhookReceiver.listen();
-    environment.defer(() => receiver.close());
+    const receiver = await fleet.receiver();
     await client.post('/v1/webhooks', { url: receiver.url(), events: ['recording.transcribed'] }).expect(201);
     const uploads = await Promise.all(Array.from({ length: 12 }, () => client.upload(silenceWav(0.1)).expect(201)));
     for (const { body } of uploads) expect(await client.finished(body.id)).toMatchObject({ status: 'transcribed' });

@@ -11,7 +11,7 @@ import { speech, SPEECH } from '../../../src/testing/speech.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
 import { silenceWav, silentMp3 } from '../../support/audio/audio-bytes.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
-import { scriptedEngine } from '../../support/service/scripted-engine.js';
+import { scriptedEngine } from '../../support/service/test-engines.js';
 
 const NOTE = join(SPEECH, 'go-forward-ten-meters.wav');
 /** Eleven seconds, in several chunks. */

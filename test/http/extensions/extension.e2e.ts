@@ -2,7 +2,7 @@ import { Injectable, Module } from '@nestjs/common';
 import request from 'supertest';
 import { RecordingAccepted, RecordingTranscribed } from '../../../src/modules/recordings/recordings.events.js';
 import { EventBus } from '../../../src/platform/database/event-bus.js';
-import { timedEngine } from '../../support/service/timed-engine.js';
+import { timedEngine } from '../../support/service/test-engines.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { useService } from '../../../src/testing/test-service.js';

@@ -2,7 +2,7 @@ import { checkRows } from '../../support/check-rows.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useService } from '../../../src/testing/test-service.js';
-import { timedEngine } from '../../support/service/timed-engine.js';
+import { timedEngine } from '../../support/service/test-engines.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
 import { expectError, expectHeaders, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';

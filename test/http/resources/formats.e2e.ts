@@ -9,7 +9,7 @@ import type { ApiClient } from '../../../src/testing/api-client.js';
 import { speech } from '../../../src/testing/speech.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { type TestService, useService } from '../../../src/testing/test-service.js';
-import { timedEngine } from '../../support/service/timed-engine.js';
+import { timedEngine } from '../../support/service/test-engines.js';
 
 jest.setTimeout(300_000);
 

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { speech } from '../../../src/testing/speech.js';
 import { useService } from '../../../src/testing/test-service.js';
-import { timedEngine } from '../../support/service/timed-engine.js';
+import { timedEngine } from '../../support/service/test-engines.js';
 import { silenceWav, twoChannels, wav } from '../../support/audio/audio-bytes.js';
 import { expectError, expectHeaders } from '../../support/http/expect-errors.js';
 import { WAVEFORM } from '../../support/http/response-shapes.js';

@@ -35,6 +35,7 @@ function open() {
   const socket = connect({ port, host: '127.0.0.1' });
   let timer;
   socket.on('connect', () => {
+    sockets.set(socket.localPort, socket);
     parentPort.postMessage(socket.localPort);
     if (reads) socket.resume();
     else socket.pause();
@@ -46,8 +47,6 @@ function open() {
     clearInterval(timer);
     setTimeout(open, REOPEN_MS);
   });
-  sockets.set(socket.localPort, socket);
-  socket.on('connect', () => sockets.set(socket.localPort, socket));
 }
 
 const sockets = new Map();

@@ -9,7 +9,7 @@ import type { ApiClient } from '../../../../src/testing/api-client.js';
 import { eventually } from '../../../../src/testing/eventually.js';
 import { failRecordings, snapshotOf } from '../../../support/state/recording-events.js';
 import { reportMeasurement } from '../../../support/service/measurements.js';
-import { timedEngine } from '../../../support/service/timed-engine.js';
+import { timedEngine } from '../../../support/service/test-engines.js';
 import { startStopwatch, workClock } from '../../../support/cpu-wait.js';
 import { HostileReceiver } from '../../../support/servers/hostile-receiver.js';
 import { useService } from '../../../../src/testing/test-service.js';
