@@ -2,13 +2,11 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import type { Request } from 'express';
 import { Counter, Registry } from 'prom-client';
 import { DelayedWrite } from '../../platform/concurrency/delayed-write.js';
-import { repeatWhileFull } from '../../platform/concurrency/repeat-while-full.js';
+import { ReconcilerService, repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
 import type { ApiError } from '../../platform/errors/errors.js';
-import { requestIdOf } from '../../platform/observability/request-log.middleware.js';
-import { callerOf } from '../../platform/observability/request-log.middleware.js';
-import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
+import { callerOf, requestIdOf } from '../../platform/observability/request-log.middleware.js';
 import { redactSecrets } from '../../platform/secrets.service.js';
 
 const FLUSH_MS = 1000;

@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { pause } from '../../platform/concurrency/pause.js';
+import { pause } from '../../platform/concurrency/retry.js';
 import { sizeOf } from '../../platform/storage/file-system.js';
 import type { CatalogueEntry } from './catalogue-entries.js';
 import { digestOf, type PublishedDigest } from './installed-models.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { pause } from '../../platform/concurrency/pause.js';
+import { pause } from '../../platform/concurrency/retry.js';
 import { errorCode, ignoreAbsent, isRunning } from '../../platform/storage/file-system.js';
 
 /** The holder shows that it lives by the file's time. */

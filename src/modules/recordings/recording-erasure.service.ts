@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { repeatWhileFull } from '../../platform/concurrency/repeat-while-full.js';
+import { repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
 import { selectList } from '../../platform/database/statement-parts.js';
 import { EventBus } from '../../platform/database/event-bus.js';

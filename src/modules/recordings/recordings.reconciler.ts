@@ -1,8 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
-import { repeatWhileFull } from '../../platform/concurrency/repeat-while-full.js';
-import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
+import { ReconcilerService, repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { Spool } from '../../platform/storage/spool.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { unmarkIdleAccounts } from './leases/recording-claims.queries.js';

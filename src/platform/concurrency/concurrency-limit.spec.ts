@@ -1,5 +1,4 @@
 import { ConcurrencyLimit } from './concurrency-limit.js';
-import { repeatWhileFull } from './repeat-while-full.js';
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -44,21 +43,5 @@ describe('ConcurrencyLimit', () => {
       await settled();
     }
     expect(await Promise.all(all)).toEqual([1, 2, 3]);
-  });
-});
-
-describe('repeatWhileFull', () => {
-  async function repeat(changes: number[]): Promise<[isEmpty: boolean, rounds: number]> {
-    let rounds = 0;
-    const isEmpty = await repeatWhileFull(10, async () => changes[rounds++] ?? 10);
-    return [isEmpty, rounds];
-  }
-
-  it.each([
-    ['nothing was left', [0], true, 1],
-    ['the last batch was not full', [10, 10, 9], true, 3],
-    ['50 batches were full', [], false, 50],
-  ])('ends when %s', async (_, changes, isEmpty, rounds) => {
-    expect(await repeat(changes)).toEqual([isEmpty, rounds]);
   });
 });

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { isNativeError } from 'node:util/types';
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { ClientBase, Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { retry } from '../concurrency/retry.js';
 
 /** What runs SQL: the pool, or one transaction. */
 export interface SqlRunner {
@@ -59,8 +59,11 @@ const CONFLICTS = /^40(001|P01)$/;
 const MAX_ATTEMPTS = 4;
 const RETRY_MS = 50;
 
-const isConflict = (error: unknown): boolean =>
-  isNativeError(error) && 'code' in error && CONFLICTS.test(String(error.code));
+/** At random, so that two that met do not meet again. Null for any other error, and after the last attempt. */
+const waitAfterConflict = (error: unknown, attempt: number): number | null =>
+  attempt < MAX_ATTEMPTS && isNativeError(error) && 'code' in error && CONFLICTS.test(String(error.code))
+    ? Math.random() * attempt * RETRY_MS
+    : null;
 
 @Injectable()
 export class DatabaseService implements SqlRunner {
@@ -71,26 +74,14 @@ export class DatabaseService implements SqlRunner {
    * `work` runs again, so it must change nothing but the database.
    */
   async transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const { tx, result } = await this.retryConflicts(() =>
+    const attempt = () =>
       this.dataSource.transaction(async (manager) => {
-        const opened = new Tx(manager);
-        return { tx: opened, result: await work(opened) };
-      }),
-    );
+        const tx = new Tx(manager);
+        return { tx, result: await work(tx) };
+      });
+    const { tx, result } = await retry(attempt, waitAfterConflict);
     tx.committed();
     return result;
-  }
-
-  private async retryConflicts<T>(transaction: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await transaction();
-      } catch (error) {
-        if (attempt === MAX_ATTEMPTS || !isConflict(error)) throw error;
-        // At random, so that two that met do not meet again.
-        await delay(Math.random() * attempt * RETRY_MS);
-      }
-    }
   }
 
   async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
+import { retry } from '../concurrency/retry.js';
 
 class TableLocked extends Error {
   override readonly name = 'TableLocked';
@@ -32,16 +32,12 @@ export async function retryWhileLocked<T>(
   { lockWaitMs = WAIT_MS, onWait }: LockWait = {},
 ): Promise<T> {
   const deadline = Date.now() + lockWaitMs;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!BUSY.test(String((error as { code?: unknown }).code))) throw error;
-      if (Date.now() > deadline) throw new TableLocked();
-      if (attempt === 1) onWait?.('Another session holds a table that has to change. Trying again every second.');
-      await delay(RETRY_MS);
-    }
-  }
+  return await retry(work, (error, attempt) => {
+    if (!BUSY.test(String((error as { code?: unknown }).code))) return null;
+    if (Date.now() > deadline) throw new TableLocked();
+    if (attempt === 1) onWait?.('Another session holds a table that has to change. Trying again every second.');
+    return RETRY_MS;
+  });
 }
 
 /**

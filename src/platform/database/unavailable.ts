@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isNativeError } from 'node:util/types';
+import { retry } from '../concurrency/retry.js';
 
 /** Errors of the socket to Postgres. */
 const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
@@ -23,15 +23,7 @@ export async function retryWhileUnavailable<T>(
   work: () => Promise<T>,
   { signal }: { signal: AbortSignal },
 ): Promise<T> {
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isDatabaseUnavailable(error)) throw error;
-      signal.throwIfAborted();
-      await delay(RETRY_MS, null, { signal });
-    }
-  }
+  return await retry(work, (error) => (isDatabaseUnavailable(error) ? RETRY_MS : null), signal);
 }
 
 /** Whether `pg` gave up a statement, while Postgres may still run it. */

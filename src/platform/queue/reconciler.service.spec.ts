@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Env } from '../config/env.js';
 import type { DatabaseService } from '../database/database.service.js';
-import { ReconcilerService } from './reconciler.service.js';
+import { ReconcilerService, repeatWhileFull } from './reconciler.service.js';
 
 const RECONCILE_SECONDS = 5;
 
@@ -194,5 +194,21 @@ describe('ReconcilerService', () => {
     await stop;
     expect(ran).not.toContain('never');
     expect(ended).toEqual(['commit', 'release']);
+  });
+});
+
+describe('repeatWhileFull', () => {
+  async function repeat(changes: number[]): Promise<[isEmpty: boolean, rounds: number]> {
+    let rounds = 0;
+    const isEmpty = await repeatWhileFull(10, async () => changes[rounds++] ?? 10);
+    return [isEmpty, rounds];
+  }
+
+  it.each([
+    ['nothing was left', [0], true, 1],
+    ['the last batch was not full', [10, 10, 9], true, 3],
+    ['50 batches were full', [], false, 50],
+  ])('ends when %s', async (_, changes, isEmpty, rounds) => {
+    expect(await repeat(changes)).toEqual([isEmpty, rounds]);
   });
 });

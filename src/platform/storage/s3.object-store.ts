@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -14,6 +13,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import type { OnApplicationShutdown } from '@nestjs/common';
+import { retry } from '../concurrency/retry.js';
 import type { Env } from '../config/env.js';
 import { type ByteRange, ObjectNotFoundError, StorageUnavailableError } from './file-system.js';
 import { assertKeyPrefix, assertObjectKey, ObjectStore } from './object-store.js';
@@ -62,15 +62,14 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
     const signal = AbortSignal.timeout(this.timeouts.transfer);
     let mayArriveLate = false;
     // The client cannot retry a request whose body is a stream, so each attempt here opens a new stream.
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.putOnce(key, file, signal);
-      } catch (error) {
+    await retry(
+      () => this.putOnce(key, file, signal),
+      (error, attempt) => {
         mayArriveLate ||= !isRefusal(error);
         if (attempt >= PUT_ATTEMPTS || signal.aborted || !isTransient(error)) throw failedPut(error, mayArriveLate);
-        await sleep(PUT_RETRY_MS * attempt * (0.5 + Math.random()));
-      }
-    }
+        return PUT_RETRY_MS * attempt * (0.5 + Math.random());
+      },
+    );
   }
 
   async withFile<T>(key: string, use: (file: string) => Promise<T>, signal?: AbortSignal): Promise<T> {

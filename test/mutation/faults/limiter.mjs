@@ -173,8 +173,8 @@ export const limiter = [
     ],
   },
   {
-    file: 'src/platform/rate-limit/redis-buckets.ts',
-    tests: 'src/platform/rate-limit/redis-buckets.spec.ts',
+    file: 'src/platform/rate-limit/token-bucket.storage.ts',
+    tests: 'src/platform/rate-limit/token-bucket.storage.spec.ts',
     faults: [
       ['both buckets count as empty when one is', 'index < taken || hasToken(bucket, backlog)', 'index < taken'],
       ['a request that shares a command sees what others took after it', '- takenLater * bucket.refill', ''],

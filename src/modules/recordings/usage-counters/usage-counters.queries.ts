@@ -1,4 +1,4 @@
-import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
+import { repeatWhileFull } from '../../../platform/queue/reconciler.service.js';
 import type { SqlRunner } from '../../../platform/database/database.service.js';
 import type { Recording, RecordingStatus, Rerun } from '../recording.entity.js';
 import type { UsageCounterDelta } from './usage-counters.entities.js';

@@ -5,7 +5,7 @@ import { ArrayContains, IsNull, Not, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { coalesce } from '../../../platform/concurrency/coalesce.js';
 import { ConcurrencyLimit } from '../../../platform/concurrency/concurrency-limit.js';
-import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
+import { repeatWhileFull } from '../../../platform/queue/reconciler.service.js';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { parseRetryAfter } from '../../../platform/http/header-values.js';

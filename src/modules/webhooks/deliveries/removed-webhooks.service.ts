@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
-import { repeatWhileFull } from '../../../platform/concurrency/repeat-while-full.js';
+import { repeatWhileFull } from '../../../platform/queue/reconciler.service.js';
 import { deleteDeliveries } from './deliveries.queries.js';
 import { RemovedWebhook } from '../webhook.entity.js';
 

@@ -2,7 +2,7 @@ import type { Env } from '../../../../platform/config/env.js';
 import { languageCode } from '../../../../platform/languages.js';
 import { BYTES_PER_SECOND } from '../../audio/pcm.js';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
-import { pause } from '../../../../platform/concurrency/pause.js';
+import { pause } from '../../../../platform/concurrency/retry.js';
 import { whisperCode } from '../whisper-code.js';
 import {
   type AudioChunk,
