@@ -1,3 +1,5 @@
+import { anyOf } from './http/input/text-rules.js';
+
 /** Uncompressed audio and the telephone codecs of WAV. */
 const PCM = ['u8', 's16le', 's24le', 's32le', 's64le', 'f32le', 'f64le', 'alaw', 'mulaw'].map((name) => `pcm_${name}`);
 /** What QuickTime also has. */
@@ -89,10 +91,7 @@ export type AudioFormat = keyof typeof AUDIO_FORMATS;
 
 export const AUDIO_FORMAT_NAMES = Object.keys(AUDIO_FORMATS) as AudioFormat[];
 
-/** For messages: `webm, mp3, ogg or wav`. */
-export const listFormats = (formats: readonly string[]): string => formats.join(', ').replace(/, (\w+)$/, ' or $1');
-
-export const AUDIO_FORMAT_LIST = listFormats(AUDIO_FORMAT_NAMES);
+export const AUDIO_FORMAT_LIST = anyOf(AUDIO_FORMAT_NAMES);
 
 /** 25 MB (D21). */
 export const MAX_FILE_BYTES = 26_214_400;

@@ -105,7 +105,7 @@ interface SharedTake {
  * The buckets in Redis, shared by all processes and moved by one atomic script on Redis's clock. Requests that take from
  * the same buckets in the same turn of the event loop share a command, and each gets the state that it would have got
  * alone; without others a request waits for nothing. With 32 connections of one account a request takes 111 µs CPU
- * instead of 137 (docs/performance.md, docs/decisions/0008). Held by `redis-buckets.spec.ts`.
+ * instead of 137 (docs/performance.md, docs/decisions/0008). Held by `token-bucket.storage.spec.ts`.
  */
 export class RedisBuckets {
   private readonly takes = new DataLoader<readonly NamedBucket[], BucketState[] | null>(

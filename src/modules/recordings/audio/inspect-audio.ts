@@ -1,11 +1,11 @@
 import {
   type AudioFormat,
   beginsMp4,
-  listFormats,
   MAX_CHANNELS,
   MP4_MAGIC_BYTES,
   SAMPLE_RATES_HZ,
 } from '../../../platform/audio-formats.js';
+import { anyOf } from '../../../platform/http/input/text-rules.js';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import type { SpoolFile } from '../../../platform/storage/spool.js';
 import { ADTS, probeAac } from './aac.probe.js';
@@ -141,7 +141,7 @@ export async function unsupportedFormat(
   accepted: readonly AudioFormat[],
   format: AudioFormat | null,
 ): Promise<string> {
-  const rule = `must be audio in ${listFormats(accepted)}`;
+  const rule = `must be audio in ${anyOf(accepted)}`;
   if (format !== null) return `${rule}; this is ${format}`;
   await file.moveTo(0);
   const head = file.latin1(0, Math.min(SAMPLE_BYTES, file.size));

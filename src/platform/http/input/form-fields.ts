@@ -1,4 +1,5 @@
 import { InvalidRequestError } from '../../errors/errors.js';
+import { anyOf } from './text-rules.js';
 
 /** A text field of a multipart form. */
 export interface FormField {
@@ -21,10 +22,9 @@ export interface FormFields {
 
 /** For a part that the form does not have. @param names of the fields beside the file */
 export function unknownField(name: string | undefined, names: readonly string[]): InvalidRequestError {
-  const known = ['file', ...names].join(', ').replace(/, (\w+)$/, ' or $1');
   return new InvalidRequestError({
     field: (name ?? '').toWellFormed(),
-    reason: `is not a field of this form. Use ${known}`,
+    reason: `is not a field of this form. Use ${anyOf(['file', ...names])}`,
   });
 }
 

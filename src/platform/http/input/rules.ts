@@ -3,7 +3,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../vocabulary.js';
-import { isCleanText, isDay, isFutureInstant } from './text-rules.js';
+import { anyOf, isCleanText, isDay, isFutureInstant } from './text-rules.js';
 
 export { isCleanText, isFutureInstant };
 
@@ -116,9 +116,6 @@ export function IsListOf(values: readonly string[], noun: string): PropertyDecor
   const schema = ApiProperty({ enum: values as string[], isArray: true, minItems: 1, uniqueItems: true });
   return applyDecorators(IsValid('isListOf', check), schema);
 }
-
-const anyOf = (values: readonly string[]): string =>
-  values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;
 
 /** Repeats only what reads like a misspelt word: another text may be a secret that was sent in the wrong field. */
 const shown = (value: unknown): string =>

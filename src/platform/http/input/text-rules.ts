@@ -4,6 +4,11 @@ const CONTROL_CHARACTERS = /\p{Cc}/u;
 /** Text that can be stored and shown: no control characters, no lone surrogates. */
 export const isCleanText = (value: string): boolean => !CONTROL_CHARACTERS.test(value) && value.isWellFormed();
 
+const ALTERNATIVES = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/** For messages: `webm, mp3 or ogg`. */
+export const anyOf = (values: readonly string[]): string => ALTERNATIVES.format(values);
+
 /** `new Date('2026-02-30')` is 2 March, so the day is written back and compared. Postgres has no year 0. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false;

@@ -108,7 +108,7 @@ function strictExpress(env: Env): Express {
  * Request and response classes for the HTTP server of an Express app that already have Express's prototypes. Express
  * sets the prototype of every request and response, after which V8 no longer optimises these objects. Setting the
  * prototype that an object already has costs nothing. Express itself works as before. A request with eight middlewares
- * takes 9 instead of 61 µs CPU (docs/performance.md). Held by prepared-express.spec.ts.
+ * takes 9 instead of 61 µs CPU (docs/performance.md). Held by express.adapter.spec.ts.
  */
 export function preparedClasses(app: Express): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
   return {
