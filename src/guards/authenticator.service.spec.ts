@@ -1,7 +1,7 @@
 import type { CredentialVersionsService } from '../access/credential-versions.service.js';
 import type { AccessTokenGrant, AccessTokensService, EndUser } from '../modules/access-tokens/access-tokens.service.js';
 import type { AccountAccess, AccountService } from '../modules/account/account.service.js';
-import type { ApiKeyCredential, ApiKeysService } from '../modules/api-keys/api-keys.service.js';
+import type { ApiKeyCredential, ApiKeyCredentialsService } from '../modules/api-keys/api-key-credentials.service.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
 import { AuthenticatorService, CredentialCache, readCredentials, type Versioned } from './authenticator.service.js';
 
@@ -70,7 +70,7 @@ describe('AuthenticatorService', () => {
       },
     };
     authenticator = new AuthenticatorService(
-      keys as unknown as ApiKeysService,
+      keys as unknown as ApiKeyCredentialsService,
       tokens as unknown as AccessTokensService,
       { findAccess: read('account', () => access) } as unknown as AccountService,
       versions as unknown as CredentialVersionsService,

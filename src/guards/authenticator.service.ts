@@ -9,7 +9,7 @@ import {
   type EndUser,
 } from '../modules/access-tokens/access-tokens.service.js';
 import { AccountService } from '../modules/account/account.service.js';
-import { type ApiKeyCredential, ApiKeysService } from '../modules/api-keys/api-keys.service.js';
+import { type ApiKeyCredential, ApiKeyCredentialsService } from '../modules/api-keys/api-key-credentials.service.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
 
 /** A second read is needed only when credentials change at that very moment. */
@@ -36,7 +36,7 @@ export class AuthenticatorService {
   private readonly accountCache = new CredentialCache((accountId) => this.accounts.findAccess(accountId));
 
   constructor(
-    private readonly apiKeys: ApiKeysService,
+    private readonly apiKeys: ApiKeyCredentialsService,
     private readonly accessTokens: AccessTokensService,
     private readonly accounts: AccountService,
     private readonly versions: CredentialVersionsService,

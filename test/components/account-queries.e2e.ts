@@ -8,7 +8,7 @@ import {
   trimRequestErrors,
 } from '../../src/modules/account/request-errors.service.js';
 import { AccountService } from '../../src/modules/account/account.service.js';
-import { addKeyUses } from '../../src/modules/api-keys/api-keys.queries.js';
+import { addKeyUses } from '../../src/modules/api-keys/api-key-credentials.service.js';
 import { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
 import { selectPageOfUser } from '../../src/modules/recordings/recording-page.queries.js';
 import type { ApiClient } from '../../src/testing/api-client.js';

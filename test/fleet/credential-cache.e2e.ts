@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';
-import { makeKeyPair } from '../../src/modules/api-keys/api-key-secret.js';
+import { ApiKeyCredentialsService, makeKeyPair } from '../../src/modules/api-keys/api-key-credentials.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import type { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { type TestService, useService } from '../../src/testing/test-service.js';
@@ -48,7 +47,7 @@ describe('what a process remembers of credentials', () => {
 
   /** A request of the far process whose read of the key has begun, and that goes on when `answer` is called. */
   async function readHeldBack(there: ApiClient): Promise<{ status: Promise<number>; answer: () => void }> {
-    const keys = far.app.get(ApiKeysService);
+    const keys = far.app.get(ApiKeyCredentialsService);
     const find = keys.findCredential.bind(keys);
     const [read, late] = [gate(), gate()];
     const slow = jest.spyOn(keys, 'findCredential').mockImplementationOnce(async (...asked) => {

@@ -7,9 +7,7 @@ import { migrationsOf } from '../../migrations/migrations.js';
 import { Account } from '../../modules/account/account.entity.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import { ApiKey } from '../../modules/api-keys/api-key.entity.js';
-import { ApiKeyUsageService } from '../../modules/api-keys/api-key-usage.service.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
-import { SecretRehashService } from '../../modules/api-keys/rehash/secret-rehash.service.js';
 import { CounterAuditService } from '../../modules/recordings/usage-counters/counter-audit.service.js';
 import { UsageService } from '../../modules/recordings/usage-counters/usage.service.js';
 import { RetranscriptionsService } from '../../modules/transcriptions/retranscriptions.service.js';
@@ -47,8 +45,6 @@ class AdminModule {
         UsageService,
         CounterAuditService,
         AccountService,
-        ApiKeyUsageService,
-        SecretRehashService,
         ApiKeysService,
         WebhookSecretsService,
         RetranscriptionsService,

@@ -1,7 +1,7 @@
 import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
 import type { ApiKey } from './api-key.entity.js';
 // Types only: the command line presents them as well, and @nestjs/swagger would be half of all that it loads.
-import type { ApiKeyView, CreatedApiKeyView, SingleApiKeyView } from './api-key.view.js';
+import type { ApiKeyView, CreatedApiKeyView, SingleApiKeyView } from './api-keys.dto.js';
 
 const uriOf = (key: ApiKey): string => `/v1/account/api-keys/${key.id}`;
 

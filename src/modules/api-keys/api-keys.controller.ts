@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { type Actor, CurrentActor, CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
+import { pageFields } from '../../platform/http/page.js';
 import {
   InvalidRequestError,
   LimitExceededError,
@@ -11,11 +12,16 @@ import {
 } from '../../platform/errors/errors.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
-import { ApiKeyPage, presentApiKeyPage } from './api-key-page.presenter.js';
-import { CreatedApiKeyView, SingleApiKeyView } from './api-key.view.js';
-import { CreateApiKeyDto, ListApiKeysQuery, RevokeApiKeyQuery } from './api-keys.dto.js';
+import {
+  ApiKeyPage,
+  CreateApiKeyDto,
+  CreatedApiKeyView,
+  ListApiKeysQuery,
+  RevokeApiKeyQuery,
+  SingleApiKeyView,
+} from './api-keys.dto.js';
 import { ApiKeysService } from './api-keys.service.js';
-import { presentCreatedApiKey, presentSingleApiKey } from './api-key.presenter.js';
+import { presentApiKey, presentCreatedApiKey, presentSingleApiKey } from './api-key.presenter.js';
 
 @ApiTags('API keys')
 @Controller('v1/account/api-keys')
@@ -34,7 +40,8 @@ export class ApiKeysController {
   @Get()
   @RequireScope('account:read')
   async list(@CurrentPrincipal() { accountId }: Principal, @Query() query: ListApiKeysQuery): Promise<ApiKeyPage> {
-    return presentApiKeyPage(query, await this.keys.list(accountId, query));
+    const found = await this.keys.list(accountId, query);
+    return { api_keys: found.items.map(presentApiKey), ...pageFields('/v1/account/api-keys', query, found) };
   }
 
   /**

@@ -8,12 +8,8 @@ import {
   PermissionError,
 } from '../../platform/errors/errors.js';
 import type { SecretsService } from '../../platform/secrets.service.js';
-import { ApiKey } from './api-key.entity.js';
-import { statusOf } from './api-key-status.js';
-import type { ApiKeyUsageService } from './api-key-usage.service.js';
-import type { ApiKeyCredential } from './api-keys.queries.js';
+import { ApiKey, statusOf } from './api-key.entity.js';
 import { ApiKeysService } from './api-keys.service.js';
-import type { SecretRehashService } from './rehash/secret-rehash.service.js';
 
 const NOW = new Date('2026-11-22T10:00:00Z');
 const ID = '01900000-0000-7000-8000-000000000001';
@@ -26,13 +22,11 @@ describe('ApiKeysService', () => {
   let maker: Partial<ApiKey> | null;
   let inserted: Partial<ApiKey>[];
   let revoked: { id: string }[];
-  let madeUnder: string;
-  let asked: { keys: number }[];
   let service: ApiKeysService;
 
   beforeEach(() => {
-    jest.useFakeTimers({ now: NOW, doNotFake: ['nextTick', 'performance', 'setImmediate', 'setTimeout'] });
-    [steps, active, maker, inserted, revoked, madeUnder, asked] = [[], 0, { expiresAt: null }, [], [], 'current', []];
+    jest.useFakeTimers({ now: NOW });
+    [steps, active, maker, inserted, revoked] = [[], 0, { expiresAt: null }, [], []];
     const log =
       <T>(name: string, answer: () => T) =>
       (...given: unknown[]): T => {
@@ -61,18 +55,8 @@ describe('ApiKeysService', () => {
         steps.push(['commit']);
         return result;
       },
-      prepared: async (_: string, [keys]: [string | string[]]) => {
-        asked.push({ keys: Array.isArray(keys) ? keys.length : 0 });
-        return [];
-      },
     };
-    const secrets: Partial<SecretsService> = {
-      matches: (secret: string, hash: string) => hash === `hash of ${secret}`,
-      matchesDigest: (secret: string, digest: Buffer) => digest.toString() === secret,
-      digestOf: (secret: string) => Buffer.from(secret),
-      madeUnder: () => madeUnder as 'current',
-      hash: (secret: string) => `hash of ${secret}`,
-    };
+    const secrets = { hash: (secret: string) => `hash of ${secret}` };
     const versions = {
       async change<T>(accountId: string, work: (transaction: unknown) => Promise<T>): Promise<T> {
         const result = await database.transact(work);
@@ -83,71 +67,12 @@ describe('ApiKeysService', () => {
     service = new ApiKeysService(
       { create: (row: object) => Object.assign(new ApiKey(), row) } as unknown as Repository<ApiKey>,
       database as unknown as DatabaseService,
-      secrets as SecretsService,
-      { count: log('use', () => undefined) } as unknown as ApiKeyUsageService,
-      { schedule: log('rehash', () => undefined) } as unknown as SecretRehashService,
+      secrets as unknown as SecretsService,
       versions as unknown as CredentialVersionsService,
     );
   });
 
   afterEach(() => jest.useRealTimers());
-
-  describe('a secret', () => {
-    const credential = (changes: Partial<ApiKeyCredential> = {}): ApiKeyCredential =>
-      ({ id: 'k', secretHash: 'hash of s', expiresAt: null, ...changes }) as ApiKeyCredential;
-
-    it.each([
-      ['s', null, true],
-      ['x', null, false],
-      ['s', at(1), true],
-      ['s', at(0), false],
-      ['s', at(-1), false],
-    ])('%s of a key that expires at %s: %s', (secret, expiresAt, isValid) => {
-      expect(service.verifySecret(credential({ expiresAt }), secret)).toBe(isValid);
-    });
-
-    it('is compared by its digest after the first match, and the expiry still counts', () => {
-      const known = credential({ expiresAt: at(1000) });
-      expect(service.verifySecret(known, 'x')).toBe(false);
-      expect(known.secretDigest).toBeUndefined();
-      service.verifySecret(known, 's');
-      expect(known.secretDigest).toEqual(Buffer.from('s'));
-      known.secretHash = 'unused';
-      expect([service.verifySecret(known, 's'), service.verifySecret(known, 'x')]).toEqual([true, false]);
-      jest.setSystemTime(at(1000));
-      expect(service.verifySecret(known, 's')).toBe(false);
-    });
-
-    it('whose hash is under the previous key is hashed anew, and compared by the hash until then', () => {
-      madeUnder = 'previous';
-      const known = credential();
-      expect(service.verifySecret(known, 's')).toBe(true);
-      expect(known.secretDigest).toBeUndefined();
-      expect(steps).toEqual([['rehash', known, 's']]);
-      expect(service.verifySecret(known, 'x')).toBe(false);
-      expect(steps).toHaveLength(1);
-    });
-  });
-
-  it('looks up a known key by itself, and unknown ones together', async () => {
-    await service.findCredential('a', { isKnown: true });
-    expect(asked).toEqual([{ keys: 0 }]);
-    const unknown = ['b', 'c', 'd'].map((key) => service.findCredential(key, { isKnown: false }));
-    expect(await Promise.all(unknown)).toEqual([null, null, null]);
-    expect(asked.slice(1)).toEqual([{ keys: 3 }]);
-  });
-
-  it('looks up at most 500 unknown keys in one statement, and none before 10 ms after the one before', async () => {
-    const started = performance.now();
-    await Promise.all(Array.from({ length: 501 }, (_, i) => service.findCredential(`${i}`, { isKnown: false })));
-    expect(asked).toEqual([{ keys: 500 }, { keys: 1 }]);
-    expect(performance.now() - started).toBeGreaterThanOrEqual(9);
-  });
-
-  it('counts the use of a key', () => {
-    service.countUse('k');
-    expect(steps).toEqual([['use', 'k']]);
-  });
 
   describe('a new key', () => {
     const MAKER = { keyId: 'maker', scopes: ['recordings:read', 'account:write'] };

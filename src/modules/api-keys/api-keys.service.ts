@@ -5,28 +5,18 @@ import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Scope } from '../../access/scopes.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
-import { findOrFail, isResourceId } from '../../platform/database/find-or-fail.js';
+import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { insertWithinLimit, lockInserts } from '../../platform/database/locks.js';
 import { AuthenticationError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
 import type { PageResult } from '../../platform/http/page.js';
-import { coalesce } from '../../platform/concurrency/coalesce.js';
+import { isResourceId } from '../../platform/database/find-or-fail.js';
 import { SecretsService } from '../../platform/secrets.service.js';
-import { ApiKey } from './api-key.entity.js';
-import { whereStatus } from './api-key-status.js';
-import { type ApiKeyCredential, findCredential, findCredentials, revokeKeys } from './api-keys.queries.js';
-import { isWellFormed, makeKeyPair } from './api-key-secret.js';
+import { ApiKey, whereStatus } from './api-key.entity.js';
+import { makeKeyPair } from './api-key-credentials.service.js';
 import type { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
-import { SecretRehashService } from './rehash/secret-rehash.service.js';
-import { ApiKeyUsageService } from './api-key-usage.service.js';
 
 /** Active keys of an account (D7). */
 const MAX_ACTIVE_KEYS = 100;
-/** Keys looked up by one statement. */
-const MAX_UNKNOWN_KEYS = 500;
-/** Between two such statements: 2,000 guesses a second are 100 statements. */
-const UNKNOWN_KEYS_PAUSE_MS = 10;
-
-export type { ApiKeyCredential };
 
 /** Who creates a key. The new key never gets more rights than its creator has (D11, D36). */
 export interface KeyCreator {
@@ -37,50 +27,12 @@ export interface KeyCreator {
 
 @Injectable()
 export class ApiKeysService {
-  private readonly findUnknown = coalesce((keys: readonly string[]) => findCredentials(this.database, keys), {
-    maxItems: MAX_UNKNOWN_KEYS,
-    pauseMs: UNKNOWN_KEYS_PAUSE_MS,
-  });
-
   constructor(
     @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
     private readonly database: DatabaseService,
     private readonly secrets: SecretsService,
-    private readonly usage: ApiKeyUsageService,
-    private readonly rehash: SecretRehashService,
     private readonly versions: CredentialVersionsService,
   ) {}
-
-  /** Whether a pair can exist at all: a typo is found by its checksum, without a look-up. */
-  isWellFormed(key: string, secret: string): boolean {
-    return isWellFormed({ key, secret });
-  }
-
-  /**
-   * Null for a key that is unknown or revoked. Keys that this process has not seen valid may be anybody's guesses: one
-   * statement at a time reads many of them, so that they take neither connections nor CPU time from tenants.
-   */
-  findCredential(key: string, { isKnown }: { isKnown: boolean }): Promise<ApiKeyCredential | null> {
-    return isKnown ? findCredential(this.database, key) : this.findUnknown(key);
-  }
-
-  /**
-   * Whether the secret is that of a key that has not expired. The first match leaves a digest in `credential`, which
-   * spares later calls the keyed hash; a hash under SECRET_KEY_PREVIOUS is renewed.
-   */
-  verifySecret(credential: ApiKeyCredential, secret: string): boolean {
-    const { secretHash, secretDigest, expiresAt } = credential;
-    if (expiresAt !== null && expiresAt.getTime() <= Date.now()) return false;
-    if (secretDigest) return this.secrets.matchesDigest(secret, secretDigest);
-    if (!this.secrets.matches(secret, secretHash)) return false;
-    if (this.secrets.madeUnder(secretHash) === 'current') credential.secretDigest = this.secrets.digestOf(secret);
-    else this.rehash.schedule(credential, secret);
-    return true;
-  }
-
-  countUse(keyId: string): void {
-    this.usage.count(keyId);
-  }
 
   /**
    * @returns the key and its secret, which is not stored.
@@ -184,4 +136,24 @@ export class ApiKeysService {
     if (creator.expiresAt !== null && (expiresAt === null || expiresAt > creator.expiresAt))
       created.expiresAt = creator.expiresAt;
   }
+}
+
+/**
+ * Revokes keys and returns the ids of those that were not revoked before. SQL because of the recursion. The rows are
+ * locked in the order of their ids, as by `addKeyUses`, so that the two cannot deadlock.
+ */
+async function revokeKeys(
+  tx: Tx,
+  { accountId, id, descendants }: { accountId: string; id: string; descendants: boolean },
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `WITH RECURSIVE tree AS (
+       SELECT id FROM api_keys WHERE id = $1 AND account_id = $2
+       UNION SELECT k.id FROM api_keys k JOIN tree t ON k.created_by = t.id WHERE $3 AND k.account_id = $2),
+     active AS (SELECT k.id FROM api_keys k JOIN tree USING (id) WHERE k.revoked_at IS NULL
+       ORDER BY k.id FOR UPDATE OF k)
+     UPDATE api_keys k SET revoked_at = now(), updated_at = now() FROM active WHERE k.id = active.id RETURNING k.id`,
+    [id, accountId, descendants],
+  );
+  return rows.map((row) => row.id);
 }

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { addKeyUses } from '../../../src/modules/api-keys/api-keys.queries.js';
+import { addKeyUses } from '../../../src/modules/api-keys/api-key-credentials.service.js';
 import { ApiKeysService } from '../../../src/modules/api-keys/api-keys.service.js';
 import { NotFoundError } from '../../../src/platform/errors/errors.js';
 import type { Env } from '../../../src/platform/config/env.js';

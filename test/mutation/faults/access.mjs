@@ -37,14 +37,14 @@ export const access = [
     ],
   },
   {
-    file: 'src/modules/api-keys/api-key-usage.service.ts',
-    tests: 'src/modules/api-keys/api-key-usage.service.spec.ts',
-    faults: [['a stop loses the last uses of keys', '    await this.delayed.flush();', '']],
+    file: 'src/modules/api-keys/api-key-credentials.service.ts',
+    tests: 'src/modules/api-keys/api-key-credentials.service.spec.ts',
+    faults: [['a stop loses the last uses of keys', '    await this.usesWrite.flush();', '']],
   },
   {
-    file: 'src/modules/api-keys/rehash/secret-rehash.service.ts',
-    tests: 'src/modules/api-keys/rehash/secret-rehash.service.spec.ts',
-    faults: [['only the first secrets are hashed anew', '    this.running = null;\n', '']],
+    file: 'src/modules/api-keys/api-key-credentials.service.ts',
+    tests: 'src/modules/api-keys/api-key-credentials.service.spec.ts',
+    faults: [['only the first secrets are hashed anew', '    this.rehashing = null;\n', '']],
   },
   {
     file: 'src/guards/credentials.guard.ts',

@@ -156,14 +156,14 @@ export const guards = [
     ],
   },
   {
-    file: 'src/modules/api-keys/api-keys.queries.ts',
+    file: 'src/modules/api-keys/api-keys.service.ts',
     tests: 'test/http/resources/api-keys.e2e.ts',
     name: 'revoked for good',
     faults: [['a key can be revoked twice', 'JOIN tree USING (id) WHERE k.revoked_at IS NULL', 'JOIN tree USING (id)']],
   },
   {
-    file: 'src/modules/api-keys/api-key-usage.service.ts',
-    tests: 'src/modules/api-keys/api-key-usage.service.spec.ts',
+    file: 'src/modules/api-keys/api-key-credentials.service.ts',
+    tests: 'src/modules/api-keys/api-key-credentials.service.spec.ts',
     faults: [
       [
         'uses that could not be written are forgotten when the key is used again',
@@ -173,7 +173,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/modules/api-keys/api-key-status.ts',
+    file: 'src/modules/api-keys/api-key.entity.ts',
     tests: 'test/http/resources/api-keys.e2e.ts',
     name: 'shows active and expired',
     faults: [
