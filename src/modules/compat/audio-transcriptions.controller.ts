@@ -4,20 +4,24 @@ import type { Request, Response } from 'express';
 import { CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
 import { Env } from '../../platform/config/env.js';
+import type { ApiError } from '../../platform/errors/errors.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { translate } from '../../platform/errors/error.filter.js';
 import { sendText } from '../../platform/http/send-text.js';
 import { requestIdOf } from '../../platform/observability/request-log.middleware.js';
 import { TranscriptExportsService } from '../transcriptions/exports/transcript-exports.service.js';
+import type { ChunkSignal } from '../transcriptions/transcript-signals.service.js';
 import { AudioTranscriptionsService, type EngineTranscript } from './audio-transcriptions.service.js';
 import { DescribeTranscription } from './compat.openapi.js';
-import { TranscriptionTimeoutError } from './openai-errors.js';
-import { TranscriptStream } from './answers/transcript-stream.js';
+import { openAiErrorBody, TranscriptionTimeoutError } from './openai-errors.js';
 import type { TranscriptionOptions } from './transcription-form.js';
-import { jsonOf, usageOf } from './answers/transcription-response.js';
-import { WaitingRequestsService } from './waiting/waiting-requests.service.js';
+import { WaitingRequestsService } from './waiting-requests.service.js';
 
 const TEXT = 'text/plain; charset=utf-8';
+/** Keeps proxies from ending a stream without data. */
+const COMMENT_MS = 15_000;
+
+type Engine = Pick<EngineTranscript, 'provider' | 'model'>;
 
 @ApiTags('Compatible')
 @Controller('v1/audio/transcriptions')
@@ -45,27 +49,18 @@ export class AudioTranscriptionsController {
     @Res() response: Response,
     @Query() _query: NoQuery,
   ): Promise<void> {
-    const release = this.waiting.take(principal.accountId);
-    try {
-      await this.answer(principal, request, response);
-    } finally {
-      release();
-    }
-  }
-
-  private async answer(principal: Principal, request: Request, response: Response): Promise<void> {
+    const wait = this.waiting.add(principal.accountId, response);
     const { recordingId, isRepeat, options } = await this.transcriptions.accept(request, principal);
     response.setHeader('X-Recording-Id', recordingId);
     if (isRepeat) response.setHeader('Idempotent-Replayed', 'true');
-    const setEngine = (engine: Engine): void => nameEngine(response, engine);
-    const stream = options.stream ? new TranscriptStream(response, setEngine) : null;
-    const waiting = new AbortController();
-    const stopWatching = this.watch(response, waiting);
+    const stream = options.stream ? new TranscriptStream(response) : null;
+    const { compatTimeoutSeconds: seconds } = this.env;
+    const timer = setTimeout(() => wait.abort(new TranscriptionTimeoutError(seconds)), seconds * 1000);
     try {
       const transcript = await this.transcriptions.waitForTranscript(
         principal.accountId,
         recordingId,
-        waiting.signal,
+        wait.signal,
         (chunk) => stream?.add(chunk),
       );
       if (response.destroyed) return;
@@ -77,26 +72,8 @@ export class AudioTranscriptionsController {
       if (!stream?.hasBegun) throw error;
       stream.fail(translate(error, requestIdOf(request)));
     } finally {
-      stopWatching();
-    }
-  }
-
-  /** Aborts the wait when the client has gone, the time is over, or the process stops. @returns a function that ends the watch. */
-  private watch(response: Response, waiting: AbortController): () => void {
-    const { compatTimeoutSeconds: seconds } = this.env;
-    const { stopping } = this.waiting;
-    const timer = setTimeout(() => waiting.abort(new TranscriptionTimeoutError(seconds)), seconds * 1000);
-    const leave = (): void => waiting.abort(new Error('client disconnected'));
-    const stop = (): void => waiting.abort(stopping.reason);
-    if (response.destroyed) leave();
-    if (stopping.aborted) stop();
-    response.once('close', leave);
-    stopping.addEventListener('abort', stop);
-    return () => {
       clearTimeout(timer);
-      response.off('close', leave);
-      stopping.removeEventListener('abort', stop);
-    };
+    }
   }
 
   private async send(
@@ -133,10 +110,78 @@ export class AudioTranscriptionsController {
   }
 }
 
-type Engine = Pick<EngineTranscript, 'provider' | 'model'>;
-
 /** The engine that transcribed, whatever `model` the client asked for. */
 function nameEngine(response: Response, { provider, model }: Engine): void {
   // Operators choose the names, and headers are ASCII.
   response.setHeader('X-Transcription-Engine', `${provider}/${model}`.replaceAll(/[^\x21-\x7e]/g, '?'));
 }
+
+/**
+ * The answer to `stream: true`: a delta for each chunk, the whole text, and `[DONE]`. It begins with the first delta, so
+ * that until then an error has a status of its own.
+ */
+export class TranscriptStream {
+  private sent = '';
+  /** The attempt and engine of the first chunk: another one starts the text again. */
+  private source: string | null = null;
+  private comments: NodeJS.Timeout | undefined;
+
+  constructor(private readonly response: Response) {
+    response.once('close', () => clearInterval(this.comments));
+  }
+
+  get hasBegun(): boolean {
+    return this.response.headersSent;
+  }
+
+  /** Chunks that do not continue the text are left out: the end makes up for them. */
+  add(chunk: ChunkSignal): void {
+    const source = `${chunk.attempt} ${chunk.provider}`;
+    this.source ??= source;
+    if (source !== this.source || chunk.offset !== this.sent.length) return;
+    this.begin(chunk);
+    this.sendDelta(chunk.text);
+  }
+
+  end(transcript: EngineTranscript): void {
+    this.begin(transcript);
+    // Another attempt may have another text than the one that was sent: `done` has the right one.
+    const rest = transcript.text.startsWith(this.sent) ? transcript.text.slice(this.sent.length) : '';
+    if (rest !== '') this.sendDelta(rest);
+    this.send({ type: 'transcript.text.done', text: transcript.text, usage: usageOf(transcript) });
+    this.response.end('data: [DONE]\n\n');
+  }
+
+  /** For an error after the beginning. Without `[DONE]`, so that no client takes it for the end. */
+  fail(error: ApiError): void {
+    this.send(openAiErrorBody(error));
+    this.response.end();
+  }
+
+  private begin(engine: Engine): void {
+    if (this.hasBegun) return;
+    nameEngine(this.response, engine);
+    this.response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
+    // nginx would keep the events until the end.
+    this.response.setHeader('X-Accel-Buffering', 'no');
+    this.response.flushHeaders();
+    this.comments = setInterval(() => this.response.write(': waiting\n\n'), COMMENT_MS).unref();
+  }
+
+  private sendDelta(delta: string): void {
+    this.sent += delta;
+    this.send({ type: 'transcript.text.delta', delta });
+  }
+
+  private send(event: object): void {
+    this.response.write(`data: ${JSON.stringify(event)}\n\n`);
+  }
+}
+
+/** How OpenAI bills audio, which some clients read. */
+const usageOf = ({ durationSeconds }: Pick<EngineTranscript, 'durationSeconds'>): object => ({
+  type: 'duration',
+  seconds: Math.ceil(durationSeconds),
+});
+
+const jsonOf = (transcript: EngineTranscript): object => ({ text: transcript.text, usage: usageOf(transcript) });

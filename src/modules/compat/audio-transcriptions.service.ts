@@ -7,9 +7,8 @@ import { UploadRequestsService } from '../recordings/upload/upload-requests.serv
 import type { ChunkSignal } from '../transcriptions/transcript-signals.service.js';
 import { TranscriptionsService } from '../transcriptions/transcriptions.service.js';
 import { AudioNotTranscribedError } from './openai-errors.js';
-import { RecordingEndsService } from './waiting/recording-ends.service.js';
+import { RecordingEndsService } from './recording-ends.service.js';
 import { TranscriptionFormFields, type TranscriptionOptions } from './transcription-form.js';
-import type { StoredTranscript } from './answers/transcription-response.js';
 
 /** Requests within this time after a failure get the same failure; a later one has the recording transcribed again. */
 const FAILURE_REPEATED_MS = 60_000;
@@ -21,8 +20,15 @@ export interface AcceptedAudio {
   options: TranscriptionOptions;
 }
 
-/** A transcript and its engine. */
-export interface EngineTranscript extends StoredTranscript {
+/** A transcript, the length of its recording, and its engine. */
+export interface EngineTranscript {
+  text: string;
+  /** Lower-case English name. */
+  language: string;
+  durationSeconds: number;
+  confidence: number;
+  /** JSON text of the list. */
+  words: string;
   provider: string;
   model: string;
 }

@@ -4,8 +4,8 @@ import { TranscriptionsModule } from '../transcriptions/transcriptions.module.js
 import { AudioTranscriptionsController } from './audio-transcriptions.controller.js';
 import { AudioTranscriptionsService } from './audio-transcriptions.service.js';
 import { ModelsController } from './models.controller.js';
-import { RecordingEndsService } from './waiting/recording-ends.service.js';
-import { WaitingRequestsService } from './waiting/waiting-requests.service.js';
+import { RecordingEndsService } from './recording-ends.service.js';
+import { WaitingRequestsService } from './waiting-requests.service.js';
 
 /** Operations in the shape of OpenAI's, for clients that exist (D45). */
 @Module({

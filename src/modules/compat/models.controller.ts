@@ -1,11 +1,11 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../access/access.decorators.js';
-import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
-import { ApiErrorsIn } from '../../platform/http/openapi.js';
-import { isCleanText } from '../../platform/http/input/rules.js';
 import { NotFoundError } from '../../platform/errors/errors.js';
-import { ModelsView, ModelView, presentModel } from './model.presenter.js';
+import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
+import { isCleanText } from '../../platform/http/input/rules.js';
+import { ApiErrorsIn } from '../../platform/http/openapi.js';
+import { ModelsView, ModelView, presentModel } from './models.dto.js';
 import { OPENAI_ERRORS } from './openai-errors.js';
 
 /** What most clients send. */

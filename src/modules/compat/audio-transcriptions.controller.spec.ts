@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Response } from 'express';
-import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
-import { TranscriptStream } from './transcript-stream.js';
+import { ServiceUnavailableError } from '../../platform/errors/errors.js';
+import { TranscriptStream } from './audio-transcriptions.controller.js';
 
 class FakeResponse extends EventEmitter {
   headersSent = false;
@@ -55,14 +55,12 @@ const chunk = (offset: number, text: string, attempt = 1) => ({
 
 describe('TranscriptStream', () => {
   let response: FakeResponse;
-  let named: object[];
   let stream: TranscriptStream;
 
   beforeEach(() => {
     jest.useFakeTimers();
     response = new FakeResponse();
-    named = [];
-    stream = new TranscriptStream(response as unknown as Response, (engine) => named.push(engine));
+    stream = new TranscriptStream(response as unknown as Response);
   });
 
   afterEach(() => jest.useRealTimers());
@@ -82,7 +80,7 @@ describe('TranscriptStream', () => {
       usage: { type: 'duration', seconds: 3 },
     });
     expect(response.written).toMatch(/data: \[DONE\]\n\n$/);
-    expect(named).toHaveLength(1);
+    expect(response.headers.get('X-Transcription-Engine')).toBe('engine/model');
   });
 
   it('makes up for chunks that were lost, so that the deltas are the text', () => {
