@@ -5,14 +5,11 @@ import { addedBy, type Extension } from '../../extension.js';
 import { registeredEngines, selectEngine } from '../../modules/transcriptions/engines/engine-registry.js';
 import type { EngineDefinition } from '../../modules/transcriptions/engines/transcription-engine.js';
 import { type Env, readEnv } from '../../platform/config/env.js';
-import { fitReport } from './report/fit-report.js';
-import { compareResults } from './report/comparison.js';
-import { reliabilitySvg } from './report/reliability-svg.js';
-import { summaryOf } from './report/summary.js';
-import { comparisonReport, textReport } from './report/text-report.js';
-import type { AccuracyResult } from './measuring/accuracy-result.js';
-import { AccuracyError, readManifest } from './measuring/manifest.js';
-import { measure } from './measuring/measure.js';
+import { fitReport } from './calibration.js';
+import { compareResults, comparisonReport, summaryOf, textReport } from './report.js';
+import { reliabilitySvg } from './reliability-svg.js';
+import { type AccuracyResult, measure } from './measure.js';
+import { AccuracyError, readManifest } from './manifest.js';
 
 export interface AccuracyOptions {
   engine?: string;

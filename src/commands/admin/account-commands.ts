@@ -1,22 +1,22 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import {
-  type AccountStatus,
-  limitOf,
-  type Plan,
-  planOf,
-  QUOTA_NAMES,
-  type Quotas,
-  quotasOf,
-} from '../../access/plans.js';
+import { type AccountStatus, limitOf, type Plan, planOf, quotasOf } from '../../access/plans.js';
+import { QUOTA_NAMES, type Quotas } from '../../access/plans.js';
+import { type Scope, SCOPES } from '../../access/scopes.js';
+import { addedBy, type Extension } from '../../extension.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { presentAccount } from '../../modules/account/account.presenter.js';
 import { AccountService } from '../../modules/account/account.service.js';
-import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
-import { OPERATOR } from './operator.js';
-import { recordByOperator } from './security-events.js';
-import { addedBy, type Extension } from '../../extension.js';
-import { type EngineChoice, engineChoicesJson } from '../../modules/transcriptions/engines/chain/engine-choice.js';
+import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
+import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/api-key.presenter.js';
+import { ApiKeysService, type KeyCreator } from '../../modules/api-keys/api-keys.service.js';
 import type { UsagePeriod } from '../../modules/recordings/usage-counters/usage.service.js';
+import { type EngineChoice, engineChoicesJson } from '../../modules/transcriptions/engines/chain/engine-choice.js';
+import { recordByOperator } from './admin-context.js';
+
+/** Keys that the operator creates have no key as their creator, and may have any scope. */
+const OPERATOR: KeyCreator = { keyId: null, scopes: SCOPES };
+/** Keys that a list of all of them reads at a time. */
+const LIST_PAGE = 1000;
 
 interface LimitOptions {
   plan?: Plan;
@@ -139,4 +139,49 @@ function showQuotas({ plan, quotas }: Account): object {
   const inForce = quotasOf(plan, quotas);
   const names = Object.entries(QUOTA_NAMES) as [keyof Quotas, string][];
   return Object.fromEntries(names.map(([property, name]) => [name, inForce[property]]));
+}
+
+interface NewKeyOptions {
+  account: string;
+  name?: string;
+  scopes?: Scope[];
+  expiresAt?: string;
+}
+
+export async function createKey(app: INestApplicationContext, options: NewKeyOptions): Promise<object> {
+  const account = await app.get(AccountService).get(options.account);
+  const { key, secret } = await app.get(ApiKeysService).create(account.id, OPERATOR, {
+    name: options.name ?? 'Created by the operator',
+    scopes: options.scopes,
+    expires_at: options.expiresAt,
+  });
+  recordByOperator(app, 'api key created', { account_id: account.id, key_id: key.id, scopes: key.scopes });
+  return presentCreatedApiKey(key, secret);
+}
+
+export async function listKeys(app: INestApplicationContext, options: { account: string }): Promise<object> {
+  const { id } = await app.get(AccountService).get(options.account);
+  const keys: ApiKey[] = [];
+  for (let page = 0, total = 1; keys.length < total; page++) {
+    const found = await app.get(ApiKeysService).list(id, { page, limit: LIST_PAGE });
+    keys.push(...found.items);
+    total = found.items.length > 0 ? found.total : 0;
+  }
+  return { api_keys: keys.map(presentSingleApiKey) };
+}
+
+interface RevokeOptions {
+  key: string;
+  descendants?: true;
+}
+
+/** With `descendants`, also lists the ids of the keys below it that were revoked. */
+export async function revokeKey(app: INestApplicationContext, options: RevokeOptions): Promise<object> {
+  const keys = app.get(ApiKeysService);
+  const accountId = await keys.ownerOf(options.key);
+  const revoked = await keys.revoke(accountId, options.key, { descendants: options.descendants });
+  for (const id of revoked) recordByOperator(app, 'api key revoked', { account_id: accountId, key_id: id });
+  const shown = presentSingleApiKey(await keys.get(accountId, options.key));
+  if (!options.descendants) return shown;
+  return { ...shown, revoked_descendants: revoked.filter((id) => id !== options.key) };
 }

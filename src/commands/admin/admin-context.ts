@@ -11,15 +11,15 @@ import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { CounterAuditService } from '../../modules/recordings/usage-counters/counter-audit.service.js';
 import { UsageService } from '../../modules/recordings/usage-counters/usage.service.js';
 import { RetranscriptionsService } from '../../modules/transcriptions/retranscriptions.service.js';
-import { Webhook } from '../../modules/webhooks/webhook.entity.js';
 import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
+import { Webhook } from '../../modules/webhooks/webhook.entity.js';
 import { ConfigModule } from '../../platform/config/config.module.js';
 import { type Env, readEnv } from '../../platform/config/env.js';
 import { protectProcess } from '../../platform/config/process-protection.js';
-import { connectionErrorMessage } from '../../platform/database/unavailable.js';
 import { DatabaseModule } from '../../platform/database/database.module.js';
-import { createLogger, standardError } from '../../platform/observability/structured-logger.service.js';
+import { connectionErrorMessage } from '../../platform/database/unavailable.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
+import { createLogger, standardError } from '../../platform/observability/structured-logger.service.js';
 import { RedisService } from '../../platform/redis/redis.service.js';
 import { SecretsService } from '../../platform/secrets.service.js';
 
@@ -76,4 +76,13 @@ export async function withApp<T>(
   } catch (error) {
     throw new Error(connectionErrorMessage(error, env.databaseUrl) ?? (error as Error).message, { cause: error });
   }
+}
+
+/** Records what an operator did, on standard error: the user of the operating system is all that is known of who. */
+export function recordByOperator(
+  app: INestApplicationContext,
+  event: string,
+  fields: Record<string, string | readonly string[]>,
+): void {
+  app.get(SecurityLogService).record(event, { by: 'operator', by_uid: process.getuid?.(), ...fields });
 }

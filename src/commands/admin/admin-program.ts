@@ -4,7 +4,7 @@ import { SCOPES } from '../../access/scopes.js';
 import { type Extension, registerExtensions } from '../../extension.js';
 import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../access/plans.js';
 import { formatOutput } from './format-output.js';
-import { choice, choices, count, day, email, engines, futureTime, quota, text } from './options/option-parsers.js';
+import { choice, choices, count, day, email, engines, futureTime, quota, text } from './option-parsers.js';
 
 /** Runs a command on the application and returns what it prints, as one JSON value. */
 type Action<Options> = (app: INestApplicationContext, options: Options) => Promise<object>;
@@ -58,7 +58,7 @@ function adminProgram(extensions: Extension[]): Command {
   addCounterCommands(program, run);
   addRetranscribeCommand(program, run);
   command(program, 'secrets:rotate', 'encrypt webhook secrets with the current SECRET_KEY').action(
-    run(async () => (await import('./rotate-secrets.js')).rotateSecrets),
+    run(async () => (await import('./maintenance-commands.js')).rotateSecrets),
   );
   return program;
 }
@@ -109,11 +109,11 @@ function addCounterCommands(program: Command, run: Run): void {
 
   command(program, 'counters:verify', 'compare the usage counters with the recordings; exit code 1 if any differs')
     .option(...account)
-    .action(run(async () => (await import('./counter-commands.js')).verifyCounters));
+    .action(run(async () => (await import('./maintenance-commands.js')).verifyCounters));
 
   command(program, 'counters:rebuild', 'correct the usage counters; uploads can go on')
     .option(...account)
-    .action(run(async () => (await import('./counter-commands.js')).rebuildCounters));
+    .action(run(async () => (await import('./maintenance-commands.js')).rebuildCounters));
 }
 
 function addRetranscribeCommand(program: Command, run: Run): void {
@@ -127,7 +127,7 @@ function addRetranscribeCommand(program: Command, run: Run): void {
     .option('--detach', 'do not wait for the end')
     .option('--status', 'show how far the commands given before have come')
     .option('--cancel', 'end those in progress; what is being transcribed is finished')
-    .action(run(async () => (await import('./retranscribe-command.js')).retranscribe));
+    .action(run(async () => (await import('./maintenance-commands.js')).retranscribe));
 }
 
 function addKeyCommands(program: Command, run: Run): void {
@@ -136,16 +136,16 @@ function addKeyCommands(program: Command, run: Run): void {
     .option('--name <text>', 'name of the key', text(100))
     .option('--scopes <list>', `separated by commas: ${SCOPES.join(', ')} (default: all)`, choices(SCOPES))
     .option('--expires-at <time>', 'such as 2030-01-31T12:00:00Z (default: never)', futureTime)
-    .action(run(async () => (await import('./key-commands.js')).createKey));
+    .action(run(async () => (await import('./account-commands.js')).createKey));
 
   command(program, 'key:list', 'list the API keys of an account that are not revoked')
     .requiredOption(...ACCOUNT)
-    .action(run(async () => (await import('./key-commands.js')).listKeys));
+    .action(run(async () => (await import('./account-commands.js')).listKeys));
 
   command(program, 'key:revoke', 'revoke an API key')
     .requiredOption('--key <id>', 'id of the key', text(64))
     .option('--descendants', 'also revoke the keys that it created, those that they created, and so on')
-    .action(run(async () => (await import('./key-commands.js')).revokeKey));
+    .action(run(async () => (await import('./account-commands.js')).revokeKey));
 }
 
 function command(program: Command, name: string, description: string): Command {

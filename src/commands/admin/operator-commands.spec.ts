@@ -4,9 +4,8 @@ import { AccountService } from '../../modules/account/account.service.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { CounterAuditService } from '../../modules/recordings/usage-counters/counter-audit.service.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
-import { createAccount, suspendAccount, updateAccount } from './account-commands.js';
-import { rebuildCounters, verifyCounters } from './counter-commands.js';
-import { createKey, listKeys, revokeKey } from './key-commands.js';
+import { createAccount, createKey, listKeys, revokeKey, suspendAccount, updateAccount } from './account-commands.js';
+import { rebuildCounters, verifyCounters } from './maintenance-commands.js';
 
 const TIME = new Date('2026-11-22T10:00:00Z');
 const keyOf = (id: string) => ({

@@ -10,7 +10,7 @@ import { isResourceId } from '../../platform/database/find-or-fail.js';
 import { selectObjectStore } from '../../platform/storage/storage.module.js';
 import type { ObjectStore } from '../../platform/storage/object-store.js';
 import { Spool } from '../../platform/storage/spool.js';
-import { recordByOperator } from './security-events.js';
+import { recordByOperator } from './admin-context.js';
 
 /** Rows that one transaction deletes. */
 const BATCH = 500;

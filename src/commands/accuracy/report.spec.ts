@@ -1,11 +1,7 @@
-import type { AccuracyResult } from '../measuring/accuracy-result.js';
-import { judge } from '../measuring/judge.js';
-import { compareResults } from './comparison.js';
-import { fitReport } from './fit-report.js';
+import { type AccuracyResult, judge } from './measure.js';
+import { compareResults, comparisonReport, summaryOf, textReport, worstLines } from './report.js';
+import { fitReport } from './calibration.js';
 import { reliabilitySvg } from './reliability-svg.js';
-import { summaryOf } from './summary.js';
-import { comparisonReport, textReport } from './text-report.js';
-import { worstLines } from './worst-lines.js';
 
 type Said = [ref: string, text: string, lang?: string | null];
 

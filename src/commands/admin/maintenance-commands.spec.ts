@@ -1,4 +1,4 @@
-import { advice, type Leftovers } from './rotate-secrets.js';
+import { advice, type Leftovers } from './maintenance-commands.js';
 
 const nothing: Leftovers = {
   hasPrevious: true,

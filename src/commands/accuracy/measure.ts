@@ -1,26 +1,26 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { detectFormat, probeAudio } from '../../../modules/recordings/audio/inspect-audio.js';
-import { FileWindow } from '../../../modules/recordings/audio/file-window.js';
-import { type AudioSource, decoderProblem } from '../../../modules/transcriptions/audio/decoder.js';
-import { EngineFailureError } from '../../../modules/transcriptions/engines/chain/engine-failures.js';
-import { EngineRuntime } from '../../../modules/transcriptions/engines/chain/engine-runtime.js';
+import { FileWindow } from '../../modules/recordings/audio/file-window.js';
+import { detectFormat, probeAudio } from '../../modules/recordings/audio/inspect-audio.js';
+import { type AudioSource, decoderProblem } from '../../modules/transcriptions/audio/decoder.js';
+import { EngineFailureError } from '../../modules/transcriptions/engines/chain/engine-failures.js';
+import { EngineRuntime } from '../../modules/transcriptions/engines/chain/engine-runtime.js';
 import {
   AudioRejectedError,
   type TranscriptionEngine,
-} from '../../../modules/transcriptions/engines/transcription-engine.js';
-import { cpuSecondsOf } from '../../../platform/processes/cpu-seconds.js';
-import { SpeechDetectionService } from '../../../modules/transcriptions/speech/speech-detection.service.js';
+  type TranscriptWord,
+} from '../../modules/transcriptions/engines/transcription-engine.js';
+import { SpeechDetectionService } from '../../modules/transcriptions/speech/speech-detection.service.js';
 import {
   type AudioInput,
-  type TranscriptionResult,
   TranscriberService,
-} from '../../../modules/transcriptions/worker/transcriber.service.js';
-import { AUDIO_FORMAT_LIST } from '../../../platform/audio-formats.js';
-import type { Env } from '../../../platform/config/env.js';
-import type { AccuracyResult, FileResult } from './accuracy-result.js';
-import { judge } from './judge.js';
+  type TranscriptionResult,
+} from '../../modules/transcriptions/worker/transcriber.service.js';
+import { AUDIO_FORMAT_LIST } from '../../platform/audio-formats.js';
+import type { Env } from '../../platform/config/env.js';
+import { cpuSecondsOf } from '../../platform/processes/cpu-seconds.js';
 import { AccuracyError, type ManifestEntry } from './manifest.js';
+import { alignWords, comparedUnits, countErrors, type ErrorCounts, unitNameOf } from './word-errors.js';
 
 export interface Measurement {
   folder: string;
@@ -147,3 +147,84 @@ async function sourceOf(file: string): Promise<AudioSource | null> {
 }
 
 const rounded = (seconds: number): number => Number(seconds.toFixed(2));
+
+/** One recording: what was said, what was recognised, and how the two differ. */
+export interface FileResult {
+  file: string;
+  lang: string | null;
+  /** Length of the decoded audio. */
+  seconds: number;
+  ref: string;
+  text: string;
+  errors: ErrorCounts;
+  /** Whether words or characters are counted. */
+  unit: 'word' | 'character';
+  confidence: number;
+  /** For each word with a confidence: the word, its confidence, and 1 if it was said there, else 0. */
+  words: [word: string, confidence: number, correct: 0 | 1][];
+  /** Why there is no text; null when there is one. */
+  problem: string | null;
+}
+
+/** What a measurement leaves behind, as a file of JSON that can be compared with others. */
+export interface AccuracyResult {
+  format: 1;
+  engine: string;
+  model: string;
+  /** Base name of the folder. */
+  recordings: string;
+  date: string;
+  /** Whether the confidences are those of the engine, without the mapping of the service. */
+  rawConfidence: boolean;
+  /** Recordings that were transcribed at the same time. */
+  jobs: number;
+  /** For all recordings, without the start of the engine. */
+  wallSeconds: number;
+  /** CPU time of all processes of the service on this machine; null where it cannot be told. */
+  cpuSeconds: number | null;
+  /** Recordings that were not measured, and why. */
+  skipped: { file: string; reason: string }[];
+  files: FileResult[];
+}
+
+/** What the service has made of a recording. */
+interface Recognised {
+  text: string;
+  confidence: number;
+  words: readonly TranscriptWord[];
+  durationSeconds: number;
+}
+
+/** Compares what was recognised with what was said. A recording that was refused has no text: all of it is missing. */
+export function judge(entry: ManifestEntry, recognised: Recognised | { problem: string }): FileResult {
+  const problem = 'problem' in recognised ? recognised.problem : null;
+  const { text, confidence, words, durationSeconds } =
+    'problem' in recognised ? { text: '', confidence: 0, words: [], durationSeconds: 0 } : recognised;
+  const said = comparedUnits(entry.ref, entry.lang);
+  return {
+    file: entry.file,
+    lang: entry.lang,
+    seconds: durationSeconds,
+    ref: entry.ref,
+    text,
+    errors: countErrors(alignWords(said, comparedUnits(text, entry.lang))),
+    unit: unitNameOf(said),
+    confidence,
+    words: judgedWords(said, words, entry.lang),
+    problem,
+  };
+}
+
+/** A word is correct when all its units were said at its place. Words without confidence or letters are left out. */
+function judgedWords(said: readonly string[], words: readonly TranscriptWord[], lang: string | null) {
+  const units = words.map(({ word }) => comparedUnits(word, lang));
+  const correct = new Set<number>();
+  for (const { kind, heard } of alignWords(said, units.flat())) if (kind === 'correct') correct.add(heard);
+  let first = 0;
+  return words.flatMap(({ word, confidence }, index): FileResult['words'] => {
+    const { length } = units[index] as string[];
+    const isCorrect = Array.from({ length }, (_, unit) => first + unit).every((unit) => correct.has(unit));
+    first += length;
+    return confidence === null || length === 0 ? [] : [[word, confidence, isCorrect ? 1 : 0]];
+  });
+}

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { languageName } from '../../../platform/languages.js';
+import { languageName } from '../../platform/languages.js';
 
 /** A recording and what is said in it. */
 export interface ManifestEntry {

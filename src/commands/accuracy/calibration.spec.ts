@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { calibratedConfidence, POCKETSPHINX_EN_US } from '../../../modules/transcriptions/engines/calibration.js';
-import { applied, crossValidate } from './cross-validation.js';
-import { fitIsotonic } from './isotonic.js';
-import { randomNumbers } from './random-numbers.js';
-import { type JudgedWord, reliabilityOf, wilsonInterval } from './reliability.js';
+import { calibratedConfidence } from '../../modules/transcriptions/engines/calibration.js';
+import { POCKETSPHINX_EN_US } from '../../modules/transcriptions/engines/calibration.js';
+import { applied, crossValidate, fitIsotonic, type JudgedWord, reliabilityOf, wilsonInterval } from './calibration.js';
+import { randomNumbers } from './resampling.js';
 
 const judged = (confidence: number, correct: number, wrong: number): JudgedWord[] =>
   [true, false].flatMap((isCorrect) =>
@@ -117,7 +116,7 @@ interface HeldOutRecording {
 
 describe('the mapping of PocketSphinx', () => {
   it('lowers the calibration error on recordings of other speakers', () => {
-    const file = new URL('../../../../test/fixtures/calibration/pocketsphinx-held-out.json', import.meta.url);
+    const file = new URL('../../../test/fixtures/calibration/pocketsphinx-held-out.json', import.meta.url);
     const recordings = JSON.parse(readFileSync(file, 'utf8')) as HeldOutRecording[];
     const words = recordings.flatMap((recording) =>
       recording.words.map(([confidence, correct]) => ({ confidence, correct: correct === 1 })),

@@ -1,6 +1,4 @@
-import { bootstrapInterval } from './bootstrap.js';
-import { comparePairs, type PairedErrors } from './paired-test.js';
-import { randomNumbers, shuffled } from './random-numbers.js';
+import { bootstrapInterval, comparePairs, type PairedErrors, randomNumbers, shuffled } from './resampling.js';
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { type EngineChoice, parseEngineChoices } from '../../../modules/transcriptions/engines/chain/engine-choice.js';
-import { isCleanText, isDay, isFutureInstant } from '../../../platform/http/input/text-rules.js';
+import { type EngineChoice, parseEngineChoices } from '../../modules/transcriptions/engines/chain/engine-choice.js';
+import { isCleanText, isDay, isFutureInstant } from '../../platform/http/input/text-rules.js';
 
 /** Turns an option's text into its value. Commander passes the value before when an option is repeated. */
 type Parser<T> = (value: string, previous: unknown) => T;

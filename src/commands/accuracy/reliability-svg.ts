@@ -1,4 +1,4 @@
-import { type Reliability, wilsonInterval } from '../statistics/reliability.js';
+import { type Reliability, wilsonInterval } from './calibration.js';
 
 const SIZE = 420;
 const LEFT = 56;
