@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +7,9 @@ import { Client } from 'pg';
 import type { Extension } from '../extension.js';
 import { extensions as installedExtensions } from '../extensions.js';
 import { migrationsOf } from '../migrations/migrations.js';
-import { Cleanup } from './cleanup.js';
-import { privateServices, type Servers } from './private-services.js';
-import { templateDatabase } from './template-database.js';
-import { afterAll, beforeAll } from './test-hooks.js';
+import { readEnv } from '../platform/config/env.js';
+import { type Migration, migrationDataSource } from '../platform/database/data-source.js';
+import { migrate } from '../platform/database/schema.js';
 
 /** As many as a Redis has by default, without the first, which holds the claims. */
 const REDIS_DATABASES = 15;
@@ -18,6 +17,16 @@ const REDIS_DATABASES = 15;
 const CLAIM_SECONDS = 900;
 /** Time for a new connection to Postgres: a busy machine takes longer than a request of a service should wait. */
 const CONNECT_SECONDS = '30';
+/** Held while a template is created: test files that run at the same time create it once. */
+const TEMPLATE_LOCK = 4711;
+/** Longer than the service takes to stop with transcriptions in progress, shorter than a hook of jest may take. */
+const STEP_MS = 45_000;
+
+interface Servers {
+  /** The user of this URL may create databases. */
+  databaseUrl: string;
+  redisUrl: string;
+}
 
 /** What one test file works with: a database, a Redis database and a storage folder of its own. */
 export class TestEnvironment {
@@ -83,6 +92,13 @@ export class TestEnvironment {
   }
 }
 
+type Hook = (work: () => Promise<void>) => void;
+const hooks = globalThis as unknown as { beforeAll: Hook; afterAll: Hook };
+
+/** The global hooks of Jest. Read when they are called, so that this file can be imported without Jest. */
+export const beforeAll: Hook = (work) => hooks.beforeAll(work);
+const afterAll: Hook = (work) => hooks.afterAll(work);
+
 /** An environment for the tests of this file or `describe` block, with hooks of Jest that open and close it. */
 export function useEnvironment(addedExtensions: Extension[] = []): TestEnvironment {
   const environment = new TestEnvironment(addedExtensions);
@@ -105,4 +121,83 @@ function variablesOf(databaseUrl: string, redisUrl: string): Record<string, stri
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
   };
+}
+
+/**
+ * The servers of TEST_DATABASE_URL and TEST_REDIS_URL, which `npm test` sets for all test files. Without them a
+ * PostgreSQL and a Redis are started for this environment alone. DATABASE_URL is not used: tests clear what they find.
+ */
+async function privateServices(cleanup: Cleanup): Promise<Servers> {
+  const { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl } = process.env;
+  if (databaseUrl && redisUrl) return { databaseUrl, redisUrl };
+  const { startTemporaryServices } = await import('../../scripts/lib/temporary-services.mjs');
+  const { env, stop } = await startTemporaryServices();
+  cleanup.add(stop);
+  return { databaseUrl: env.DATABASE_URL, redisUrl: env.REDIS_URL };
+}
+
+/** Closes what a test opened: the latest first, each step with a time limit, and every step whatever the others do. */
+export class Cleanup {
+  private readonly steps: (() => unknown)[] = [];
+
+  add(step: () => unknown): void {
+    this.steps.push(step);
+  }
+
+  /** @throws AggregateError of the steps that failed. */
+  async run(): Promise<void> {
+    const problems: unknown[] = [];
+    for (const step of this.steps.splice(0).toReversed()) {
+      await withinLimit(step).catch((error: unknown) => problems.push(error));
+    }
+    if (problems.length > 0) throw new AggregateError(problems, `cleanup failed: ${problems.map(String).join('; ')}`);
+  }
+}
+
+async function withinLimit(step: () => unknown): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`a step took longer than ${STEP_MS} ms: ${String(step)}`)), STEP_MS);
+  });
+  try {
+    await Promise.race([(async () => step())(), limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * A database to which these migrations were applied, to be copied. Its name contains a hash of their names, because
+ * tests with other extensions need another schema.
+ * @param environmentOf the service's environment variables for a database.
+ */
+async function templateDatabase(
+  admin: Client,
+  migrations: Migration[],
+  environmentOf: (database: string) => Record<string, string>,
+): Promise<string> {
+  const names = migrations.map(({ name }) => name).join('\n');
+  const template = `template_${createHash('sha256').update(names).digest('hex').slice(0, 16)}`;
+  const unfinished = `${template}_unfinished`;
+  await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+  try {
+    const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [template]);
+    if (rowCount) return template;
+    await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
+    await admin.query(`CREATE DATABASE ${unfinished}`);
+    await applyMigrations(environmentOf(unfinished), migrations);
+    await admin.query(`ALTER DATABASE ${unfinished} RENAME TO ${template}`);
+    return template;
+  } finally {
+    await admin.query('SELECT pg_advisory_unlock($1)', [TEMPLATE_LOCK]);
+  }
+}
+
+async function applyMigrations(variables: Record<string, string>, migrations: Migration[]): Promise<void> {
+  const dataSource = await migrationDataSource(readEnv(variables), migrations).initialize();
+  try {
+    await migrate(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
 }

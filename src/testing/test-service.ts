@@ -13,8 +13,7 @@ import { readEnv } from '../platform/config/env.js';
 import { DatabaseService } from '../platform/database/database.service.js';
 import { BoundedExpressAdapter } from '../platform/http/server/express.adapter.js';
 import { ApiClient } from './api-client.js';
-import { TestEnvironment, useEnvironment } from './test-environment.js';
-import { beforeAll } from './test-hooks.js';
+import { beforeAll, TestEnvironment, useEnvironment } from './test-environment.js';
 
 type Variables = Record<string, string>;
 

@@ -1,8 +1,7 @@
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import type { Extension } from '../../../src/extension.js';
-import { Cleanup } from '../../../src/testing/cleanup.js';
-import { type TestEnvironment, useEnvironment } from '../../../src/testing/test-environment.js';
+import { Cleanup, type TestEnvironment, useEnvironment } from '../../../src/testing/test-environment.js';
 import { startService, type TestService } from '../../../src/testing/test-service.js';
 import { WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
 import { PrivateRedis } from '../servers/private-redis.js';
