@@ -1,4 +1,5 @@
 import { cloneElement, type VNode } from 'preact';
+import type { Scope } from 'vnotes';
 import { Link, Route, Router, Switch } from 'wouter-preact';
 
 import { Empty } from './components/empty';
@@ -9,7 +10,7 @@ import { RecordingsPage } from './pages/recordings/recordings-page';
 import { SignInPage } from './pages/sign-in/sign-in-page';
 import { useHashLocation } from './routing/hash-location';
 import { lazyPage } from './routing/lazy-page';
-import { may, reasonFor, type Scope } from './session/permissions';
+import { may, reasonFor } from './session/permissions';
 import { client } from './session/session';
 import { isExchanging } from './session/sign-in-link';
 

@@ -29,6 +29,7 @@ export {
 } from './http/errors.js';
 export type { Page, Paged } from './pages/paged.js';
 export type { RecordingOptions, TranscriptionOptions } from './resources/recordings.js';
+export { type Scope, SCOPES } from './scopes.js';
 export { type TranscriptionWord, wordsOf } from './transcriptions/words.js';
 export type * from './types.js';
 export type { AudioSource } from './upload/audio-file.js';

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import type { Scope } from 'vnotes';
 
-import { may, reasonFor, type Scope } from '../session/permissions';
+import { may, reasonFor } from '../session/permissions';
 
 interface PermittedProps {
   scope: Scope;

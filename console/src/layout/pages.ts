@@ -1,5 +1,6 @@
+import type { Scope } from 'vnotes';
+
 import type { IconName } from '../components/icon';
-import type { Scope } from '../session/permissions';
 
 export interface PageLink {
   path: string;

@@ -1,17 +1,6 @@
-import type { ApiKey } from 'vnotes';
+import { type Scope, SCOPES } from 'vnotes';
 
 import { scopes } from './session';
-
-export type Scope = ApiKey['scopes'][number];
-
-const ALL: readonly Scope[] = [
-  'recordings:read',
-  'recordings:write',
-  'webhooks:read',
-  'webhooks:write',
-  'account:read',
-  'account:write',
-];
 
 /** Whether the key of this session has the scope. Before the first answer nobody knows, and everything is offered. */
 export function may(scope: Scope): boolean {
@@ -20,7 +9,7 @@ export function may(scope: Scope): boolean {
 
 /** Whether the console cannot offer all that it has. */
 export function isRestricted(): boolean {
-  return !ALL.every(may);
+  return !SCOPES.every(may);
 }
 
 /** Why something is not offered. @param action for example `upload recordings` */

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
-import type { ApiKey } from 'vnotes';
+import type { ApiKey, Scope } from 'vnotes';
 
 import { Field } from '../../components/field';
 import { fieldError, formError } from '../../forms/field-errors';
@@ -8,7 +8,6 @@ import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
 import { formatDate } from '../../format/date';
 import { api } from '../../session/api';
-import type { Scope } from '../../session/permissions';
 import { type Expiry, ExpiryField, expiryDate } from './expiry-field';
 import { SCOPES } from './scopes';
 import '../../forms/choices.css';

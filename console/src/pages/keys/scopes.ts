@@ -1,4 +1,4 @@
-import type { Scope } from '../../session/permissions';
+import type { Scope } from 'vnotes';
 
 /** What each scope allows. */
 export const SCOPES: readonly { scope: Scope; meaning: string }[] = [

@@ -1,16 +1,9 @@
+import { type Scope, SCOPES } from '../../scopes.js';
 import type { Context } from '../context.js';
 import type { ExitCode } from '../exit-codes.js';
 import { time } from '../terminal/format.js';
 import { statusColour } from '../terminal/status-colour.js';
 import { deleteEach } from './delete.js';
-
-type Scope =
-  | 'recordings:read'
-  | 'recordings:write'
-  | 'webhooks:read'
-  | 'webhooks:write'
-  | 'account:read'
-  | 'account:write';
 
 export async function listKeys(context: Context, { status }: { status?: 'active' | 'expired' | 'revoked' }) {
   const { output } = context;
@@ -25,7 +18,11 @@ export async function listKeys(context: Context, { status }: { status?: 'active'
     { title: 'USED', value: ({ last_used_at }) => time(last_used_at, output.forPeople), optional: 2 },
     { title: 'EXPIRES', value: ({ expires_at }) => time(expires_at, output.forPeople), optional: 1 },
     { title: 'NAME', value: ({ name }) => name, flexible: true },
-    { title: 'SCOPES', value: ({ scopes }) => (scopes.length === 6 ? 'all' : scopes.join(',')), optional: 4 },
+    {
+      title: 'SCOPES',
+      value: ({ scopes }) => (scopes.length === SCOPES.length ? 'all' : scopes.join(',')),
+      optional: 4,
+    },
   ]);
 }
 

@@ -1,15 +1,7 @@
 import { type Command, Option } from 'commander';
+import { SCOPES } from '../../scopes.js';
 import { expiry, integer, listOf, profileName } from '../options/parsers.js';
 import { examples, runAction } from './run-action.js';
-
-const SCOPES = [
-  'recordings:read',
-  'recordings:write',
-  'webhooks:read',
-  'webhooks:write',
-  'account:read',
-  'account:write',
-];
 
 export function addAccountCommands(program: Command): void {
   addKeys(program);
