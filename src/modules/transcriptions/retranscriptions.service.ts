@@ -138,17 +138,17 @@ export class RetranscriptionsService {
   async continueAll(): Promise<void> {
     const open = await selectOpen(this.database);
     const budgets = budgetsOf(open);
-    let room = MAX_PENDING - sumOf(open);
+    let remaining = MAX_PENDING - sumOf(open);
     let turn = open.filter(({ isMarked }) => !isMarked);
     for (let batches = 0; turn.length > 0 && batches < MAX_BATCHES;) {
       const unfinished: OpenRetranscription[] = [];
       for (const job of turn) {
         const budget = budgets.get(job.jobId) ?? 0;
-        const count = Math.min(BATCH, room, budget);
+        const count = Math.min(BATCH, remaining, budget);
         if (count < 1) continue;
         batches++;
         const { marked, isMarked } = await this.database.transact((tx) => markNext(tx, job.accountId, count));
-        room -= marked;
+        remaining -= marked;
         budgets.set(job.jobId, budget - marked);
         if (!isMarked) unfinished.push(job);
       }

@@ -61,7 +61,7 @@ const JSON_TEXT = { type: 'string', description: 'JSON text of the list.' };
 
 function IsCorrectedWords(): PropertyDecorator {
   return applyDecorators(
-    // The words themselves are read where they are used, beside the event loop.
+    // The words themselves are read where they are used, off the event loop.
     IsValid('isCorrectedWords', (value) =>
       Array.isArray(value) || typeof value === 'string' ? null : 'must be a list of words, or its JSON text',
     ),

@@ -47,7 +47,7 @@ export class TranscriptionsListener implements OnModuleInit {
     }
   }
 
-  /** For the operator: nobody else is told. */
+  /** For the operator; no event says it. */
   private async countFailure(tx: Tx, { recording, reason, rerun }: RecordingFailed): Promise<void> {
     if (rerun === null || rerun === 'requested') return;
     this.logger.warn({ recording_id: recording.id, reason }, 'recording not transcribed again');

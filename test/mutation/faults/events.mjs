@@ -209,8 +209,8 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/exports/cue-layout.ts',
-    tests: 'src/modules/transcriptions/exports/cue-layout.spec.ts',
+    file: 'src/modules/transcriptions/exports/cues.ts',
+    tests: 'src/modules/transcriptions/exports/cues.spec.ts',
     faults: [
       [
         'the end of a sentence within a cue is looked for at the wrong word',
@@ -220,7 +220,7 @@ export const events = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/exports/cue-layout.ts',
+    file: 'src/modules/transcriptions/exports/cues.ts',
     tests: 'src/modules/transcriptions/exports/exports.spec.ts',
     faults: [
       [

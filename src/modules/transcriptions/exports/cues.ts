@@ -1,8 +1,7 @@
-import { timeTokens, type TimedWord } from '../text/time-tokens.js';
-import { joinTokens, tokensOf } from '../text/tokens.js';
 import { markSentenceEnds, type SentenceToken } from '../text/sentences.js';
+import { type TimedWord, timeTokens } from '../text/time-tokens.js';
+import { endsClause, joinTokens, tokensOf } from '../text/tokens.js';
 import { channelName, type ChannelWord, turnsOf } from '../text/turns.js';
-import { CueLayout, MAX_LINE } from './cue-layout.js';
 
 /** What an export is made of. */
 export interface ExportSource {
@@ -28,6 +27,14 @@ export interface Cue {
 
 const MIN_CUE_MS = 1000;
 const MAX_CUE_MS = 7000;
+/** Characters (UTF-16 units) of a line; players count in several ways, and no line is longer in any of them. */
+const MAX_LINE = 42;
+const MAX_LINES = 2;
+
+/** Cues never reach across a pause of this length. */
+const LONG_PAUSE_MS = 1000;
+/** A pause that counts as a break. */
+const PAUSE_MS = 400;
 
 /**
  * Cuts a transcript into cues of 1 to 7 seconds and at most two lines, at pauses and, where it can be, at punctuation.
@@ -53,7 +60,7 @@ interface CuePart {
 }
 
 function layOut(pieces: readonly SentenceToken[], channel: number | undefined): CuePart[] {
-  return Array.from(new CueLayout(pieces, MIN_CUE_MS, MAX_CUE_MS).cues(), (cue) => ({ ...cue, channel }));
+  return Array.from(new CueLayout(pieces).cues(), (cue) => ({ ...cue, channel }));
 }
 
 /** The part with the name of its channel, if that is another than the one before. It may take two cues then. */
@@ -123,4 +130,142 @@ function* charactersOf(text: string): Generator<string> {
       else yield* segment;
     }
   }
+}
+
+/** The layout with the lowest total cost is chosen. Each cue has a cost, so that there are no more than needed. */
+const COST = {
+  cue: 20,
+  cutAtClause: 15,
+  cutAtNothing: 60,
+  cutInWord: 40,
+  pauseInside: 80,
+  sentenceEndInside: 25,
+  /** For each millisecond that a cue is shown longer than until the next one should start. */
+  late: 0.5,
+};
+
+export interface LaidOutCue {
+  tokens: SentenceToken[];
+  lines: string[];
+}
+
+/** Chooses where cues begin: the cheapest of all ways to cut the text into cues that fit. Times in milliseconds. */
+export class CueLayout {
+  /** For each token, what it costs that a cue begins with it. */
+  private readonly costOfCut: Float64Array;
+  /** For each token, what it costs that the token before it is in the same cue. */
+  private readonly costOfNoCut: Float64Array;
+
+  constructor(
+    private readonly tokens: readonly SentenceToken[],
+    private readonly minMs = MIN_CUE_MS,
+  ) {
+    this.costOfCut = Float64Array.from(tokens, (_, index) => (index === 0 ? 0 : this.cutBefore(index)));
+    this.costOfNoCut = Float64Array.from(tokens, (_, index) => (index === 0 ? 0 : this.noCutBefore(index)));
+  }
+
+  *cues(): Generator<LaidOutCue> {
+    let first = 0;
+    for (let next = 1; next <= this.tokens.length; next++) {
+      if (next < this.tokens.length && this.pauseBefore(next) < LONG_PAUSE_MS) continue;
+      for (const [from, to] of this.cutsOf(first, next)) {
+        const tokens = this.tokens.slice(from, to);
+        yield { tokens, lines: linesOf(tokens) };
+      }
+      first = next;
+    }
+  }
+
+  /** The cues between two long pauses, as pairs of indexes. */
+  private cutsOf(first: number, end: number): [number, number][] {
+    const costs = new Float64Array(end - first + 1).fill(Infinity);
+    const starts = new Int32Array(end - first + 1);
+    costs[0] = 0;
+    for (let from = first; from < end; from++) this.tryCuesFrom(from, { first, end, costs, starts });
+    const cuts: [number, number][] = [];
+    for (let to = end; to > first; to = starts[to - first] as number) cuts.push([starts[to - first] as number, to]);
+    return cuts.toReversed();
+  }
+
+  /** Notes every cue that can begin here, if it is the cheapest that ends where it ends. */
+  private tryCuesFrom(from: number, { first, end, costs, starts }: Search): void {
+    const { start } = this.at(from);
+    const fit = new LineFit();
+    let cost = (costs[from - first] as number) + COST.cue;
+    for (let to = from + 1; to <= end; to++) {
+      const last = this.at(to - 1);
+      if (!fit.add(last) || (to > from + 1 && last.end - start > MAX_CUE_MS)) return;
+      const cut = to === end ? 0 : (this.costOfCut[to] as number);
+      const late = Math.max(0, start + this.minMs - (this.tokens[to]?.start ?? Infinity)) * COST.late;
+      if (cost + cut + late < (costs[to - first] as number)) {
+        costs[to - first] = cost + cut + late;
+        starts[to - first] = from;
+      }
+      cost += to === end ? 0 : (this.costOfNoCut[to] as number);
+    }
+  }
+
+  private cutBefore(index: number): number {
+    const { text, endsSentence } = this.at(index - 1);
+    if (this.pauseBefore(index) >= PAUSE_MS || endsSentence) return 0;
+    if (endsClause(text)) return COST.cutAtClause;
+    return COST.cutAtNothing + (this.at(index).glued ? COST.cutInWord : 0);
+  }
+
+  private noCutBefore(index: number): number {
+    const pause = this.pauseBefore(index) >= PAUSE_MS ? COST.pauseInside : 0;
+    return pause + (this.at(index - 1).endsSentence ? COST.sentenceEndInside : 0);
+  }
+
+  private pauseBefore(index: number): number {
+    return this.at(index).start - this.at(index - 1).end;
+  }
+
+  private at(index: number): SentenceToken {
+    return this.tokens[index] as SentenceToken;
+  }
+}
+
+interface Search {
+  /** Indexes of the tokens between two long pauses; the last is not included. */
+  first: number;
+  end: number;
+  /** For each end of a cue, counted from `first`, the least cost up to it, and where the cue begins. */
+  costs: Float64Array;
+  starts: Int32Array;
+}
+
+/** Whether tokens fit into the lines of a cue, when each line is filled before the next. */
+class LineFit {
+  private line = 1;
+  private length = 0;
+
+  add({ text, glued }: SentenceToken): boolean {
+    const longer = this.length + text.length + (glued || this.length === 0 ? 0 : 1);
+    if (longer <= MAX_LINE) {
+      this.length = longer;
+    } else {
+      this.line += 1;
+      this.length = text.length;
+    }
+    return this.line <= MAX_LINES && this.length <= MAX_LINE;
+  }
+}
+
+/** One line where the text fits into one, else the two of which the lengths differ least, cut at punctuation if near. */
+function linesOf(tokens: readonly SentenceToken[]): string[] {
+  const whole = joinTokens(tokens);
+  if (whole.length <= MAX_LINE) return [whole];
+  let best = { upper: 0, lower: 0, cost: Infinity };
+  let upper = 0;
+  for (let cut = 1; cut < tokens.length; cut++) {
+    const [last, next] = [tokens[cut - 1] as SentenceToken, tokens[cut] as SentenceToken];
+    upper += last.text.length + (cut === 1 || last.glued ? 0 : 1);
+    const lower = upper + (next.glued ? 0 : 1);
+    if (upper > MAX_LINE || whole.length - lower > MAX_LINE) continue;
+    const atPunctuation = endsClause(last.text) || last.endsSentence;
+    const cost = Math.abs(whole.length - lower - upper) + (next.glued ? 6 : 0) - (atPunctuation ? 12 : 0);
+    if (cost < best.cost) best = { upper, lower, cost };
+  }
+  return [whole.slice(0, best.upper), whole.slice(best.lower)];
 }

@@ -44,5 +44,5 @@ export function turnsOf<Token extends TimedToken>(
   return turns;
 }
 
-/** How subtitles and paragraphs call a channel. */
+/** The name of a channel in subtitles and paragraphs. */
 export const channelName = (channel: number): string => `Channel ${channel}`;

@@ -1,13 +1,8 @@
-import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { Gauge, Registry } from 'prom-client';
+import { type DynamicModule, Module } from '@nestjs/common';
 import type { Env } from '../../../platform/config/env.js';
-import { HealthService } from '../../../platform/observability/health.service.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
 import type { EngineSelection } from '../engines/chain/engine-selection.js';
-import { RunningEnginesService } from '../engines/running/running-engines.service.js';
-import { isolationLevels } from '../../../platform/processes/sandbox.js';
-import { droppedWords } from '../speech/invented-words.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService, TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcriber.service.js';
@@ -15,12 +10,11 @@ import { EngineChainService } from './engine-chain.service.js';
 import { TranscriptionRunService } from './transcription-run.service.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
 import { TranscriptionsProcessor } from './transcriptions.processor.js';
+import { WorkerStatusService } from './worker-status.service.js';
 
 /** Loaded only in processes with the role `transcriber`: it owns the engine. */
 @Module({})
-export class TranscriptionWorkerModule implements OnApplicationBootstrap, OnApplicationShutdown {
-  private endAnnouncement = (): void => undefined;
-
+export class TranscriptionWorkerModule {
   static register(env: Env, engines: EngineSelection, filters: readonly TranscriptFilter[]): DynamicModule {
     return {
       module: TranscriptionWorkerModule,
@@ -34,69 +28,8 @@ export class TranscriptionWorkerModule implements OnApplicationBootstrap, OnAppl
         TranscriptionRunService,
         TranscriptionWorkerService,
         TranscriptionsProcessor,
+        WorkerStatusService,
       ],
     };
   }
-
-  /** A worker without a working engine is not ready; its readiness check says what to install. */
-  constructor(
-    health: HealthService,
-    private readonly runtimes: EngineRuntimesService,
-    private readonly running: RunningEnginesService,
-    chain: EngineChainService,
-    speech: SpeechDetectionService,
-    registry: Registry,
-  ) {
-    health.require('engine', async () => (await chain.decodingProblem()) ?? (await runtimes.problem()));
-    health.notice('engines', () => runtimes.degradation());
-    for (const metric of [sandboxGauge(), setAsideGauge(runtimes), detectorGauge(speech), droppedWords]) {
-      registry.registerMetric(metric);
-    }
-  }
-
-  onApplicationBootstrap(): void {
-    this.endAnnouncement = this.running.announce(this.runtimes.names);
-  }
-
-  onApplicationShutdown(): void {
-    this.endAnnouncement();
-  }
-}
-
-function detectorGauge(speech: SpeechDetectionService): Gauge {
-  return new Gauge({
-    name: 'speech_detector',
-    help: '1 for the detector of speech in use: silero, or energy, which only measures the level of the sound.',
-    labelNames: ['detector'],
-    registers: [],
-    collect() {
-      this.reset();
-      this.set({ detector: speech.detector }, 1);
-    },
-  });
-}
-
-function setAsideGauge(runtimes: EngineRuntimesService): Gauge {
-  return new Gauge({
-    name: 'transcription_engine_set_aside',
-    help: '1 for each engine that gets no recordings because it failed for all, until it has transcribed again.',
-    labelNames: ['engine'],
-    registers: [],
-    collect() {
-      for (const { engine, outage } of runtimes.all) this.set({ engine: engine.name }, outage.problem === null ? 0 : 1);
-    },
-  });
-}
-
-function sandboxGauge(): Gauge {
-  return new Gauge({
-    name: 'sandbox_level',
-    help: '1 for the isolation in use: bubblewrap, namespaces, network or none, by program.',
-    labelNames: ['program', 'level'],
-    registers: [],
-    collect() {
-      this.reset();
-      for (const [program, level] of isolationLevels()) this.set({ program, level }, 1);
-    },
-  });
 }

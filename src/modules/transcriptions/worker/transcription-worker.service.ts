@@ -62,7 +62,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     return this.running.size;
   }
 
-  /** Then it takes recordings of accounts with few or none in progress here only. */
+  /** If so, it takes only recordings of accounts with few or none in progress here. */
   get isFull(): boolean {
     return this.foregroundAccounts.length >= this.limits.shared;
   }
@@ -91,7 +91,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     await Promise.allSettled(this.running.keys());
   }
 
-  /** Starts what is due, as far as there is room. Calls during a search lead to one more. Never throws. */
+  /** Starts what is due, as far as its limits allow. Calls during a search lead to one more. Never throws. */
   async wake(): Promise<void> {
     this.searchAgain = true;
     this.search ??= this.searchAll().finally(() => {
@@ -149,7 +149,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
       await this.leases.claimNext({ held: this.held, exceptAccounts, except });
     if (!this.isFull) return await claimNext([]);
     const next = await claimNext(this.accountsWith(1));
-    // Half of the room is kept for accounts without any.
+    // Half of the capacity is reserved for accounts without any.
     if (next || this.running.size >= this.limits.maximum / 2) return next;
     return await claimNext(this.accountsWith(RECORDINGS_PER_ACCOUNT));
   }
