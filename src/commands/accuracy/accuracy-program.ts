@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { Extension } from '../../extension.js';
+import { count } from '../admin/option-parsers.js';
 import type { AccuracyOptions } from './accuracy-commands.js';
 
 const HOUR_MS = 3_600_000;
@@ -34,8 +35,8 @@ function accuracyProgram(extensions: Extension[]): Command {
     .option('--compare', 'compare two engines, or two results that were saved')
     .option('--fit', 'fit the mapping of confidences to a result of --raw')
     .option('--raw', 'take the confidences of the engine without the mapping of the service')
-    .option('--limit <number>', 'only the first recordings of the manifest', wholeNumber)
-    .option('--jobs <number>', 'recordings at the same time (default: as many as the engine has slots)', wholeNumber)
+    .option('--limit <number>', 'only the first recordings of the manifest', count)
+    .option('--jobs <number>', 'recordings at the same time (default: as many as the engine has slots)', count)
     .option('--out <folder>', 'where results are saved', '.data/accuracy')
     .option('--json', 'print one JSON value and nothing else')
     .showHelpAfterError()
@@ -43,10 +44,4 @@ function accuracyProgram(extensions: Extension[]): Command {
       const { runCommand } = await import('./accuracy-commands.js');
       await runCommand(paths, options, extensions);
     });
-}
-
-function wholeNumber(value: string): number {
-  const number = Number(value);
-  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('must be a whole number from 1 on');
-  return number;
 }

@@ -81,7 +81,7 @@ describe('npm run accuracy', () => {
     [['--engine', 'pocketsphinx', '/nowhere'], /Cannot read \/nowhere\/manifest\.json \(ENOENT\)/],
     [['--engine', 'pocketsphinx', '--model', 'x', '{folder}'], /pocketsphinx has no other models/],
     [['--compare', 'pocketsphinx'], /--compare needs two engines and a folder, or two results/],
-    [['--limit', '0', '{folder}'], /must be a whole number from 1 on/],
+    [['--limit', '0', '{folder}'], /must be an integer from 1 to/],
     [[], /missing required argument 'paths'/],
   ])('refuses %j, and says why', async (args, message) => {
     const { code, stdout, stderr } = await accuracy(args.map((arg) => arg.replace('{folder}', folder)));
