@@ -66,9 +66,9 @@ export const events = [
     name: 'full page',
     faults: [
       [
-        'a full page says that nothing follows while events have no number',
-        'isWaiting && !pageOf(rows, limit).hasMore',
-        'isWaiting && rows.length < limit',
+        'a full page says that nothing follows',
+        'selectNextEvents(this.database, readers, limit + 1)',
+        'selectNextEvents(this.database, readers, limit)',
       ],
     ],
   },

@@ -15,7 +15,7 @@ export interface FeedEvent {
 }
 
 /** A row of a page: the body is null when it did not fit any more. */
-export type FeedRow = Omit<FeedEvent, 'body'> & { body: string | null };
+type FeedRow = Omit<FeedEvent, 'body'> & { body: string | null };
 
 /** How far a reader of an account has come. */
 export interface ReaderPosition {
@@ -45,13 +45,8 @@ export class EventFeedService {
 
   /** @returns up to `limit` events, less where their bodies are large. */
   async page(accountId: string, after: number, limit: number): Promise<FeedPage> {
-    const reader = { accountId, after };
-    let { rows, isWaiting } = await selectFeedPage(this.database, reader, limit + 1);
-    if (isWaiting && !pageOf(rows, limit).hasMore) {
-      await numberEvents(this.database, [accountId], BATCH);
-      ({ rows } = await selectFeedPage(this.database, reader, limit + 1));
-    }
-    return pageOf(rows, limit);
+    const [page] = await this.next([{ accountId, after }], limit);
+    return page as FeedPage;
   }
 
   /** Sequence of the last event that was committed until now; 0 without any. */
@@ -96,40 +91,11 @@ function pageOf(rows: readonly FeedRow[], limit: number): FeedPage {
 
 /** Bodies that one page has. Of 100 bodies of long notes there would be 60 MB. */
 const PAGE_BYTES = 1_000_000;
-/** An event, without its body when those before it have filled the page. */
-const EVENT = `e.id, e.sequence::float8 AS sequence, e.kind, e.created_at AS "createdAt",
-  CASE WHEN e.bytes_before < ${PAGE_BYTES} THEN e.body END AS body`;
-const BYTES_BEFORE = `sum(octet_length(e.body)) OVER (ORDER BY e.sequence ROWS UNBOUNDED PRECEDING)
-  - octet_length(e.body) AS bytes_before`;
-/** Whether events of account $1 have no number yet. */
-const UNNUMBERED = 'SELECT FROM events w WHERE w.account_id = $1 AND w.sequence IS NULL';
-
-const PAGE = `
-  SELECT waiting.waiting, page.* FROM (SELECT EXISTS (${UNNUMBERED}) AS waiting) waiting
-  LEFT JOIN LATERAL (
-    SELECT ${EVENT} FROM (
-      SELECT e.*, ${BYTES_BEFORE} FROM events e WHERE e.account_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3
-    ) e
-  ) page ON true ORDER BY page.sequence`;
 
 /**
- * The next events of an account, and whether there are more without a number, in one snapshot. SQL, because TypeORM has
- * no EXISTS beside the rows.
+ * The next events of several readers, at most `limit` for each: `place` is that of the reader. An event has no body when
+ * those before it have filled the page. SQL: one statement for all.
  */
-export async function selectFeedPage(
-  runner: SqlRunner,
-  { accountId, after }: ReaderPosition,
-  limit: number,
-): Promise<{ rows: FeedRow[]; isWaiting: boolean }> {
-  const rows = await runner.prepared<FeedRow & { waiting: boolean }>(PAGE, [accountId, after, limit]);
-  return {
-    // Without an event there is one row of nulls.
-    rows: rows.filter(({ id }) => id !== null),
-    isWaiting: rows[0]?.waiting === true,
-  };
-}
-
-/** The next events of several readers, at most `limit` for each: `place` is that of the reader. SQL: one statement for all. */
 export async function selectNextEvents(
   runner: SqlRunner,
   readers: readonly ReaderPosition[],
@@ -139,9 +105,11 @@ export async function selectNextEvents(
     `SELECT (reader.place - 1)::int AS place, next.*
      FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS reader (account_id, after, place)
      CROSS JOIN LATERAL (
-       SELECT ${EVENT} FROM (
-         SELECT e.*, ${BYTES_BEFORE} FROM events e
-         WHERE e.account_id = reader.account_id AND e.sequence > reader.after ORDER BY e.sequence LIMIT $3
+       SELECT e.id, e.sequence::float8 AS sequence, e.kind, e.created_at AS "createdAt",
+         CASE WHEN e.bytes_until - octet_length(e.body) < ${PAGE_BYTES} THEN e.body END AS body
+       FROM (
+         SELECT e.*, sum(octet_length(e.body)) OVER (ORDER BY e.sequence ROWS UNBOUNDED PRECEDING) AS bytes_until
+         FROM events e WHERE e.account_id = reader.account_id AND e.sequence > reader.after ORDER BY e.sequence LIMIT $3
        ) e
      ) next ORDER BY reader.place, next.sequence`,
     [readers.map(({ accountId }) => accountId), readers.map(({ after }) => after), limit],
