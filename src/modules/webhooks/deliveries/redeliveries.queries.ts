@@ -1,4 +1,3 @@
-import type { Pace } from './redelivery-pace.service.js';
 import { FIRST_PLACE, type Position } from '../events/webhook-events.service.js';
 import type { Tx } from '../../../platform/database/database.service.js';
 import { MAX_LOGGED } from './deliveries.queries.js';
@@ -16,6 +15,12 @@ export interface LockedRedelivery {
   phase: RedeliveryPhase;
   afterAt: string;
   afterId: string;
+}
+
+/** When redeliveries may be sent: the first in so many seconds (negative: they have waited), then one each interval. */
+export interface Pace {
+  startSeconds: number;
+  intervalSeconds: number;
 }
 
 /** Without a bound. */

@@ -2,8 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Repository } from 'typeorm';
 import type { DatabaseService } from '../../../platform/database/database.service.js';
 import type { DeliveriesService } from './deliveries.service.js';
-import { RedeliveriesService } from './redeliveries.service.js';
-import type { RedeliveryPaceService } from './redelivery-pace.service.js';
+import { RedeliveriesService, type RedeliveryPaceService } from './redeliveries.service.js';
 import type { WebhookRedelivery } from './delivery.entity.js';
 
 describe('RedeliveriesService.continueAll', () => {
