@@ -72,18 +72,4 @@ describe('the console in a browser, before anything is clicked', () => {
     expect(await outcome(`<style nonce="${nonce}">b {}</style><i></i>`)).toContain('<i></i>');
     expect(await outcome('')).toBe('');
   });
-
-  it('is not shown in a frame', async () => {
-    const page = await tested.open({ signedInAs: null, expectedProblems: [/frame-ancestors|favicon\.ico/] });
-    await page.goto(`${tested.service.url}/openapi.json`);
-    const answered = page.waitForEvent('requestfailed');
-    await page.evaluate(() => {
-      const frame = document.createElement('iframe');
-      frame.src = '/';
-      document.body.append(frame);
-    });
-    await answered.catch(() => null);
-    const text = await page.frames()[1]?.evaluate(() => document.getElementById('app')?.innerHTML ?? 'nothing');
-    expect(text ?? 'nothing').toBe('nothing');
-  });
 });

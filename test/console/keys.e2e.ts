@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { transcribe } from '../support/state/recording-states.js';
-import { button, go, useConsole } from '../support/browser/browser.js';
+import { button, go, heading, useConsole } from '../support/browser/browser.js';
 import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 
 /** Text that must never become part of the page. */
@@ -173,9 +173,16 @@ describe('the keys of the console', () => {
     await page.keyboard.press('Escape');
     await expectGoodState(page, 'limited-note');
 
-    for (const path of ['/record', '/webhooks', '/keys', '/usage', '/errors']) {
+    for (const [path, scope] of [
+      ['/record', 'recordings:write'],
+      ['/webhooks', 'webhooks:read'],
+      ['/keys', 'account:read'],
+      ['/usage', 'account:read'],
+      ['/errors', 'account:read'],
+    ] as const) {
       await go(page, path);
-      await page.getByRole('heading', { name: 'This key cannot open this page' }).waitFor();
+      await heading(page, 'This key cannot open this page').waitFor();
+      await page.getByText(`It needs the scope ${scope}.`, { exact: false }).first().waitFor();
     }
     await expectGoodState(page, 'limited-page');
   });

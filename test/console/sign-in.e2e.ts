@@ -122,14 +122,6 @@ describe('signing in to the console', () => {
     await list(page);
   });
 
-  it('signs in with a key that may not read the account', async () => {
-    const narrow = await service.key(account, ['recordings:read']);
-    const page = await open();
-    await fill(page, narrow);
-    await list(page);
-    await page.getByText('Live', { exact: true }).filter({ visible: true }).waitFor();
-  });
-
   it('takes a link that is pasted into the open console', async () => {
     const page = await open();
     await form(page);

@@ -64,10 +64,4 @@ describe('the usage page of the console', () => {
     await page.getByRole('heading', { name: 'No recordings' }).waitFor();
     await expectGoodState(page, 'usage-empty');
   });
-
-  it('says which scope is missing', async () => {
-    const page = await open(await service.key(account, ['recordings:read']));
-    await page.getByText('account:read', { exact: false }).first().waitFor();
-    await expectGoodState(page, 'usage-refused');
-  });
 });

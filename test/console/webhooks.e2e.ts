@@ -224,12 +224,7 @@ describe('the webhooks of the console', () => {
     await page.getByRole('dialog', { name: 'New webhook' }).waitFor();
   });
 
-  it('says which scope is missing, and tries again when the service was away', async () => {
-    const reader = await service.key(account, ['recordings:read', 'account:read']);
-    const refused = await open('/webhooks', reader);
-    await refused.getByText('It needs the scope webhooks:read.', { exact: false }).waitFor();
-    await expectGoodState(refused, 'webhooks-refused');
-
+  it('tries again when the service was away', async () => {
     const page = await open('/keys', account, [/ERR_FAILED|Failed to load/]);
     await page.route('**/v1/webhooks*', (route) => route.abort());
     await go(page, '/webhooks');
