@@ -13,7 +13,7 @@ import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { RecordingsModule } from './modules/recordings/recordings.module.js';
 import { SignInCodesModule } from './modules/sign-in-codes/sign-in-codes.module.js';
-import { selectEngines } from './modules/transcriptions/engines/chain/engine-selection.js';
+import { selectEngines } from './modules/transcriptions/engines/engine-registry.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
 import { UsersModule } from './modules/users/users.module.js';
@@ -52,7 +52,7 @@ export class AppModule {
         HealthModule,
         ...(env.roles.includes('api') ? [ConsoleModule.register(env)] : []),
         ...(env.roles.includes('transcriber')
-          ? [TranscriptionWorkerModule.register(env, engines, addedBy(extensions, 'transcriptFilters'))]
+          ? [TranscriptionWorkerModule.register(engines, addedBy(extensions, 'transcriptFilters'))]
           : []),
         ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule] : []),
 

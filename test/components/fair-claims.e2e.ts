@@ -6,7 +6,7 @@ import {
 } from '../../src/modules/recordings/leases/recording-claims.queries.js';
 import { RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import { reopenFailed } from '../../src/modules/recordings/recordings.queries.js';
-import { countUnserved } from '../../src/modules/transcriptions/engines/running/waiting-recordings.queries.js';
+import { countUnserved } from '../../src/modules/transcriptions/engines/unserved-recordings.service.js';
 import { DatabaseService } from '../../src/platform/database/database.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';

@@ -8,7 +8,7 @@ import {
   RecordingLeasesService,
 } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import { AudioRejectedError, EngineError } from '../../src/modules/transcriptions/engines/transcription-engine.js';
-import { NoEngineError } from '../../src/modules/transcriptions/engines/chain/engine-failures.js';
+import { NoEngineError } from '../../src/modules/transcriptions/engines/engine-failures.js';
 import { TranscriptionWorkerService } from '../../src/modules/transcriptions/worker/transcription-worker.service.js';
 import type { EngineChainService } from '../../src/modules/transcriptions/worker/engine-chain.service.js';
 import { TranscriptSignalsService } from '../../src/modules/transcriptions/transcript-signals.service.js';

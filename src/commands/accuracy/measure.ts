@@ -3,8 +3,8 @@ import path from 'node:path';
 import { FileWindow } from '../../modules/recordings/audio/file-window.js';
 import { detectFormat, probeAudio } from '../../modules/recordings/audio/inspect-audio.js';
 import { type AudioSource, decoderProblem } from '../../modules/transcriptions/audio/decoder.js';
-import { EngineFailureError } from '../../modules/transcriptions/engines/chain/engine-failures.js';
-import { EngineRuntime } from '../../modules/transcriptions/engines/chain/engine-runtime.js';
+import { EngineFailureError } from '../../modules/transcriptions/engines/engine-failures.js';
+import { EngineRuntime } from '../../modules/transcriptions/engines/engine-runtimes.service.js';
 import {
   AudioRejectedError,
   type TranscriptionEngine,

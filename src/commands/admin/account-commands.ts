@@ -10,7 +10,7 @@ import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
 import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/api-key.presenter.js';
 import { ApiKeysService, type KeyCreator } from '../../modules/api-keys/api-keys.service.js';
 import type { UsagePeriod } from '../../modules/recordings/usage-counters/usage.service.js';
-import { type EngineChoice, engineChoicesJson } from '../../modules/transcriptions/engines/chain/engine-choice.js';
+import { type EngineChoice, engineChoicesJson } from '../../modules/transcriptions/engines/engine-choice.js';
 import { recordByOperator } from './admin-context.js';
 
 /** Keys that the operator creates have no key as their creator, and may have any scope. */

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { type EngineChoice, parseEngineChoices } from '../../modules/transcriptions/engines/chain/engine-choice.js';
+import { type EngineChoice, parseEngineChoices } from '../../modules/transcriptions/engines/engine-choice.js';
 import { isCleanText, isDay, isFutureInstant } from '../../platform/http/input/text-rules.js';
 
 /** Turns an option's text into its value. Commander passes the value before when an option is repeated. */

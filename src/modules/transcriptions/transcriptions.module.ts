@@ -4,8 +4,8 @@ import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
 import { RecordingsModule } from '../recordings/recordings.module.js';
 import { CorrectionsController, TranscriptionsController, VersionsController } from './transcriptions.controller.js';
 import { CorrectionsService } from './corrections.service.js';
-import { RunningEnginesService } from './engines/running/running-engines.service.js';
-import { WaitingRecordingsService } from './engines/running/waiting-recordings.service.js';
+import { AnnouncedEnginesService } from './engines/announced-engines.service.js';
+import { UnservedRecordingsService } from './engines/unserved-recordings.service.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
 import { EarlierTranscription, Transcription } from './transcription.entity.js';
 import { Retranscription } from './retranscription.entity.js';
@@ -25,17 +25,17 @@ import { TranscriptionsService } from './transcriptions.service.js';
   providers: [
     CorrectionsService,
     RetranscriptionsService,
-    RunningEnginesService,
+    AnnouncedEnginesService,
     TranscriptExportsService,
     TranscriptionsService,
     TranscriptSignalsService,
     TranscriptionsListener,
     TranscriptionsReconciler,
-    WaitingRecordingsService,
+    UnservedRecordingsService,
   ],
   exports: [
     JobQueueModule,
-    RunningEnginesService,
+    AnnouncedEnginesService,
     TranscriptExportsService,
     TranscriptionsService,
     TranscriptSignalsService,

@@ -50,7 +50,7 @@ function startCore() {
 }
 
 async function transcribe() {
-  const { PocketSphinx } = await import(`${DIST}/engines/pocketsphinx/pocketsphinx.binding.js`);
+  const { PocketSphinx } = await import(`${DIST}/engines/pocketsphinx.binding.js`);
   const engine = new PocketSphinx();
   const perform = async (task) => {
     const chunks = typeof task === 'string' ? await chunksOf(task) : [task];

@@ -8,10 +8,10 @@ import { judge } from '../../../src/commands/accuracy/measure.js';
 import { readManifest } from '../../../src/commands/accuracy/manifest.js';
 import { errorsIn } from '../../../src/commands/accuracy/word-errors.js';
 import type { AudioFormat } from '../../../src/platform/audio-formats.js';
-import { PocketSphinxEngine } from '../../../src/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js';
+import { PocketSphinxEngine } from '../../../src/modules/transcriptions/engines/pocketsphinx.engine.js';
 import { AudioRejectedError, EngineError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import { SpeechDetectionService } from '../../../src/modules/transcriptions/speech/speech-detection.service.js';
-import { EngineRuntimesService } from '../../../src/modules/transcriptions/engines/chain/engine-runtimes.service.js';
+import { EngineRuntimesService } from '../../../src/modules/transcriptions/engines/engine-runtimes.service.js';
 import {
   type ChainInput,
   type ChainResult,
@@ -86,7 +86,7 @@ describe('PocketSphinx', () => {
   });
 
   it('can work in a service that was started with a lower priority than its own', async () => {
-    const engine = new URL(`file://${ROOT}/dist/modules/transcriptions/engines/pocketsphinx/pocketsphinx.engine.js`);
+    const engine = new URL(`file://${ROOT}/dist/modules/transcriptions/engines/pocketsphinx.engine.js`);
     const script = `
       import { PocketSphinxEngine } from ${JSON.stringify(engine.href)};
       const engine = new PocketSphinxEngine();

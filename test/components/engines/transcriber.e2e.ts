@@ -4,8 +4,8 @@ import path from 'node:path';
 import {
   EngineFailureError,
   TooLongForEngineError,
-} from '../../../src/modules/transcriptions/engines/chain/engine-failures.js';
-import { EngineRuntime } from '../../../src/modules/transcriptions/engines/chain/engine-runtime.js';
+} from '../../../src/modules/transcriptions/engines/engine-failures.js';
+import { EngineRuntime } from '../../../src/modules/transcriptions/engines/engine-runtimes.service.js';
 import {
   AudioRejectedError,
   type ChunkTranscript,
@@ -220,7 +220,7 @@ describe('the transcriber', () => {
     runtime.setAside('no quota');
     answer = () => ({ text: 'a\0b', confidence: 1, language: 'english', words: [] });
     expect(await transcriber().transcribe(await input(tones(1)), runtime)).toMatchObject({ text: 'ab' });
-    expect(runtime.outage.problem).toBeNull();
+    expect(runtime.breaker.cause).toBeNull();
   });
 
   it('ends with the reason of its signal', async () => {

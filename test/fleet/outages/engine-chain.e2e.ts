@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import request from 'supertest';
 import { AccountService } from '../../../src/modules/account/account.service.js';
-import { EngineRuntimesService } from '../../../src/modules/transcriptions/engines/chain/engine-runtimes.service.js';
+import { EngineRuntimesService } from '../../../src/modules/transcriptions/engines/engine-runtimes.service.js';
 import { OpenAiEngine } from '../../../src/modules/transcriptions/engines/openai/openai.engine.js';
 import type {
   EngineDefinition,
@@ -73,7 +73,7 @@ beforeEach(() => {
     server.answer = { json: VERBOSE_ANSWER };
     server.models = { json: { object: 'list', data: [] } };
   }
-  for (const { outage } of worker.app.get(EngineRuntimesService).all) outage.end();
+  for (const { breaker } of worker.app.get(EngineRuntimesService).all) breaker.close();
 });
 
 const goesDown = (...names: ('near' | 'far')[]): void => {

@@ -1,4 +1,4 @@
-const CHAIN = 'src/modules/transcriptions/engines/chain';
+const ENGINES = 'src/modules/transcriptions/engines';
 const WORKER = 'src/modules/transcriptions/worker';
 
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
@@ -12,7 +12,7 @@ export const engines = [
         'if (await isOutage(runtime, original)) runtime.setAside(original.message);',
         '',
       ],
-      ['all try an engine that may work again', ' && !candidate.runtime.isOnTrial) return', ') return'],
+      ['all try an engine that may work again', ' && !candidate.runtime.breaker.isOnTrial) return', ') return'],
       [
         'a refusal fails a recording that another engine may take',
         'if (waitedFor.length > 0 || !last) throw new NoEngineError',
@@ -25,8 +25,8 @@ export const engines = [
     ],
   },
   {
-    file: `${CHAIN}/engine-route.ts`,
-    tests: `${CHAIN}/engine-route.spec.ts`,
+    file: `${ENGINES}/engine-choice.ts`,
+    tests: `${ENGINES}/engine-choice.spec.ts`,
     faults: [
       ['an engine gets every crash of a recording', 'CRASHES_PER_ENGINE = 2', 'CRASHES_PER_ENGINE = 200'],
       ['a length is ignored', '(seconds ?? 0) <= maxSeconds', 'maxSeconds > 0'],
@@ -39,8 +39,8 @@ export const engines = [
     ],
   },
   {
-    file: `${CHAIN}/engine-vocabulary.ts`,
-    tests: `${CHAIN}/engine-vocabulary.spec.ts`,
+    file: `${ENGINES}/engine-vocabulary.ts`,
+    tests: `${ENGINES}/engine-vocabulary.spec.ts`,
     faults: [
       ['an engine gets more terms than it takes', 'if (terms.length >= maxVocabularyTerms) break;', ''],
       ['a prompt is longer than Whisper reads', 'MAX_COST = 200', 'MAX_COST = 20_000'],
@@ -52,8 +52,8 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/engines/chain/postponed-recordings.ts',
-    tests: 'src/modules/transcriptions/engines/chain/postponed-recordings.spec.ts',
+    file: 'src/modules/transcriptions/engines/postponed-recordings.ts',
+    tests: 'src/modules/transcriptions/engines/postponed-recordings.spec.ts',
     faults: [
       [
         'the last postponement of an account decides from which length on',
@@ -70,8 +70,8 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/engines/chain/engine-route.ts',
-    tests: 'src/modules/transcriptions/engines/chain/engine-route.spec.ts',
+    file: 'src/modules/transcriptions/engines/engine-choice.ts',
+    tests: 'src/modules/transcriptions/engines/engine-choice.spec.ts',
     faults: [
       [
         'an engine does not get a recording of exactly its maximum',
@@ -81,8 +81,8 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/engines/chain/engine-vocabulary.ts',
-    tests: 'src/modules/transcriptions/engines/chain/engine-vocabulary.spec.ts',
+    file: 'src/modules/transcriptions/engines/engine-vocabulary.ts',
+    tests: 'src/modules/transcriptions/engines/engine-vocabulary.spec.ts',
     faults: [
       [
         'a long term keeps all later ones from the engine',
@@ -105,12 +105,12 @@ export const engines = [
     ],
   },
   {
-    file: 'src/modules/transcriptions/engines/outage.ts',
-    tests: 'src/modules/transcriptions/engines/outage.spec.ts',
+    file: 'src/modules/transcriptions/engines/circuit-breaker.ts',
+    tests: 'src/modules/transcriptions/engines/circuit-breaker.spec.ts',
     faults: [['the wait of an outage does not grow', 'this.since ??= now', 'this.since = now']],
   },
   {
-    file: 'src/modules/transcriptions/engines/chain/engine-runtime.ts',
+    file: 'src/modules/transcriptions/engines/circuit-breaker.ts',
     tests: 'src/modules/transcriptions/worker/engine-chain.service.spec.ts',
     faults: [['a trial never ends', 'if (isTrial) this.trials--;', '']],
   },
@@ -158,8 +158,8 @@ export const engines = [
     faults: [['words end at the times of their chunk', 'end: rounded(end + by, 2)', 'end: rounded(end, 2)']],
   },
   {
-    file: 'src/modules/transcriptions/engines/chain/engine-route.ts',
-    tests: 'src/modules/transcriptions/engines/chain/engine-route.spec.ts',
+    file: 'src/modules/transcriptions/engines/engine-choice.ts',
+    tests: 'src/modules/transcriptions/engines/engine-choice.spec.ts',
     faults: [
       [
         'a recording too long for all goes to the engine of the shortest',

@@ -126,7 +126,7 @@ export const processing = [
   {
     file: 'src/modules/transcriptions/worker/transcription-run.service.ts',
     tests: 'src/modules/transcriptions/worker/transcription-run.service.spec.ts',
-    faults: [['an outage of the storage never ends', '        this.storageOutage.end();\n', '']],
+    faults: [['an outage of the storage never ends', '        this.storageBreaker.close();\n', '']],
   },
   {
     file: 'src/modules/recordings/recordings.queries.ts',

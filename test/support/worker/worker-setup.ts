@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import type { Env } from '../../../src/platform/config/env.js';
 import type { Lease, RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
-import type { EngineRuntimesService } from '../../../src/modules/transcriptions/engines/chain/engine-runtimes.service.js';
+import type { EngineRuntimesService } from '../../../src/modules/transcriptions/engines/engine-runtimes.service.js';
 import type { EngineChainService } from '../../../src/modules/transcriptions/worker/engine-chain.service.js';
 import type { TranscriptionRunService } from '../../../src/modules/transcriptions/worker/transcription-run.service.js';
 import { TranscriptionWorkerService } from '../../../src/modules/transcriptions/worker/transcription-worker.service.js';

@@ -1,6 +1,7 @@
 import { type Env, InvalidEnvironmentError } from '../../../platform/config/env.js';
+import { type EngineChoice, parseEngineChoices } from './engine-choice.js';
 import { openAiEngine } from './openai/openai.engine.js';
-import { pocketSphinxEngine } from './pocketsphinx/pocketsphinx.engine.js';
+import { pocketSphinxEngine } from './pocketsphinx.engine.js';
 import { sherpaEngine } from './sherpa/sherpa.engine.js';
 import type { EngineDefinition } from './transcription-engine.js';
 
@@ -40,4 +41,42 @@ export function selectEngine(
 function refuseAmbiguous(names: readonly string[]): void {
   const taken = [AUTO, ...names].find((name, index, all) => all.indexOf(name) !== index);
   if (taken !== undefined) throw new Error(`Transcription engine name already taken: ${taken}`);
+}
+
+/** Injection token of an {@link EngineSelection}. */
+export const ENGINE_SELECTION = Symbol('EngineSelection');
+
+/** The engines of a process. */
+export interface EngineSelection {
+  /** For recordings of accounts without a chain of their own. */
+  chain: readonly EngineChoice[];
+  /** Those of the chain, and all others that are configured: accounts may have them. */
+  definitions: readonly EngineDefinition[];
+}
+
+/**
+ * Reads TRANSCRIPTION_ENGINE, one engine or several of which the first that can work does, and checks CLIENT_ENGINES.
+ * @throws InvalidEnvironmentError
+ */
+export function selectEngines(env: Env, added: readonly EngineDefinition[]): EngineSelection {
+  const selected = choicesOf(env).map((choice) => ({ choice, definition: selectEngine(env, added, choice.name) }));
+  const named = selected.map(({ definition }) => definition);
+  const others = registeredEngines(added).filter((other) => !named.includes(other) && other.isConfigured?.(env));
+  const definitions = [...new Set([...named, ...others])];
+  const unknown = env.clientEngines.find((name) => !definitions.some((definition) => definition.name === name));
+  if (unknown !== undefined) {
+    const names = definitions.map(({ name }) => name).join(', ');
+    throw new InvalidEnvironmentError([
+      `CLIENT_ENGINES names ${unknown}, and the engines configured here are ${names}`,
+    ]);
+  }
+  return { chain: selected.map(({ choice, definition }) => ({ ...choice, name: definition.name })), definitions };
+}
+
+function choicesOf({ transcriptionEngine }: Env): EngineChoice[] {
+  try {
+    return parseEngineChoices(transcriptionEngine);
+  } catch (error) {
+    throw new InvalidEnvironmentError([`TRANSCRIPTION_ENGINE ${(error as Error).message}`]);
+  }
 }

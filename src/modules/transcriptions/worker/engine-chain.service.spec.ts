@@ -1,10 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import type { Env } from '../../../platform/config/env.js';
-import type { EngineChoice } from '../engines/chain/engine-choice.js';
-import { EngineFailureError, NoEngineError } from '../engines/chain/engine-failures.js';
-import type { EngineRuntime } from '../engines/chain/engine-runtime.js';
-import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
+import type { EngineChoice } from '../engines/engine-choice.js';
+import { EngineFailureError, NoEngineError } from '../engines/engine-failures.js';
+import { type EngineRuntime, EngineRuntimesService } from '../engines/engine-runtimes.service.js';
 import {
   AudioRejectedError,
   EngineError,
@@ -141,7 +140,7 @@ describe('EngineChainService', () => {
     jest.advanceTimersByTime(5000);
     const runtime = runtimes.runtime('first');
     let end = (): void => undefined;
-    const trial = runtime.try(() => new Promise<void>((resolve) => (end = resolve)));
+    const trial = runtime.breaker.try(() => new Promise<void>((resolve) => (end = resolve)));
     expect(await transcribe()).toMatchObject({ provider: 'second' });
     end();
     await trial;
@@ -221,7 +220,7 @@ describe('EngineChainService', () => {
     jest.advanceTimersByTime(5000);
     const ends: (() => void)[] = [];
     const hold = () => new Promise<void>((resolve) => void ends.push(resolve));
-    const trials = ['first', 'second'].map((name) => runtimes.runtime(name).try(hold));
+    const trials = ['first', 'second'].map((name) => runtimes.runtime(name).breaker.try(hold));
     const { inOrder, problems: said } = await chain.candidatesFor(RECORDING);
     expect(inOrder.map(({ choice }) => choice.name)).toEqual(['first']);
     expect(said).toEqual(['first: another recording tries it', 'second: another recording tries it']);
@@ -235,7 +234,7 @@ describe('EngineChainService', () => {
     expect(await runtimes.degradation()).toBeNull();
     jest.spyOn(runtimes.runtime('first').engine, 'problem').mockResolvedValueOnce(null).mockResolvedValue('is down');
     await transcribe();
-    expect(runtimes.runtime('first').outage.problem).toBe('answered 500');
+    expect(runtimes.runtime('first').breaker.cause).toBe('answered 500');
   });
 
   it('waits 5 s for what an engine says itself, 60 s for one of another process, and the shortest of all waits', async () => {

@@ -3,11 +3,11 @@ import { Counter, Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import type { Lease } from '../../recordings/leases/recording-leases.service.js';
 import { decoderProblem } from '../audio/decoder.js';
-import type { EngineChoice } from '../engines/chain/engine-choice.js';
-import { EngineFailureError, NoEngineError } from '../engines/chain/engine-failures.js';
-import type { EngineRuntime } from '../engines/chain/engine-runtime.js';
-import { commonProblem, EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
-import { Postponements } from '../engines/chain/postponed-recordings.js';
+import type { EngineChoice } from '../engines/engine-choice.js';
+import { EngineFailureError, NoEngineError } from '../engines/engine-failures.js';
+import type { EngineRuntime } from '../engines/engine-runtimes.service.js';
+import { commonProblem, EngineRuntimesService } from '../engines/engine-runtimes.service.js';
+import { Postponements } from '../engines/postponed-recordings.js';
 import { AudioRejectedError, EngineError, EngineUnavailableError } from '../engines/transcription-engine.js';
 import { type AudioInput, TranscriberService, type TranscriptionResult } from './transcriber.service.js';
 
@@ -79,7 +79,7 @@ export class EngineChainService {
     for (const [index, candidate] of all.entries()) {
       // In turn, because an engine may start processes to find out.
       const problem = await problemOf(candidate);
-      if (problem === null && !candidate.runtime.isOnTrial) return { inOrder: all.slice(index), problems };
+      if (problem === null && !candidate.runtime.breaker.isOnTrial) return { inOrder: all.slice(index), problems };
       if (problem === null) onTrial ??= candidate;
       problems.push(problem ?? `${candidate.choice.name}: another recording tries it`);
     }
@@ -115,7 +115,7 @@ export class EngineChainService {
       const outcome = await this.transcribeWith(candidate, audio);
       if (!(outcome instanceof Error)) return outcome;
       last = outcome;
-      if (candidate.runtime.outage.waitsFor !== null) waitedFor.push(`${candidate.choice.name}: ${last.message}`);
+      if (candidate.runtime.breaker.refusal !== null) waitedFor.push(`${candidate.choice.name}: ${last.message}`);
     }
     // An engine that was not asked may take what the others refuse.
     if (waitedFor.length > 0 || !last) throw new NoEngineError(waitedFor.join('; '), shortestWait(inOrder), true);
@@ -140,7 +140,7 @@ export class EngineChainService {
     const onText: AudioInput['onText'] = (text) => audio.onText(text, engine);
     const input = { ...audio, maxSeconds: choice.maxSeconds, onText };
     try {
-      const result = await runtime.try(() => this.transcriber.transcribe(input, runtime));
+      const result = await runtime.breaker.try(() => this.transcriber.transcribe(input, runtime));
       return { ...result, provider: engine.name, model: engine.model };
     } catch (error) {
       if (audio.signal.aborted || !(error instanceof EngineFailureError)) throw error;
@@ -172,6 +172,6 @@ async function problemOf({ choice, runtime }: Candidate): Promise<string | null>
 }
 
 function shortestWait(candidates: readonly { runtime: EngineRuntime }[]): number {
-  const waits = candidates.map(({ runtime }) => runtime.outage.waitSeconds).filter((seconds) => seconds > 0);
+  const waits = candidates.map(({ runtime }) => runtime.breaker.waitSeconds).filter((seconds) => seconds > 0);
   return waits.length > 0 ? Math.min(...waits) : CHECK_SECONDS;
 }

@@ -4,9 +4,9 @@ import { ChunkCutter } from '../audio/chunk-cutter.js';
 import { type AudioSource, decode } from '../audio/decoder.js';
 import { BYTES_PER_SECOND } from '../audio/pcm.js';
 import { PeakMeter, waveformOf } from '../audio/peak-meter.js';
-import { EngineFailureError, tooLong, TooLongForEngineError } from '../engines/chain/engine-failures.js';
-import type { EngineRuntime } from '../engines/chain/engine-runtime.js';
-import { vocabularyFor, type VocabularySources } from '../engines/chain/engine-vocabulary.js';
+import { EngineFailureError, tooLong, TooLongForEngineError } from '../engines/engine-failures.js';
+import type { EngineRuntime } from '../engines/engine-runtimes.service.js';
+import { vocabularyFor, type VocabularySources } from '../engines/engine-vocabulary.js';
 import {
   type AudioChunk,
   AudioRejectedError,

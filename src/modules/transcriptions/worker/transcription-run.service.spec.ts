@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { LEASE, pass, RunSetup } from '../../../../test/support/worker/run-setup.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/file-system.js';
 import type { Lease } from '../../recordings/leases/recording-leases.service.js';
-import { NoEngineError } from '../engines/chain/engine-failures.js';
+import { NoEngineError } from '../engines/engine-failures.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
 import { LongerThanCountedError } from './transcriber.service.js';
 import { WorkerStoppingError } from './transcription-run.service.js';

@@ -12,9 +12,9 @@ import {
   RecordingLeasesService,
 } from '../../recordings/leases/recording-leases.service.js';
 import { channelFeature } from './join-transcripts.js';
-import { NoEngineError } from '../engines/chain/engine-failures.js';
-import { sourcesOf } from '../engines/chain/engine-vocabulary.js';
-import { Outage } from '../engines/outage.js';
+import { NoEngineError } from '../engines/engine-failures.js';
+import { sourcesOf } from '../engines/engine-vocabulary.js';
+import { CircuitBreaker } from '../engines/circuit-breaker.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
 import { TranscriptSignalsService } from '../transcript-signals.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.listener.js';
@@ -47,7 +47,7 @@ type Audio = Omit<ChainInput, 'countedSeconds'>;
 @Injectable()
 export class TranscriptionRunService {
   private readonly logger = new Logger(TranscriptionRunService.name);
-  private readonly storageOutage = new Outage();
+  private readonly storageBreaker = new CircuitBreaker();
 
   constructor(
     private readonly leases: RecordingLeasesService,
@@ -83,7 +83,7 @@ export class TranscriptionRunService {
     const result = await this.store.withFile(
       lease.objectKey,
       (file) => {
-        this.storageOutage.end();
+        this.storageBreaker.close();
         return this.transcribeCounted(lease, engines, {
           accountId,
           isBackground: isBackground(lease),
@@ -181,7 +181,7 @@ export class TranscriptionRunService {
 
   /** Seconds to wait when the cause is something that all recordings need; null when it may be this recording. */
   private async outageAfter(error: unknown): Promise<number | null> {
-    if (error instanceof StorageUnavailableError) return this.storageOutage.fail(error.message);
+    if (error instanceof StorageUnavailableError) return this.storageBreaker.open(error.message);
     if (error instanceof NoEngineError) return error.waitSeconds;
     if (!(error instanceof EngineError) || error.audioSuspected) return null;
     return (await this.chain.decodingProblem()) === null ? null : DECODER_DELAY_SECONDS;

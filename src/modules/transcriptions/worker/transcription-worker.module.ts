@@ -1,8 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import type { Env } from '../../../platform/config/env.js';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
-import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
-import type { EngineSelection } from '../engines/chain/engine-selection.js';
+import { EngineRuntimesService } from '../engines/engine-runtimes.service.js';
+import { ENGINE_SELECTION, type EngineSelection } from '../engines/engine-registry.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService, TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcriber.service.js';
@@ -15,12 +14,13 @@ import { WorkerStatusService } from './worker-status.service.js';
 /** Loaded only in processes with the role `transcriber`: it owns the engine. */
 @Module({})
 export class TranscriptionWorkerModule {
-  static register(env: Env, engines: EngineSelection, filters: readonly TranscriptFilter[]): DynamicModule {
+  static register(engines: EngineSelection, filters: readonly TranscriptFilter[]): DynamicModule {
     return {
       module: TranscriptionWorkerModule,
       imports: [TranscriptionsModule, RecordingsModule],
       providers: [
-        { provide: EngineRuntimesService, useFactory: () => new EngineRuntimesService(env, engines) },
+        { provide: ENGINE_SELECTION, useValue: engines },
+        EngineRuntimesService,
         { provide: TRANSCRIPT_FILTERS, useValue: filters },
         SpeechDetectionService,
         TranscriberService,

@@ -5,7 +5,7 @@ import { Env } from '../../../platform/config/env.js';
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
 import { valueGauge } from '../../../platform/observability/metrics.js';
 import { isBackground, type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
-import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
+import { EngineRuntimesService } from '../engines/engine-runtimes.service.js';
 import { EngineChainService } from './engine-chain.service.js';
 import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
 

@@ -2,8 +2,8 @@ import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } f
 import { Gauge, Registry } from 'prom-client';
 import { HealthService } from '../../../platform/observability/health.service.js';
 import { isolationLevels } from '../../../platform/processes/sandbox.js';
-import { EngineRuntimesService } from '../engines/chain/engine-runtimes.service.js';
-import { RunningEnginesService } from '../engines/running/running-engines.service.js';
+import { EngineRuntimesService } from '../engines/engine-runtimes.service.js';
+import { AnnouncedEnginesService } from '../engines/announced-engines.service.js';
 import { droppedWords } from '../speech/invented-words.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { EngineChainService } from './engine-chain.service.js';
@@ -19,7 +19,7 @@ export class WorkerStatusService implements OnApplicationBootstrap, OnApplicatio
   constructor(
     health: HealthService,
     private readonly runtimes: EngineRuntimesService,
-    private readonly running: RunningEnginesService,
+    private readonly running: AnnouncedEnginesService,
     chain: EngineChainService,
     speech: SpeechDetectionService,
     registry: Registry,
@@ -60,7 +60,7 @@ function setAsideGauge(runtimes: EngineRuntimesService): Gauge {
     labelNames: ['engine'],
     registers: [],
     collect() {
-      for (const { engine, outage } of runtimes.all) this.set({ engine: engine.name }, outage.problem === null ? 0 : 1);
+      for (const { engine, breaker } of runtimes.all) this.set({ engine: engine.name }, breaker.cause === null ? 0 : 1);
     },
   });
 }

@@ -229,9 +229,9 @@ describe('ChildPool', () => {
     const now = jest.spyOn(Date, 'now').mockReturnValue(start + 30_000);
     expect(await tryIt()).toBe('EngineUnavailableError');
     await moduleOf('later', FAKE_CHILD);
-    now.mockReturnValue(start + 30_000 + 15_000);
+    now.mockReturnValue(start + 30_000 + 25_000);
     expect(await tryIt()).toBe('EngineUnavailableError');
-    now.mockReturnValue(start + 30_000 + 21_000);
+    now.mockReturnValue(start + 30_000 + 35_000);
     expect(await tryIt()).toBe('a');
     now.mockRestore();
     await other.close();

@@ -1,23 +1,20 @@
 import type { SandboxMode } from '../../../../platform/config/env.js';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import { FairQueue } from '../../../../platform/concurrency/fair-queue.js';
+import { CircuitBreaker } from '../circuit-breaker.js';
 import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
 import type { ChunkOptions } from './child-messages.js';
 import { type ChildModule, EngineChild } from './engine-child.js';
 
-/**
- * After a failed start, so long no other process is started. It doubles with every further failure, up to the maximum: to
- * load a large model in vain takes a core for many seconds.
- */
-const RETRY_MS = 10_000;
-const MAX_RETRY_MS = 300_000;
+/** After a failed start, no other process is started for so long at first: to load a large model in vain takes a core for many seconds. */
+const RETRY_SECONDS = 10;
 
 /** A fixed number of engine processes, started when first needed and replaced when lost. */
 export class ChildPool {
   private children: EngineChild[] = [];
   private readonly queue;
-  private readonly startProblem = sharedRun(() => this.tryStart(), RETRY_MS);
-  private readonly failedStarts = { count: 0, retryAt: 0, problem: '' };
+  private readonly startProblem = sharedRun(() => this.tryStart(), RETRY_SECONDS * 1000);
+  private readonly starts = new CircuitBreaker(RETRY_SECONDS);
   private closed = false;
 
   constructor(
@@ -74,13 +71,13 @@ export class ChildPool {
   private start(): EngineChild {
     this.refuseClosed();
     this.children = this.children.filter((child) => child.isAlive);
-    const { retryAt, problem } = this.failedStarts;
-    if (Date.now() < retryAt) throw new EngineUnavailableError(problem);
+    const { refusal } = this.starts;
+    if (refusal !== null) throw new EngineUnavailableError(refusal);
     const child = new EngineChild(this.module, this.sandbox);
     this.children.push(child);
     child.ready.then(
-      () => Object.assign(this.failedStarts, { count: 0, retryAt: 0 }),
-      (error: Error) => this.postpone(error.message),
+      () => this.starts.close(),
+      (error: Error) => this.starts.open(error.message),
     );
     return child;
   }
@@ -88,14 +85,6 @@ export class ChildPool {
   /** Nobody would end a process that is started later. */
   private refuseClosed(): void {
     if (this.closed) throw new EngineError('The engine is closed', false);
-  }
-
-  /** Processes that were started together fail together, and count as one. */
-  private postpone(problem: string): void {
-    const { count, retryAt } = this.failedStarts;
-    if (Date.now() < retryAt) return;
-    const wait = Math.min(RETRY_MS * 2 ** count, MAX_RETRY_MS);
-    Object.assign(this.failedStarts, { count: count + 1, retryAt: Date.now() + wait, problem });
   }
 }
 

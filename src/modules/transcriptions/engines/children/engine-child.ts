@@ -1,8 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { SandboxMode } from '../../../../platform/config/env.js';
 import {
   endOf,
@@ -12,7 +15,7 @@ import {
   spawnSandboxed,
 } from '../../../../platform/processes/sandbox.js';
 import { killAll, type Limits } from '../../../../platform/processes/wrappers.js';
-import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
+import { type ChunkTranscript, EngineError, EngineUnavailableError } from '../transcription-engine.js';
 import {
   type ChildMessage,
   type ChunkOptions,
@@ -220,4 +223,26 @@ export class EngineChild {
 function withError(message: string, stderr: string): string {
   const [line] = /^\S.*error(?: \[\w+\])?: .*$/im.exec(stderr) ?? [];
   return line === undefined ? message : `${message}: ${line.slice(0, MAX_ERROR_LENGTH)}`;
+}
+
+/**
+ * The built files, even when this one runs from source: Node cannot fork TypeScript, and Jest turns modules into
+ * CommonJS. The package root is five folders up from both src and dist.
+ */
+const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
+const DIST = path.join(ROOT, 'dist');
+
+/** What every child reads: the built service and the folders in which Node looks for its packages. */
+export const CHILD_READS = [DIST, path.join(ROOT, 'package.json'), ...packageFolders(ROOT)] as const;
+
+/** @param name below the folder of engines, without `.child.js` */
+export function childFile(name: string): string {
+  return path.join(DIST, `modules/transcriptions/engines/${name}.child.js`);
+}
+
+/** Every folder in which Node looks for the packages that a module in this folder imports. */
+function packageFolders(folder: string): string[] {
+  const parent = path.dirname(folder);
+  const here = [path.join(folder, 'node_modules')].filter((candidate) => existsSync(candidate));
+  return parent === folder ? here : [...here, ...packageFolders(parent)];
 }

@@ -1,7 +1,6 @@
 import os from 'node:os';
-import { describeLoss } from './load-problems.js';
-import { memoryNeeds } from './memory-needs.js';
-import { speechBounds } from './results/speech-bounds.js';
+import { describeLoss, memoryNeeds } from './load-problems.js';
+import { speechBounds } from './sherpa-words.js';
 
 const GB = 2 ** 30;
 

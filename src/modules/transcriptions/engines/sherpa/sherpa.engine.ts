@@ -1,13 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import type { Env } from '../../../../platform/config/env.js';
-import { BYTES_PER_SECOND } from '../../audio/pcm.js';
 import { selectedModel } from '../../../models/installed-models.js';
 import { ModelError, type ModelFolder, readModelFolder } from '../../../models/model-folder.js';
-import { CHILD_READS, childFile } from '../children/package-folders.js';
+import { BYTES_PER_SECOND } from '../../audio/pcm.js';
 import { ChildPool } from '../children/child-pool.js';
-import type { ChildModule } from '../children/engine-child.js';
-import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
+import { CHILD_READS, childFile, type ChildModule } from '../children/engine-child.js';
 import {
   type AudioChunk,
   type ChunkTranscript,
@@ -16,11 +16,9 @@ import {
   type TranscribeOptions,
   type TranscriptionEngine,
 } from '../transcription-engine.js';
-import { describeLoss } from './load-problems.js';
-import { memoryNeeds } from './memory-needs.js';
+import { describeLoss, memoryNeeds } from './load-problems.js';
 import { knowsHotWords, sherpaSettings } from './sherpa-settings.js';
-import { TemporaryFile } from './temporary-file.js';
-import { numberedTokens } from './results/whisper-tokens.js';
+import { numberedTokens } from './whisper-tokens.js';
 
 export type SherpaEnv = Pick<
   Env,
@@ -145,3 +143,20 @@ export const sherpaEngine: EngineDefinition = {
   variables: 'SHERPA_MODEL, or a model chosen with npm run models -- use NAME',
   modelVariable: 'SHERPA_MODEL',
 };
+
+/** A file for child processes, in a folder of its own. It goes with this process, unless that is killed. */
+export class TemporaryFile {
+  readonly path: string;
+  private readonly removeAtExit = (): void => this.remove();
+
+  constructor(content: string) {
+    this.path = path.join(mkdtempSync(path.join(os.tmpdir(), 'voice-notes-')), 'file');
+    writeFileSync(this.path, content, { mode: 0o600 });
+    process.once('exit', this.removeAtExit);
+  }
+
+  remove(): void {
+    process.off('exit', this.removeAtExit);
+    rmSync(path.dirname(this.path), { recursive: true, force: true });
+  }
+}

@@ -1,4 +1,4 @@
-import { AudioRejectedError, EngineUnavailableError } from '../transcription-engine.js';
+import { AudioRejectedError, EngineUnavailableError } from './transcription-engine.js';
 
 /** For clients. */
 export const tooLong = (seconds: number | undefined): string =>

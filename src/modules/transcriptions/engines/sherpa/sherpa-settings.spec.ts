@@ -1,4 +1,4 @@
-import { hotWordsText } from './hot-words.js';
+import { hotWordsText } from './sherpa-settings.js';
 
 const LOWER = ['▁a', 'b', 'c', 'd', 'e', 'é', 'f', 'o', 'r'];
 const MIXED = [...LOWER, 'A', 'B', 'F'];

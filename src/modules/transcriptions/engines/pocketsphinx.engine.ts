@@ -1,16 +1,16 @@
 import os from 'node:os';
-import type { SandboxMode } from '../../../../platform/config/env.js';
-import { POCKETSPHINX_EN_US } from '../calibration.js';
-import { BYTES_PER_SECOND } from '../../audio/pcm.js';
-import { ChildPool } from '../children/child-pool.js';
-import { CHILD_READS, childFile } from '../children/package-folders.js';
+import type { SandboxMode } from '../../../platform/config/env.js';
+import { POCKETSPHINX_EN_US } from './calibration.js';
+import { BYTES_PER_SECOND } from '../audio/pcm.js';
+import { ChildPool } from './children/child-pool.js';
+import { CHILD_READS, childFile } from './children/engine-child.js';
 import type {
   AudioChunk,
   ChunkTranscript,
   EngineDefinition,
   TranscribeOptions,
   TranscriptionEngine,
-} from '../transcription-engine.js';
+} from './transcription-engine.js';
 
 /** A chunk usually takes 0.1 to 0.3 s per second of audio. A hundred times that counts as a hang. */
 const LIMIT = { baseMs: 30_000, perAudioSecondMs: 10_000 };
@@ -29,7 +29,7 @@ export class PocketSphinxEngine implements TranscriptionEngine {
   private readonly pool;
 
   constructor(sandbox: SandboxMode = 'auto') {
-    const module = { file: childFile('pocketsphinx/pocketsphinx'), reads: CHILD_READS };
+    const module = { file: childFile('pocketsphinx'), reads: CHILD_READS };
     this.pool = new ChildPool(module, this.concurrency, sandbox);
   }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import koffi from 'koffi';
-import type { ChunkTranscript, TranscriptWord } from '../transcription-engine.js';
+import type { ChunkTranscript, TranscriptWord } from './transcription-engine.js';
 
 /** Folders of libraries and models: Debian and Fedora; Homebrew on Apple silicon; Homebrew on Intel and local builds. */
 const PREFIXES = ['/usr', '/opt/homebrew', '/usr/local'];

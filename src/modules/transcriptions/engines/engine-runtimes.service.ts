@@ -1,9 +1,62 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { Env } from '../../../../platform/config/env.js';
-import { type EngineChoice, readEngineChoices } from './engine-choice.js';
-import { EngineRuntime } from './engine-runtime.js';
-import { type EngineRoute, type RoutedAudio, routeOf } from './engine-route.js';
-import type { EngineSelection } from './engine-selection.js';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { FairQueue } from '../../../platform/concurrency/fair-queue.js';
+import { Env } from '../../../platform/config/env.js';
+import { BYTES_PER_SECOND } from '../audio/pcm.js';
+import { CircuitBreaker } from './circuit-breaker.js';
+import { type EngineChoice, type EngineRoute, readEngineChoices, type RoutedAudio, routeOf } from './engine-choice.js';
+import { ENGINE_SELECTION, type EngineSelection } from './engine-registry.js';
+import type { TranscriptionEngine } from './transcription-engine.js';
+
+/** Longer chunks would make other accounts wait longer for their turn, and take more memory. */
+const MAX_CHUNK_SECONDS = 120;
+
+/** An engine of this process, the queue for its slots, and whether it works. */
+export class EngineRuntime {
+  readonly breaker = new CircuitBreaker();
+  private readonly logger = new Logger(EngineRuntime.name);
+  readonly maxChunkSeconds: number;
+  readonly queue: FairQueue;
+  /** Whether a recording was to be given to it. */
+  isWanted = false;
+
+  /** @param memoryBytes for decoded audio, of which the chunks in its slots may take half. */
+  constructor(
+    readonly engine: TranscriptionEngine,
+    memoryBytes: number,
+  ) {
+    this.maxChunkSeconds = Math.min(engine.maxChunkSeconds, MAX_CHUNK_SECONDS);
+    this.queue = new FairQueue(
+      Math.max(1, Math.min(engine.concurrency, Math.floor(memoryBytes / 2 / this.chunkBytes))),
+    );
+  }
+
+  get chunkBytes(): number {
+    return this.maxChunkSeconds * BYTES_PER_SECOND;
+  }
+
+  /** Takes no recordings for now. */
+  setAside(cause: string): void {
+    if (this.breaker.cause === null)
+      this.logger.error({ engine: this.engine.name, cause }, 'transcription engine set aside');
+    this.breaker.open(cause);
+  }
+
+  /** Called after each transcribed chunk. */
+  succeeded(): void {
+    if (this.breaker.cause !== null) this.logger.log({ engine: this.engine.name }, 'transcription engine works again');
+    this.breaker.close();
+  }
+
+  /** Null when recordings may be given to it; otherwise what is wrong and how to fix it, for the operator. */
+  async problem(): Promise<string | null> {
+    return this.breaker.refusal ?? (await this.engine.problem());
+  }
+
+  /** The same, until a chunk was transcribed again. */
+  async readinessProblem(): Promise<string | null> {
+    return this.breaker.cause ?? (await this.engine.problem());
+  }
+}
 
 /** By each recording, beside those that are being transcribed: one being cut, one waiting for a slot. */
 const CHUNKS_HELD = 2;
@@ -17,7 +70,7 @@ export class EngineRuntimesService implements OnApplicationShutdown {
   private readonly runtimes: ReadonlyMap<string, EngineRuntime>;
   private readonly chain: readonly EngineChoice[];
 
-  constructor(env: Env, { chain, definitions }: EngineSelection) {
+  constructor(env: Env, @Inject(ENGINE_SELECTION) { chain, definitions }: EngineSelection) {
     this.chain = chain;
     const memory = env.transcriptionMemoryMb << 20;
     const runtimes = definitions.map((definition) => {

@@ -1,4 +1,4 @@
-import { AudioRejectedError, EngineUnavailableError } from '../transcription-engine.js';
+import { AudioRejectedError, EngineUnavailableError } from './transcription-engine.js';
 import { EngineFailureError, NoEngineError, TooLongForEngineError } from './engine-failures.js';
 
 describe('the failures of engines', () => {

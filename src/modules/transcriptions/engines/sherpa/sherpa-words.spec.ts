@@ -1,5 +1,4 @@
-import { readResult, type SherpaResult } from './sherpa-result.js';
-import { wordsOf } from './sherpa-words.js';
+import { readResult, type SherpaResult, wordsOf } from './sherpa-words.js';
 
 const SPEECH = [{ start: 0.5, end: 4.5 }];
 
@@ -68,7 +67,11 @@ describe('wordsOf', () => {
   });
 
   it('keeps punctuation with its word', () => {
-    const fields = { text: 'Hello, world.', tokens: [' Hello', ',', ' world', '.'], timestamps: [0, 0.4, 0.6, 1] };
+    const fields = {
+      text: 'Hello, world.',
+      tokens: [' Hello', ',', ' world', './results'],
+      timestamps: [0, 0.4, 0.6, 1],
+    };
     expect(lines(fields)).toEqual(['Hello, 0.00–0.60 ?', 'world. 0.60–1.40 ?']);
   });
 

@@ -1,6 +1,6 @@
-import { tokensOf } from '../../../text/tokens.js';
-import type { SpeechSection, TranscriptWord } from '../../transcription-engine.js';
-import type { SherpaResult } from './sherpa-result.js';
+import { tokensOf } from '../../text/tokens.js';
+import { SAMPLES_PER_SECOND } from '../../audio/pcm.js';
+import type { SpeechSection, TranscriptWord } from '../transcription-engine.js';
 
 /** A word that no other follows lasts at most so long after its last token began. Typical: 0.1 to 0.4 s. */
 const MAX_TOKEN_SECONDS = 0.4;
@@ -155,4 +155,64 @@ function along(sections: readonly SpeechSection[], share: number, isEnd: boolean
 
 function compact(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, '');
+}
+
+/** What sherpa-onnx returns for a chunk. Lists that a model does not fill are empty. */
+export interface SherpaResult {
+  text: string;
+  /** `en`, `<|en|>` or empty. */
+  lang: string;
+  tokens: string[];
+  /** Seconds; one for each token. */
+  timestamps: number[];
+  durations: number[];
+  /** Natural logarithms; one for each token. */
+  ys_log_probs: number[];
+  segment_timestamps?: number[];
+  segment_durations?: number[];
+  segment_texts?: string[];
+}
+
+/** Characters in the text and its tokens that the library does not escape. */
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f]/g;
+
+/**
+ * Reads a result, which is almost JSON.
+ * @throws SyntaxError
+ */
+export function readResult(json: string): SherpaResult {
+  const result = JSON.parse(json.replace(CONTROL, ' ')) as Partial<SherpaResult>;
+  return {
+    text: result.text ?? '',
+    lang: result.lang ?? '',
+    tokens: result.tokens ?? [],
+    timestamps: result.timestamps ?? [],
+    durations: result.durations ?? [],
+    ys_log_probs: result.ys_log_probs ?? [],
+    segment_timestamps: result.segment_timestamps,
+    segment_durations: result.segment_durations,
+    segment_texts: result.segment_texts,
+  };
+}
+
+const FRAME_SAMPLES = 320;
+/** Share of the loudest frame: 26 dB below it. */
+const RELATIVE = 0.05;
+/** −60 dB of full scale: less is no speech. */
+const FLOOR = 0.001;
+
+/** From the first to the last sound in a chunk: where its words are when the recogniser gives no times. */
+export function speechBounds(samples: Float32Array): SpeechSection {
+  const levels: number[] = [];
+  for (let start = 0; start < samples.length; start += FRAME_SAMPLES) {
+    const frame = samples.subarray(start, start + FRAME_SAMPLES);
+    levels.push(Math.sqrt(frame.reduce((sum, sample) => sum + sample * sample, 0) / frame.length));
+  }
+  const threshold = Math.max(FLOOR, RELATIVE * levels.reduce((max, level) => Math.max(max, level), 0));
+  const first = levels.findIndex((level) => level >= threshold);
+  const last = levels.findLastIndex((level) => level >= threshold);
+  const seconds = samples.length / SAMPLES_PER_SECOND;
+  const at = (frame: number): number => Math.min(seconds, (frame * FRAME_SAMPLES) / SAMPLES_PER_SECOND);
+  return first < 0 ? { start: 0, end: seconds } : { start: at(first), end: at(last + 1) };
 }

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import type { Env } from '../../../../platform/config/env.js';
-import type { TranscriptionEngine } from '../transcription-engine.js';
+import type { Env } from '../../../platform/config/env.js';
+import type { TranscriptionEngine } from './transcription-engine.js';
 import type { EngineChoice } from './engine-choice.js';
 import { EngineRuntimesService } from './engine-runtimes.service.js';
 

@@ -1,5 +1,5 @@
-import { readText } from '../../../../models/model-folder.js';
-import type { SherpaResult } from './sherpa-result.js';
+import { readText } from '../../../models/model-folder.js';
+import type { SherpaResult } from './sherpa-words.js';
 
 /**
  * Whisper's tokens are bytes, and a character may be spread over several: Hindi and Thai mostly are. sherpa-onnx 1.13

@@ -1,5 +1,5 @@
-import { distinct } from '../../../../platform/vocabulary.js';
-import type { TranscriptionEngine } from '../transcription-engine.js';
+import { distinct } from '../../../platform/vocabulary.js';
+import type { TranscriptionEngine } from './transcription-engine.js';
 
 /** Where terms come from, each list with the most important first. */
 export interface VocabularySources {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { RedisService } from '../../../../platform/redis/redis.service.js';
+import { RedisService } from '../../../platform/redis/redis.service.js';
 
 /** An engine counts as running for this long after its worker has said so. */
 const RUNNING_SECONDS = 15;
@@ -22,7 +22,7 @@ interface EnginesClient {
 
 /** The engines that the running workers have, which the workers tell through Redis, by its clock. */
 @Injectable()
-export class RunningEnginesService {
+export class AnnouncedEnginesService {
   constructor(private readonly redis: RedisService) {
     redis.client.defineCommand('announceEngines', { numberOfKeys: 1, lua: ANNOUNCE });
     redis.client.defineCommand('readEngines', { numberOfKeys: 1, lua: READ });

@@ -1,4 +1,4 @@
-import { serveChunks } from '../children/child-side.js';
+import { serveChunks } from './children/child-side.js';
 import { PocketSphinx } from './pocketsphinx.binding.js';
 
 await serveChunks(() => new PocketSphinx());
