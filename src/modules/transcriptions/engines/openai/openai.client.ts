@@ -1,7 +1,7 @@
-import { Readable } from 'node:stream';
-import { Agent } from 'undici';
+import { Blob } from 'node:buffer';
+import { Agent, FormData } from 'undici';
 import { parseRetryAfter } from '../../../../platform/http/header-values.js';
-import type { TranscriptionForm } from './openai.form.js';
+import { BYTES_PER_SAMPLE, BYTES_PER_SECOND, SAMPLES_PER_SECOND } from '../../audio/pcm.js';
 
 /** A response of any status. */
 export interface OpenAiResponse {
@@ -44,7 +44,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export class OpenAiClient {
   /** For messages: without credentials. */
   readonly address: string;
-  private readonly base: URL;
+  private readonly base: { origin: string; path: string };
   private readonly agent: Agent;
 
   constructor(
@@ -52,19 +52,21 @@ export class OpenAiClient {
     private readonly apiKey: string | null,
     connections: number,
   ) {
-    this.base = new URL(baseUrl);
-    this.address = `${this.base.origin}${this.base.pathname.replace(/(?<!\/)\/+$/, '')}`;
+    const { origin, pathname } = new URL(baseUrl);
+    this.base = { origin, path: pathname.replace(/(?<!\/)\/+$/, '') };
+    this.address = `${origin}${this.base.path}`;
     // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
     const connect = { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true };
-    this.agent = new Agent({ connections, connect });
+    // undici's own limits of 300 s are too short for long audio on a slow server.
+    this.agent = new Agent({ connections, connect, headersTimeout: 0, bodyTimeout: 0 });
   }
 
-  async post(path: string, form: TranscriptionForm, options: SendOptions): Promise<OpenAiResponse> {
-    return await this.send('POST', path, options, form);
+  async post(path: string, form: FormData, options: SendOptions): Promise<OpenAiResponse> {
+    return await this.send(path, options, form);
   }
 
   async get(path: string, options: SendOptions): Promise<OpenAiResponse> {
-    return await this.send('GET', path, options);
+    return await this.send(path, options, null);
   }
 
   async close(): Promise<void> {
@@ -72,34 +74,27 @@ export class OpenAiClient {
   }
 
   /** @throws NoResponseError, or the signal's reason when it is aborted. */
-  private async send(
-    method: 'GET' | 'POST',
-    path: string,
-    { limitMs, signal }: SendOptions,
-    form?: TranscriptionForm,
-  ): Promise<OpenAiResponse> {
-    const deadline = Date.now() + limitMs;
+  private async send(path: string, { limitMs, signal }: SendOptions, form: FormData | null): Promise<OpenAiResponse> {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), limitMs);
+    let timeoutCode = 'UND_ERR_HEADERS_TIMEOUT';
     try {
-      const response = await this.agent.request({
+      const { statusCode, headers, body } = await this.agent.request({
         origin: this.base.origin,
-        path: `${this.base.pathname.replace(/(?<!\/)\/+$/, '')}${path}`,
-        method,
-        headers: { accept: 'application/json', ...this.authorization(), ...form?.headers },
-        body: form ? Readable.from(form.parts) : null,
-        // undici's defaults of 300 s are too short for long audio on a slow server.
-        headersTimeout: limitMs,
-        bodyTimeout: limitMs,
-        signal: signal ?? null,
+        path: `${this.base.path}${path}`,
+        method: form ? 'POST' : 'GET',
+        headers: { accept: 'application/json', ...this.authorization() },
+        body: form,
+        signal: signal ? AbortSignal.any([limit.signal, signal]) : limit.signal,
       });
-      const body = parse(await readBounded(response.body, deadline), first(response.headers['content-type']));
-      return {
-        status: response.statusCode,
-        ...body,
-        retryAfterMs: parseRetryAfter(first(response.headers['retry-after'])),
-      };
+      timeoutCode = 'UND_ERR_BODY_TIMEOUT';
+      const answer = parse(await readBounded(body), first(headers['content-type']) ?? '');
+      return { status: statusCode, ...answer, retryAfterMs: parseRetryAfter(first(headers['retry-after'])) };
     } catch (error) {
       signal?.throwIfAborted();
-      throw new NoResponseError(codeOf(error), error);
+      throw new NoResponseError(limit.signal.aborted ? timeoutCode : codeOf(error), error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -108,15 +103,53 @@ export class OpenAiClient {
   }
 }
 
-async function readBounded(body: AsyncIterable<Buffer>, deadline: number): Promise<string> {
+/** Text fields of the form; a name may occur twice. */
+export type FormFields = readonly (readonly [name: string, value: string])[];
+
+/** The terms as the text that Whisper takes for what was said before, so that it spells them alike. */
+export const promptOf = (vocabulary: readonly string[]): FormFields =>
+  vocabulary.length === 0 ? [] : [['prompt', `${vocabulary.map(oneLine).join(', ')}.`]];
+
+const oneLine = (term: string): string => term.replace(/\s+/gu, ' ');
+
+/** The body of `POST /audio/transcriptions`: the fields, then the audio as a WAV file. It can be sent more than once. */
+export function transcriptionForm(fields: FormFields, pcm: Buffer): FormData {
+  const form = new FormData();
+  for (const [name, value] of fields) form.append(name, value);
+  form.append('file', new Blob([wavHeader(pcm.length), pcm], { type: 'audio/wav' }), 'audio.wav');
+  return form;
+}
+
+const HEADER_BYTES = 44;
+const FORMAT_CHUNK_BYTES = 16;
+const FORMAT_PCM = 1;
+const CHANNELS = 1;
+
+/** The RIFF header of a WAV file with this many bytes of PCM. */
+function wavHeader(pcmBytes: number): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.write('RIFF', 0, 'ascii');
+  header.writeUInt32LE(HEADER_BYTES - 8 + pcmBytes, 4);
+  header.write('WAVEfmt ', 8, 'ascii');
+  header.writeUInt32LE(FORMAT_CHUNK_BYTES, 16);
+  header.writeUInt16LE(FORMAT_PCM, 20);
+  header.writeUInt16LE(CHANNELS, 22);
+  header.writeUInt32LE(SAMPLES_PER_SECOND, 24);
+  header.writeUInt32LE(BYTES_PER_SECOND, 28);
+  header.writeUInt16LE(BYTES_PER_SAMPLE, 32);
+  header.writeUInt16LE(8 * BYTES_PER_SAMPLE, 34);
+  header.write('data', 36, 'ascii');
+  header.writeUInt32LE(pcmBytes, 40);
+  return header;
+}
+
+async function readBounded(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > MAX_RESPONSE_BYTES)
       throw Object.assign(new Error('The response is too long'), { code: 'RESPONSE_TOO_LONG' });
-    // undici limits only the gap between two parts of the body, which a slow trickle never exceeds.
-    if (Date.now() > deadline) throw Object.assign(new Error('Too slow'), { code: 'UND_ERR_BODY_TIMEOUT' });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -132,10 +165,11 @@ function parse(body: string, type: string): Pick<OpenAiResponse, 'json' | 'text'
   }
 }
 
-function first(header: string | string[] | undefined): string {
-  return (Array.isArray(header) ? header[0] : header) ?? '';
+function first(header: string | string[] | undefined): string | null {
+  return (Array.isArray(header) ? header[0] : header) ?? null;
 }
 
+/** Of the system or undici. */
 function codeOf(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   if (typeof code === 'string') return code;

@@ -1,9 +1,8 @@
 import type { Env } from '../../../../platform/config/env.js';
-import { languageCode } from '../../../../platform/languages.js';
+import { languageCode, whisperCode } from '../../../../platform/languages.js';
 import { BYTES_PER_SECOND } from '../../audio/pcm.js';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import { pause } from '../../../../platform/concurrency/retry.js';
-import { whisperCode } from '../whisper-code.js';
 import {
   type AudioChunk,
   type ChunkTranscript,
@@ -13,7 +12,14 @@ import {
   type TranscribeOptions,
   type TranscriptionEngine,
 } from '../transcription-engine.js';
-import { NoResponseError, OpenAiClient, type OpenAiResponse } from './openai.client.js';
+import {
+  type FormFields,
+  NoResponseError,
+  OpenAiClient,
+  type OpenAiResponse,
+  promptOf,
+  transcriptionForm,
+} from './openai.client.js';
 import {
   describeNoResponse,
   isTooDetailed,
@@ -22,7 +28,6 @@ import {
   refusesPrompt,
   toEngineError,
 } from './openai.errors.js';
-import { type FormFields, promptOf, transcriptionForm, type TranscriptionForm } from './openai.form.js';
 import { readTranscript } from './openai.response.js';
 
 type OpenAiSettings = Pick<Env, 'openaiBaseUrl' | 'openaiApiKey' | 'openaiModel' | 'transcriptionConcurrency'>;
@@ -147,7 +152,7 @@ export class OpenAiEngine implements TranscriptionEngine {
 
   /** Retries what may soon succeed. @throws EngineError when no response came. */
   private async sendWithRetries(
-    form: TranscriptionForm,
+    form: ReturnType<typeof transcriptionForm>,
     options: { limitMs: number; signal: AbortSignal },
   ): Promise<OpenAiResponse> {
     let delayLeft = this.times.maxDelay;
@@ -166,7 +171,7 @@ export class OpenAiEngine implements TranscriptionEngine {
   }
 
   private async send(
-    form: TranscriptionForm,
+    form: ReturnType<typeof transcriptionForm>,
     options: { limitMs: number; signal: AbortSignal },
   ): Promise<OpenAiResponse | NoResponseError> {
     try {

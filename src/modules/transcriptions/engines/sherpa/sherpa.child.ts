@@ -1,12 +1,11 @@
 import sherpa, { type OfflineRecognizer, type OfflineRecognizerConfig, type OfflineStream } from 'sherpa-onnx-node';
 import addon from 'sherpa-onnx-node/addon.js';
-import { languageCode, languageName } from '../../../../platform/languages.js';
+import { languageCode, languageName, whisperCode } from '../../../../platform/languages.js';
 import { readTokens } from '../../../models/model-folder.js';
 import { SAMPLES_PER_SECOND } from '../../audio/pcm.js';
 import type { ChunkOptions } from '../children/child-messages.js';
 import { type Recogniser, serveChunks } from '../children/child-side.js';
 import type { ChunkTranscript } from '../transcription-engine.js';
-import { whisperCode } from '../whisper-code.js';
 import { hotWordsText, type SherpaSettings } from './sherpa-settings.js';
 import { readResult, type SherpaResult, speechBounds, wordsOf } from './sherpa-words.js';
 import { WhisperTokens } from './whisper-tokens.js';

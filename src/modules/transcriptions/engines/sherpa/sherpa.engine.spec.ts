@@ -1,5 +1,5 @@
 import os from 'node:os';
-import { describeLoss, memoryNeeds } from './load-problems.js';
+import { describeLoss, memoryNeeds } from './sherpa.engine.js';
 import { speechBounds } from './sherpa-words.js';
 
 const GB = 2 ** 30;
