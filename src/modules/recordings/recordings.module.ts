@@ -10,7 +10,6 @@ import { RecordingInclusionsService } from './recording-inclusions.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { RecordingQueueMetricsService } from './leases/recording-queue-metrics.service.js';
 import { QuotasService } from './quotas.service.js';
-import { UploadAdmissionService } from './upload/upload-admission.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
 import { SearchBackfillService } from './search/search-backfill.service.js';
 import { SearchBackfill, SearchDocument } from './search/search.entities.js';
@@ -36,7 +35,6 @@ import { UsageService } from './usage-counters/usage.service.js';
     AudioDownloadService,
     AudioUrlsService,
     UploadRequestsService,
-    UploadAdmissionService,
     QuotasService,
     RecordingLeasesService,
     RecordingQueueMetricsService,

@@ -95,11 +95,15 @@ export const storage = [
     ],
   },
   {
-    file: 'src/modules/recordings/upload/upload-admission.service.ts',
+    file: 'src/modules/recordings/upload/upload-requests.service.ts',
     tests: 'test/http/quotas.e2e.ts',
     name: 'is compared with Content-Length',
     faults: [
-      ['an upload that a quota refuses keeps its slot', '      release();\n      throw error;', '      throw error;'],
+      [
+        'an upload that a quota refuses keeps its slot',
+        '    } finally {\n      releaseSlot();\n    }',
+        '    } catch (error) {\n      throw error;\n    }',
+      ],
     ],
   },
   {

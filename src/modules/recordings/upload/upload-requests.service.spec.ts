@@ -1,10 +1,14 @@
 import { PassThrough } from 'node:stream';
 import type { Request } from 'express';
 import { FORM_TYPE, filePart, form } from '../../../../test/support/http/multipart.js';
+import type { Quotas } from '../../../access/plans.js';
 import type { Principal } from '../../../access/principal.js';
 import type { Env } from '../../../platform/config/env.js';
+import type { DatabaseService } from '../../../platform/database/database.service.js';
+import { QuotaExceededError, ServiceUnavailableError } from '../../../platform/errors/errors.js';
+import type { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
 import type { Spool } from '../../../platform/storage/spool.js';
-import type { AnnouncedUpload, UploadAdmissionService } from './upload-admission.service.js';
+import type { QuotasService } from '../quotas.service.js';
 import { type KeyPairSource, UploadFields, type UploadFormFields } from './upload-fields.js';
 import { minFileBytes } from './upload-form.js';
 import { UploadRequestsService } from './upload-requests.service.js';
@@ -12,21 +16,29 @@ import type { UploadContext, UploadService } from './upload.service.js';
 
 const OVERHEAD = 65_536;
 const BODY = form(filePart('sound'));
-const KEY = { accountId: 'a', credential: 'api_key', userId: null, keyId: 'k', quotas: {} } as Principal;
+const QUOTAS = { concurrentUploads: 2 } as Quotas;
+const FULL = new QuotaExceededError('stored_bytes', 1, 1, null);
+const KEY = { accountId: 'a', credential: 'api_key', userId: null, keyId: 'k', quotas: QUOTAS } as Principal;
 const later = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+const RULE = { seconds: 60, sameText: '' };
 const RESULT = { recording: {}, replayed: false };
 
 describe('UploadRequestsService', () => {
   /** What was done, in order. */
   let steps: string[];
-  let announced: AnnouncedUpload;
+  /** What was asked: of the quotas, and of the table of keys. */
+  let asked: { slot?: unknown[]; quotas?: unknown[]; key?: unknown[] };
+  let hasRoom: boolean;
+  let refusal: QuotaExceededError | null;
+  /** The earlier upload with the key. */
+  let earlier: object[];
   let accepted: { form: { originalFilename: string; sha256: string | null }; context: UploadContext };
   let admits: () => Promise<void>;
   let stores: () => Promise<unknown>;
   let service: UploadRequestsService;
 
   beforeEach(() => {
-    steps = [];
+    [steps, asked, hasRoom, refusal, earlier] = [[], {}, true, null, []];
     admits = async () => undefined;
     stores = async () => RESULT;
     const file = {
@@ -46,17 +58,33 @@ describe('UploadRequestsService', () => {
         return await stores();
       },
     };
-    const admission = {
-      admit: async (upload: AnnouncedUpload) => {
-        steps.push('admitted');
-        announced = upload;
+    const quotas = {
+      takeUploadSlot: async (...given: unknown[]) => {
+        asked.slot = given;
         await admits();
+        steps.push('admitted');
         return () => void steps.push('freed');
+      },
+      findRefusal: async (...given: unknown[]) => {
+        asked.quotas = given;
+        return refusal;
+      },
+      refuse: (given: Error) => {
+        throw given;
+      },
+      countRefusal: (quota: string) => void steps.push(`refused ${quota}`),
+    };
+    const database = {
+      query: async (_: string, given: unknown[]) => {
+        asked.key = given;
+        return earlier;
       },
     };
     service = new UploadRequestsService(
       uploads as unknown as UploadService,
-      admission as unknown as UploadAdmissionService,
+      quotas as unknown as QuotasService,
+      database as unknown as DatabaseService,
+      { hasRoom: async () => hasRoom } as unknown as DiskSpaceService,
       { create: async () => file } as unknown as Spool,
       { acceptedFormats: ['wav'] } as unknown as Env,
     );
@@ -90,7 +118,40 @@ describe('UploadRequestsService', () => {
   it('reads nothing of an upload that is not admitted', async () => {
     admits = () => Promise.reject(new Error('full'));
     await expect(send()).rejects.toThrow('full');
-    expect(steps).toEqual(['admitted']);
+    expect(asked).toEqual({ slot: ['a', 2] });
+    expect(steps).toEqual([]);
+  });
+
+  it('refuses with a full disk, before a slot is taken, to come again in 30 s', async () => {
+    hasRoom = false;
+    const error: unknown = await send().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ServiceUnavailableError);
+    expect((error as ServiceUnavailableError).retryAfter).toBe(30);
+    expect(steps).toEqual(['refused free_disk']);
+    expect(asked).toEqual({});
+  });
+
+  it('frees the slot of an upload that a quota refuses, and reads nothing of it', async () => {
+    refusal = FULL;
+    await expect(send()).rejects.toBe(FULL);
+    await expect(send(requestOf({ 'idempotency-key': 'unknown' }), KEY, { repeatRule: () => RULE })).rejects.toBe(FULL);
+    expect(steps).toEqual(['admitted', 'freed', 'admitted', 'freed']);
+  });
+
+  it.each([
+    [null, ''],
+    ['user', 'user'],
+  ])('admits a repeat of %s although a quota is full: its key is known for a day', async (userId, identity) => {
+    refusal = FULL;
+    earlier = [{ fingerprint: '', recordingId: '' }];
+    await send(requestOf({ 'idempotency-key': 'k' }), { ...KEY, userId });
+    expect(asked.key).toEqual(['a', identity, 'k', 86_400]);
+  });
+
+  it('leaves it to the end where only the body tells whether it is a repeat', async () => {
+    refusal = FULL;
+    await send(requestOf(), KEY, { repeatRule: () => RULE });
+    expect(asked.quotas).toBeUndefined();
   });
 
   it('asks nothing for an upload whose key is none, and reads nothing of it', async () => {
@@ -116,12 +177,9 @@ describe('UploadRequestsService', () => {
     expect(steps).toEqual(['admitted', 'freed']);
   });
 
-  it('announces who uploads, under which quotas and key, and how many bytes there will be at least', async () => {
-    const headers = { 'content-length': `${OVERHEAD + 7}`, 'idempotency-key': 'once' };
-    await send(requestOf(headers), { ...KEY, userId: 'user' });
-    const quotas = KEY.quotas;
-    const upload = { accountId: 'a', quotas, userId: 'user', idempotencyKey: 'once', mayRepeat: false, minBytes: 7 };
-    expect(announced).toMatchObject(upload);
+  it('asks whether as many bytes fit as there will be at least, and looks for no key if they do', async () => {
+    await send(requestOf({ 'content-length': `${OVERHEAD + 7}`, 'idempotency-key': 'once' }));
+    expect(asked).toEqual({ slot: ['a', 2], quotas: ['a', QUOTAS, 7] });
   });
 
   it.each([
@@ -172,17 +230,15 @@ describe('UploadRequestsService', () => {
   it('computes the hash of an upload that may be a repeat, and tells how it is known once it was read', async () => {
     await send(requestOf({ 'idempotency-key': 'once' }));
     expect(accepted.form.sha256).toMatch(/^[\da-f]{64}$/);
-    const rule = { seconds: 60, sameText: '' };
     let readWhenAsked: string[] = [];
     await send(requestOf(), KEY, {
       repeatRule: () => {
         readWhenAsked = [...steps];
-        return rule;
+        return RULE;
       },
     });
     expect(accepted.form.sha256).toMatch(/^[\da-f]{64}$/);
-    expect(accepted.context.repeats).toBe(rule);
+    expect(accepted.context.repeats).toBe(RULE);
     expect(readWhenAsked.at(-1)).toBe('written');
-    expect(announced.mayRepeat).toBe(true);
   });
 });

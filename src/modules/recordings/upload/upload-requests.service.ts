@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
+import type { Quotas } from '../../../access/plans.js';
 import type { Principal } from '../../../access/principal.js';
 import { Env } from '../../../platform/config/env.js';
+import { DatabaseService } from '../../../platform/database/database.service.js';
+import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
+import type { ReleaseSlot } from '../../../platform/rate-limit/shared-slots.js';
+import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
 import { Spool } from '../../../platform/storage/spool.js';
-import { UploadAdmissionService } from './upload-admission.service.js';
+import { QuotasService } from '../quotas.service.js';
+import { findIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
 import { type KeyPairSource, readIdempotencyKey, type UploadFormFields } from './upload-fields.js';
 import { minFileBytes, readUploadForm } from './upload-form.js';
 import { type UploadContext, type UploadResult, UploadService } from './upload.service.js';
@@ -14,20 +20,29 @@ export { notAnUpload } from './upload-form.js';
 
 /** Longer user agents are cut off. */
 const MAX_USER_AGENT = 512;
+const DISK_RETRY_SECONDS = 30;
 
-/** Takes the upload of a request: admits it before its body is read, reads its form, and stores it. */
+type RequestContext = Omit<UploadContext, 'repeats' | 'acceptedFormats'>;
+
+/**
+ * Takes the upload of a request: refuses it before its body is read where it is certain that it cannot be stored (D32),
+ * reads its form, and stores it.
+ */
 @Injectable()
 export class UploadRequestsService {
   constructor(
     private readonly uploads: UploadService,
-    private readonly admission: UploadAdmissionService,
+    private readonly quotas: QuotasService,
+    private readonly database: DatabaseService,
+    private readonly disk: DiskSpaceService,
     private readonly spool: Spool,
     private readonly env: Env,
   ) {}
 
   /**
    * @param source what an upload with a key pair is said to come from; by default another program.
-   * @throws what `readIdempotencyKey`, `UploadAdmissionService.admit`, `readUploadForm` and `UploadService.accept` throw.
+   * @throws ServiceUnavailableError, ConcurrentUploadsError, QuotaExceededError, and what `readIdempotencyKey`,
+   *   `readUploadForm` and `UploadService.accept` throw.
    */
   async accept(
     request: Request,
@@ -35,21 +50,19 @@ export class UploadRequestsService {
     fields: UploadFormFields,
     source: KeyPairSource = 'api',
   ): Promise<UploadResult> {
-    const { accountId } = principal;
-    const context = { ...contextOf(request, principal, source), acceptedFormats: this.env.acceptedFormats };
+    const { accountId, quotas } = principal;
+    const context = contextOf(request, principal, source);
+    const hasKey = context.idempotencyKey !== null;
     const mayRepeat = fields.repeatRule !== undefined;
-    const releaseSlot = await this.admission.admit({
-      accountId,
-      ...context,
-      mayRepeat,
-      minBytes: minFileBytes(request),
-    });
+    const releaseSlot = await this.takeSlot(accountId, quotas);
     try {
-      const isCompared = context.idempotencyKey !== null || mayRepeat;
-      const form = await readUploadForm(request, this.spool, fields, isCompared);
+      // Whether it is a repeat is known when its body was read. What is stored is compared with the quotas in any case.
+      if (hasKey || !mayRepeat) await this.refuseFull(accountId, context, minFileBytes(request));
+      const form = await readUploadForm(request, this.spool, fields, hasKey || mayRepeat);
       try {
+        const { acceptedFormats } = this.env;
         const repeats = fields.repeatRule?.() ?? null;
-        return await this.uploads.accept(accountId, form, fields.details(), { ...context, repeats });
+        return await this.uploads.accept(accountId, form, fields.details(), { ...context, acceptedFormats, repeats });
       } finally {
         await form.file.discard();
       }
@@ -57,13 +70,28 @@ export class UploadRequestsService {
       releaseSlot();
     }
   }
+
+  private async takeSlot(accountId: string, { concurrentUploads }: Quotas): Promise<ReleaseSlot> {
+    if (await this.disk.hasRoom()) return await this.quotas.takeUploadSlot(accountId, concurrentUploads);
+    this.quotas.countRefusal('free_disk');
+    throw new ServiceUnavailableError(DISK_RETRY_SECONDS);
+  }
+
+  /** An upload that was accepted before is answered again, whatever the quotas. @param minBytes of the file */
+  private async refuseFull(
+    accountId: string,
+    { quotas, userId, idempotencyKey: key }: RequestContext,
+    minBytes: number,
+  ): Promise<void> {
+    const refusal = await this.quotas.findRefusal(accountId, quotas, minBytes);
+    if (!refusal) return;
+    const caller = { accountId, identity: userId ?? '' };
+    if (key !== null && (await findIdempotencyKey(this.database, { ...caller, key }, KEPT_SECONDS))) return;
+    this.quotas.refuse(refusal);
+  }
 }
 
-function contextOf(
-  request: Request,
-  principal: Principal,
-  source: KeyPairSource,
-): Omit<UploadContext, 'repeats' | 'acceptedFormats'> {
+function contextOf(request: Request, principal: Principal, source: KeyPairSource): RequestContext {
   const userAgent = request.get('user-agent')?.slice(0, MAX_USER_AGENT).toWellFormed();
   return {
     userId: principal.userId,
