@@ -68,6 +68,9 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   return app;
 }
 
+/** Behind plain HTTP, as in a private network, a page that upgrades its own requests would not load. */
+const securityHeaders = helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } });
+
 /** A process without the role `api` serves its health and metrics only (D31). */
 function refuseApi(request: Request, _response: Response, next: NextFunction): void {
   const served = /^\/(health\/|metrics$)/.test(request.path);
@@ -121,6 +124,3 @@ function allowOrigins(app: NestExpressApplication, origins: readonly string[]): 
     maxAge: 600,
   });
 }
-
-/** Behind plain HTTP, as in a private network, a page that upgrades its own requests would not load. */
-const securityHeaders = helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } });

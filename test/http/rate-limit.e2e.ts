@@ -502,9 +502,9 @@ describe('the script in Redis and its twin in the process', () => {
           const answer = await move(`twin:${run}:${name}`, bucket, tokens);
           const [taken, backlog, time] = answer as [number, number, number];
           clock = time;
-          const states = Array.from({ length: tokens }, () => twin.take(name, bucket, 1));
+          const states = Array.from({ length: tokens }).flatMap(() => twin.takeFromAll([{ name, bucket }], 1));
           expect(taken).toBe(states.filter((state) => state.allowed).length);
-          expect(twin.take(name, bucket, 0)).toEqual(bucketState(bucket, false, backlog, time));
+          expect(twin.takeFromAll([{ name, bucket }], 0)).toEqual([bucketState(bucket, false, backlog, time)]);
         }
       }),
       { numRuns: 150 },
@@ -521,7 +521,9 @@ describe('the script in Redis and its twin in the process', () => {
           const answer = await move(`plans:${run}`, bucket, 1);
           const [taken, backlog, time] = answer as [number, number, number];
           clock = time;
-          expect(twin.take('a', bucket, 1)).toEqual(bucketState(bucket, taken === 1, backlog, time));
+          expect(twin.takeFromAll([{ name: 'a', bucket }], 1)).toEqual([
+            bucketState(bucket, taken === 1, backlog, time),
+          ]);
         }
       }),
       { numRuns: 50 },

@@ -62,13 +62,10 @@ export class LocalBuckets {
 
   constructor(private readonly clock = (): number => Date.now() * 1000) {}
 
-  /** @param cost tokens to take: 1, or 0 to look. */
-  take(name: string, bucket: TokenBucket, cost: 0 | 1): BucketState {
-    const [state] = this.takeFromAll([{ name, bucket }], cost);
-    return state as BucketState;
-  }
-
-  /** Takes a token from each bucket, or from none. `allowed` is false for the buckets that have none. */
+  /**
+   * Takes a token from each bucket, or from none. `allowed` is false for the buckets that have none.
+   * @param cost tokens to take: 1, or 0 to look.
+   */
   takeFromAll(named: readonly NamedBucket[], cost: 0 | 1): BucketState[] {
     const now = this.clock();
     const backlogs = named.map(({ name }) => Math.max(this.fullAt.get(name) ?? 0, now) - now);
