@@ -173,8 +173,8 @@ describe('who may not call an operation (D10)', () => {
 });
 
 describe('what belongs to another account is not there', () => {
-  /** Every row of the owner in every table that names accounts, those of tables yet to come included. */
-  async function everything(): Promise<object> {
+  /** Every row of an account in every table that names accounts, those of tables yet to come included. */
+  async function everythingOf({ accountId }: ApiClient): Promise<object> {
     const tables = await service.database.query<{ name: string }>(
       `SELECT table_name AS name FROM information_schema.columns
        WHERE table_schema = 'public' AND column_name = 'account_id' ORDER BY 1`,
@@ -183,14 +183,17 @@ describe('what belongs to another account is not there', () => {
     const rowsOf = (table: string, column: string) =>
       service.database.query<object>(
         `SELECT to_jsonb(t) - $2::text[] AS row FROM ${table} t WHERE t.${column} = $1 ORDER BY 1`,
-        [owner.accountId, LAGGING],
+        [accountId, LAGGING],
       );
     return await Promise.all([rowsOf('accounts', 'id'), ...tables.map(({ name }) => rowsOf(name, 'account_id'))]);
   }
 
   it('for any operation: 404 as for what never was, no trace of it, and nothing changes', async () => {
-    const all = await Promise.all(NAMED_OPERATIONS.map(([, operation]) => resources.of(operation)));
-    const before = await everything();
+    // Nothing of it is written in the background, as the errors of other tests are.
+    const untouched = await service.account();
+    const theirs = new SharedResources(service, untouched);
+    const all = await Promise.all(NAMED_OPERATIONS.map(([, operation]) => theirs.of(operation)));
+    const before = await everythingOf(untouched);
     const changed = (id: string) => id.slice(0, -1) + (id.endsWith('0') ? '1' : '0');
 
     const rows = NAMED_OPERATIONS.map(([name, operation], i) => [name, operation, all[i] as Ids] as const);
@@ -201,11 +204,11 @@ describe('what belongs to another account is not there', () => {
         const never = Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, changed(id)]));
         expect((await call(stranger, operation, never as unknown as Ids)).body).toEqual(answer.body);
       } else expect(answer.status).toBe(operation.success);
-      for (const mark of [...Object.values(ids), owner.accountId, owner.credentials.id]) {
+      for (const mark of [...Object.values(ids), untouched.accountId, untouched.credentials.id]) {
         expect(answer.text).not.toContain(mark);
       }
     });
-    expect(await everything()).toEqual(before);
+    expect(await everythingOf(untouched)).toEqual(before);
   });
 
   it('in no page, no total and no usage (D8, D17)', async () => {
