@@ -12,7 +12,6 @@ import { cpuSeconds } from '../lib/cpu.mjs';
 const DEMUXER = { webm: 'matroska', mp3: 'mp3', ogg: 'ogg', wav: 'wav' };
 const MAX_PCM_BYTES = 1 << 30;
 const CHUNK_SECONDS = 15;
-const DIST = '../../../dist/modules/transcriptions';
 
 if (process.send) await transcribe();
 else await share(process.argv.slice(2));
@@ -50,7 +49,7 @@ function startCore() {
 }
 
 async function transcribe() {
-  const { PocketSphinx } = await import(`${DIST}/engines/pocketsphinx.binding.js`);
+  const { PocketSphinx } = await import('../../../dist/modules/transcriptions/engines/pocketsphinx.binding.js');
   const engine = new PocketSphinx();
   const perform = async (task) => {
     const chunks = typeof task === 'string' ? await chunksOf(task) : [task];
@@ -63,8 +62,8 @@ async function transcribe() {
 }
 
 async function chunksOf(file) {
-  const { ChunkCutter } = await import(`${DIST}/audio/chunk-cutter.js`);
-  const { EnergyDetector } = await import(`${DIST}/speech/energy-detector.js`);
+  const { ChunkCutter } = await import('../../../dist/modules/transcriptions/audio/chunk-cutter.js');
+  const { EnergyDetector } = await import('../../../dist/modules/transcriptions/speech/speech-detector.js');
   const cutter = new ChunkCutter(CHUNK_SECONDS, new EnergyDetector());
   const chunks = [];
   for await (const { pcm } of cutter.push(await decode(file))) chunks.push(pcm);

@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { ROOT } from '../../../scripts/lib/paths.mjs';
 import { insertRecordings } from './recordings.mjs';
 
 const VOCABULARY = 20_000;
@@ -20,9 +18,7 @@ const NUMBER = `substr(replace(original_filename, '.webm', ''), 6)::int`;
  * `kind=tenth` in every tenth. Each of a thousand end users has as many.
  */
 export async function insertNotes(stage, accountId, count) {
-  const { AccountTerms, quoted, textTerms } = await import(
-    join(ROOT, 'dist/modules/recordings/search/search-terms.js')
-  );
+  const { AccountTerms, quoted, textTerms } = await import('../../../dist/modules/recordings/search/search-terms.js');
   await insertRecordings(stage, accountId, count, DAYS, {
     userId: `'user-' || i % 1000`,
     customTags: `CASE WHEN i % 3 = 0 THEN '{"kind":"third"}' WHEN i % 10 = 1 THEN '{"kind":"tenth"}' END`,

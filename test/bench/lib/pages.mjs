@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { ROOT } from '../../../scripts/lib/paths.mjs';
 import { published } from './figures.mjs';
 import { writePlans } from './plans.mjs';
 
@@ -25,7 +23,7 @@ export const PAGES = [
  * @param {string} spread such as `a year`
  */
 export async function explainPages(stage, account, count, spread) {
-  const { pageStatement } = await import(join(ROOT, 'dist/modules/recordings/recording-page.queries.js'));
+  const { pageStatement } = await import('../../../dist/modules/recordings/recording-page.queries.js');
   const statements = PAGES.map(({ what, query }) => [`${what} of ${count}`, pageStatement(account.id, query(count))]);
   const plans = await writePlans(stage, `plans-${count}-in-${spread.replaceAll(' ', '-')}.txt`, statements);
   return plans.map((plan, i) => {

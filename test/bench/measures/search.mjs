@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { ROOT } from '../../../scripts/lib/paths.mjs';
 import { alternateWarm, atMost, median, ratio } from '../lib/figures.mjs';
 import { insertNotes } from '../lib/notes.mjs';
 import { writePlans } from '../lib/plans.mjs';
@@ -86,11 +84,9 @@ async function timeOf({ service, account }, query, expected) {
 
 /** The plans go to `.data/bench`. */
 async function explainSearches(stage, { account, count }) {
-  const folder = join(ROOT, 'dist/modules/recordings/search');
-  const { bestStatement, matchesStatement, newestStatement } = await import(
-    join(folder, 'recording-search.queries.js')
-  );
-  const { AccountTerms, quoted } = await import(join(folder, 'search-terms.js'));
+  const { bestStatement, matchesStatement, newestStatement } =
+    await import('../../../dist/modules/recordings/search/recording-search.queries.js');
+  const { AccountTerms, quoted } = await import('../../../dist/modules/recordings/search/search-terms.js');
   const terms = new AccountTerms(account.id);
   const filterOf = (word) => ({ accountId: account.id, terms: quoted(terms.word(word)), phrases: null });
   const slice = { limit: LIMIT, offset: 0 };

@@ -1,6 +1,6 @@
 // Sends well-formed key pairs that do not exist: node test/bench/measures/hostile/guesses.mjs URL PAIRS_A_SECOND SECONDS
 import autocannon from 'autocannon';
-import { makeKeyPair } from '../../../../dist/modules/api-keys/api-key-secret.js';
+import { makeKeyPair } from '../../../../dist/modules/api-keys/api-key-credentials.service.js';
 
 const CONNECTIONS = 50;
 /** Each is sent once in a run of 10 s at 2,000 a second. */
