@@ -69,7 +69,7 @@ describe('wordsOf', () => {
   it('keeps punctuation with its word', () => {
     const fields = {
       text: 'Hello, world.',
-      tokens: [' Hello', ',', ' world', './results'],
+      tokens: [' Hello', ',', ' world', '.'],
       timestamps: [0, 0.4, 0.6, 1],
     };
     expect(lines(fields)).toEqual(['Hello, 0.00–0.60 ?', 'world. 0.60–1.40 ?']);
