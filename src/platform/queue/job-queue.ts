@@ -27,14 +27,11 @@ const PREFIX = '{bull}';
 const CLOSE_MS = 1000;
 /** Jobs of a frozen or dead process are noticed after at most twice this long; until then they block duplicates. */
 const STALLED_INTERVAL_MS = 5000;
-/** Each consumer blocks on Redis for this long per request, and a frozen process keeps taking jobs until then. */
-const DRAIN_DELAY_SECONDS = 1;
 /**
- * A connection that is silent for this long after a command is opened anew. When the network loses a connection and tells
- * neither side, a consumer would otherwise wait for hours and take no job. One that waits for jobs gets an answer every
- * DRAIN_DELAY_SECONDS.
+ * Each consumer blocks on Redis for this long per request. A frozen process keeps taking jobs until then, and a connection
+ * that the network has lost is noticed soon after (`RedisConnection`).
  */
-const SILENT_MS = 5000;
+const DRAIN_DELAY_SECONDS = 1;
 
 /**
  * A Bull queue whose jobs only name a row to look at. Postgres is the record: a job may get lost, and workers also look
@@ -89,10 +86,7 @@ export class JobQueue<Data extends JobData = JobData> extends Bull<Data> impleme
 /** The connections that wait for jobs and events also wait for Redis; the one that adds jobs fails at once. */
 function openConnection(env: Env, type: 'client' | 'subscriber' | 'bclient'): Redis {
   const waiting = { maxRetriesPerRequest: null, enableReadyCheck: false, enableOfflineQueue: true };
-  const connection = new RedisConnection(env, {
-    socketTimeout: SILENT_MS,
-    ...(type === 'client' ? {} : waiting),
-  });
+  const connection = new RedisConnection(env, type === 'client' ? {} : waiting);
   // RedisService logs it when Redis becomes unavailable.
   connection.on('error', () => undefined);
   return connection;

@@ -17,4 +17,9 @@ describe('RedisConnection', () => {
     ]);
     expect(options).toMatchObject({ name: 'mymaster', password: 'secret', db: 2, enableTLSForSentinelMode: false });
   });
+
+  it('gives up a connection that does not answer, whatever it is for', () => {
+    expect(optionsWith({})).toMatchObject({ socketTimeout: 3000, connectTimeout: 2000 });
+    expect(optionsWith({ redisSentinels: SENTINELS })).toMatchObject({ socketTimeout: 3000 });
+  });
 });

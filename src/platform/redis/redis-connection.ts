@@ -2,6 +2,11 @@ import { Redis, type RedisOptions } from 'ioredis';
 import type { Env } from '../config/env.js';
 
 const REOPEN_MS = 1000;
+/**
+ * A connection that is silent for this long after a command is opened anew: its server may be frozen, or the network has
+ * lost the connection and told neither side. TCP itself gives up after a quarter of an hour.
+ */
+const SILENT_MS = 3000;
 
 /** Errors of a server that is no longer the primary. A new connection leads to the one that is. */
 const DEMOTED = /READONLY|UNBLOCKED/;
@@ -11,6 +16,7 @@ const OPTIONS: RedisOptions = {
   maxRetriesPerRequest: 1,
   enableOfflineQueue: false,
   connectTimeout: 2000,
+  socketTimeout: SILENT_MS,
   retryStrategy: (tries) => Math.min(tries * 100, 1000),
   reconnectOnError: ({ message }) => DEMOTED.test(message),
 };

@@ -13,9 +13,7 @@ export type SignalListener = (message: string | null) => void;
 /** Ends a subscription. Calling it again does nothing. */
 export type Unsubscribe = () => void;
 
-/** A connection that is silent for this long after a command is opened anew: its server may be frozen or unreachable. */
-const SILENT_MS = 3000;
-/** How often the connection is tested, because a subscriber sends nothing by itself. */
+/** How often the connection is tested: a subscriber sends nothing by itself, so nothing else would show that it is lost. */
 const PING_MS = 5000;
 
 /**
@@ -72,7 +70,6 @@ export class SignalsService implements OnApplicationShutdown {
       // Done here for every new connection, so that a subscription that got no answer is not lost.
       autoResubscribe: false,
       autoResendUnfulfilledCommands: false,
-      socketTimeout: SILENT_MS,
     });
     // RedisService logs it when Redis becomes unavailable.
     subscriber.on('error', () => undefined);
