@@ -210,11 +210,11 @@ export const sending = [
     ],
   },
   {
-    file: 'src/platform/queue/job-queue.ts',
+    file: 'src/platform/redis/redis-connection.ts',
     tests: 'test/components/queue/job-queue.e2e.ts',
     name: 'takes jobs again',
     faults: [
-      ['a consumer waits for hours on a connection that the network has lost', '    socketTimeout: SILENT_MS,\n', ''],
+      ['a consumer waits for hours on a connection that the network has lost', '  socketTimeout: SILENT_MS,\n', ''],
     ],
   },
 ];
