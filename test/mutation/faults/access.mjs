@@ -19,7 +19,7 @@ export const access = [
   },
   {
     file: 'src/modules/access-tokens/access-tokens.service.ts',
-    tests: 'test/http/resources/access-tokens.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'refuses what was issued before',
     faults: [
       ['a token that is created right after others were voided is void', 'version >= validFrom', 'version > validFrom'],
@@ -59,7 +59,7 @@ export const access = [
   },
   {
     file: 'src/modules/access-tokens/access-tokens.service.ts',
-    tests: 'test/http/resources/access-tokens.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'refuses what was issued before',
     faults: [
       [

@@ -26,7 +26,7 @@ export const counters = [
   },
   {
     file: 'src/modules/recordings/usage-counters/usage-breakdown.queries.ts',
-    tests: 'test/http/resources/usage.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: 'a page at a time',
     faults: [
       [
@@ -38,7 +38,7 @@ export const counters = [
   },
   {
     file: 'src/modules/users/users.service.ts',
-    tests: 'test/http/resources/users.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: 'what an erased one has used',
     faults: [
       [
@@ -50,7 +50,7 @@ export const counters = [
   },
   {
     file: 'src/modules/recordings/usage-counters/usage-counters.queries.ts',
-    tests: 'test/http/resources/usage.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: '400 days',
     faults: [
       [

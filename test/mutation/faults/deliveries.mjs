@@ -139,7 +139,7 @@ export const deliveries = [
   },
   {
     file: 'src/modules/webhooks/events/webhook-events.service.ts',
-    tests: 'test/http/resources/users.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: 'deletes the recordings in every state',
     faults: [
       [

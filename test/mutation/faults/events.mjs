@@ -38,7 +38,7 @@ export const events = [
   },
   {
     file: 'src/modules/recordings/search/recording-search.service.ts',
-    tests: 'test/http/resources/search.e2e.ts',
+    tests: 'test/http/resources/recordings.e2e.ts',
     name: 'is paged to the end',
     faults: [
       [
@@ -50,7 +50,7 @@ export const events = [
   },
   {
     file: 'src/modules/transcriptions/corrections.service.ts',
-    tests: 'test/http/resources/corrections.e2e.ts',
+    tests: 'test/http/resources/transcriptions.e2e.ts',
     name: 'of the words has',
     faults: [
       [
@@ -74,19 +74,19 @@ export const events = [
   },
   {
     file: 'src/modules/transcriptions/corrections.service.ts',
-    tests: 'test/http/resources/corrections.e2e.ts',
+    tests: 'test/http/resources/transcriptions.e2e.ts',
     name: '50 editors',
     faults: [['a correction can be made against an old version', "lock: { mode: 'for_no_key_update' },", '']],
   },
   {
     file: 'src/modules/recordings/waveform/waveforms.service.ts',
-    tests: 'test/http/resources/waveforms.e2e.ts',
+    tests: 'test/http/resources/formats-and-waveforms.e2e.ts',
     name: 'says why|stays as it is|is made by',
     faults: [['a waveform that will be made again is said to be unavailable', ' || found.rerun !== null', '']],
   },
   {
     file: 'src/modules/recordings/recording-page.queries.ts',
-    tests: 'test/http/resources/search.e2e.ts',
+    tests: 'test/http/resources/recordings.e2e.ts',
     name: 'past the 10,000',
     faults: [
       [
@@ -232,7 +232,7 @@ export const events = [
   },
   {
     file: 'src/modules/recordings/search/search-backfill.service.ts',
-    tests: 'test/http/resources/search.e2e.ts',
+    tests: 'test/http/resources/recordings.e2e.ts',
     name: 'earlier releases',
     faults: [
       [

@@ -16,7 +16,7 @@ export const guards = [
   },
   {
     file: 'src/guards/authenticator.service.ts',
-    tests: 'test/http/resources/access-tokens.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     faults: [
       [
         'token and key pair may belong to different accounts',
@@ -28,7 +28,7 @@ export const guards = [
   },
   {
     file: 'src/guards/authenticator.service.ts',
-    tests: 'test/http/resources/access-tokens.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     faults: [
       [
         'half a key pair is ignored beside a token',
@@ -39,7 +39,7 @@ export const guards = [
   },
   {
     file: 'src/guards/authenticator.service.ts',
-    tests: 'test/http/resources/api-keys.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'as Authorization',
     faults: [
       [
@@ -75,7 +75,7 @@ export const guards = [
   },
   {
     file: 'src/guards/scope.guard.ts',
-    tests: 'test/http/resources/access-tokens.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     faults: [
       ['an access token may do anything', 'if (allowAccessToken) return true;', 'if (scope) return true;'],
       ['a suspended account is served', 'if (principal.suspended) throw new AccountSuspendedError();', ''],
@@ -101,7 +101,7 @@ export const guards = [
   },
   {
     file: 'src/guards/authenticator.service.ts',
-    tests: 'test/http/resources/access-tokens.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'is accepted with a token alone',
     faults: [
       [
@@ -113,7 +113,7 @@ export const guards = [
   },
   {
     file: 'src/modules/access-tokens/access-tokens.service.ts',
-    tests: 'test/http/resources/access-tokens.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'refuses what was issued before',
     faults: [
       [
@@ -149,7 +149,7 @@ export const guards = [
   },
   {
     file: 'src/modules/api-keys/api-keys.service.ts',
-    tests: 'test/http/resources/api-keys.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'keeps an earlier one',
     faults: [
       ['a key outlives the one that made it', 'expiresAt > creator.expiresAt)', 'expiresAt < creator.expiresAt)'],
@@ -157,7 +157,7 @@ export const guards = [
   },
   {
     file: 'src/modules/api-keys/api-keys.service.ts',
-    tests: 'test/http/resources/api-keys.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'revoked for good',
     faults: [['a key can be revoked twice', 'JOIN tree USING (id) WHERE k.revoked_at IS NULL', 'JOIN tree USING (id)']],
   },
@@ -174,7 +174,7 @@ export const guards = [
   },
   {
     file: 'src/modules/api-keys/api-key.entity.ts',
-    tests: 'test/http/resources/api-keys.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'shows active and expired',
     faults: [
       ['keys with an expiry to come are not active', '      { revokedAt: IsNull(), expiresAt: MoreThan(now) },\n', ''],
@@ -182,7 +182,7 @@ export const guards = [
   },
   {
     file: 'src/guards/authenticator.service.ts',
-    tests: 'test/http/resources/api-keys.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'is counted|counts what',
     faults: [
       [
@@ -212,7 +212,7 @@ export const guards = [
   },
   {
     file: 'src/guards/authenticator.service.ts',
-    tests: 'test/http/resources/api-keys.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'beside the same pair',
     faults: [
       [
@@ -236,7 +236,7 @@ export const guards = [
   },
   {
     file: 'src/guards/scope.guard.ts',
-    tests: 'test/http/resources/access-tokens.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     faults: [
       [
         'a token of a suspended account still uploads',

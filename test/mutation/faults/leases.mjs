@@ -154,7 +154,7 @@ export const leases = [
   },
   {
     file: 'src/modules/recordings/leases/recording-leases.service.ts',
-    tests: 'test/http/resources/transcribe-again.e2e.ts',
+    tests: 'test/http/resources/transcriptions.e2e.ts',
     name: 'that fails leaves',
     faults: [
       [
@@ -209,7 +209,7 @@ export const leases = [
   },
   {
     file: 'src/modules/recordings/leases/recording-leases.queries.ts',
-    tests: 'test/http/resources/transcribe-again.e2e.ts',
+    tests: 'test/http/resources/transcriptions.e2e.ts',
     name: 'new event',
     faults: [
       [

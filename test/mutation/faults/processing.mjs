@@ -1,6 +1,6 @@
 const WORKER = 'src/modules/transcriptions/worker';
 const PROCESSING = 'test/components/processing.e2e.ts';
-const TRANSCRIBE_AGAIN = 'test/http/resources/transcribe-again.e2e.ts';
+const TRANSCRIBE_AGAIN = 'test/http/resources/transcriptions.e2e.ts';
 
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const processing = [
@@ -159,7 +159,7 @@ export const processing = [
   },
   {
     file: 'src/modules/transcriptions/transcriptions.listener.ts',
-    tests: 'test/http/resources/transcribe-again.e2e.ts',
+    tests: 'test/http/resources/transcriptions.e2e.ts',
     name: 'that fails leaves',
     faults: [
       [
@@ -230,7 +230,7 @@ export const processing = [
   },
   {
     file: 'src/modules/transcriptions/transcription-versions.ts',
-    tests: 'test/http/resources/transcribe-again.e2e.ts',
+    tests: 'test/http/resources/transcriptions.e2e.ts',
     name: 'keeps the last five',
     faults: [['a recording keeps a version too many', 'OFFSET ${MAX_VERSIONS - 2}', 'OFFSET ${MAX_VERSIONS - 1}']],
   },

@@ -72,7 +72,7 @@ export const retention = [
   },
   {
     file: 'src/modules/recordings/usage-counters/usage-counters.queries.ts',
-    tests: 'test/http/resources/transcribe-again.e2e.ts',
+    tests: 'test/http/resources/transcriptions.e2e.ts',
     name: 'within its quota',
     faults: [
       [
@@ -112,7 +112,7 @@ export const retention = [
   },
   {
     file: 'src/modules/recordings/usage-counters/usage-breakdown.queries.ts',
-    tests: 'test/http/resources/usage.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: 'counts for no end user',
     faults: [
       [
@@ -124,7 +124,7 @@ export const retention = [
   },
   {
     file: 'src/modules/users/users.service.ts',
-    tests: 'test/http/resources/users.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: 'is completed by the reconciler',
     faults: [
       [
@@ -148,7 +148,7 @@ export const retention = [
   },
   {
     file: 'src/modules/recordings/usage-counters/usage-breakdown.queries.ts',
-    tests: 'test/http/resources/usage.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: 'erased|user',
     faults: [
       [
@@ -195,7 +195,7 @@ export const retention = [
   },
   {
     file: 'src/modules/recordings/usage-counters/usage.service.ts',
-    tests: 'test/http/resources/usage.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     faults: [['a report of usage has one day too many', '(days - 1) * DAY_MS', 'days * DAY_MS']],
   },
   {
@@ -213,13 +213,13 @@ export const retention = [
   },
   {
     file: 'src/modules/recordings/usage-counters/usage-counters.queries.ts',
-    tests: 'test/http/resources/usage.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: 'is exact while',
     faults: [['a retry leaves its recording counted as failed', '{ ...endedAs(from, -1), listed', '{ listed']],
   },
   {
     file: 'src/modules/recordings/recording-erasure.service.ts',
-    tests: 'test/http/resources/users.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: 'out of the queue',
     faults: [
       ['an erased rerun stays in the queue of the account', " OR rerun = 'requested'), 0), key_id", '), 0), key_id'],
@@ -244,7 +244,7 @@ export const retention = [
   },
   {
     file: 'src/modules/recordings/recording-erasure.service.ts',
-    tests: 'test/http/resources/users.e2e.ts',
+    tests: 'test/http/resources/account.e2e.ts',
     name: 'deletes the recordings in every state',
     faults: [
       [

@@ -1,29 +1,32 @@
 import type { TranscriptionWord } from '../../../src/modules/transcriptions/corrected-words.js';
-import { encoded, NOTES } from '../../support/audio/encoded.js';
-import { adtsFrames, garbage, randomBytes, twoChannels, wav } from '../../support/audio/audio-bytes.js';
-import { box, fragmentedMp4, FTYP, mp4, type Mp4Claims, u32 } from '../../support/audio/mp4.js';
-import { expectAlive } from '../../support/http/expect-unharmed.js';
-import { FEATURES } from '../../support/http/response-shapes.js';
-import { expectInvalid } from '../../support/http/expect-errors.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
-import { speech } from '../../../src/testing/speech.js';
 import { eventually } from '../../../src/testing/eventually.js';
+import { speech } from '../../../src/testing/speech.js';
 import { type TestService, useService } from '../../../src/testing/test-service.js';
+import { adtsFrames, garbage, randomBytes, silenceWav, twoChannels, wav } from '../../support/audio/audio-bytes.js';
+import { encoded, NOTES } from '../../support/audio/encoded.js';
+import { box, fragmentedMp4, FTYP, mp4, type Mp4Claims, u32 } from '../../support/audio/mp4.js';
+import { expectError, expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';
+import { expectAlive } from '../../support/http/expect-unharmed.js';
+import { FEATURES, WAVEFORM } from '../../support/http/response-shapes.js';
 import { timedEngine } from '../../support/service/test-engines.js';
+import { claimRecording, fail, transcribe, upload } from '../../support/state/recording-states.js';
 
 jest.setTimeout(300_000);
 
 const SENTENCE = 'go forward ten meters';
 const TYPES: Record<string, string> = { m4a: 'audio/mp4', aac: 'audio/aac', flac: 'audio/flac', amr: 'audio/amr' };
 
+// What the decoder makes of each format is compared with the original in decoder.e2e.ts: words would show no more.
+const engine = timedEngine({ msPerSecond: 0, concurrency: 4 });
+const timed = useService({ TRANSCRIPTION_ENGINE: 'timed' }, { extensions: [engine.extension] });
+const api = useService({ ROLES: 'api', ACCEPTED_FORMATS: 'webm,mp3,ogg,wav,m4a' });
+
 describe('voice notes of telephones and browsers (D47)', () => {
-  // What the decoder makes of each is compared with the original in decoder.e2e.ts: words would show no more.
-  const engine = timedEngine({ msPerSecond: 0, concurrency: 4 });
-  const service = useService({ TRANSCRIPTION_ENGINE: 'timed' }, { extensions: [engine.extension] });
   let client: ApiClient;
 
   beforeAll(async () => {
-    client = await service.account('enterprise');
+    client = await timed.account('enterprise');
   });
 
   it('are recognised by content, measured to a tenth of a second, and transcribed', async () => {
@@ -43,7 +46,7 @@ describe('voice notes of telephones and browsers (D47)', () => {
         return body.id as string;
       }),
     );
-    await allEnded(service, new Map(ids.map((id, index) => [id, notes[index]?.[0] ?? id])));
+    await allEnded(timed, new Map(ids.map((id, index) => [id, notes[index]?.[0] ?? id])));
     for (const [index, id] of ids.entries()) {
       const [what, { format }] = notes[index] as (typeof notes)[number];
       const recording = await client.finished(id);
@@ -100,7 +103,7 @@ describe('voice notes of telephones and browsers (D47)', () => {
       expect({ what, status }).toEqual({ what, status: 201 });
       ids.push([what, body.id as string]);
     }
-    await allEnded(service, new Map(ids.map(([what, id]) => [id, what])));
+    await allEnded(timed, new Map(ids.map(([what, id]) => [id, what])));
     for (const [what, id] of ids) {
       const { body: recording } = await client.get(`/v1/recordings/${id}`).expect(200);
       const { status } = recording;
@@ -112,24 +115,20 @@ describe('voice notes of telephones and browsers (D47)', () => {
         reason: expect.stringMatching(/^none$|^The [^/[\]@]*$/),
       });
     }
-    const retried = await service.database.query(
+    const retried = await timed.database.query(
       'SELECT id FROM recordings WHERE id = ANY($1) AND (attempt <> 1 OR faults <> 0)',
       [ids.map(([, id]) => id)],
     );
     expect(retried).toEqual([]);
-    await expectAlive(service.url);
+    await expectAlive(timed.url);
   });
 
-  describe('that the operator does not accept', () => {
-    const narrow = useService({ ROLES: 'api', ACCEPTED_FORMATS: 'webm,mp3,ogg,wav,m4a' });
-
-    it('are refused, and the error lists what is accepted', async () => {
-      const account = await narrow.account();
-      const refused = await account.upload(await speech('go-forward-ten-meters.nb.amr'), {}, 'note.wav');
-      expectInvalid(refused, 'file', /^must be audio in webm, mp3, ogg, wav or m4a; this is amr$/);
-      const { body } = await account.upload(await encoded('cards-001.wav', 'm4a')).expect(201);
-      expect(body.audio_format).toBe('m4a');
-    });
+  it('that the operator does not accept are refused, and the error lists what is accepted', async () => {
+    const account = await api.account();
+    const refused = await account.upload(await speech('go-forward-ten-meters.nb.amr'), {}, 'note.wav');
+    expectInvalid(refused, 'file', /^must be audio in webm, mp3, ogg, wav or m4a; this is amr$/);
+    const { body } = await account.upload(await encoded('cards-001.wav', 'm4a')).expect(201);
+    expect(body.audio_format).toBe('m4a');
   });
 });
 
@@ -244,3 +243,146 @@ function flipped(original: Buffer, seed: number, first = original.length): Buffe
   });
   return bytes;
 }
+
+interface WaveformBody {
+  duration_seconds: number;
+  peaks: number[];
+}
+
+const pathOf = (id: string): string => `/v1/recordings/${id}/waveform`;
+
+describe('waveforms (D52)', () => {
+  describe('of a worker', () => {
+    let client: ApiClient;
+
+    beforeEach(async () => {
+      client = await timed.account();
+    });
+
+    async function waveformOf(audio: Buffer, fields = {}): Promise<WaveformBody> {
+      const { body } = await client.upload(audio, fields).expect(201);
+      await client.finished(body.id);
+      return (await client.get(pathOf(body.id)).expect(200)).body as WaveformBody;
+    }
+
+    it('shows where somebody speaks: 100 points for each second of a short recording', async () => {
+      const spoken = await speech('go-forward-ten-meters.wav');
+      const silence = Buffer.alloc(32_000);
+      const { peaks, duration_seconds: seconds } = await waveformOf(
+        wav({ data: Buffer.concat([silence, spoken.subarray(spoken.indexOf('data') + 8)]) }),
+      );
+      expect(peaks).toHaveLength(Math.ceil(seconds * 100));
+      expect(Math.max(...peaks.slice(0, 100))).toBe(0);
+      expect(Math.max(...peaks)).toBe(255);
+      const loud = peaks.filter((peak) => peak > 25).length / peaks.length;
+      expect(loud).toBeGreaterThan(0.2);
+      expect(loud).toBeLessThan(0.6);
+    });
+
+    it('has the peaks of both channels that are transcribed each on its own', async () => {
+      const note = await speech('go-forward-ten-meters.wav');
+      const { peaks } = await waveformOf(twoChannels(note, note, 4, 7), { channels: 'separate' });
+      expect(peaks).toHaveLength(700);
+      const [first, pause, second] = [peaks.slice(0, 300), peaks.slice(300, 400), peaks.slice(400)];
+      expect(Math.max(...pause)).toBeLessThan(10);
+      expect(Math.max(...first)).toBe(Math.max(...second));
+    });
+
+    it('is flat where nothing is heard, and has a thousand points at most', async () => {
+      expect(await waveformOf(silenceWav(25))).toMatchObject({
+        duration_seconds: 25,
+        peaks: Array.from({ length: 1000 }, () => 0),
+      });
+    });
+  });
+
+  describe('of a recording', () => {
+    let client: ApiClient;
+    let id: string;
+
+    beforeEach(async () => {
+      client = await api.account();
+      id = await upload(client);
+    });
+
+    const rows = async (): Promise<number> =>
+      (await api.database.query(`SELECT FROM waveforms WHERE recording_id = $1`, [id])).length;
+    const again = () => client.post(`/v1/recordings/${id}/transcribe`, {}).expect(202);
+    const codeOf = async (): Promise<unknown> => {
+      const answer = await client.get(pathOf(id)).expect(404);
+      expect(answer.body.error.type).toBe('NotFoundError');
+      expectHeaders(answer);
+      return answer.body.error.code;
+    };
+
+    it('is answered with exactly these keys, and with a tag that spares sending it again', async () => {
+      await transcribe(api, id, { durationMs: 1234 });
+      const answer = await client.get(pathOf(id)).expect(200);
+      expect(answer.body).toStrictEqual({
+        ...WAVEFORM,
+        recording_id: id,
+        duration_seconds: 1.234,
+        peaks: [0, 128, 255],
+      });
+      const { etag } = answer.headers as { etag: string };
+      expect(etag).toBe(`"${id}.waveform"`);
+      for (const tags of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+        const unchanged = await client.get(pathOf(id)).set('If-None-Match', tags).expect(304);
+        expect([unchanged.text, unchanged.headers.etag]).toEqual(['', etag]);
+        expectHeaders(unchanged);
+      }
+      await client.get(pathOf(id)).set('If-None-Match', '"other"').expect(200);
+      await client.get(pathOf(id)).set('If-None-Match', 'no tag').expect(200);
+    });
+
+    it('says why there is none: not yet, or not without transcribing it again', async () => {
+      expect(await codeOf()).toBe('WAVEFORM_NOT_READY');
+      await fail(api, id);
+      expect(await codeOf()).toBe('WAVEFORM_NOT_AVAILABLE');
+      await client.post(`/v1/recordings/${id}/retry`).expect(202);
+      expect(await codeOf()).toBe('WAVEFORM_NOT_READY');
+      await transcribe(api, id);
+      await client.get(pathOf(id)).expect(200);
+    });
+
+    it('is made by transcribing an old recording again', async () => {
+      await transcribe(api, id);
+      await api.database.query('DELETE FROM waveforms WHERE recording_id = $1', [id]);
+      expect(await codeOf()).toBe('WAVEFORM_NOT_AVAILABLE');
+      const { body } = await client.get(pathOf(id));
+      expect(body.error.message).toContain('POST /v1/recordings/{recording_id}/transcribe');
+      await again();
+      expect(await codeOf()).toBe('WAVEFORM_NOT_READY');
+      await transcribe(api, id);
+      await client.get(pathOf(id)).expect(200);
+    });
+
+    it('stays as it is when the recording is transcribed again, and is served meanwhile', async () => {
+      await transcribe(api, id, { durationMs: 1000 });
+      const { body: before } = await client.get(pathOf(id)).expect(200);
+      await again();
+      await claimRecording(api, id);
+      expect((await client.get(pathOf(id)).expect(200)).body).toEqual(before);
+      await api.database.query('UPDATE recordings SET lease_until = now() WHERE id = $1', [id]);
+      await transcribe(api, id, { durationMs: 2000 });
+      expect((await client.get(pathOf(id)).expect(200)).body).toEqual(before);
+      expect(await rows()).toBe(1);
+    });
+
+    it('goes with the recording, deleted or erased with its end user', async () => {
+      await transcribe(api, id);
+      expect(await rows()).toBe(1);
+      await client.delete(`/v1/recordings/${id}`).expect(204);
+      expect(await rows()).toBe(0);
+      expectError(await client.get(pathOf(id)), 'NotFoundError');
+
+      const { body: token } = await client.post('/v1/account/access-tokens', { identity: 'user-42' }).expect(201);
+      const { body } = await client.upload(silenceWav(0.1)).set('Authorization', `Bearer ${token.token}`).expect(201);
+      id = body.id;
+      await transcribe(api, id);
+      expect(await rows()).toBe(1);
+      await client.delete('/v1/users/user-42').expect(202);
+      expect(await rows()).toBe(0);
+    });
+  });
+});
