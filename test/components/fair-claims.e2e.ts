@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
+import request from 'supertest';
 import {
   claimFairest,
   MIN_COST_MS,
   unmarkIdleAccounts,
 } from '../../src/modules/recordings/leases/recording-claims.queries.js';
-import { RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
+import { type Lease, RecordingLeasesService } from '../../src/modules/recordings/leases/recording-leases.service.js';
 import { reopenFailed } from '../../src/modules/recordings/recordings.queries.js';
 import { countUnserved } from '../../src/modules/transcriptions/engines/unserved-recordings.service.js';
 import { DatabaseService } from '../../src/platform/database/database.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
+import { checkRows } from '../support/check-rows.js';
 import { reportMeasurement } from '../support/service/measurements.js';
+import { insertRecordings } from '../support/state/inserted-rows.js';
 import { costOf as costOfStatement } from '../support/state/statement-cost.js';
 
 const api = useService({ ROLES: 'api' });
@@ -26,33 +29,44 @@ beforeEach(async () => {
 });
 
 /** Transcribed recordings of a day ago that are to be transcribed again, since so many seconds ago. */
-async function toRepeat(
-  { accountId }: ApiClient,
-  count: number,
-  rerun: 'requested' | 'background',
-  secondsAgo = 0,
-): Promise<string[]> {
-  const rows = await api.database.query<{ id: string }>(
-    `INSERT INTO recordings (id, account_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
-       audio_format, upload_source, status, features, processed_at, rerun, rerun_at, created_at, updated_at)
-     SELECT gen_random_uuid(), $1, 'a.wav', gen_random_uuid(), 'b', 10000, 1, 'wav', 'api', 'transcribed', '{}', now(),
-       $3, now() - make_interval(secs => $4::float8 - i * 0.001), now() - interval '1 day', now()
-     FROM generate_series(1, $2::int) i RETURNING id`,
-    [accountId, count, rerun, secondsAgo],
+const toRepeat = (client: ApiClient, count: number, rerun: 'requested' | 'background', secondsAgo = 0) =>
+  insertRecordings(
+    api,
+    client,
+    {
+      status: `'transcribed'`,
+      duration_ms: '10000',
+      rerun: `'${rerun}'`,
+      rerun_at: `now() - make_interval(secs => ${secondsAgo} - i * 0.001)`,
+      created_at: `now() - interval '1 day'`,
+    },
+    count,
   );
-  return rows.map(({ id }) => id);
-}
 
 /** Recordings that wait, the first one the oldest. */
-async function waiting({ accountId }: ApiClient, count: number, seconds = 10): Promise<string[]> {
-  const rows = await api.database.query<{ id: string }>(
-    `INSERT INTO recordings (id, account_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
-       audio_format, upload_source, status, created_at, updated_at)
-     SELECT gen_random_uuid(), $1, 'a.wav', gen_random_uuid(), 'b', $3, 1, 'wav', 'api', 'processing',
-       now() - make_interval(secs => $2 - i), now() FROM generate_series(1, $2::int) i RETURNING id`,
-    [accountId, count, seconds * 1000],
+const waiting = (client: ApiClient, count: number, seconds = 10) =>
+  insertRecordings(
+    api,
+    client,
+    { duration_ms: `${seconds * 1000}`, created_at: `now() - make_interval(secs => ${count} - i)` },
+    count,
   );
-  return rows.map(({ id }) => id);
+
+const set = (id: string | undefined, assignments: string) =>
+  api.database.query(`UPDATE recordings SET ${assignments} WHERE id = $1`, [id]);
+const suspend = ({ accountId }: ApiClient) =>
+  api.database.query(`UPDATE accounts SET status = 'suspended' WHERE id = $1`, [accountId]);
+
+/** Ends the run of a recording without words. */
+async function finish(lease: Lease, durationMs: number, features: object = {}): Promise<boolean> {
+  const words = { text: '', confidence: 1, language: 'english', provider: 'p', model: 'm', words: [] };
+  return await leases.finish(lease, {
+    status: 'transcribed',
+    transcript: { ...words, processingDurationMs: 1 },
+    features: { speech_seconds: 0, no_speech: true, ...features },
+    durationMs,
+    peaks: Buffer.alloc(0),
+  });
 }
 
 /** Milliseconds that the account was charged; undefined before its first claim. */
@@ -64,10 +78,16 @@ async function costOf({ accountId }: ApiClient): Promise<number | undefined> {
   return share?.cost;
 }
 
-async function claimAll(count: number) {
-  const claimed = [];
-  for (let i = 0; i < count; i++) claimed.push(await leases.claimNext());
-  return claimed.map((lease) => lease as NonNullable<typeof lease>);
+async function claimed(claim = leases.claimNext()): Promise<Lease> {
+  const lease = await claim;
+  if (!lease) throw new Error('nothing was claimed');
+  return lease;
+}
+
+async function claimAll(count: number): Promise<Lease[]> {
+  const all = [];
+  for (let i = 0; i < count; i++) all.push(await claimed());
+  return all;
 }
 
 describe('D33: claims', () => {
@@ -76,9 +96,9 @@ describe('D33: claims', () => {
     const ids = await waiting(await api.account(), 12);
     const [first, second] = await claimAll(2);
     expect([first?.id, second?.id]).toEqual(ids.slice(0, 2));
-    await leases.release(second as NonNullable<typeof second>);
+    await leases.release(second as Lease);
     expect((await leases.claimNext())?.id).toBe(ids[1]);
-    await api.database.query(`UPDATE recordings SET lease_until = now() - interval '1 s' WHERE id = $1`, [ids[0]]);
+    await set(ids[0], `lease_until = now() - interval '1 s'`);
     expect((await leases.claimNext())?.id).toBe(ids[0]);
   });
 
@@ -127,8 +147,8 @@ describe('D33: claims', () => {
     const [client, other] = [await api.account(), await api.account()];
     const uploads = await waiting(client, 3);
     const [between] = await toRepeat(client, 1, 'requested', 0.5);
-    const claimed = (await claimAll(4)).map(({ id, rerun }) => [id, rerun]);
-    expect(claimed).toEqual([
+    const taken = (await claimAll(4)).map(({ id, rerun }) => [id, rerun]);
+    expect(taken).toEqual([
       [uploads[0], null],
       [uploads[1], null],
       [between, 'requested'],
@@ -146,29 +166,18 @@ describe('D33: claims', () => {
     const [client, other] = [await api.account(), await api.account()];
     const [second, first] = await toRepeat(client, 2, 'background');
     // Marked first, although it was uploaded later.
-    await api.database.query(
-      `UPDATE recordings SET rerun_at = rerun_at - interval '1 minute', created_at = created_at + interval '1 hour'
-       WHERE id = $1`,
-      [first],
-    );
+    await set(first, `rerun_at = rerun_at - interval '1 minute', created_at = created_at + interval '1 hour'`);
     expect(await leases.claimNext()).toBeNull();
     const taken = [await leases.claimBackground(), await leases.claimBackground(), await leases.claimBackground()];
     expect(taken.map((lease) => lease?.id)).toEqual([first, second, undefined]);
-    const shares = await api.database.query('SELECT FROM transcription_shares WHERE account_id = $1', [
-      client.accountId,
-    ]);
-    expect(shares).toEqual([]);
-    const expire = (attempt: number) =>
-      api.database.query(`UPDATE recordings SET lease_until = now() - interval '1 s', attempt = $2 WHERE id = $1`, [
-        second,
-        attempt,
-      ]);
+    expect(await costOf(client)).toBeUndefined();
+    const expire = (attempt: number) => set(second, `lease_until = now() - interval '1 s', attempt = ${attempt}`);
     await expire(19);
     expect(await leases.claimBackground([second as string])).toBeNull();
     expect(await leases.claimBackground()).toMatchObject({ id: second, attempt: 20 });
     await expire(20);
     expect(await leases.claimBackground()).toBeNull();
-    await api.database.query(`UPDATE accounts SET status = 'suspended' WHERE id = $1`, [other.accountId]);
+    await suspend(other);
     await toRepeat(other, 1, 'background');
     expect(await leases.claimBackground()).toBeNull();
   });
@@ -181,17 +190,14 @@ describe('D33: claims', () => {
   });
 
   it('charge what was decoded, not what the header said', async () => {
-    const [liar, honest] = await Promise.all([api.account(), api.account()]);
+    const [liar, honest] = [await api.account(), await api.account()];
     await waiting(liar, 10, 1);
     await waiting(honest, 10, 60);
-    const transcript = { text: '', confidence: 1, language: 'english', provider: 'p', model: 'm', words: [] };
-    const features = { speech_seconds: 0, no_speech: true };
     const owners = [];
     for (let i = 0; i < 8; i++) {
-      const lease = (await leases.claimNext()) as NonNullable<Awaited<ReturnType<typeof leases.claimNext>>>;
+      const lease = await claimed();
       owners.push(lease.accountId);
-      const outcome = { status: 'transcribed', features, durationMs: 60_000, peaks: Buffer.alloc(0) } as const;
-      await leases.finish(lease, { ...outcome, transcript: { ...transcript, processingDurationMs: 1 } });
+      await finish(lease, 60_000);
     }
     expect(owners.filter((owner) => owner === liar.accountId)).toHaveLength(4);
   });
@@ -199,14 +205,9 @@ describe('D33: claims', () => {
   it('charge nothing for the background, whatever was decoded (D49)', async () => {
     const client = await api.account();
     await waiting(client, 1, 10);
-    await leases.claimNext();
+    await claimed();
     await toRepeat(client, 1, 'background');
-    const lease = (await leases.claimBackground()) as NonNullable<Awaited<ReturnType<typeof leases.claimBackground>>>;
-    const words = { text: '', confidence: 1, language: 'english', provider: 'p', model: 'm', words: [] };
-    const transcript = { ...words, processingDurationMs: 1 };
-    const features = { speech_seconds: 0, no_speech: true };
-    const outcome = { status: 'transcribed', features, durationMs: 60_000, peaks: Buffer.alloc(0) } as const;
-    expect(await leases.finish(lease, { ...outcome, transcript })).toBe(true);
+    expect(await finish(await claimed(leases.claimBackground()), 60_000)).toBe(true);
     expect(await costOf(client)).toBe(10_000);
   });
 
@@ -214,20 +215,42 @@ describe('D33: claims', () => {
     const [stereo, mono] = [await api.account(), await api.account()];
     await waiting(stereo, 6, 20);
     await waiting(mono, 6, 20);
-    const transcript = { text: '', confidence: 1, language: 'english', provider: 'p', model: 'm', words: [] };
     const owners = [];
     for (let i = 0; i < 6; i++) {
-      const lease = (await leases.claimNext()) as NonNullable<Awaited<ReturnType<typeof leases.claimNext>>>;
+      const lease = await claimed();
       owners.push(lease.accountId);
-      const features = {
-        speech_seconds: 0,
-        no_speech: true,
-        ...(lease.accountId === stereo.accountId && { channels: 2 }),
-      };
-      const outcome = { status: 'transcribed', features, durationMs: 20_000, peaks: Buffer.alloc(0) } as const;
-      await leases.finish(lease, { ...outcome, transcript: { ...transcript, processingDurationMs: 1 } });
+      await finish(lease, 20_000, lease.accountId === stereo.accountId ? { channels: 2 } : {});
     }
     expect(owners.filter((owner) => owner === stereo.accountId)).toHaveLength(2);
+  });
+
+  it('correct the charge where a second or more was decoded than counted', () =>
+    checkRows(
+      [
+        [10_000, 10_000],
+        [10_999, 10_000],
+        [11_000, 11_000],
+        [15_000, 15_000],
+        [9_001, 10_000],
+        [9_000, 9_000],
+        [2_000, 2_000],
+      ],
+      async (decodedMs, chargedMs) => {
+        const client = await api.account();
+        await waiting(client, 1, 10);
+        await finish(await claimed(), decodedMs);
+        expect(await costOf(client)).toBe(chargedMs);
+      },
+    ));
+
+  it('correct nothing where the lease was lost or the run failed', async () => {
+    const client = await api.account();
+    await waiting(client, 1, 10);
+    const lease = await claimed();
+    expect(await finish({ ...lease, leaseToken: randomUUID() }, 2_000)).toBe(false);
+    expect(await costOf(client)).toBe(10_000);
+    await leases.finish(lease, { status: 'failed', reason: 'x' });
+    expect(await costOf(client)).toBe(10_000);
   });
 
   it('leave out accounts of shared engines that do not work, and take those with engines of their own', async () => {
@@ -247,22 +270,22 @@ describe('D33: claims', () => {
     const mixed = accounts[7] as ApiClient;
     const [short] = await waiting(mixed, 1, 10);
     const [german] = await waiting(mixed, 1, 60);
-    await api.database.query(`UPDATE recordings SET language = 'german' WHERE id = $1`, [german]);
+    await set(german, `language = 'german'`);
     const others = accounts.map(({ accountId }) => ({ accountId, language: null, minDurationMs: 60_000 }));
     const claim = async () => (await leases.claimNext({ except: { sharedEnginesDown: false, others } }))?.id;
     expect(new Set([await claim(), await claim()])).toEqual(new Set([short, german]));
     expect(await claim()).toBeUndefined();
     const [asked] = await waiting(mixed, 1, 60);
-    await api.database.query(`UPDATE recordings SET requested_engine = 'x' WHERE id = $1`, [asked]);
+    await set(asked, `requested_engine = 'x'`);
     expect(await claim()).toBe(asked);
   });
 
   it('that are given back leave the recording and its account as they were', async () => {
     const [first, second] = await Promise.all([api.account(), api.account()]);
     const ids = await waiting(first, 2, 100);
-    const lease = await leases.claimNext();
-    expect(lease?.id).toBe(ids[0]);
-    await leases.putBack(lease as NonNullable<typeof lease>);
+    const lease = await claimed();
+    expect(lease.id).toBe(ids[0]);
+    await leases.putBack(lease);
     await waiting(second, 1);
     // The older recording of the account that was not charged.
     expect(await leases.claimNext()).toMatchObject({ id: ids[0], attempt: 1 });
@@ -271,9 +294,9 @@ describe('D33: claims', () => {
   it('that are given back have cost nothing, also those of less than the least cost', async () => {
     const client = await api.account();
     await waiting(client, 1, 0.1);
-    const lease = await leases.claimNext();
+    const lease = await claimed();
     expect(await costOf(client)).toBe(MIN_COST_MS);
-    await leases.putBack(lease as NonNullable<typeof lease>);
+    await leases.putBack(lease);
     expect(await costOf(client)).toBe(0);
   });
 
@@ -289,11 +312,10 @@ describe('D33: claims', () => {
         )
       )[0]?.marked;
     const [id] = await waiting(client, 1);
-    const lease = await leases.claimNext();
+    const lease = await claimed();
     await unmark();
     expect(await isMarked()).toBe(true);
-    const failed = { status: 'failed', reason: 'silence' } as const;
-    await leases.finish(lease as NonNullable<typeof lease>, failed);
+    await leases.finish(lease, { status: 'failed', reason: 'silence' });
     // A retry that has not committed is not to be seen by others.
     await database.transact(async (tx) => {
       await reopenFailed(tx, { accountId: client.accountId, id: id as string }, {});
@@ -316,7 +338,7 @@ describe('D33: claims', () => {
     expect(await claimAll(1)).toMatchObject([{ id: late }]);
     const [again] = await toRepeat(client, 1, 'background');
     await unmark();
-    await api.database.query(`UPDATE recordings SET rerun = 'requested' WHERE id = $1`, [again]);
+    await set(again, `rerun = 'requested'`);
     expect(await claimAll(1)).toMatchObject([{ id: again }]);
   });
 
@@ -324,10 +346,11 @@ describe('D33: claims', () => {
     const [flooding, other] = await Promise.all([api.account(), api.account()]);
     const claim = { leaseToken: randomUUID(), leaseSeconds: 60, held: [], exceptAccounts: [] };
     const measure = async () => {
-      expect(await leases.claimNext()).not.toBeNull();
+      await claimed();
       return await costOfStatement(api.app.get(DatabaseService), (runner) => claimFairest(runner, claim));
     };
-    const short = await measureWith([flooding, other], measure);
+    for (const client of [flooding, other]) await waiting(client, 100);
+    const short = await measure();
     await waiting(flooding, 20_000);
     await toRepeat(other, 20_000, 'requested');
     await toRepeat(other, 500, 'background');
@@ -353,10 +376,44 @@ describe('D33: claims', () => {
   });
 });
 
-async function measureWith<T>(clients: ApiClient[], measure: () => Promise<T>): Promise<T> {
-  for (const client of clients) await waiting(client, 100);
-  return await measure();
-}
+describe('the metrics of the queue of recordings', () => {
+  /** Recordings of which the oldest has waited for so many seconds. */
+  const add = (client: ApiClient, count: number, seconds: number) =>
+    insertRecordings(api, client, { created_at: `now() - make_interval(secs => ${seconds})` }, count);
+
+  /** `recordings_waiting` and, in whole minutes, `recordings_waiting_seconds`. */
+  async function queue(): Promise<[number, number]> {
+    const { text } = await request(api.url).get('/metrics').expect(200);
+    const valueOf = (name: string) => Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+    return [valueOf('recordings_waiting'), Math.floor(valueOf('recordings_waiting_seconds') / 60)];
+  }
+
+  it('count what waits, of all accounts, uploads and what is to be transcribed again', async () => {
+    expect(await queue()).toEqual([0, 0]);
+    const [first, second] = [await api.account(), await api.account()];
+    await add(first, 3, 120);
+    await add(second, 2, 300);
+    expect(await queue()).toEqual([5, 5]);
+    await toRepeat(second, 1, 'requested', 601);
+    expect(await queue()).toEqual([6, 10]);
+  });
+
+  it('leave out what a worker has, what is in the background, and suspended accounts', async () => {
+    const [client, suspended] = [await api.account(), await api.account()];
+    await add(client, 2, 120);
+    await claimed();
+    await toRepeat(client, 5, 'background', 6000);
+    await add(suspended, 5, 6000);
+    await suspend(suspended);
+    expect(await queue()).toEqual([1, 2]);
+  });
+
+  it('count no more than 10,000 of an account', async () => {
+    await add(await api.account(), 10_001, 120);
+    await add(await api.account(), 1, 60);
+    expect(await queue()).toEqual([10_001, 2]);
+  });
+});
 
 /** Accounts with two recordings each that wait. */
 async function manyAccounts(count: number): Promise<void> {

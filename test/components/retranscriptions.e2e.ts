@@ -3,6 +3,9 @@ import { RecordingLeasesService } from '../../src/modules/recordings/leases/reco
 import { RetranscriptionsService } from '../../src/modules/transcriptions/retranscriptions.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
+import { checkRows } from '../support/check-rows.js';
+import { insertRecordings } from '../support/state/inserted-rows.js';
+import { fail, transcribe } from '../support/state/recording-states.js';
 
 const api = useService({ ROLES: 'api' });
 const COMMAND = { accountId: null, modelNot: 'new', since: '2026-01-10', rate: null, quiet: false };
@@ -16,10 +19,12 @@ beforeAll(() => {
   leases = api.app.get(RecordingLeasesService);
 });
 
-beforeEach(async () => {
+async function clear(): Promise<void> {
   await api.database.query('DELETE FROM recordings');
   await api.database.query('DELETE FROM retranscriptions');
-});
+}
+
+beforeEach(clear);
 
 interface Old {
   model?: string;
@@ -29,23 +34,32 @@ interface Old {
 }
 
 /** Transcribed recordings, the newest first. @returns their ids. */
-async function old(client: ApiClient, count: number, { model = 'old', createdAt, ms = 2000 }: Old = {}) {
-  const rows = await api.database.query<{ id: string }>(
-    `WITH added AS (
-       INSERT INTO recordings (id, account_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
-         audio_format, upload_source, status, features, processed_at, created_at, updated_at, attempt, faults,
-         requested_engine)
-       SELECT gen_random_uuid(), $1, 'a.wav', gen_random_uuid(), 'b', $5, 1, 'wav', 'api', 'transcribed', '{}', now(),
-         $4::timestamptz - i * interval '1 ms', now(), 3, 2, 'asked' FROM generate_series(0, $2::int - 1) i
-       RETURNING id, account_id, created_at),
-     texts AS (
-       INSERT INTO transcriptions (id, recording_id, account_id, text, confidence, language, provider, model,
-         processing_duration_ms, words, revision, created_at, updated_at)
-       SELECT gen_random_uuid(), id, account_id, 'old text', 1, 'english', 'p', $3, 1, '[]', 1, now(), now() FROM added)
-     SELECT id FROM added ORDER BY created_at DESC`,
-    [client.accountId, count, model, createdAt ?? '2026-02-01T00:00:00Z', ms],
+async function old(
+  client: ApiClient,
+  count: number,
+  { model = 'old', createdAt = '2026-02-01T00:00:00Z', ms = 2000 }: Old = {},
+) {
+  const ids = await insertRecordings(
+    api,
+    client,
+    {
+      status: `'transcribed'`,
+      duration_ms: `${ms}`,
+      created_at: `'${createdAt}'::timestamptz - (i - 1) * interval '1 ms'`,
+      attempt: '3',
+      faults: '2',
+      requested_engine: `'asked'`,
+    },
+    count,
   );
-  return rows.map(({ id }) => id);
+  await api.database.query(
+    `INSERT INTO transcriptions (id, recording_id, account_id, text, confidence, language, provider, model,
+       processing_duration_ms, words, revision, created_at, updated_at)
+     SELECT gen_random_uuid(), id, account_id, 'old text', 1, 'english', 'p', $2, 1, '[]', 1, now(), now()
+     FROM recordings WHERE id = ANY ($1)`,
+    [ids, model],
+  );
+  return ids;
 }
 
 async function marked(client?: ApiClient) {
@@ -182,28 +196,30 @@ describe('a round of the reconciler (D49)', () => {
     expect(audio).toEqual([{ ms: 11 }, { ms: 2010 }]);
   });
 
-  it.each([
-    { rate: 20, seconds: 3, count: 1 },
-    { rate: 20, seconds: 2, count: 0 },
-    { rate: 60, seconds: 9.1, count: 9 },
-    // Never more wait than belong to ten seconds.
-    { rate: 60, seconds: 3600, count: 10 },
-    { rate: 7, seconds: 3600, count: 2 },
-    // A rate of one a minute has one wait.
-    { rate: 1, seconds: 3600, count: 1 },
-    { rate: 1, seconds: 59, count: 0 },
-  ])('marks $count after $seconds s at a rate of $rate a minute', async ({ rate, seconds, count }) => {
-    const [client, other] = [await api.account(), await api.account()];
-    await old(client, 30);
-    await old(other, 30);
-    await retranscriptions.begin({ ...COMMAND, rate });
-    await since(seconds);
-    await round();
-    // Of all accounts of the command together.
-    expect(await marked()).toHaveLength(count);
-    await round();
-    expect(await marked()).toHaveLength(count);
-  });
+  it('marks as many as belong to the rate a minute of the command, of all its accounts together', () =>
+    checkRows<[rate: number, seconds: number, count: number]>(
+      [
+        [20, 3, 1],
+        [20, 2, 0],
+        [60, 9.1, 9],
+        // Never more wait than belong to ten seconds.
+        [60, 3600, 10],
+        [7, 3600, 2],
+        // A rate of one a minute has one wait.
+        [1, 3600, 1],
+        [1, 59, 0],
+      ],
+      async (rate, seconds, count) => {
+        await clear();
+        for (const client of [await api.account(), await api.account()]) await old(client, 30);
+        await retranscriptions.begin({ ...COMMAND, rate });
+        await since(seconds);
+        for (let rounds = 0; rounds < 2; rounds++) {
+          await round();
+          expect(await marked()).toHaveLength(count);
+        }
+      },
+    ));
 
   it('gives ten to each account of a command in turn, and waits where as many wait as belong to its rate', async () => {
     const [one, another] = [await api.account(), await api.account()];
@@ -223,6 +239,40 @@ describe('a round of the reconciler (D49)', () => {
     await round();
     expect(await marked()).toHaveLength(15);
   });
+});
+
+describe('the end of a run that repeats another', () => {
+  it('is one run further, holds no lease and has the length that was decoded', async () => {
+    const client = await api.account();
+    const [id = ''] = await old(client, 1);
+    const day = `interval '1 day'`;
+    await api.database.query(`UPDATE recordings SET processed_at = now() - ${day}, updated_at = now() - ${day}`);
+    await client.post(`/v1/recordings/${id}/transcribe`, {}).expect(202);
+    await transcribe(api, id, { durationMs: 3500 });
+    const rows = await api.database.query(
+      `SELECT status, run, duration_ms, rerun, rerun_at, lease_token, lease_until,
+         least(processed_at, updated_at) > now() - interval '1 minute' AS now FROM recordings`,
+    );
+    const free = { rerun: null, rerun_at: null, lease_token: null, lease_until: null };
+    expect(rows).toEqual([{ ...free, status: 'transcribed', run: 2, duration_ms: 3500, now: true }]);
+  });
+
+  it('is told where the operator has asked for it unless that is quiet, and never a failure', () =>
+    checkRows([[true], [false]], async (quiet) => {
+      await clear();
+      const client = await api.account();
+      const [heard, failed] = (await old(client, 2)) as [string, string];
+      await retranscriptions.begin({ ...COMMAND, quiet });
+      await round();
+      await transcribe(api, heard);
+      await fail(api, failed);
+      const told = await api.database.query<{ id: string }>(
+        'SELECT recording_id AS id FROM events WHERE account_id = $1',
+        [client.accountId],
+      );
+      expect(idsOf(told)).toEqual(quiet ? [] : [heard]);
+      expect(await progressOf(client)).toMatchObject({ done: 2, failed: 1, pending: 0 });
+    }));
 });
 
 describe('what is canceled (D49)', () => {

@@ -245,7 +245,7 @@ export async function addRequestErrors(runner: SqlRunner, groups: readonly Reque
 }
 
 /** Deletes the groups of each day that were seen the longest time ago. SQL, because of the rank. */
-export async function trimRequestErrors(
+async function trimRequestErrors(
   runner: SqlRunner,
   accountIds: readonly string[],
   groupsPerDay: number,
@@ -280,7 +280,7 @@ export async function selectRequestErrors(
 }
 
 /** SQL, because the clock of the database decides, and because of LIMIT. @returns how many, at most `count`. */
-export async function deleteOldRequestErrors(runner: SqlRunner, keptDays: number, count: number): Promise<number> {
+async function deleteOldRequestErrors(runner: SqlRunner, keptDays: number, count: number): Promise<number> {
   const rows = await runner.query(
     `DELETE FROM request_errors WHERE ctid = ANY (ARRAY(
        SELECT ctid FROM request_errors WHERE day < (now() AT TIME ZONE 'UTC')::date - $1::int LIMIT $2)) RETURNING 1`,

@@ -257,7 +257,7 @@ async function lockQuotas(tx: Tx, accountIds: readonly string[]): Promise<void> 
 
 /**
  * The LIMIT, the number of accounts, leaves nothing out. It makes Postgres keep the plan: 180 instead of 390 µs for one
- * account. Held by kept-plans.e2e.ts.
+ * account. Held by queries.e2e.ts.
  */
 const USAGE = `
   SELECT a.position::int, u."storedBytes" + r.bytes AS "storedBytes", u."queuedMs" + r.ms AS "queuedMs",

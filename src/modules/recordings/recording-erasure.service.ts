@@ -94,7 +94,7 @@ export async function deleteRecordingsOfUser(
 }
 
 /** SQL, because TypeORM's DELETE has no LIMIT. @returns how many, at most `count`. */
-export async function deleteIdempotencyKeysOf(
+async function deleteIdempotencyKeysOf(
   runner: SqlRunner,
   { accountId, userId, until }: ErasedUser,
   count: number,

@@ -15,7 +15,7 @@ export interface RecordingKey {
 
 /**
  * The LIMIT, the number of keys, leaves nothing out. Without it Postgres expects 10 keys, takes a kept plan to be dearer
- * than a new one, and plans each time: 408 instead of 160 µs for one key. Held by kept-plans.e2e.ts.
+ * than a new one, and plans each time: 408 instead of 160 µs for one key. Held by queries.e2e.ts.
  */
 const FIND = `
   SELECT asked.position::int, found.*

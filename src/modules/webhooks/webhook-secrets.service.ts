@@ -92,13 +92,13 @@ export interface StoredSecret {
 }
 
 /** Where the last batch ended. */
-export type SecretPosition = Pick<StoredSecret, 'id' | 'isPrevious'>;
+type SecretPosition = Pick<StoredSecret, 'id' | 'isPrevious'>;
 
 /**
  * Secrets that are not encrypted under key `keyId`, in the order of the webhooks' ids, after a position.
  * SQL because the key id is a part of the encrypted text.
  */
-export async function secretsUnderOtherKeys(
+async function secretsUnderOtherKeys(
   database: DatabaseService,
   { keyId, after, limit }: { keyId: string; after: SecretPosition; limit: number },
 ): Promise<StoredSecret[]> {

@@ -3,7 +3,12 @@ import type { AudioFormat } from '../../../src/platform/audio-formats.js';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { type AudioSource, decode, decoderProblem } from '../../../src/modules/transcriptions/audio/decoder.js';
+import {
+  type AudioSource,
+  decode,
+  type DecodeOptions,
+  decoderProblem,
+} from '../../../src/modules/transcriptions/audio/decoder.js';
 import { AudioRejectedError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
 import { absurdWavs, silenceWav, twoChannels, wav } from '../../support/audio/audio-bytes.js';
 import { encoded, NOTES } from '../../support/audio/encoded.js';
@@ -29,14 +34,14 @@ describe('the decoder', () => {
     return { file, format, sampleRate: null, channels: null };
   }
 
-  async function secondsOf(source: AudioSource, maxSeconds = 100, signal = never): Promise<number> {
-    return (await pcmOf(source, maxSeconds, signal)).length / BYTES_PER_SECOND;
+  async function pcmOf(source: AudioSource, options: Partial<DecodeOptions> = {}): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    for await (const pcm of decode(source, { maxSeconds: 100, signal: never, ...options })) parts.push(pcm);
+    return Buffer.concat(parts);
   }
 
-  async function pcmOf(source: AudioSource, maxSeconds = 100, signal = never): Promise<Buffer> {
-    const parts: Buffer[] = [];
-    for await (const pcm of decode(source, { maxSeconds, signal })) parts.push(pcm);
-    return Buffer.concat(parts);
+  async function secondsOf(source: AudioSource, options: Partial<DecodeOptions> = {}): Promise<number> {
+    return (await pcmOf(source, options)).length / BYTES_PER_SECOND;
   }
 
   const fixture = (name: string): Promise<Buffer> => readFile(path.join(SPEECH, name));
@@ -58,7 +63,7 @@ describe('the decoder', () => {
   });
 
   it('decodes no more than it is asked for', async () => {
-    expect(await secondsOf(await fileOf(silenceWav(90), 'wav'), 7)).toBe(7);
+    expect(await secondsOf(await fileOf(silenceWav(90), 'wav'), { maxSeconds: 7 })).toBe(7);
   });
 
   it.each(Object.entries(absurdWavs))(
@@ -118,18 +123,13 @@ describe('the decoder', () => {
     const loud = twoChannels(await fixture('go-forward-ten-meters.wav'), wav(), 0, 3);
     const levels: number[] = [];
     for (const channel of [0, 1]) {
-      const pcm: Buffer[] = [];
-      const options = { maxSeconds: 100, signal: never, channel };
-      for await (const piece of decode(await fileOf(loud, 'wav'), options)) pcm.push(piece);
-      expect(Buffer.concat(pcm).length / BYTES_PER_SECOND).toBe(3);
-      levels.push(Buffer.concat(pcm).filter((byte) => byte !== 0).length);
+      const pcm = await pcmOf(await fileOf(loud, 'wav'), { channel });
+      expect(pcm.length / BYTES_PER_SECOND).toBe(3);
+      levels.push(pcm.filter((byte) => byte !== 0).length);
     }
     expect([levels[0] !== 0, levels[1]]).toEqual([true, 0]);
-    const options = { maxSeconds: 100, signal: never, channel: 1 };
-    let bytes = 0;
     const mono = await fileOf(await fixture('go-forward-ten-meters.wav'), 'wav');
-    for await (const piece of decode(mono, options)) bytes += piece.length;
-    expect(bytes / BYTES_PER_SECOND).toBeCloseTo(2.79, 1);
+    expect(await secondsOf(mono, { channel: 1 })).toBeCloseTo(2.79, 1);
   });
 
   it('opens no other file that a track of an MP4 names as the place of its audio', async () => {
@@ -147,13 +147,8 @@ describe('the decoder', () => {
     const COVER = [...IMAGE, '-c:v', 'mjpeg', '-disposition:v', 'attached_pic'];
 
     /** A recording with these streams, in the format of the extension. */
-    async function made(extension: string, ...options: string[]): Promise<Buffer> {
-      const file = path.join(folder, `${Math.random()}.${extension}`);
-      const speech = path.join(SPEECH, 'go-forward-ten-meters.wav');
-      const { status, stderr } = spawnSync('ffmpeg', ['-v', 'error', '-y', '-i', speech, ...options, file]);
-      if (status !== 0) throw new Error(stderr.toString());
-      return await readFile(file);
-    }
+    const made = (extension: string, ...options: string[]): Promise<Buffer> =>
+      encoded('go-forward-ten-meters.wav', extension, ...options);
 
     /** Matroska that says that it is WebM: only the name of the document type is changed. */
     async function asWebm(...options: string[]): Promise<Buffer> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:net';
 import { type OpenAiTimes, OpenAiEngine } from '../../../src/modules/transcriptions/engines/openai/openai.engine.js';
 import { AudioRejectedError, EngineError } from '../../../src/modules/transcriptions/engines/transcription-engine.js';
+import { checkRows } from '../../support/check-rows.js';
 import {
   type FakeAnswer,
   FakeOpenAiServer,
@@ -9,6 +9,7 @@ import {
   textOnly,
   VERBOSE_ANSWER,
 } from '../../support/servers/fake-openai-server.js';
+import { freePort } from '../../support/servers/free-port.js';
 
 const BYTES_PER_SECOND = 32_000;
 const KEY = 'sk-test-0123456789abcdef';
@@ -65,22 +66,22 @@ describe('the OpenAI engine', () => {
     );
   }
 
-  /** The error of a call that must fail. */
-  async function failure(call: Promise<unknown>): Promise<Error> {
-    return await call.then(
-      () => {
-        throw new Error('The call succeeded');
-      },
-      (error: Error) => error,
+  /** The error of a call that must fail, and that says so. */
+  async function failure(call: Promise<unknown>, says: string | RegExp = ''): Promise<Error> {
+    const error: Error = await call.then(
+      () => new Error('The call succeeded'),
+      (reason: Error) => reason,
     );
+    expect(error.message).toMatch(says);
+    return error;
   }
 
-  async function freePort(): Promise<number> {
-    const probe = createServer();
-    await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening));
-    const { port } = probe.address() as { port: number };
-    await new Promise((closed) => probe.close(closed));
-    return port;
+  /** The error of an engine that does not blame the audio. */
+  async function engineFailure(call: Promise<unknown>, says: string | RegExp = ''): Promise<Error> {
+    const error = await failure(call, says);
+    expect(error).toBeInstanceOf(EngineError);
+    expect(error).toMatchObject({ audioSuspected: false });
+    return error;
   }
 
   describe('asks', () => {
@@ -105,19 +106,9 @@ describe('the OpenAI engine', () => {
       expect(call?.headers['transfer-encoding']).toBeUndefined();
     });
 
-    it('for no language when none is asked for, so that the server detects it', async () => {
-      await transcribe();
-      expect(server.calls[0]?.fields).not.toHaveProperty('language');
-    });
-
-    it('in the code that Whisper knows', async () => {
-      await transcribe(engineFor(), 'javanese');
-      await transcribe(engineFor(), 'cantonese');
-      expect(server.calls.map(({ fields }) => fields.language)).toEqual([['jw'], ['yue']]);
-    });
-
-    it('without a key where none is set', async () => {
-      await transcribe(engineFor({ apiKey: null }));
+    it('for no language when none is asked for, else in the code that Whisper knows; without a key where none is set', async () => {
+      for (const language of [null, 'javanese', 'cantonese']) await transcribe(engineFor({ apiKey: null }), language);
+      expect(server.calls.map(({ fields }) => fields.language)).toEqual([undefined, ['jw'], ['yue']]);
       expect(server.calls[0]?.headers).not.toHaveProperty('authorization');
     });
 
@@ -154,36 +145,33 @@ describe('the OpenAI engine', () => {
       expect((await transcribe()).language).toBe('chinese');
     });
 
-    it.each<[string, FakeAnswer]>([
-      ['JSON with a text', { json: { text: 'Nur Text.' } }],
-      ['plain text', { text: 'Nur Text.\n' }],
-      ['a JSON string', { json: 'Nur Text.' }],
-    ])('%s alone', async (_, answer) => {
-      server.answer = answer;
-      const transcript = await transcribe(engineFor(), 'german');
-      expect(transcript).toEqual({ text: 'Nur Text.', confidence: null, language: 'german', words: [] });
-    });
+    it('a text alone, in each form', () =>
+      checkRows<[what: string, answer: FakeAnswer]>(
+        [
+          ['JSON with a text', { json: { text: 'Nur Text.' } }],
+          ['plain text', { text: 'Nur Text.\n' }],
+          ['a JSON string', { json: 'Nur Text.' }],
+        ],
+        async (_, answer) => {
+          server.answer = answer;
+          const transcript = await transcribe(engineFor(), 'german');
+          expect(transcript).toEqual({ text: 'Nur Text.', confidence: null, language: 'german', words: [] });
+        },
+      ));
 
-    it('no page of HTML as a transcript', async () => {
-      server.answer = { text: '<!doctype html><title>Welcome</title>', type: 'text/html' };
-      const error = await failure(transcribe());
-      expect(error).toBeInstanceOf(EngineError);
-      expect(error.message).toContain('no transcript');
-    });
-
-    it('no error as a transcript, whatever the status says', async () => {
-      server.answer = { json: { error: 'failed to read WAV file' } };
-      const error = await failure(transcribe());
-      expect(error).toBeInstanceOf(EngineError);
-      expect(error.message).toContain('failed to read WAV file');
-    });
-
-    it('no answer without end', async () => {
-      server.answer = { behaviour: 'flood' };
-      const error = await failure(transcribe(engineFor({ times: { limit: 10_000, maxDelay: 0 } })));
-      expect(error).toBeInstanceOf(EngineError);
-      expect(error.message).toContain('too long');
-    });
+    it('no page of HTML and no error as a transcript, whatever the status says, and no answer without end', () =>
+      checkRows<[says: string, answer: FakeAnswer]>(
+        [
+          ['no transcript', { text: '<!doctype html><title>Welcome</title>', type: 'text/html' }],
+          ['failed to read WAV file', { json: { error: 'failed to read WAV file' } }],
+          ['too long', { behaviour: 'flood' }],
+        ],
+        async (says, answer) => {
+          server.answer = answer;
+          const call = transcribe(engineFor({ times: { limit: 10_000, maxDelay: 0 } }));
+          expect(await failure(call, says)).toBeInstanceOf(EngineError);
+        },
+      ));
   });
 
   describe('with models that return only text', () => {
@@ -220,17 +208,19 @@ describe('the OpenAI engine', () => {
   });
 
   describe('tries again', () => {
-    it.each([429, 500, 502, 503])('after %d', async (status) => {
-      server.next({ status }, { status });
-      expect((await transcribe()).text).toBe('Go forward ten meters.');
-      expect(server.calls).toHaveLength(3);
-    });
-
-    it('after a broken connection, with the whole audio', async () => {
-      server.next({ behaviour: 'cut' });
-      expect((await transcribe()).text).toBe('Go forward ten meters.');
-      expect(server.calls.map(({ file }) => file?.bytes.length)).toEqual([96_044, 96_044]);
-    });
+    it('after a failure of the server or of the connection, with the whole audio', () =>
+      checkRows<[what: string, first: FakeAnswer]>(
+        [
+          ...[429, 500, 502, 503].map((status): [string, FakeAnswer] => [`${status}`, { status }]),
+          ['cut', { behaviour: 'cut' }],
+        ],
+        async (_, first) => {
+          server.calls.length = 0;
+          server.next(first);
+          expect((await transcribe()).text).toBe('Go forward ten meters.');
+          expect(server.calls.map(({ file }) => file?.bytes.length)).toEqual([96_044, 96_044]);
+        },
+      ));
 
     it('no sooner than the server asks', async () => {
       server.next({ status: 429, headers: { 'retry-after': '1' } });
@@ -241,10 +231,7 @@ describe('the OpenAI engine', () => {
 
     it('four times at most, then leaves it to the queue', async () => {
       server.answer = { status: 503, json: { error: { message: 'loading model' } } };
-      const error = await failure(transcribe());
-      expect(error).toBeInstanceOf(EngineError);
-      expect(error).toMatchObject({ audioSuspected: false });
-      expect(error.message).toContain('loading model');
+      await engineFailure(transcribe(), 'loading model');
       expect(server.calls).toHaveLength(4);
     });
 
@@ -275,28 +262,24 @@ describe('the OpenAI engine', () => {
       expect(server.calls).toHaveLength(1);
     });
 
-    it.each([401, 403, 404])('not after %d, which the operator must fix', async (status) => {
-      server.answer = { status, json: { error: { message: `Incorrect API key provided: ${KEY}` } } };
-      const error = await failure(transcribe());
-      expect(error).toBeInstanceOf(EngineError);
-      expect(error).toMatchObject({ audioSuspected: false });
-      expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain(KEY);
-      expect(server.calls).toHaveLength(1);
-    });
+    it('not after what the operator must fix', () =>
+      checkRows([[401], [403], [404]], async (status) => {
+        server.calls.length = 0;
+        server.answer = { status, json: { error: { message: `Incorrect API key provided: ${KEY}` } } };
+        const error = await engineFailure(transcribe());
+        expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain(KEY);
+        expect(server.calls).toHaveLength(1);
+      }));
   });
 
   describe('waits', () => {
-    it.each<NonNullable<FakeAnswer['behaviour']>>(['hang', 'hang-in-body'])(
-      'no longer than the audio deserves for a server that has come to a stop (%s)',
-      async (behaviour) => {
+    it('no longer than the audio deserves for a server that has come to a stop', () =>
+      checkRows<[NonNullable<FakeAnswer['behaviour']>]>([['hang'], ['hang-in-body']], async (behaviour) => {
+        server.calls.length = 0;
         server.answer = { behaviour, json: VERBOSE_ANSWER };
-        const error = await failure(transcribe(engineFor({ times: { limit: 200 } })));
-        expect(error).toBeInstanceOf(EngineError);
-        expect(error).toMatchObject({ audioSuspected: false });
-        expect(error.message).toContain('in time');
+        await engineFailure(transcribe(engineFor({ times: { limit: 200 } })), 'in time');
         expect(server.calls).toHaveLength(1);
-      },
-    );
+      }));
 
     it('longer for longer audio', async () => {
       const engine = engineFor({ times: { limit: 100, limitPerSecond: 500 } });
@@ -306,38 +289,35 @@ describe('the OpenAI engine', () => {
       expect(Date.now() - started).toBeGreaterThanOrEqual(1500);
     });
 
-    it.each<FakeAnswer>([{ behaviour: 'hang' }, { status: 429, headers: { 'retry-after': '2' } }])(
-      'not a moment more once nobody wants the answer: %j',
-      async (answer) => {
-        server.answer = answer;
-        const controller = new AbortController();
-        const call = failure(transcribe(engineFor(), null, 3, controller.signal));
-        setTimeout(() => controller.abort(new Error('deleted')), 50);
-        const started = Date.now();
-        expect((await call).message).toBe('deleted');
-        expect(Date.now() - started).toBeLessThan(1500);
-      },
-    );
+    it('not a moment more once nobody wants the answer', () =>
+      checkRows<[what: string, answer: FakeAnswer]>(
+        [
+          ['while it hangs', { behaviour: 'hang' }],
+          ['between attempts', { status: 429, headers: { 'retry-after': '2' } }],
+        ],
+        async (_, answer) => {
+          server.answer = answer;
+          const controller = new AbortController();
+          const call = failure(transcribe(engineFor(), null, 3, controller.signal), 'deleted');
+          setTimeout(() => controller.abort(new Error('deleted')), 50);
+          const started = Date.now();
+          await call;
+          expect(Date.now() - started).toBeLessThan(1500);
+        },
+      ));
   });
 
   it('reports that there is no server', async () => {
     const engine = engineFor({ baseUrl: `http://127.0.0.1:${await freePort()}/v1` });
-    const error = await failure(transcribe(engine));
-    expect(error).toBeInstanceOf(EngineError);
-    expect(error).toMatchObject({ audioSuspected: false });
-    expect(error.message).toContain('OPENAI_BASE_URL');
-    expect(error.message).toContain('connection refused');
+    await engineFailure(transcribe(engine), /OPENAI_BASE_URL.*connection refused/);
   });
 
   describe('has', () => {
     it('no problem with a server that answers, with or without a list of models', async () => {
-      expect(await engineFor().problem()).toBeNull();
-      server.models = { status: 404 };
-      expect(await engineFor().problem()).toBeNull();
-      server.models = { status: 405 };
-      expect(await engineFor().problem()).toBeNull();
-      server.models = { status: 403 };
-      expect(await engineFor().problem()).toBeNull();
+      for (const models of [server.models, { status: 404 }, { status: 405 }, { status: 403 }]) {
+        server.models = models;
+        expect(await engineFor().problem()).toBeNull();
+      }
     });
 
     it('a problem with a key that is refused, and names the variable', async () => {

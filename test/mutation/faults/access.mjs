@@ -71,8 +71,8 @@ export const access = [
   },
   {
     file: 'src/modules/api-keys/api-keys.service.ts',
-    tests: 'test/components/queries/api-keys.e2e.ts',
-    name: 'API keys in Postgres list',
+    tests: 'test/http/resources/api-keys.e2e.ts',
+    name: 'is walked by',
     faults: [
       ['the second page of API keys begins one key behind the first', '      skip: page * limit,', '      skip: page,'],
     ],

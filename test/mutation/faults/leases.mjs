@@ -111,7 +111,8 @@ export const leases = [
   },
   {
     file: `${LEASES}/recording-claims.queries.ts`,
-    tests: 'test/components/queries/recording-queue.e2e.ts',
+    tests: 'test/components/fair-claims.e2e.ts',
+    name: 'metrics of the queue',
     faults: [
       ['the length of the queue has no bound for an account', 'LIMIT ${COUNTED}', ''],
       ['the queue counts recordings of suspended accounts', "AND ${accountNotOnHold('w.account_id')}", ''],
@@ -277,8 +278,8 @@ export const leases = [
   },
   {
     file: 'src/modules/recordings/leases/recording-leases.service.ts',
-    tests: 'test/components/lease-outcomes.e2e.ts',
-    name: 'is corrected where',
+    tests: 'test/components/fair-claims.e2e.ts',
+    name: 'correct the charge',
     faults: [
       [
         'an account is not given back what a header told too much',
@@ -313,7 +314,7 @@ export const leases = [
   },
   {
     file: 'src/modules/recordings/leases/recording-leases.queries.ts',
-    tests: 'test/components/lease-outcomes.e2e.ts',
+    tests: 'test/components/retranscriptions.e2e.ts',
     name: 'one run further',
     faults: [
       [

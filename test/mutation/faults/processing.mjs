@@ -90,7 +90,7 @@ export const processing = [
   },
   {
     file: 'src/modules/recordings/recordings.queries.ts',
-    tests: 'test/components/queries/recording-rows.e2e.ts',
+    tests: 'test/components/queries.e2e.ts',
     faults: [
       [
         'a request takes the lease of a worker',

@@ -67,16 +67,13 @@ export async function insertWaveform(tx: Tx, { recordingId, durationMs, peaks }:
 }
 
 /** A recording, and its waveform, or nulls where it has none. */
-export type RecordingWaveform = Pick<Recording, 'status' | 'rerun'> & {
+type RecordingWaveform = Pick<Recording, 'status' | 'rerun'> & {
   durationMs: number | null;
   peaks: Buffer | null;
 };
 
 /** Null when the account has no such recording. SQL, because of the outer join. */
-export async function findWaveform(
-  runner: SqlRunner,
-  { accountId, id }: RecordingKey,
-): Promise<RecordingWaveform | null> {
+async function findWaveform(runner: SqlRunner, { accountId, id }: RecordingKey): Promise<RecordingWaveform | null> {
   const [row] = await runner.prepared<RecordingWaveform>(
     `SELECT r.status, r.rerun, w.duration_ms AS "durationMs", w.peaks
      FROM recordings r LEFT JOIN waveforms w ON w.recording_id = r.id WHERE r.id = $2 AND r.account_id = $1`,

@@ -190,7 +190,7 @@ export async function deleteOldEvents(
  * The next events that name an end user, in no order: to sort all of them for each batch would take hours with a million.
  * SQL because of LIMIT. @returns their ids
  */
-export async function selectEventsOfUser(
+async function selectEventsOfUser(
   runner: SqlRunner,
   accountId: string,
   userId: string,
@@ -209,7 +209,7 @@ export async function selectEventsOfUser(
  * Those of the events that still name the end user, locked by `tx` in the order of their ids, so that two that lock the same
  * cannot deadlock. SQL because of FOR UPDATE.
  */
-export async function lockEventsOfUser(
+async function lockEventsOfUser(
   tx: Tx,
   userId: string,
   ids: readonly string[],
@@ -221,7 +221,7 @@ export async function lockEventsOfUser(
 }
 
 /** With them go the answers of receivers, which may repeat them. SQL, because one statement gives each row another body. */
-export async function replaceBodies(tx: Tx, events: readonly { id: string; body: string }[]): Promise<void> {
+async function replaceBodies(tx: Tx, events: readonly { id: string; body: string }[]): Promise<void> {
   await tx.query(
     `WITH sent AS (
        UPDATE deliveries SET last_response = NULL WHERE event_id = ANY ($1) RETURNING id

@@ -1,0 +1,288 @@
+import { v7 as uuidv7 } from 'uuid';
+import { selectKeyAccess, selectLiveKeys } from '../../src/access/accounts.queries.js';
+import {
+  addRequestErrors,
+  type RequestError,
+  selectRequestErrors,
+} from '../../src/modules/account/request-errors.service.js';
+import { addKeyUses } from '../../src/modules/api-keys/api-key-credentials.service.js';
+import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';
+import { readQuotaUsage } from '../../src/modules/recordings/quotas.service.js';
+import { deleteRecordingsOfUser } from '../../src/modules/recordings/recording-erasure.service.js';
+import { selectPageOfUser } from '../../src/modules/recordings/recording-page.queries.js';
+import { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
+import { findRecordings, reopenFailed, requestRerun } from '../../src/modules/recordings/recordings.queries.js';
+import {
+  claimIdempotencyKey,
+  findIdempotencyKey,
+  forgetIdempotencyKey,
+} from '../../src/modules/recordings/upload/idempotency.queries.js';
+import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.queries.js';
+import type { Tx } from '../../src/platform/database/database.service.js';
+import type { Env } from '../../src/platform/config/env.js';
+import { SecretsService } from '../../src/platform/secrets.service.js';
+import type { ApiClient } from '../../src/testing/api-client.js';
+import { useService } from '../../src/testing/test-service.js';
+import { checkRows } from '../support/check-rows.js';
+import { locksInOrder } from '../support/state/held-rows.js';
+import { insertRecordings, type SqlColumns } from '../support/state/inserted-rows.js';
+
+const PREVIOUS = 'another secret key of at least 32 characters';
+const EXPIRED = `expires_at = now() - interval '1 second'`;
+
+/** What statements do that no request shows: limits, locks, and what several processes write at the same time. */
+const service = useService({ ROLES: 'api', SECRET_KEY_PREVIOUS: PREVIOUS });
+let client: ApiClient;
+let accountId: string;
+
+beforeEach(async () => {
+  client = await service.account();
+  ({ accountId } = client);
+});
+
+const query = <Row>(sql: string, parameters: unknown[] = []) => service.database.query<Row>(sql, parameters);
+const transact = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => service.database.transact(work);
+
+describe('API keys', () => {
+  const create = async (owner = client): Promise<string> =>
+    (await service.key(owner, ['recordings:read'])).credentials.id;
+  const set = (id: string, change: string) => query(`UPDATE api_keys SET ${change} WHERE id = $1`, [id]);
+
+  it('keep a stream open and stand behind a link while they are valid and their account is active', async () => {
+    const [live, later, revoked, expired] = [await create(), await create(), await create(), await create()];
+    const weak = (await service.key(client, ['recordings:write'])).credentials.id;
+    await set(later, `expires_at = now() + interval '1 hour'`);
+    await set(revoked, 'revoked_at = now()');
+    await set(expired, EXPIRED);
+    const asked = [live, later, revoked, expired, weak, uuidv7()];
+    const open = async () => (await selectLiveKeys(service.database, asked, 'recordings:read')).toSorted();
+    const behindLink = async (id: string, owner = accountId) => await selectKeyAccess(service.database, owner, id);
+    expect(await open()).toEqual([live, later].toSorted());
+    await checkRows(
+      asked.map((id, i) => [id, [true, true, false, false, true, false][i]] as const),
+      async (id, keyIsValid) => expect(await behindLink(id)).toEqual({ suspended: false, keyIsValid }),
+    );
+    expect(await behindLink(live, (await service.account()).accountId)).toMatchObject({ keyIsValid: false });
+    expect(await behindLink(live, uuidv7())).toBeNull();
+    await query(`UPDATE accounts SET status = 'suspended' WHERE id = $1`, [accountId]);
+    expect(await open()).toEqual([]);
+    expect(await behindLink(live)).toEqual({ suspended: true, keyIsValid: true });
+  });
+
+  it('were last used at the latest time that any process tells, and by all of them together', async () => {
+    const [a, b, unused] = [await create(), await create(), await create()];
+    const [early, late] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:05Z')];
+    const add = (...uses: [id: string, count: number, lastUsedAt: Date][]) =>
+      addKeyUses(service.database, new Map(uses.map(([id, count, lastUsedAt]) => [id, { count, lastUsedAt }])));
+    await add([a, 2, late]);
+    await add([a, 3, early]);
+    await add([b, 1, early], [a, 4, early]);
+    const rows = await query(
+      'SELECT usage_count::int AS uses, last_used_at AS used FROM api_keys WHERE id = ANY ($1) ORDER BY uses DESC',
+      [[a, b, unused]],
+    );
+    expect(rows).toEqual([
+      { uses: 9, used: late },
+      { uses: 1, used: early },
+      { uses: 0, used: null },
+    ]);
+  });
+
+  it('whose hash is under another key are told, those that may still be used, in the order of their making', async () => {
+    await query('DELETE FROM api_keys');
+    const previous = new SecretsService({ secretKey: PREVIOUS, secretKeyPrevious: null } as Env);
+    const old = `secret_hash = '${previous.hash('x')}'`;
+    await create();
+    const [b, a, lost] = [await create(), await create(), await create()];
+    const elsewhere = await create(await service.account());
+    for (const id of [b, a]) await set(id, `${old}, created_at = '2026-01-02'`);
+    await set(elsewhere, `${old}, created_at = '2026-01-01'`);
+    await set(lost, `secret_hash = 'unknown.x'`);
+    await set(await create(), `${old}, revoked_at = now()`);
+    await set(await create(), `${old}, ${EXPIRED}`);
+    // Made at one moment, and the later id is not stored last.
+    await set(b, `name = 'changed'`);
+    const { waiting, unreadable } = await service.app.get(ApiKeysService).underOtherKeys();
+    // The accounts' own keys went with the others.
+    expect(waiting.map(({ id }) => id)).toEqual([elsewhere, ...[a, b].toSorted()]);
+    expect(unreadable.map(({ id }) => id)).toEqual([lost]);
+  });
+
+  it('are locked in the order of their ids by uses and by a revocation, so that the two cannot deadlock', async () => {
+    const [low, high] = [await create(), await create()].toSorted() as [string, string];
+    const use = { count: 1, lastUsedAt: new Date() };
+    const uses = new Map([high, low].map((id) => [id, use]));
+    await set(low, `created_by = '${high}'`);
+    const revoke = () => service.app.get(ApiKeysService).revoke(accountId, high, { descendants: true });
+    for (const change of [() => addKeyUses(service.database, uses), revoke]) {
+      expect(await locksInOrder(service.database, 'api_keys', [low, high], change)).toBe(true);
+    }
+  });
+});
+
+describe('recordings', () => {
+  const insert = async (columns: SqlColumns = {}, owner = client): Promise<string> => {
+    const noon = `'2026-01-02T12:00:00Z'::timestamptz`;
+    const [id = ''] = await insertRecordings(service, owner, { user_id: `'ada'`, created_at: noon, ...columns });
+    return id;
+  };
+
+  it('of an end user are hers in this account alone, by day and status, the newest first, then by their ids', async () => {
+    const at = (time: string) => ({ created_at: `'2026-01-${time}Z'::timestamptz` });
+    const before = await insert(at('01T23:59:59.999'));
+    const midnight = await insert(at('02T00:00:00'));
+    const noon = [await insert(), await insert(), await insert()].toSorted().toReversed();
+    const last = await insert({ ...at('02T23:59:59.999'), status: `'transcribed'` });
+    const next = await insert(at('03T00:00:00'));
+    await insert({ user_id: `'eve'` });
+    await insert({}, await service.account());
+    const all = [next, last, ...noon, midnight, before];
+    const day = { date_from: '2026-01-02', date_to: '2026-01-02' };
+    await checkRows<[asked: Partial<ListRecordingsQuery>, ids: string[], total: number]>(
+      [
+        [{}, all, 7],
+        [{ limit: 4 }, all.slice(0, 4), 7],
+        [{ limit: 4, page: 1 }, all.slice(4), 7],
+        [{ limit: 4, page: 2 }, [], 7],
+        [{ date_from: '2026-01-02' }, all.slice(0, 6), 6],
+        [{ date_to: '2026-01-02' }, all.slice(1), 6],
+        [day, all.slice(1, 6), 5],
+        [{ ...day, status: 'transcribed' }, [last], 1],
+      ],
+      async (asked, ids, total) => {
+        const page = Object.assign(new ListRecordingsQuery(), asked);
+        const found = await selectPageOfUser(service.database, accountId, 'ada', page);
+        expect({ ids: found.items.map(({ id }) => id), total: found.total }).toEqual({ ids, total });
+      },
+    );
+  });
+
+  it('of an end user are locked in the order in which they are erased, so that two erasures cannot deadlock', async () => {
+    const newer = await insert();
+    const older = await insert({ created_at: `'2026-01-01T00:00:00Z'::timestamptz` });
+    const user = { accountId, userId: 'ada', until: 'now' };
+    const erase = () => transact((tx) => deleteRecordingsOfUser(tx, user, 10));
+    expect(await locksInOrder(service.database, 'recordings', [newer, older], erase)).toBe(true);
+  });
+
+  it('begin a new run without the attempts, the faults and the lease of the one before', async () => {
+    const before = { attempt: '4', faults: '3', lease_until: 'now()', requested_engine: `'old'` };
+    const requested = { ...before, language: `'german'`, vocabulary: `'{Zoë}'::text[]` };
+    const [failed, transcribed, wishing] = [
+      await insert({ ...requested, status: `'failed'` }),
+      await insert({ ...requested, status: `'transcribed'` }),
+      await insert({ ...requested, status: `'failed'` }),
+    ];
+    await transact(async (tx) => {
+      const fresh = { attempt: 0, faults: 0, leaseUntil: null, requestedEngine: null, language: 'german' };
+      const reopened = await reopenFailed(tx, { accountId, id: failed }, {});
+      expect(reopened).toMatchObject({ ...fresh, vocabulary: ['Zoë'], status: 'processing', run: 2 });
+      expect(reopened).toMatchObject({ processedAt: null, features: null, failureReason: null });
+      const again = await requestRerun(tx, { accountId, id: transcribed }, {});
+      expect(again).toMatchObject({ ...fresh, vocabulary: ['Zoë'], status: 'transcribed', run: 1, rerun: 'requested' });
+      const options = { engine: 'openai', language: 'english', vocabulary: [] };
+      const asked = await reopenFailed(tx, { accountId, id: wishing }, options);
+      expect(asked).toMatchObject({ requestedEngine: 'openai', language: 'english', vocabulary: null });
+    });
+  });
+
+  it('are taken out of the background by a request, and not out of the hands of a worker', async () => {
+    const waiting = { status: `'transcribed'`, rerun: `'quiet'`, rerun_at: 'now()' };
+    const quiet = await insert(waiting);
+    const leased = await insert({ ...waiting, lease_token: 'gen_random_uuid()', lease_until: 'now()' });
+    await transact(async (tx) => {
+      expect(await requestRerun(tx, { accountId, id: quiet }, {})).toMatchObject({ rerun: 'requested' });
+      expect(await requestRerun(tx, { accountId, id: leased }, {})).toBeNull();
+    });
+  });
+});
+
+describe('Idempotency-Keys (D20)', () => {
+  it('are forgotten only while they name the recording that is gone', async () => {
+    const key = { accountId, identity: 'ada', key: 'k' };
+    const [first, second] = [uuidv7(), uuidv7()];
+    await transact((tx) => claimIdempotencyKey(tx, { ...key, fingerprint: 'f', recordingId: first }, 60));
+    const find = () => findIdempotencyKey(service.database, key, 60);
+    await forgetIdempotencyKey(service.database, { ...key, recordingId: second });
+    expect(await find()).toEqual({ fingerprint: 'f', recordingId: first });
+    await forgetIdempotencyKey(service.database, { ...key, recordingId: first });
+    expect(await find()).toBeNull();
+  });
+});
+
+describe('refused requests that several processes write', () => {
+  it('have the first and the last time of all, and the last message and ids, in whatever order they come', async () => {
+    const group = (second: number): RequestError => ({
+      accountId,
+      day: new Date().toISOString().slice(0, 10),
+      operation: 'GET /v1/a',
+      status: 400,
+      code: '2001',
+      field: '',
+      type: 'ValidationError',
+      count: 2,
+      firstAt: new Date(Date.UTC(2026, 0, 1, 0, 0, second)),
+      lastAt: new Date(Date.UTC(2026, 0, 1, 0, 0, second + 1)),
+      message: `m${second}`,
+      requestIds: [`${second}b`, `${second}a`],
+    });
+    // Told whether their account has a new kind.
+    for (const [second, isNew] of [
+      [20, true],
+      [10, false],
+      [30, false],
+    ] as const) {
+      expect(await addRequestErrors(service.database, [group(second)])).toEqual(isNew ? [accountId] : []);
+    }
+    expect(await selectRequestErrors(service.database, accountId, { days: 1, limit: 10 })).toEqual([
+      expect.objectContaining({
+        count: 6,
+        firstAt: group(10).firstAt,
+        lastAt: group(30).lastAt,
+        message: 'm30',
+        requestIds: ['30b', '30a', '20b', '20a', '10b'],
+      }),
+    ]);
+  });
+});
+
+describe('the usage counters', () => {
+  it('are compacted until nothing is left, however much there is', async () => {
+    await query(
+      `INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
+       SELECT $1, '2026-01-01', 'processing', 1, 1, 2, 3 FROM generate_series(1, 45000)`,
+      [accountId],
+    );
+    await compactUsageCounters(service.database);
+    const [row] = await query(
+      `SELECT (SELECT count(*)::int FROM usage_counter_deltas WHERE account_id = $1) AS left,
+         (SELECT accepted::int FROM usage_counters WHERE account_id = $1) AS accepted`,
+      [accountId],
+    );
+    expect(row).toEqual({ left: 0, accepted: 45_000 });
+  });
+});
+
+describe('statements that look up many keys', () => {
+  /** Postgres makes a new plan for the first five calls of a statement, and then keeps one if it seems no dearer. */
+  const NEW_PLANS = 5;
+  const CALLS = 12;
+
+  it('keep their plan also when there is one key', () =>
+    checkRows<[what: string, read: (tx: Tx) => Promise<unknown>]>(
+      [
+        ['recordings', (tx) => findRecordings(tx, [{ accountId, id: accountId }])],
+        ['the usage of accounts', (tx) => readQuotaUsage(tx, [accountId], '2026-11-01')],
+      ],
+      async (_, read) => {
+        const plans = await transact(async (tx) => {
+          for (let i = 0; i < CALLS; i++) await read(tx);
+          return await tx.query(
+            `SELECT custom_plans::int AS made, generic_plans::int AS kept FROM pg_prepared_statements
+             ORDER BY prepare_time DESC LIMIT 1`,
+          );
+        });
+        expect(plans).toEqual([{ made: NEW_PLANS, kept: CALLS - NEW_PLANS }]);
+      },
+    ));
+});
