@@ -71,7 +71,7 @@ export const access = [
   },
   {
     file: 'src/modules/api-keys/api-keys.service.ts',
-    tests: 'test/http/resources/api-keys.e2e.ts',
+    tests: 'test/http/resources/credentials.e2e.ts',
     name: 'is walked by',
     faults: [
       ['the second page of API keys begins one key behind the first', '      skip: page * limit,', '      skip: page,'],
