@@ -7,22 +7,22 @@ import { pathToFileURL } from 'node:url';
 import { type AccountEvent, type AudioSource, isApiError, type UploadProgress, VoiceNotes, wordsOf } from 'vnotes';
 import { eventually } from '../../src/testing/eventually.js';
 import { SPEECH } from '../../src/testing/speech.js';
-import { type TestService, useService } from '../../src/testing/test-service.js';
+import { useService } from '../../src/testing/test-service.js';
+import { sentenceEngine } from '../support/service/test-engines.js';
 
 const NAME = 'go-forward-ten-meters.wav';
 const PATH = join(SPEECH, NAME);
 
-async function newClient(service: TestService): Promise<VoiceNotes> {
-  const { credentials } = await service.account();
-  return new VoiceNotes({ baseUrl: service.url, key: credentials.key, secret: credentials.secret });
-}
+describe('the client library with the service', () => {
+  const service = useService({ TRANSCRIPTION_ENGINE: 'sentence' }, { extensions: [sentenceEngine()] });
 
-describe('the client library with a service that transcribes', () => {
-  const service = useService();
-  const clientOf = () => newClient(service);
+  async function newClient(): Promise<VoiceNotes> {
+    const { credentials } = await service.account();
+    return new VoiceNotes({ baseUrl: service.url, key: credentials.key, secret: credentials.secret });
+  }
 
   it('uploads a file and waits for its words', async () => {
-    const client = await clientOf();
+    const client = await newClient();
     const progress: UploadProgress[] = [];
     const recording = await client.recordings.uploadAndWait(PATH, {
       tags: { order: 'Ä-1' },
@@ -40,7 +40,7 @@ describe('the client library with a service that transcribes', () => {
   });
 
   it('waits for many recordings with one stream, and for a deleted one not at all', async () => {
-    const client = await clientOf();
+    const client = await newClient();
     const recordings = await Promise.all([1, 2, 3].map(() => client.recordings.upload(PATH)));
     const gone = await client.recordings.upload(PATH);
     const waits = recordings.map(({ id }) => client.recordings.wait(id));
@@ -49,11 +49,6 @@ describe('the client library with a service that transcribes', () => {
     expect((await Promise.all(waits)).map(({ status }) => status)).toEqual(Array(3).fill('transcribed'));
     expect(isApiError(await forGone, 'NotFoundError')).toBe(true);
   });
-});
-
-describe('the client library with the service', () => {
-  const service = useService({ ROLES: 'api' });
-  const clientOf = () => newClient(service);
 
   it.each<[string, () => Promise<AudioSource>]>([
     ['a Blob', async () => new Blob([await readFile(PATH)])],
@@ -63,14 +58,14 @@ describe('the client library with the service', () => {
     ['a stream of the web', async () => new Blob([await readFile(PATH)]).stream()],
     ['a file: URL', () => Promise.resolve(pathToFileURL(PATH))],
   ])('sends each byte of %s', async (_name, open) => {
-    const client = await clientOf();
+    const client = await newClient();
     const { id } = await client.recordings.upload(await open(), { filename: 'quote " and\nline.wav' });
     const audio = await client.recordings.audio(id);
     expect(Buffer.from(await audio.arrayBuffer()).equals(await readFile(PATH))).toBe(true);
   });
 
   it('streams events from now on, and ends without an error when it is told to', async () => {
-    const client = await clientOf();
+    const client = await newClient();
     const stop = new AbortController();
     const events: AccountEvent[] = [];
     let isOpen = false;
@@ -88,7 +83,7 @@ describe('the client library with the service', () => {
   });
 
   it('says which refusal it is, with its details', async () => {
-    const client = await clientOf();
+    const client = await newClient();
     const error: unknown = await client.recordings.upload(new Blob(['no audio'])).catch((caught: unknown) => caught);
     expect(isApiError(error, 'ValidationError') && error.details.errors).toEqual([
       { field: 'file', reason: expect.any(String) as string },
@@ -137,7 +132,7 @@ describe('the client library with the service', () => {
   });
 
   it('walks through the pages of a list', async () => {
-    const client = await clientOf();
+    const client = await newClient();
     for (let i = 0; i < 3; i += 1) await client.recordings.upload(PATH);
     const list = client.recordings.list({ limit: 2 });
     expect(await list).toMatchObject({ total: 3, page_size: 2 });

@@ -3,7 +3,7 @@ const { statSync } = require('node:fs');
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** Folders by how long one of their tests takes, the longest first. What is in none of them comes last. */
-const FOLDERS = ['test/fleet/', 'test/console/', 'test/http/input/', 'test/sdk/', 'test/cli/', 'test/', 'examples/'];
+const FOLDERS = ['test/fleet/', 'test/console/', 'test/http/input/', 'test/sdk/', 'test/', 'examples/'];
 
 /**
  * Starts the longest files first, so that no worker is left with one at the end. Jest would know them from its cache,

@@ -102,6 +102,17 @@ export function scriptedEngine() {
   return { extension, state, holdFrom };
 }
 
+/** An engine that hears in everything what is said in go-forward-ten-meters.wav: for tests of what is done with words. */
+export function sentenceEngine(): Extension {
+  return engineExtension('sentence', {
+    concurrency: 8,
+    transcribe: async ({ pcm }, { language }) => ({
+      ...transcriptOf('go forward ten meters', secondsOf(pcm)),
+      language: language ?? 'english',
+    }),
+  });
+}
+
 /** A text whose words share the seconds. */
 function transcriptOf(text: string, seconds: number): ChunkTranscript {
   const said = text.split(' ');
