@@ -9,7 +9,7 @@ export const events = [
   },
   {
     file: 'src/modules/webhooks/events/event-streams.service.ts',
-    tests: 'test/http/resources/events.e2e.ts',
+    tests: 'test/http/resources/webhooks/webhooks-and-events.e2e.ts',
     name: 'sends events as they',
     faults: [
       [
@@ -21,7 +21,7 @@ export const events = [
   },
   {
     file: 'src/modules/webhooks/events/event-feed.service.ts',
-    tests: 'test/http/resources/events.e2e.ts',
+    tests: 'test/http/resources/webhooks/webhooks-and-events.e2e.ts',
     name: 'goes on after',
     faults: [
       [
@@ -62,7 +62,7 @@ export const events = [
   },
   {
     file: 'src/modules/webhooks/events/event-feed.service.ts',
-    tests: 'test/http/resources/events.e2e.ts',
+    tests: 'test/http/resources/webhooks/webhooks-and-events.e2e.ts',
     name: 'full page',
     faults: [
       [

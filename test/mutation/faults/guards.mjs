@@ -125,7 +125,7 @@ export const guards = [
   },
   {
     file: 'src/access/accounts.queries.ts',
-    tests: 'test/http/resources/events.e2e.ts',
+    tests: 'test/http/resources/webhooks/webhooks-and-events.e2e.ts',
     name: 'ends within 5 s',
     faults: [
       [
