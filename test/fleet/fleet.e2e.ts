@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { countAllowed } from '../support/http/rate-limit-load.js';
+import { countAllowed } from '../support/http/load.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { Plan } from '../../src/access/plans.js';
 import type { ApiClient } from '../../src/testing/api-client.js';

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Controller, Get, Module } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
@@ -24,7 +25,6 @@ import {
   ROUTES,
   SharedResources,
 } from '../support/http/operations.js';
-import { routesOf } from '../support/http/routes.js';
 import { ROOT } from '../support/paths.js';
 import { transcribesAtOnce } from '../support/service/instant-transcriber.js';
 import { upload } from '../support/state/recording-states.js';
@@ -293,3 +293,17 @@ describe('the description of the API', () => {
     expect(withoutExample).toEqual([]);
   });
 });
+
+interface Layer {
+  route?: { path: string; methods: Record<string, boolean> };
+}
+
+/** Every operation under `/v1` that the running service's router knows, as `GET /v1/recordings/:recording_id`. */
+function routesOf(app: NestExpressApplication): string[] {
+  const { stack } = (app.getHttpAdapter().getInstance() as { router: { stack: Layer[] } }).router;
+  return stack.flatMap(({ route }) => {
+    // The catch-all that answers unknown paths is no operation.
+    if (!route?.path.startsWith('/v1/') || route.path.includes('*')) return [];
+    return Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`);
+  });
+}

@@ -11,14 +11,13 @@ import {
   type TokenBucket,
   tokenBucket,
 } from '../../src/platform/rate-limit/token-bucket.js';
-import { type Allowed, countAllowed, now } from '../support/http/rate-limit-load.js';
+import { type Allowed, countAllowed, now, sendMany } from '../support/http/load.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { checkRows } from '../support/check-rows.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { TcpProxy } from '../support/servers/tcp-proxy.js';
 import { freePort } from '../support/servers/free-port.js';
-import { sendMany } from '../support/http/load.js';
 import { startService, type TestService, useService } from '../../src/testing/test-service.js';
 import { ROOT } from '../support/paths.js';
 

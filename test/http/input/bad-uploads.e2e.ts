@@ -2,8 +2,13 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { expectAlive, expectHarmless, expectNothingKept } from '../../support/http/expect-unharmed.js';
-import { HEALTHY_MS, watchHealth } from '../../support/http/health-watch.js';
+import {
+  expectAlive,
+  expectHarmless,
+  expectNothingKept,
+  HEALTHY_MS,
+  watchHealth,
+} from '../../support/http/expect-unharmed.js';
 import { notAudio, silenceWav, silentMp3, wavOfBytes } from '../../support/audio/audio-bytes.js';
 import { checkRows } from '../../support/check-rows.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';

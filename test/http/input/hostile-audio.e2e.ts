@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { expectAlive } from '../../support/http/expect-unharmed.js';
-import { HEALTHY_MS, watchHealth } from '../../support/http/health-watch.js';
+import { expectAlive, HEALTHY_MS, watchHealth } from '../../support/http/expect-unharmed.js';
 import {
   absurdWavs,
   emptyWav,

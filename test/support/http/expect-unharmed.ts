@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { get, globalAgent, type IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '../../../src/testing/eventually.js';
-import type { Answer } from './clients/raw-http.js';
-import { startStopwatch } from '../cpu-wait.js';
 import type { TestEnvironment } from '../../../src/testing/test-environment.js';
 import type { TestService } from '../../../src/testing/test-service.js';
+import { startStopwatch } from '../cpu-wait.js';
 import { type UploadState, uploadState } from '../state/upload-state.js';
+import type { Answer } from './clients/raw-http.js';
 
 /** Beyond this a request counts as unanswered. */
 const LIMIT_MS = 10_000;
@@ -28,7 +28,7 @@ export async function expectAlive(url: string): Promise<void> {
 }
 
 /** Resolves once `/health/live` has answered with 200. @throws Error without an answer within ten seconds. */
-export async function askLive(url: string): Promise<void> {
+async function askLive(url: string): Promise<void> {
   const asking = get(`${url}/health/live`, { agent: false, signal: AbortSignal.timeout(LIMIT_MS) });
   const [answer] = (await once(asking, 'response')) as [IncomingMessage];
   answer.resume();
@@ -57,4 +57,36 @@ export async function expectNoConnections(service: TestService, ms = SETTLE_MS):
   const count = (): Promise<number> =>
     new Promise((resolve, reject) => server.getConnections((error, open) => (error ? reject(error) : resolve(open))));
   await eventually(async () => (await count()) === 0, ms).catch(async () => expect(await count()).toBe(0));
+}
+
+const INTERVAL_MS = 100;
+/** A service that works keeps no request waiting longer, on a busy machine either. */
+export const HEALTHY_MS = 3000;
+
+/**
+ * Requests `/health/live` again and again. `stop` returns the longest time in milliseconds for which the service kept a
+ * request waiting, or Infinity when one got no answer. On Linux the time in which other processes had the CPU is not
+ * counted; a service that blocks without using the CPU is.
+ * @param pid of the service.
+ */
+export function watchHealth(url: string, pid: number = process.pid): { stop: () => Promise<number> } {
+  // The service, and this process, which sends the requests.
+  const pids = [...new Set([pid, process.pid])];
+  let slowest = 0;
+  let isStopped = false;
+  const watching = (async () => {
+    while (!isStopped) {
+      const elapsed = startStopwatch(pids);
+      const waited = await askLive(url).then(elapsed, () => Infinity);
+      slowest = Math.max(slowest, waited);
+      await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
+    }
+  })();
+  return {
+    stop: async () => {
+      isStopped = true;
+      await watching;
+      return slowest;
+    },
+  };
 }
