@@ -16,6 +16,28 @@ describe('RedisConnection', () => {
       { host: 'fd00::1', port: 26_380 },
     ]);
     expect(options).toMatchObject({ name: 'mymaster', password: 'secret', db: 2, enableTLSForSentinelMode: false });
+    expect(options).toMatchObject({ failoverDetector: true, maxRetriesPerRequest: 1 });
+    expect(options.sentinelPassword ?? null).toBeNull();
+    expect([1, 10, 1000].map((tries) => options.sentinelRetryStrategy?.(tries))).toEqual([100, 1000, 1000]);
+  });
+
+  it('gives the sentinels their password, and TLS where the URL has it', () => {
+    const secured = { redisUrl: 'rediss://unused.invalid', redisSentinels: SENTINELS, redisSentinelPassword: 'p' };
+    expect(optionsWith(secured)).toMatchObject({ sentinelPassword: 'p', enableTLSForSentinelMode: true });
+  });
+
+  it('is opened again for ever, at least once a second, and fails commands at once meanwhile', () => {
+    const options = optionsWith({});
+    expect(options).toMatchObject({ maxRetriesPerRequest: 1, enableOfflineQueue: false });
+    expect([1, 2, 9, 10, 1000].map((tries) => options.retryStrategy?.(tries))).toEqual([100, 200, 900, 1000, 1000]);
+  });
+
+  it.each([
+    ["READONLY You can't write against a read only replica.", true],
+    ['UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)', true],
+    ['WRONGTYPE Operation against a key holding the wrong kind of value', false],
+  ])('that answers %j is opened anew: %s', (message, expected) => {
+    expect(optionsWith({}).reconnectOnError?.(new Error(message))).toBe(expected);
   });
 
   it('gives up a connection that does not answer, whatever it is for', () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SCOPES } from '../../../src/access/scopes.js';
 import { type CommandResult, runCli, commandRunner } from '../../support/service/cli.js';
 import { ApiClient } from '../../../src/testing/api-client.js';
+import { checkRows } from '../../support/check-rows.js';
 import { expectError } from '../../support/http/expect-errors.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { ACCOUNT, CREATED_API_KEY, SINGLE_API_KEY } from '../../support/http/response-shapes.js';
@@ -272,38 +273,42 @@ describe('the command line (D30)', () => {
     const ofAccounts = ['account:create', 'account:update', 'account:suspend', 'account:purge', 'account:list'];
     const ofCounters = ['counters:verify', 'counters:rebuild'];
     const names = [...ofAccounts, 'key:create', 'key:list', 'key:revoke', 'secrets:rotate', ...ofCounters];
-    const bare = (...args: string[]) => runCli({ variables: {} }, ...args);
+    const bare = (...args: string[]) => runCommand({ variables: {} }, ...args);
 
-    it.each([['--help'], ['help']])('%s names every command, with exit code 0', async (...args) => {
-      const { code, stdout, stderr } = await bare(...args);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      for (const name of names) expect(stdout).toContain(name);
-    });
+    it('--help names every command, and that of a command its options, with exit code 0', () =>
+      checkRows<[asked: string, says: RegExp[]]>(
+        [
+          ['--help', names.map((name) => new RegExp(name))],
+          ['help', names.map((name) => new RegExp(name))],
+          ...names.map((name): [string, RegExp[]] => [
+            `${name} --help`,
+            [new RegExp(`^Usage: admin ${name} [^]*--json`)],
+          ]),
+        ],
+        async (asked, says) => {
+          const { code, stdout, stderr } = await bare(...asked.split(' '));
+          expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+          for (const pattern of says) expect(stdout).toMatch(pattern);
+        },
+      ));
 
-    it.each(names)('%s --help names its options, with exit code 0', async (name) => {
-      const { code, stdout, stderr } = await bare(name, '--help');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(new RegExp(`^Usage: admin ${name} [^]*--json`));
-    });
-
-    it.each<[string, string[], RegExp]>([
-      ['no command', [], /Usage: admin/],
-      ['an unknown command', ['account:delete', '--json'], /unknown command 'account:delete'/],
-    ])('%s names every command, with exit code 1', async (_, args, reason) => {
-      const said = await bare(...args);
-      expectFailure(said, reason);
-      for (const name of names) expect(said.stderr).toContain(name);
-    });
-
-    it.each<[string, string[], RegExp]>([
-      ['a missing option', ['account:create', '--name', 'x'], /'--email <address>' not specified/],
-      ['an unknown option', ['account:list', '--colour', 'red'], /--colour/],
-      ['a stray argument', ['account:list', 'stray'], /too many arguments/],
-      ['a repeated option', ['key:revoke', '--key', 'a', '--key', 'b'], /--key.*only once/],
-      ['a broken value', ['account:create', '--name', 'x', '--email', 'ops'], /--email.*must be an e-mail address/],
-    ])('%s is refused with exit code 1', async (_, args, reason) => {
-      expectFailure(await bare(...args), reason);
-    });
+    it('what is wrong is refused with exit code 1', () =>
+      checkRows<[what: string, args: string[], reason: RegExp, others?: string[]]>(
+        [
+          ['no command', [], /Usage: admin/, names],
+          ['an unknown command', ['account:delete', '--json'], /unknown command 'account:delete'/, names],
+          ['a missing option', ['account:create', '--name', 'x'], /'--email <address>' not specified/],
+          ['an unknown option', ['account:list', '--colour', 'red'], /--colour/],
+          ['a stray argument', ['account:list', 'stray'], /too many arguments/],
+          ['a repeated option', ['key:revoke', '--key', 'a', '--key', 'b'], /--key.*only once/],
+          ['a broken value', ['account:create', '--name', 'x', '--email', 'ops'], /--email.*must be an e-mail address/],
+        ],
+        async (_, args, reason, others = []) => {
+          const said = await bare(...args);
+          expectFailure(said, reason);
+          for (const name of others) expect(said.stderr).toContain(name);
+        },
+      ));
   });
 
   describe('prints errors to standard error, with exit code 1', () => {
@@ -311,29 +316,36 @@ describe('the command line (D30)', () => {
     const named = ['--name', 'x', '--email', 'a@b.co'];
     const limits = ['--plan', 'enterprise', '--rate-limit', '9', '--burst-limit', '8'];
 
-    it.each<[string, string[], RegExp]>([
-      ['a burst below the rate', ['account:create', ...named, ...limits], /burst/],
-      ['an unknown account', ['account:update', '--account', nobody, '--name', 'x'], /No such account/],
-      ['an id that is none', ['key:create', '--account', 'x'], /No such account/],
-      ['an unknown key', ['key:revoke', '--key', nobody], /No such API key/],
-    ])('%s', async (_, args, reason) => {
-      const count = async () => (await service.database.query('SELECT id FROM accounts')).length;
-      const before = await count();
-      expectFailure(await run(...args, '--json'), reason);
+    it('of what is asked for, and changes nothing', () =>
+      checkRows<[what: string, args: string[], reason: RegExp]>(
+        [
+          ['a burst below the rate', ['account:create', ...named, ...limits], /burst/],
+          ['an unknown account', ['account:update', '--account', nobody, '--name', 'x'], /No such account/],
+          ['an id that is none', ['key:create', '--account', 'x'], /No such account/],
+          ['an unknown key', ['key:revoke', '--key', nobody], /No such API key/],
+        ],
+        async (_, args, reason) => {
+          const count = async () => (await service.database.query('SELECT id FROM accounts')).length;
+          const before = await count();
+          expectFailure(await run(...args, '--json'), reason);
+          expect(await count()).toBe(before);
+        },
+      ));
 
-      expect(await count()).toBe(before);
-    });
-
-    it.each([
-      ['a broken environment', { SECRET_KEY: '' }, /SECRET_KEY/],
-      [
-        'a database out of reach',
-        { DATABASE_URL: 'postgres://127.0.0.1:1/none' },
-        /^Cannot reach PostgreSQL at 127\.0\.0\.1:1 \(DATABASE_URL\)\.\n$/,
-      ],
-    ])('%s', async (_, changes, reason) => {
-      const variables = { ...environment.variables, ...changes };
-      expectFailure(await runCli({ variables }, 'account:list', '--json'), reason);
-    });
+    it('of the environment', () =>
+      checkRows<[what: string, changes: Record<string, string>, reason: RegExp]>(
+        [
+          ['broken', { SECRET_KEY: '' }, /SECRET_KEY/],
+          [
+            'a database out of reach',
+            { DATABASE_URL: 'postgres://127.0.0.1:1/none' },
+            /^Cannot reach PostgreSQL at 127\.0\.0\.1:1 \(DATABASE_URL\)\.\n$/,
+          ],
+        ],
+        async (_, changes, reason) => {
+          const variables = { ...environment.variables, ...changes };
+          expectFailure(await runCli({ variables }, 'account:list', '--json'), reason);
+        },
+      ));
   });
 });

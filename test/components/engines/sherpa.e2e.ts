@@ -103,12 +103,11 @@ describe('the engine sherpa', () => {
     expect(engineFor(ctc).maxVocabularyTerms).toBe(0);
   });
 
-  it.each([[0], [100], [3200], [8000]])('survives a chunk of %s bytes', async (bytes) => {
-    expect(await ask(engineFor(transducer), Buffer.alloc(bytes))).toMatchObject({
-      text: '',
-      words: [],
-      confidence: null,
-    });
+  it('survives a chunk of any length', async () => {
+    const engine = engineFor(transducer);
+    for (const bytes of [0, 100, 3200, 8000]) {
+      expect(await ask(engine, Buffer.alloc(bytes))).toMatchObject({ text: '', words: [], confidence: null });
+    }
   });
 
   it('knows the languages that are recorded beside the model', async () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readEnv } from '../../../src/platform/config/env.js';
 import { JobQueue } from '../../../src/platform/queue/job-queue.js';
-import { RedisConnection } from '../../../src/platform/redis/redis-connection.js';
 import { RedisService } from '../../../src/platform/redis/redis.service.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useEnvironment } from '../../../src/testing/test-environment.js';
@@ -168,46 +167,5 @@ describe('a queue', () => {
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThan(900);
     expect(tookMs).toBeLessThan(20_000);
-  });
-});
-
-describe('a connection to Redis', () => {
-  const optionsOf = (variables: Record<string, string>) => {
-    const env = readEnv({ ...environment.variables, ...variables });
-    return new RedisConnection(env, { lazyConnect: true }).options;
-  };
-
-  it('is opened again for ever, at least once a second, and fails commands at once meanwhile', () => {
-    const options = optionsOf({});
-    expect(options).toMatchObject({ maxRetriesPerRequest: 1, enableOfflineQueue: false, connectTimeout: 2000 });
-    expect([1, 2, 9, 10, 1000].map((tries) => options.retryStrategy?.(tries))).toEqual([100, 200, 900, 1000, 1000]);
-  });
-
-  it.each([
-    ["READONLY You can't write against a read only replica.", true],
-    ['UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)', true],
-    ['WRONGTYPE Operation against a key holding the wrong kind of value', false],
-  ])('that answers %j is opened anew: %s', (message, expected) => {
-    expect(optionsOf({}).reconnectOnError?.(new Error(message))).toBe(expected);
-  });
-
-  it('asks the sentinels for the primary, with their password and with TLS where the URL has it', () => {
-    const sentinels = { REDIS_SENTINELS: '127.0.0.1:26379,[::1]:26380', REDIS_SENTINEL_NAME: 'notes' };
-    const options = optionsOf({ ...sentinels, REDIS_SENTINEL_PASSWORD: 'p', REDIS_URL: 'rediss://unused.invalid' });
-    expect(options).toMatchObject({
-      sentinels: [
-        { host: '127.0.0.1', port: 26379 },
-        { host: '::1', port: 26380 },
-      ],
-      name: 'notes',
-      sentinelPassword: 'p',
-      enableTLSForSentinelMode: true,
-      failoverDetector: true,
-      maxRetriesPerRequest: 1,
-    });
-    expect([1, 10, 1000].map((tries) => options.sentinelRetryStrategy?.(tries))).toEqual([100, 1000, 1000]);
-    const plain = optionsOf({ ...sentinels, REDIS_URL: 'redis://unused.invalid' });
-    expect(plain.enableTLSForSentinelMode).toBe(false);
-    expect(plain.sentinelPassword ?? null).toBeNull();
   });
 });

@@ -51,7 +51,7 @@ export const storage = [
   },
   {
     file: `${STORAGE}/object-removals.service.ts`,
-    tests: 'test/components/storage/object-removals.e2e.ts',
+    tests: 'test/components/queries.e2e.ts',
     faults: [
       ['an object whose removal has begun is kept', ' AND attempts = 0 RETURNING object_key', ' RETURNING object_key'],
       [
@@ -184,7 +184,7 @@ export const storage = [
   },
   {
     file: 'src/platform/storage/object-removals.service.ts',
-    tests: 'test/components/storage/object-removals.e2e.ts',
+    tests: 'test/components/queries.e2e.ts',
     name: 'arrive late',
     faults: [
       ['the reservation of an object that may arrive late is given up', '...(mayArriveLate ? {} : NOW)', '...NOW'],
