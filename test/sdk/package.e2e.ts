@@ -7,7 +7,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import type { UploadProgress } from 'vnotes';
 import { installBinary } from '../../scripts/lib/npm-binary.mjs';
 import { installNode, NODE_24 } from '../../scripts/lib/other-node.mjs';
-import { signDelivery } from '../../src/modules/webhooks/sending/signed-sender.service.js';
+import { signDelivery } from '../../src/modules/webhooks/sending/signature.js';
 import { SPEECH } from '../../src/testing/speech.js';
 import { useService } from '../../src/testing/test-service.js';
 import { resultOf } from '../support/cli/vnotes.js';

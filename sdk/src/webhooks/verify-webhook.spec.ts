@@ -1,4 +1,4 @@
-import { signDelivery } from '../../../src/modules/webhooks/sending/signed-sender.service.js';
+import { signDelivery } from '../../../src/modules/webhooks/sending/signature.js';
 import { verifyWebhook, type WebhookHeaders } from './verify-webhook.js';
 import { WebhookVerificationError } from './webhook-error.js';
 

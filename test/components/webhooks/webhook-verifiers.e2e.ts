@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { signDelivery } from '../../../src/modules/webhooks/sending/signed-sender.service.js';
+import { signDelivery } from '../../../src/modules/webhooks/sending/signature.js';
 import { ROOT } from '../../support/paths.js';
 
 const run = promisify(execFile);

@@ -42,8 +42,11 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
   useEffect(() => {
     if (isEditing.value || leftAt.value === null) return;
     document.querySelector<HTMLElement>('[data-focus="correct"]')?.focus({ preventScroll: true });
-    reading.show(leftAt.value);
-    leftAt.value = null;
+    return onceMoved(() => (leftAt.value = null));
+  }, [isEditing.value, leftAt.value]);
+  // Again when the text is drawn anew, as when the original has come that tells which words are sure.
+  useEffect(() => {
+    if (!isEditing.value && leftAt.value !== null) reading.show(leftAt.value);
   }, [isEditing.value, leftAt.value, reading]);
   const closeFinding = () => {
     isFinding.value = false;
@@ -94,4 +97,16 @@ function useReading(shown: Transcription, original: Original, playback: Playback
 function textWords({ text, words }: Transcription, durationSeconds: number): [TextWord[], HeardWord[]] {
   const reported = heardWords(words);
   return [wordsOf(text, reported, durationSeconds), reported];
+}
+
+/** Calls once when the person scrolls, points or types. @returns a function that ends it */
+function onceMoved(moved: () => void): () => void {
+  const ended = new AbortController();
+  const options = { signal: ended.signal, passive: true };
+  const end = () => {
+    ended.abort();
+    moved();
+  };
+  for (const kind of ['wheel', 'touchmove', 'pointerdown', 'keydown']) addEventListener(kind, end, options);
+  return () => ended.abort();
 }

@@ -106,7 +106,8 @@ describe('probeAudio', () => {
     const cpuMs = startCpuTime();
     await probeAudio(new FileWindow(file, bytes.length), format);
     expect(file.bytesRead).toBeLessThan(bytes.length * 1.1);
-    expect(cpuMs()).toBeLessThan(1000);
+    // A tenth of a second. Of the whole process, which may do other things; reading again and again would take minutes.
+    expect(cpuMs()).toBeLessThan(5000);
   });
 });
 

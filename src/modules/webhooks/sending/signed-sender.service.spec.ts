@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { SecretsService } from '../../../platform/secrets.service.js';
-import { signDelivery, SignedSenderService, type UnsignedDelivery } from './signed-sender.service.js';
+import { signDelivery } from './signature.js';
+import { SignedSenderService, type UnsignedDelivery } from './signed-sender.service.js';
 import type { OutgoingDelivery, WebhookSenderService } from './webhook-sender.service.js';
 
 const OUTCOME = { status: 200, errorKind: null, error: null, response: '', retryAfter: null, durationMs: 1 };
