@@ -285,9 +285,9 @@ describe('vnotes', () => {
 
   it('ends quietly when its reader has gone', async () => {
     const { stdout, code } = await user.onTerminal(
-      'for i in 1 2 3 4 5; do vnotes list --all --json | head -c 1 >/dev/null; echo "${PIPESTATUS[0]}"; done; vnotes --help | head -1',
+      'for i in 1 2 3; do vnotes list --all --json | head -c 1 >/dev/null; echo "${PIPESTATUS[0]}"; done; vnotes --help | head -1',
     );
-    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(0\r\n){5}Usage: vnotes/) });
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(0\r\n){3}Usage: vnotes/) });
   });
 
   it.each([
@@ -493,7 +493,6 @@ describe('vnotes upload', () => {
   });
 
   it.each([
-    [['missing.ogg'], 2, 'There is no file missing.ogg. Nothing was uploaded.'],
     [[NAME, 'missing.ogg'], 2, 'There is no file missing.ogg. Nothing was uploaded.'],
     [['.'], 2, '. is a folder. Name its files: ./*'],
     [['big.wav'], 5, 'big.wav: it has 26.2 MB; the service takes at most 25 MB.'],
@@ -684,20 +683,25 @@ const ZSH =
 const execute = promisify(execFile);
 
 describe('vnotes completion', () => {
-  it.each([
-    ['we', 'webhooks'],
-    ['webhooks li', 'list listen'],
-    ['webhooks listen --p', '--port --public-url --profile'],
-    ['list --status ', 'processing transcribed failed'],
-    ['--profile work key', 'keys'],
-    ['upload --tag a=b --format ', 'text srt vtt json'],
-    ['completion z', 'zsh'],
-    ['upload note', ''],
-  ])('bash completes "vnotes %s" with "%s"', async (typed, expected) => {
-    const script = `source <("$0" "$1" completion bash); COMP_WORDS=(vnotes ${typed.endsWith(' ') ? `${typed} ''` : typed})
-      COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _vnotes; echo "\${COMPREPLY[*]}"`;
+  it('bash completes each of these', async () => {
+    const rows = [
+      ['we', 'webhooks'],
+      ['webhooks li', 'list listen'],
+      ['webhooks listen --p', '--port --public-url --profile'],
+      ['list --status ', 'processing transcribed failed'],
+      ['--profile work key', 'keys'],
+      ['upload --tag a=b --format ', 'text srt vtt json'],
+      ['completion z', 'zsh'],
+      ['upload note', ''],
+    ] as const;
+    const commands = rows.map(([typed]) => {
+      const words = typed.endsWith(' ') ? `${typed} ''` : typed;
+      return `COMPREPLY=(); COMP_WORDS=(vnotes ${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _vnotes
+        echo "${typed}: \${COMPREPLY[*]}"`;
+    });
+    const script = ['source <("$0" "$1" completion bash)', ...commands].join('\n');
     const { stdout } = await execute('bash', ['--norc', '-c', script, process.execPath, vnotes.program]);
-    expect(stdout).toBe(`${expected}\n`);
+    expect(stdout.split('\n')).toEqual([...rows.map(([typed, expected]) => `${typed}: ${expected}`), '']);
   });
 
   it('bash completes what is typed on a terminal', async () => {
