@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { coalesce } from '../../platform/concurrency/coalesce.js';
+import { sharedRun } from '../../platform/concurrency/shared-run.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { isDatabaseUnavailable } from '../../platform/database/unavailable.js';
 import { type ChunkSignal, TranscriptSignalsService } from '../transcriptions/transcript-signals.service.js';
@@ -18,6 +19,8 @@ export class RecordingEndsService {
   });
   /** One for each request that waits: looks its recording up, and ends the wait if it has ended. */
   private readonly looks = new Set<() => Promise<void>>();
+  /** One at a time: while Postgres hangs, they would pile up. */
+  private readonly lookForAll = sharedRun(async () => await Promise.all([...this.looks].map((look) => look())));
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -58,9 +61,7 @@ export class RecordingEndsService {
 
   private add(look: () => Promise<void>): void {
     this.looks.add(look);
-    this.timer ??= setInterval(() => {
-      for (const each of this.looks) void each();
-    }, POLL_MS).unref();
+    this.timer ??= setInterval(() => void this.lookForAll(), POLL_MS).unref();
   }
 
   private remove(look: () => Promise<void>): void {

@@ -105,7 +105,8 @@ export async function downloadFile(
     const handle = await open(part, 'a');
     try {
       if (received > bytes) await startAnew();
-      if (received === bytes) return;
+      // A run that was killed may have written all of it, and not have synced it.
+      if (received === bytes) return await handle.sync();
       const range: Record<string, string> = received > 0 ? { range: `bytes=${received}-` } : {};
       const { status, headers, body } = await client.open(`/${repository}/resolve/${revision}/${file}`, range, signal);
       const contentRange = /^bytes (\d+)-.*\/(\d+)$/.exec(first(headers['content-range']) ?? '');

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -7,17 +8,20 @@ import { errorCode, ignoreAbsent, isRunning } from '../../platform/storage/file-
 
 /** The holder shows that it lives by the file's time. */
 const RENEW_MS = 5000;
-/** A holder that has not renewed for so long is gone: of another machine or container, nothing else tells that. */
+/** A holder on another machine, or in another container, that has not renewed for so long is gone. */
 const EXPIRES_MS = 60_000;
 const POLL_MS = 200;
 
 interface Holder {
   host: string;
   pid: number;
+  /** Tells it from a later process of the same number; null where the system does not say. */
+  started: string | null;
 }
 
 /**
- * Runs `work` while no other process holds the lock. A holder that has ended, or is silent for a minute, loses it.
+ * Runs `work` while no other process holds the lock. A holder that has ended, or was on another machine and is silent for
+ * a minute, loses it.
  * @param onWait called once when another process has it
  */
 export async function withFileLock<T>(
@@ -42,7 +46,7 @@ export async function withFileLock<T>(
 /** A link appears with its content at once; a file that is created and then written does not. */
 async function take(file: string): Promise<boolean> {
   const own = `${file}.${randomUUID()}`;
-  const holder: Holder = { host: os.hostname(), pid: process.pid };
+  const holder: Holder = { host: os.hostname(), pid: process.pid, started: startOf(process.pid) };
   await writeFile(own, JSON.stringify(holder));
   try {
     if (await linkUnlessThere(own, file)) return true;
@@ -73,8 +77,8 @@ async function isStale(file: string, content: string): Promise<boolean> {
   const facts = await stat(file).catch(() => null);
   if (facts === null) return false;
   const holder = parseHolder(content);
-  const hasEnded = holder?.host === os.hostname() && !isRunning(holder.pid);
-  return hasEnded || Date.now() - facts.mtimeMs > EXPIRES_MS;
+  if (holder === null || holder.host !== os.hostname()) return Date.now() - facts.mtimeMs > EXPIRES_MS;
+  return !isRunning(holder.pid) || startOf(holder.pid) !== holder.started;
 }
 
 async function describeHolder(file: string): Promise<string> {
@@ -84,8 +88,19 @@ async function describeHolder(file: string): Promise<string> {
 
 function parseHolder(content: string): Holder | null {
   try {
-    const { host, pid } = JSON.parse(content) as Partial<Holder>;
-    return typeof host === 'string' && typeof pid === 'number' ? { host, pid } : null;
+    const { host, pid, started } = JSON.parse(content) as Partial<Holder>;
+    return typeof host === 'string' && typeof pid === 'number' ? { host, pid, started: started ?? null } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Clock ticks from the start of the machine to that of the process: field 22 of /proc/PID/stat, on Linux. */
+function startOf(pid: number): string | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The command name in parentheses may hold spaces.
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null;
   } catch {
     return null;
   }

@@ -32,6 +32,7 @@ export class RedisConnection extends Redis {
   constructor(env: Env, options: RedisOptions = {}) {
     super(env.redisUrl, { ...optionsOf(env), ...options });
     this.on('end', () => this.reopen());
+    this.on('close', () => this.forgetSilence());
   }
 
   /** Never rejects, because Bull does not catch that, and the attempts go on. */
@@ -44,10 +45,18 @@ export class RedisConnection extends Redis {
     if (!reconnect) {
       this.closed = true;
       clearTimeout(this.reopening);
-      // ioredis leaves the timer of `socketTimeout` running, which keeps a process that ends.
-      clearTimeout(this['socketTimeoutTimer']);
+      this.forgetSilence();
     }
     super.disconnect(reconnect);
+  }
+
+  /**
+   * ioredis leaves the timer of `socketTimeout` running when a connection breaks with a command under way. It would then
+   * destroy the next connection, and keep a process that ends.
+   */
+  private forgetSilence(): void {
+    clearTimeout(this['socketTimeoutTimer']);
+    this['socketTimeoutTimer'] = undefined;
   }
 
   private reopen(): void {

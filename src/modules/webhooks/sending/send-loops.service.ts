@@ -16,8 +16,10 @@ import { WebhookSendLoop } from './webhook-send-loop.js';
 const MAX_SEND_LOOPS = 10_000;
 /** Claims at the same time: less than half of the connections to Postgres. */
 const MAX_CLAIMS = 8;
-/** A timer wakes the loop for a next attempt that is sooner. A later one is found in Postgres. */
+/** A timer wakes the loop for a next attempt that is sooner. A later one, and one of too many, is found in Postgres. */
 const MAX_TIMER_MS = 600_000;
+/** An endpoint that refuses a large backlog would leave one for each of its deliveries. */
+const MAX_TIMERS = 10_000;
 /** On shutdown deliveries in progress have this long to finish. */
 const SHUTDOWN_MS = 5000;
 
@@ -39,6 +41,7 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
     registers: [],
   });
   private accepting = true;
+  private timers = 0;
 
   constructor(
     private readonly deliveries: DeliveriesService,
@@ -76,7 +79,12 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
   }
 
   private wakeIn(webhookId: string, delayMs: number | null): void {
-    if (delayMs !== null && delayMs < MAX_TIMER_MS) setTimeout(() => this.wake(webhookId), delayMs).unref();
+    if (delayMs === null || delayMs >= MAX_TIMER_MS || this.timers >= MAX_TIMERS) return;
+    this.timers += 1;
+    setTimeout(() => {
+      this.timers -= 1;
+      this.wake(webhookId);
+    }, delayMs).unref();
   }
 
   private start(webhookId: string): void {

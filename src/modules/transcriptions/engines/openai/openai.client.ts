@@ -92,7 +92,8 @@ export class OpenAiClient {
       return { status: statusCode, ...answer, retryAfterMs: parseRetryAfter(first(headers['retry-after'])) };
     } catch (error) {
       signal?.throwIfAborted();
-      throw new NoResponseError(limit.signal.aborted ? timeoutCode : codeOf(error), error);
+      // A connection that fails after the limit is not ended by it, and names its own cause.
+      throw new NoResponseError(error === limit.signal.reason ? timeoutCode : codeOf(error), error);
     } finally {
       clearTimeout(timer);
     }
