@@ -78,3 +78,7 @@ export type AccountEvent = Numbered<FeedBody>;
 
 /** An event of the feed. Its `id` is the `X-Service-Event-Id` at webhooks. */
 export type StoredEvent = AccountEvent & Pick<EventView, 'id' | 'created_at'>;
+
+/** Kinds that webhooks can subscribe to without an extension, for the command line. */
+export const WEBHOOK_EVENTS = ['recording.transcribed', 'recording.failed', 'transcription.corrected'] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];

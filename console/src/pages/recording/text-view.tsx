@@ -40,7 +40,7 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
   };
   // The person goes on reading where they corrected.
   useEffect(() => {
-    if (isEditing.value || leftAt.value === null) return;
+    if (isEditing.value || leftAt.value === null) return undefined;
     document.querySelector<HTMLElement>('[data-focus="correct"]')?.focus({ preventScroll: true });
     return onceMoved(() => (leftAt.value = null));
   }, [isEditing.value, leftAt.value]);

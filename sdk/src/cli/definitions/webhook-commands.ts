@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
+import { WEBHOOK_EVENTS } from '../../events/event-types.js';
 import { day, integer, listOf } from '../options/parsers.js';
 import { examples, runAction } from './run-action.js';
 
-const EVENTS = ['recording.transcribed', 'recording.failed', 'transcription.corrected'];
 const ID = '0199e1a0-7c1e-7a51-9d0e-6d1f2b3c4d5e';
 
 export function addWebhookCommands(program: Command): void {
@@ -27,7 +27,7 @@ function addManagement(webhooks: Command): void {
   webhooks
     .command('create <url>')
     .description('create a webhook; its secret is shown this once')
-    .option('--events <types>', 'separated by commas (default: all)', listOf(EVENTS))
+    .option('--events <types>', 'separated by commas (default: all)', listOf(WEBHOOK_EVENTS))
     .option('--secret-stdin', 'read the secret from standard input instead of having one made')
     .addHelpText('after', examples('vnotes webhooks create https://example.com/hook --events recording.transcribed'))
     .action(runAction(async () => (await import('../webhooks/manage.js')).createWebhook));
@@ -76,7 +76,7 @@ function addListen(webhooks: Command): void {
     .option('--port <number>', 'port to listen on (default: a free one)', integer(1, 65_535))
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--public-url <url>', 'where the service reaches this machine, such as the URL of a tunnel')
-    .option('--events <types>', 'separated by commas (default: all)', listOf(EVENTS))
+    .option('--events <types>', 'separated by commas (default: all)', listOf(WEBHOOK_EVENTS))
     .option('--forward <url>', 'send each event on to your own server, with its headers')
     .option('--count <number>', 'end after so many events', integer(1, 1_000_000))
     .option('--no-test', 'do not send a test event at the beginning')

@@ -1,3 +1,4 @@
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../../events/event-types.js';
 import type { Context } from '../context.js';
 import { usageError } from '../cli-error.js';
 import { deleteEach } from '../commands/delete.js';
@@ -6,9 +7,6 @@ import { count, time } from '../terminal/format.js';
 import { oneLine } from '../terminal/text-width.js';
 import { lineOfStdin } from '../terminal/prompt.js';
 import { statusColour } from '../terminal/status-colour.js';
-
-export const EVENT_TYPES = ['recording.transcribed', 'recording.failed', 'transcription.corrected'] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
 
 export async function listWebhooks(context: Context, { status }: { status?: 'active' | 'disabled' }): Promise<void> {
   const { output } = context;
@@ -27,7 +25,7 @@ export async function listWebhooks(context: Context, { status }: { status?: 'act
 }
 
 interface CreateOptions {
-  events?: EventType[];
+  events?: WebhookEvent[];
   secretStdin?: boolean;
 }
 
@@ -36,7 +34,7 @@ export async function createWebhook(context: Context, options: CreateOptions, ur
   const client = await context.client();
   const secret = options.secretStdin ? await lineOfStdin() : undefined;
   if (secret === '') throw usageError('Standard input has no secret.');
-  const webhook = await client.webhooks.create({ url, events: options.events ?? [...EVENT_TYPES], secret });
+  const webhook = await client.webhooks.create({ url, events: options.events ?? [...WEBHOOK_EVENTS], secret });
   output.document(webhook);
   output.print(`ID      ${webhook.id}`);
   output.print(`Secret  ${webhook.secret}`);
