@@ -202,13 +202,18 @@ describe('D33: claims', () => {
     expect(owners.filter((owner) => owner === liar.accountId)).toHaveLength(4);
   });
 
-  it('charge nothing for the background, whatever was decoded (D49)', async () => {
+  it('charge nothing for the background, nor take anything out of the queue, whatever was decoded (D49)', async () => {
     const client = await api.account();
     await waiting(client, 1, 10);
     await claimed();
     await toRepeat(client, 1, 'background');
     expect(await finish(await claimed(leases.claimBackground()), 60_000)).toBe(true);
     expect(await costOf(client)).toBe(10_000);
+    const counted = await api.database.query(
+      'SELECT sum(duration_ms)::int AS length, sum(queued_ms)::int AS queued FROM usage_counter_deltas WHERE account_id = $1',
+      [client.accountId],
+    );
+    expect(counted).toEqual([{ length: 50_000, queued: 0 }]);
   });
 
   it('charge each channel that was heard', async () => {

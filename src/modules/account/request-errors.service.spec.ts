@@ -310,6 +310,7 @@ describe('errors that are not written yet', () => {
     ['a secret', 'my vns_0123 and more', 'my vns_…'],
     ['a secret of several lines', 'whsec_01\n23', 'whsec_…'],
     ['a token', 'eyJhbGciOi.x', 'eyJ…'],
+    ['a sign-in code', 'code vnc_0123', 'code vnc_…'],
     ['101 characters', 'x'.repeat(101), 'x'.repeat(100)],
   ])('have no field with %s', (_, field, cleaned) => {
     pending.add(refusal({ field }));

@@ -44,6 +44,13 @@ describe('pullModel', () => {
     expect(existsSync(path.join(setup.root, 'small', 'other.onnx'))).toBe(false);
   });
 
+  it('finds files on every page of a listing', async () => {
+    setup.source.publish('acme/small', FILES);
+    setup.source.pageSize = 1;
+    await setup.pull();
+    setup.expectInstalled();
+  });
+
   it('asks nobody when the model is there, and with update only for what has changed', async () => {
     setup.source.publish('acme/small', FILES);
     await setup.pull();

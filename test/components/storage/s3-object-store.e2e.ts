@@ -110,6 +110,14 @@ describe('objects in S3', () => {
     expect(s3.objects.size).toBe(0);
   });
 
+  it('counts and removes what is under a prefix, on every page of the listing, and nothing beside it', async () => {
+    const keys = Array.from({ length: 5 }, (_, i) => `one/2026/${i}.wav`);
+    for (const key of [...keys, 'one-more/2026/0.wav', KEY]) s3.objects.set(key, BYTES);
+    expect(await store.countUnder('one')).toBe(5);
+    expect(await store.removeUnder('one')).toBe(5);
+    expect([...s3.objects.keys()]).toEqual(['one-more/2026/0.wav', KEY]);
+  });
+
   it('distinguishes a missing object from a missing bucket', async () => {
     await expect(store.withFile(KEY, read)).rejects.toThrow(ObjectNotFoundError);
     const other = await open({ bucket: 'other' });

@@ -85,6 +85,18 @@ describe('a page of the feed', () => {
     expect(found[0]).toMatchObject({ kind: 'recording.accepted', createdAt: expect.any(Date) });
   });
 
+  it('has a body as large as a page when it comes first, and what does not fit when it comes next', async () => {
+    await insertEvents(api, client, { kind: `'recording.accepted'`, body: `repeat('x', 1200000)` }, 2);
+    await numberEvents(api.database, [client.accountId], 10);
+    const { accountId } = client;
+    const readAfter = async (after: number) =>
+      (await selectNextEvents(api.app.get(DatabaseService), [{ accountId, after }], 10)).map(
+        ({ body }) => body?.length ?? null,
+      );
+    expect(await readAfter(0)).toEqual([1_200_000, null]);
+    expect(await readAfter(1)).toEqual([1_200_000]);
+  });
+
   it('has news for a reader that is behind, also of events without a number, and for no other', async () => {
     await insert(client, 'a', 'b');
     await numberEvents(api.database, [client.accountId], 100);

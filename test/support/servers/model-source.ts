@@ -45,6 +45,8 @@ export class ModelSource {
   token: string | null = null;
   /** Pause after every 16 kB of content, so that a test can act in the middle. */
   pauseMs = 0;
+  /** Files in one page of a listing. */
+  pageSize = Infinity;
   private readonly repositories = new Map<string, Repository>();
   private readonly contents = new Map<string, Buffer>();
   /** Of the file's content that was asked for last, what the client has. */
@@ -122,7 +124,15 @@ export class ModelSource {
     const fault = this.apiFaults.shift();
     if (fault?.kind === 'status') return sendStatus(response, fault);
     if (what === 'revision') return sendJson(response, 200, { id: repository, sha: found.commit });
-    return sendJson(response, 200, listing(found, rest));
+    const all = listing(found, rest);
+    const start = Number(new URL(url, this.url).searchParams.get('from') ?? 0);
+    const end = start + this.pageSize;
+    if (end < all.length) {
+      const next = new URL(url, this.url);
+      next.searchParams.set('from', String(end));
+      response.setHeader('Link', `<${next.href}>; rel="next"`);
+    }
+    return sendJson(response, 200, all.slice(start, end));
   }
 
   private resolve({ commit, files }: Repository, name: string, response: ServerResponse): void {
