@@ -11,9 +11,8 @@ class TooDifferentError extends Error {
 }
 
 /**
- * Finds units that two lists have in common, in order: first those that occur once on both sides, then the most that lie
- * between two of these (patience diff, with Myers's diff between). So a long text with many changes takes no longer
- * than one with few.
+ * Finds units that two lists have in common, in order. First come those that occur once on each side, then, between two of
+ * these, as many as there are. Compared as a whole, a long text with many changes would reach the limit with nothing found.
  * @returns for each unit of `to` the index of the same unit in `from`, or -1; the indexes increase.
  */
 export function alignUnits(from: readonly string[], to: readonly string[]): Int32Array {

@@ -19,7 +19,7 @@ export class WorkerStatusService implements OnApplicationBootstrap, OnApplicatio
   constructor(
     health: HealthService,
     private readonly runtimes: EngineRuntimesService,
-    private readonly running: AnnouncedEnginesService,
+    private readonly announced: AnnouncedEnginesService,
     chain: EngineChainService,
     speech: SpeechDetectionService,
     registry: Registry,
@@ -32,7 +32,7 @@ export class WorkerStatusService implements OnApplicationBootstrap, OnApplicatio
   }
 
   onApplicationBootstrap(): void {
-    this.endAnnouncement = this.running.announce(this.runtimes.names);
+    this.endAnnouncement = this.announced.announce(this.runtimes.names);
   }
 
   onApplicationShutdown(): void {
