@@ -12,7 +12,7 @@ import {
 import { PageFields, pageFields, PageQuery, type PageResult } from '../../platform/http/page.js';
 import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
 import { EVENT_KINDS } from './events/event-payload.js';
-import { malformedUrl, MAX_URL_CHARACTERS, WEBHOOK_URL_PATTERN } from './sending/address-rules.js';
+import { malformedUrl, MAX_URL_CHARACTERS, OUTGOING_URL_PATTERN } from '../../platform/http/outgoing/address-rules.js';
 import { type Webhook, WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 
 /** Time in which a receiver can be given the new secret (D37). */
@@ -24,7 +24,7 @@ function IsWebhookUrl(): PropertyDecorator {
     IsValid('isWebhookUrl', (value) =>
       typeof value === 'string' ? malformedUrl(value) : 'must be an absolute http or https URL',
     ),
-    ApiProperty({ maxLength: MAX_URL_CHARACTERS, pattern: WEBHOOK_URL_PATTERN }),
+    ApiProperty({ maxLength: MAX_URL_CHARACTERS, pattern: OUTGOING_URL_PATTERN }),
   );
 }
 

@@ -12,7 +12,7 @@ import type { PageResult } from '../../platform/http/page.js';
 import { SecretsService } from '../../platform/secrets.service.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { RemovedWebhooksService } from './deliveries/removed-webhooks.service.js';
-import { AllowedNetworks, checkWebhookUrl } from './sending/address-rules.js';
+import { AllowedNetworks, checkOutgoingUrl } from '../../platform/http/outgoing/address-rules.js';
 import { Webhook } from './webhook.entity.js';
 import {
   type CreateWebhookDto,
@@ -166,7 +166,7 @@ export class WebhooksService {
   }
 
   private ruleBrokenBy(url: string): BrokenRule | null {
-    const reason = checkWebhookUrl(url, this.allowed, { httpsOnly: this.env.webhookHttpsOnly });
+    const reason = checkOutgoingUrl(url, this.allowed, { httpsOnly: this.env.webhookHttpsOnly });
     return reason === null ? null : { field: 'url', reason };
   }
 }

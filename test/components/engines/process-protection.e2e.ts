@@ -35,10 +35,10 @@ describe('the check of certificates', () => {
   it('of webhooks, transcription servers and S3 is not switched off by NODE_TLS_REJECT_UNAUTHORIZED', async () => {
     const script = `
       import { Client, Agent } from 'undici';
-      import { checkedConnector } from ${imported('modules/webhooks/sending/checked-connector.js')};
+      import { checkedConnector } from ${imported('platform/http/outgoing/checked-connector.js')};
       import { OpenAiClient } from ${imported('modules/transcriptions/engines/openai/openai.client.js')};
       import { S3ObjectStore } from ${imported('platform/storage/s3.object-store.js')};
-      import { AllowedNetworks } from ${imported('modules/webhooks/sending/address-rules.js')};
+      import { AllowedNetworks } from ${imported('platform/http/outgoing/address-rules.js')};
       const url = ${JSON.stringify(url)};
       const signal = AbortSignal.timeout(5000);
       const outcome = (promise) => promise.then(() => 'connected', (error) => {

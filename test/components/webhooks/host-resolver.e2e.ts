@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { resolveHost } from '../../../src/modules/webhooks/sending/checked-connector.js';
+import { resolveHost } from '../../../src/platform/http/outgoing/checked-connector.js';
 
 const TYPE_A = 1;
 const TYPE_AAAA = 28;

@@ -4,8 +4,8 @@ import http from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { checkedConnector } from '../../../src/modules/webhooks/sending/checked-connector.js';
-import { AllowedNetworks, checkWebhookUrl, mayConnect } from '../../../src/modules/webhooks/sending/address-rules.js';
+import { checkedConnector } from '../../../src/platform/http/outgoing/checked-connector.js';
+import { AllowedNetworks, checkOutgoingUrl, mayConnect } from '../../../src/platform/http/outgoing/address-rules.js';
 import { WebhookSenderService } from '../../../src/modules/webhooks/sending/webhook-sender.service.js';
 import type { Env } from '../../../src/platform/config/env.js';
 import { WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
@@ -79,7 +79,7 @@ describe('webhook addresses', () => {
     it.each(refusedCases)('%s: %s', async (_group, _because, template) => {
       const url = fill(template);
 
-      expect(checkWebhookUrl(url, nobody)).toMatch(/^must /);
+      expect(checkOutgoingUrl(url, nobody)).toMatch(/^must /);
       expect(await post(senderFor([]), url)).toMatchObject({
         status: null,
         error: expect.stringMatching(/^the URL must /),
@@ -105,7 +105,7 @@ describe('webhook addresses', () => {
   it.each(resolvedCases)('refused when resolved: %s', async (_because, template, addresses) => {
     const url = fill(template);
 
-    expect(checkWebhookUrl(url, nobody)).toBeNull();
+    expect(checkOutgoingUrl(url, nobody)).toBeNull();
     const outcome = await post(senderFor([], [...addresses]), url);
     expect(outcome.status).toBeNull();
     expect(outcome).toMatchObject({ errorKind: 'dns', error: 'the host name has no public address' });
@@ -150,7 +150,7 @@ describe('webhook addresses', () => {
   });
 
   it.each(Object.entries(fixture.accepted))('accepted: %s (%s)', (url) => {
-    expect(checkWebhookUrl(url, nobody)).toBeNull();
+    expect(checkOutgoingUrl(url, nobody)).toBeNull();
   });
 
   describe('a client without these checks', () => {

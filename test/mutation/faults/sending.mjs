@@ -46,8 +46,8 @@ export const sending = [
     ],
   },
   {
-    file: `${SENDING}/address-rules.ts`,
-    tests: `${SENDING}/address-rules.spec.ts`,
+    file: `src/platform/http/outgoing/address-rules.ts`,
+    tests: `src/platform/http/outgoing/address-rules.spec.ts`,
     faults: [
       ['a range is left out', "  '192.31.196.0/24',", ' '],
       ['half of a range is left out', "'172.16.0.0/12'", "'172.16.0.0/13'"],
@@ -66,7 +66,7 @@ export const sending = [
     ],
   },
   {
-    file: `${SENDING}/checked-connector.ts`,
+    file: `src/platform/http/outgoing/checked-connector.ts`,
     tests: 'test/components/webhooks/webhook-addresses.e2e.ts',
     faults: [
       [
@@ -163,19 +163,19 @@ export const sending = [
     ],
   },
   {
-    file: 'src/modules/webhooks/sending/address-rules.ts',
-    tests: 'src/modules/webhooks/sending/address-rules.spec.ts',
+    file: 'src/platform/http/outgoing/address-rules.ts',
+    tests: 'src/platform/http/outgoing/address-rules.spec.ts',
     faults: [['a webhook may point to a name without a domain', 'labels.length === 1 || PRIVATE_NAME', 'PRIVATE_NAME']],
   },
   {
-    file: 'src/modules/webhooks/sending/address-rules.ts',
-    tests: 'src/modules/webhooks/sending/address-rules.spec.ts',
+    file: 'src/platform/http/outgoing/address-rules.ts',
+    tests: 'src/platform/http/outgoing/address-rules.spec.ts',
     faults: [
       ['a webhook URL may have a fragment', "  if (url.includes('#')) return 'must not have a fragment';\n", ''],
     ],
   },
   {
-    file: 'src/modules/webhooks/sending/checked-connector.ts',
+    file: 'src/platform/http/outgoing/checked-connector.ts',
     tests: 'test/components/webhooks/host-resolver.e2e.ts',
     name: 'goes by the hosts file first',
     faults: [

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Client } from 'undici';
-import { AllowedNetworks } from './address-rules.js';
+import { AllowedNetworks } from '../../../platform/http/outgoing/address-rules.js';
 import { DeliveryAttempt, IdleConnections, WebhookConnection } from './webhook-connection.js';
 
 jest.mock('undici', () => ({ ...jest.requireActual<object>('undici'), Client: jest.fn() }));

@@ -1,7 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
-import { checkedConnector, type CheckedConnectorOptions } from './checked-connector.js';
-import { DeliveryAttemptError, type DeliveryErrorKind, MAX_HEADER_BYTES } from './delivery-outcome.js';
+import { checkedConnector, type CheckedConnectorOptions } from '../../../platform/http/outgoing/checked-connector.js';
+import {
+  MAX_HEADER_BYTES,
+  type OutgoingErrorKind,
+  OutgoingRequestError,
+} from '../../../platform/http/outgoing/outgoing-error.js';
 
 type Rules = Omit<CheckedConnectorOptions, 'signal'>;
 
@@ -133,7 +137,7 @@ export class DeliveryAttempt {
     if (caller.aborted) this.cancel();
   }
 
-  /** Aborted with a `DeliveryAttemptError` as its reason. */
+  /** Aborted with a `OutgoingRequestError` as its reason. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }
@@ -147,8 +151,8 @@ export class DeliveryAttempt {
     clearTimeout(this.connectTimer);
   }
 
-  fail(kind: DeliveryErrorKind, reason: string): void {
-    this.controller.abort(new DeliveryAttemptError(kind, reason));
+  fail(kind: OutgoingErrorKind, reason: string): void {
+    this.controller.abort(new OutgoingRequestError(kind, reason));
   }
 
   /** From the start until `settle`. */

@@ -2,15 +2,10 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown, Optional } from
 import type { Dispatcher } from 'undici';
 import { Env } from '../../../platform/config/env.js';
 import { DeliveryAttempt, IDLE_MS, IdleConnections, WebhookConnection } from './webhook-connection.js';
-import {
-  DeliveryAttemptError,
-  type DeliveryErrorKind,
-  describeError,
-  isClosure,
-  readResponse,
-} from './delivery-outcome.js';
-import { resolveHost } from './checked-connector.js';
-import { AllowedNetworks, checkWebhookUrl } from './address-rules.js';
+import { type DeliveryErrorKind, readResponse } from './delivery-outcome.js';
+import { describeError, isClosure, OutgoingRequestError } from '../../../platform/http/outgoing/outgoing-error.js';
+import { resolveHost } from '../../../platform/http/outgoing/checked-connector.js';
+import { AllowedNetworks, checkOutgoingUrl } from '../../../platform/http/outgoing/address-rules.js';
 
 export interface OutgoingDelivery {
   url: string;
@@ -82,9 +77,9 @@ export class WebhookSenderService implements OnApplicationShutdown {
 
   /** Never throws: failures are reported in the outcome's `error`. */
   async send(delivery: OutgoingDelivery): Promise<DeliveryOutcome> {
-    const refusal = checkWebhookUrl(delivery.url, this.allowed, { httpsOnly: this.env.webhookHttpsOnly });
+    const refusal = checkOutgoingUrl(delivery.url, this.allowed, { httpsOnly: this.env.webhookHttpsOnly });
     if (refusal !== null) {
-      return { ...failure(new DeliveryAttemptError('refused_address', `the URL ${refusal}`)), durationMs: 0 };
+      return { ...failure(new OutgoingRequestError('refused_address', `the URL ${refusal}`)), durationMs: 0 };
     }
 
     const attempt = new DeliveryAttempt(this.options, delivery.signal);
@@ -125,7 +120,7 @@ export class WebhookSenderService implements OnApplicationShutdown {
 
   /** What the owner of the webhook is not told. */
   private logCause(url: string, error: unknown): void {
-    if (!(error instanceof DeliveryAttemptError) || error.cause === undefined) return;
+    if (!(error instanceof OutgoingRequestError) || error.cause === undefined) return;
     this.logger.log({ host: new URL(url).hostname, cause: error.cause }, 'webhook host has no usable address');
   }
 

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { type AllowedNetworks, loopbackAddresses, mayConnect } from './address-rules.js';
-import { DeliveryAttemptError } from './delivery-outcome.js';
+import { OutgoingRequestError } from './outgoing-error.js';
 
 export interface CheckedConnectorOptions {
   allowed: AllowedNetworks;
@@ -42,7 +42,7 @@ export function checkedConnector({ signal, ...rules }: CheckedConnectorOptions):
   return (options, callback) => {
     // Node does not call `lookup` for an IP address.
     if (isIP(options.hostname) === 0 || mayConnect(options.hostname, rules.allowed)) connect(options, callback);
-    else process.nextTick(callback, new DeliveryAttemptError('refused_address', FORBIDDEN), null);
+    else process.nextTick(callback, new OutgoingRequestError('refused_address', FORBIDDEN), null);
   };
 }
 
@@ -59,10 +59,10 @@ function checkedLookup({ allowed, resolve, nameErrorMs }: Omit<CheckedConnectorO
   const addressesOf = async (name: string): Promise<LookupAddress[]> => {
     const ips = loopbackAddresses(name, allowed) ?? (await resolve(name));
     // Node 20 crashes on an empty list.
-    if (ips.length === 0) throw new DeliveryAttemptError('dns', UNUSABLE, { cause: 'name not resolved' });
+    if (ips.length === 0) throw new OutgoingRequestError('dns', UNUSABLE, { cause: 'name not resolved' });
     // One forbidden address refuses all: mixed answers are typical of DNS rebinding.
     if (!ips.every((ip) => mayConnect(ip, allowed))) {
-      throw new DeliveryAttemptError('dns', UNUSABLE, { cause: 'private or special address' });
+      throw new OutgoingRequestError('dns', UNUSABLE, { cause: 'private or special address' });
     }
     return triedAddresses(ips).map((address) => ({ address, family: isIP(address) }));
   };

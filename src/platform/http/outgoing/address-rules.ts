@@ -40,10 +40,10 @@ export class AllowedNetworks {
 }
 
 /**
- * Checks a webhook's URL without DNS (D29). WebhookSenderService checks the resolved addresses on every delivery.
+ * Checks the URL of a webhook or a link without DNS (D29). The connector checks the resolved addresses at every connection.
  * @returns null, or the broken rule as a text that follows the field's name.
  */
-export function checkWebhookUrl(url: string, allowed: AllowedNetworks, { httpsOnly = false } = {}): string | null {
+export function checkOutgoingUrl(url: string, allowed: AllowedNetworks, { httpsOnly = false } = {}): string | null {
   const malformed = malformedUrl(url) ?? (URL.canParse(url) ? null : 'must be an absolute http or https URL');
   return malformed ?? brokenTarget(new URL(url), allowed, httpsOnly);
 }
@@ -56,7 +56,7 @@ export function isForbiddenAddress(ip: string): boolean {
   return !isInside(address, GLOBAL_IPV6) || isInside(address, FORBIDDEN_IPV6);
 }
 
-/** Whether a delivery may be sent to an address: a public one, or one that the operator allows. */
+/** Whether a request may be sent to an address: a public one, or one that the operator allows. */
 export function mayConnect(ip: string, allowed: AllowedNetworks): boolean {
   return allowed.includes(ip) || !isForbiddenAddress(ip);
 }
@@ -71,7 +71,7 @@ export function loopbackAddresses(name: string, allowed: AllowedNetworks): strin
 }
 
 /** What `malformedUrl` accepts, for the description of the API. */
-export const WEBHOOK_URL_PATTERN = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s\\/?#@\u0000-\u001f\u007f-\u009f\ud800-\udfff]+([/?][^\s\\#\u0000-\u001f\u007f-\u009f\ud800-\udfff]*)?$`;
+export const OUTGOING_URL_PATTERN = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s\\/?#@\u0000-\u001f\u007f-\u009f\ud800-\udfff]+([/?][^\s\\#\u0000-\u001f\u007f-\u009f\ud800-\udfff]*)?$`;
 
 /** Checks the text as it was sent, because the URL parser accepts most of what is refused here. */
 export function malformedUrl(url: string): string | null {

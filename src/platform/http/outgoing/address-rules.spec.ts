@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import {
   AllowedNetworks,
-  checkWebhookUrl,
+  checkOutgoingUrl,
   isForbiddenAddress,
   loopbackAddresses,
   malformedUrl,
   mayConnect,
-  WEBHOOK_URL_PATTERN,
+  OUTGOING_URL_PATTERN,
 } from './address-rules.js';
 
 const none = new AllowedNetworks([]);
@@ -55,7 +55,7 @@ const PUBLIC = '1.1.1.1 8.8.8.8 2001:4860:4860::8888 2606:4700::1111 2003::1';
 const addresses = (list: string) => list.trim().split(/\s+/);
 
 // The long list of hostile URLs is in test/components/webhooks/webhook-addresses.e2e.ts.
-describe('checkWebhookUrl', () => {
+describe('checkOutgoingUrl', () => {
   it.each([
     ['https://hooks.example.com/ x', 'must not contain white space, control characters or backslashes'],
     ['https://hooks.example.com/\u0085', 'must not contain white space, control characters or backslashes'],
@@ -73,18 +73,18 @@ describe('checkWebhookUrl', () => {
     ['https://redis/', 'must not point to a private name; give a public host name'],
     ['https://hooks.example.com:6379/', 'must not use port 6379'],
   ])('refuses %j: %s', (url, reason) => {
-    expect(checkWebhookUrl(url, none)).toBe(reason);
+    expect(checkOutgoingUrl(url, none)).toBe(reason);
   });
 
   it('counts characters, not bytes, up to 2048', () => {
     const url = (length: number) => 'https://hooks.example.com/'.padEnd(length, 'é');
-    expect(checkWebhookUrl(url(2048), none)).toBeNull();
-    expect(checkWebhookUrl(url(2049), none)).toBe('must be at most 2048 characters long');
-    expect(checkWebhookUrl(`https://hooks.example.com/${'😀'.repeat(2022)}`, none)).toBeNull();
+    expect(checkOutgoingUrl(url(2048), none)).toBeNull();
+    expect(checkOutgoingUrl(url(2049), none)).toBe('must be at most 2048 characters long');
+    expect(checkOutgoingUrl(`https://hooks.example.com/${'😀'.repeat(2022)}`, none)).toBeNull();
   });
 
   it('accepts an @ or a port-like text after the host', () => {
-    expect(checkWebhookUrl('https://hooks.example.com/@user:22?to=a@b.example', none)).toBeNull();
+    expect(checkOutgoingUrl('https://hooks.example.com/@user:22?to=a@b.example', none)).toBeNull();
   });
 
   it.each([
@@ -99,42 +99,42 @@ describe('checkWebhookUrl', () => {
     'http://127.0.0.1.:25/',
     'http://[::ffff:127.0.0.1]:25/',
   ])('skips the rules for ports and names inside an allowed network: %s', (url) => {
-    expect(checkWebhookUrl(url, loopback)).toBeNull();
-    expect(checkWebhookUrl(url, none)).not.toBeNull();
-    expect(checkWebhookUrl(url, office)).not.toBeNull();
+    expect(checkOutgoingUrl(url, loopback)).toBeNull();
+    expect(checkOutgoingUrl(url, none)).not.toBeNull();
+    expect(checkOutgoingUrl(url, office)).not.toBeNull();
   });
 
   it.each(['http://10.0.0.1/', 'http://redis/', 'http://printer.local/', 'https://hooks.example.com:22/'])(
     'applies every rule outside the allowed networks: %s',
     (url) => {
-      expect(checkWebhookUrl(url, loopback)).not.toBeNull();
+      expect(checkOutgoingUrl(url, loopback)).not.toBeNull();
     },
   );
 
   it.each(['http://user@127.0.0.1/', 'ftp://127.0.0.1/', 'http://127.0.0.1/#x', 'http:\\\\127.0.0.1/'])(
     'applies the rules for the form of the URL everywhere: %s',
     (url) => {
-      expect(checkWebhookUrl(url, loopback)).not.toBeNull();
+      expect(checkOutgoingUrl(url, loopback)).not.toBeNull();
     },
   );
 
   it.each(['http://hooks.example.com/', 'HTTP://hooks.example.com:8080/', 'http://93.184.216.34/'])(
     'with WEBHOOK_HTTPS_ONLY refuses %s, and takes it over https (D37)',
     (url) => {
-      expect(checkWebhookUrl(url, loopback)).toBeNull();
-      expect(checkWebhookUrl(url, loopback, { httpsOnly: true })).toMatch(/^must be an https URL/);
-      expect(checkWebhookUrl(url.replace(/^http/i, 'https'), loopback, { httpsOnly: true })).toBeNull();
+      expect(checkOutgoingUrl(url, loopback)).toBeNull();
+      expect(checkOutgoingUrl(url, loopback, { httpsOnly: true })).toMatch(/^must be an https URL/);
+      expect(checkOutgoingUrl(url.replace(/^http/i, 'https'), loopback, { httpsOnly: true })).toBeNull();
     },
   );
 
   it.each(['http://127.0.0.1:25/', 'http://localhost/'])('with WEBHOOK_HTTPS_ONLY takes %s if allowed', (url) => {
-    expect(checkWebhookUrl(url, loopback, { httpsOnly: true })).toBeNull();
+    expect(checkOutgoingUrl(url, loopback, { httpsOnly: true })).toBeNull();
   });
 
   it('accepts localhost when one of its addresses is allowed', () => {
-    expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['::1/128']))).toBeNull();
-    expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['127.0.0.1/32']))).toBeNull();
-    expect(checkWebhookUrl('http://localhost:22/', new AllowedNetworks(['127.0.0.2/32']))).not.toBeNull();
+    expect(checkOutgoingUrl('http://localhost:22/', new AllowedNetworks(['::1/128']))).toBeNull();
+    expect(checkOutgoingUrl('http://localhost:22/', new AllowedNetworks(['127.0.0.1/32']))).toBeNull();
+    expect(checkOutgoingUrl('http://localhost:22/', new AllowedNetworks(['127.0.0.2/32']))).not.toBeNull();
   });
 });
 
@@ -200,9 +200,9 @@ describe('allowed networks', () => {
   });
 });
 
-describe('WEBHOOK_URL_PATTERN', () => {
+describe('OUTGOING_URL_PATTERN', () => {
   it('matches exactly what malformedUrl accepts', () => {
-    const pattern = new RegExp(WEBHOOK_URL_PATTERN, 'u');
+    const pattern = new RegExp(OUTGOING_URL_PATTERN, 'u');
     const part = fc.constantFrom(
       'http://',
       'HTTPS://',
