@@ -14,6 +14,9 @@ import { startTemporaryServices } from './lib/temporary-services.mjs';
 // Most e2e tests wait for something most of the time: four at once keep two cores busy.
 const WORKERS = '--maxWorkers=4';
 
+/** Tests that compare a duration with a fixed limit. They run one at a time when nothing else does. */
+const TIMED = String.raw`\.timed\.e2e\.ts$`;
+
 const jestArguments = process.argv.slice(2);
 const startedAt = performance.now();
 const teardown = new Teardown();
@@ -61,8 +64,11 @@ async function main() {
       () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], withFolder),
     ),
     // In one run, so that the short unit tests come last and no worker waits for another.
-    runJest('Tests', ['e2e', 'unit'], { env, folder, args: [WORKERS] }),
+    runJest('Tests', ['e2e', 'unit'], { env, folder, args: [WORKERS, `--testPathIgnorePatterns=${TIMED}`] }),
   ]).then((groups) => groups.flat());
+  outcomes.push(
+    await runJest('Timed tests', ['e2e'], { env, folder, args: ['--runInBand', `--testPathPatterns=${TIMED}`] }),
+  );
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
   outcomes.push(await checkOnNode(NODE_24, 'Smoke test on Node 24', 'scripts/smoke.mjs', env));
   console.log(`\nAll of it took ${seconds(performance.now() - startedAt)}.`);

@@ -55,7 +55,8 @@ export class Playback {
       this.audio.addEventListener(type, listener, { signal: this.ended.signal });
     listen('play', () => this.start());
     listen('playing', () => (this.waiting.value = false));
-    listen('waiting', () => (this.waiting.value = true));
+    // Also of an audio that was paused meanwhile: a browser may tell it late, and the next press would only pause again.
+    listen('waiting', () => (this.waiting.value = this.isWanted));
     listen('pause', () => this.stop());
     listen('ended', () => this.pause());
     listen('seeked', () => this.tell());
