@@ -4,12 +4,14 @@ import { InitialSchema1763683200000 } from './0001-initial-schema.js';
 import { ValidateConstraints1795500000000 } from './0002-validate-constraints.js';
 import { UploadReservations1795521600000 } from './0003-upload-reservations.js';
 import { WaitingAccounts1795521700000 } from './0004-waiting-accounts.js';
+import { Languages1795600000000 } from './0005-languages.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
   ValidateConstraints1795500000000,
   UploadReservations1795521600000,
   WaitingAccounts1795521700000,
+  Languages1795600000000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

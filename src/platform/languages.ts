@@ -1,3 +1,5 @@
+import { isCleanText } from './http/input/text-rules.js';
+
 /**
  * Languages by their lower-case English names (`english`) and their codes: ISO 639-1 where there is one, else 639-3.
  * Most come from the Unicode data in Node; listed here is only what speech engines name differently.
@@ -126,6 +128,47 @@ function canonicalCode(tag: string, { nameOf }: Names): string | null {
 function firstOfSeveral(text: string): string | null {
   const end = text.search(/[/;,(]/);
   return end > 0 ? languageCode(text.slice(0, end).trimEnd()) : null;
+}
+
+/** Of one list: each may be tried on each chunk. */
+export const MAX_LANGUAGES = 5;
+
+/** What may be said wrong of a language or a list of them, in words that follow the field's name; or the names. */
+type Checked<T> = ({ ok: true } & T) | { ok: false; reason: string };
+
+/** Checks the English name of a language, in any case. A code is no name. */
+export function checkLanguage(text: string): Checked<{ name: string }> {
+  const name = isCleanText(text) ? languageName(text) : null;
+  if (name === null) return { ok: false, reason: 'must be the English name of a language, such as english' };
+  if (!isLanguage(text)) return { ok: false, reason: `must be a language name, not a code: ${name}` };
+  return { ok: true, name };
+}
+
+const LANGUAGE_LIST = `must be a list of 1 to ${MAX_LANGUAGES} language names, such as ["english","german"]`;
+
+/** Reads the field of a form: a JSON list, or names separated by commas. */
+export function parseLanguages(text: string): Checked<{ names: string[] }> {
+  if (!text.trimStart().startsWith('[')) {
+    return checkLanguages(text.split(',').filter((name) => name.trim() !== ''));
+  }
+  try {
+    return checkLanguages(JSON.parse(text));
+  } catch {
+    return { ok: false, reason: `${LANGUAGE_LIST}, or names separated by commas` };
+  }
+}
+
+/** Checks a JSON value. A language that occurs twice is kept once. */
+export function checkLanguages(value: unknown): Checked<{ names: string[] }> {
+  const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  if (!isList || value.length === 0 || value.length > MAX_LANGUAGES) return { ok: false, reason: LANGUAGE_LIST };
+  const distinct = new Set<string>();
+  for (const [index, item] of value.entries()) {
+    const checked = checkLanguage(item.trim());
+    if (!checked.ok) return { ok: false, reason: `item ${index + 1} ${checked.reason}` };
+    distinct.add(checked.name);
+  }
+  return { ok: true, names: [...distinct] };
 }
 
 /** Whisper's language codes that differ from ISO 639-1. */

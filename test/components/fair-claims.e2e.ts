@@ -276,7 +276,7 @@ describe('D33: claims', () => {
     const [short] = await waiting(mixed, 1, 10);
     const [german] = await waiting(mixed, 1, 60);
     await set(german, `language = 'german'`);
-    const others = accounts.map(({ accountId }) => ({ accountId, language: null, minDurationMs: 60_000 }));
+    const others = accounts.map(({ accountId }) => ({ accountId, spoken: null, minDurationMs: 60_000 }));
     const claim = async () => (await leases.claimNext({ except: { sharedEnginesDown: false, others } }))?.id;
     expect(new Set([await claim(), await claim()])).toEqual(new Set([short, german]));
     expect(await claim()).toBeUndefined();
@@ -375,7 +375,7 @@ describe('D33: claims', () => {
     const passing = await measure();
     reportMeasurement(`a claim reads ${passing.pages} pages behind 500 accounts that workers hold`);
     expect(passing.pages).toBeLessThan(8000);
-    const postponed = { accountId: flooding.accountId, language: null, minDurationMs: 0 };
+    const postponed = { accountId: flooding.accountId, spoken: null, minDurationMs: 0 };
     const except = { sharedEnginesDown: false, others: [postponed] };
     for (let i = 0; i < 3; i++) expect((await leases.claimNext({ except }))?.accountId).not.toBe(flooding.accountId);
   });

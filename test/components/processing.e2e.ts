@@ -166,7 +166,7 @@ describe('a claim', () => {
     await claimed(id);
     await expire(id);
     expect(await processing.claimNext({ held: [randomUUID(), id] })).toBeNull();
-    const others = [{ accountId: randomUUID(), language: null, minDurationMs: 0 }];
+    const others = [{ accountId: randomUUID(), spoken: null, minDurationMs: 0 }];
     expect(await processing.claimNext({ held: [id], except: { sharedEnginesDown: false, others } })).toBeNull();
     expect(await processing.claimNext({ held: [randomUUID()] })).toMatchObject({ id, attempt: 2 });
   });

@@ -328,7 +328,13 @@ const KILLS = Number(process.env.KILLS ?? 6);
 interface Uploads {
   uploads: {
     file: string;
-    recording: { id: string; status: string; custom_tags: object | null; original_filename: string };
+    recording: {
+      id: string;
+      status: string;
+      features: object | null;
+      custom_tags: object | null;
+      original_filename: string;
+    };
     already_uploaded: boolean;
     transcription: string | { text: string } | null;
     output: string | null;
@@ -358,8 +364,8 @@ describe('vnotes upload', () => {
         'order=A-1',
         '--tag',
         'kind=memo',
-        '--language',
-        'english',
+        '--languages',
+        'english,german',
         '--vocabulary',
         'meters,yards',
       ];
@@ -367,6 +373,7 @@ describe('vnotes upload', () => {
       expect(uploads.map(({ file }) => file)).toEqual(FILES);
       for (const { recording } of uploads) {
         expect(recording).toMatchObject({ status: 'transcribed', custom_tags: { order: 'A-1', kind: 'memo' } });
+        expect(recording.features).toMatchObject({ languages: [{ language: 'english' }] });
       }
       expect(uploads.map(({ output }) => output)).toEqual(FILES.map((name) => join('texts', `${name}.srt`)));
       expect(await readFile(join(user.home, uploads[0]?.output ?? ''), 'utf8')).toMatch(

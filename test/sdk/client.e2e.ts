@@ -27,7 +27,7 @@ describe('the client library with the service', () => {
     const recording = await client.recordings.uploadAndWait(PATH, {
       tags: { order: 'Ä-1' },
       vocabulary: ['meters'],
-      language: 'english',
+      languages: ['english'],
       onProgress: (step) => progress.push(step),
     });
     expect(recording).toMatchObject({ status: 'transcribed', original_filename: NAME, custom_tags: { order: 'Ä-1' } });

@@ -370,6 +370,27 @@ export type CreatedRecordingView = {
          */
         vocabulary?: Array<string>;
         /**
+         * Only if the upload named `languages`: those that were heard, most of it first.
+         */
+        languages?: Array<{
+            /**
+             * Lower-case English name.
+             */
+            language: string;
+            /**
+             * That of the words in this language, from 0 to 1.
+             */
+            confidence: number;
+            /**
+             * Length of the audio that it was heard in.
+             */
+            seconds: number;
+        }>;
+        /**
+         * Only of audio sent to `/v1/audio/translations`: the text is in English.
+         */
+        task?: 'translate';
+        /**
          * Only where the service has added capitals and full stops, because the engine gives none.
          */
         punctuation?: 'added';
@@ -441,6 +462,27 @@ export type RecordingView = {
          * Only if the upload or the account has a vocabulary: the terms that the engine was given.
          */
         vocabulary?: Array<string>;
+        /**
+         * Only if the upload named `languages`: those that were heard, most of it first.
+         */
+        languages?: Array<{
+            /**
+             * Lower-case English name.
+             */
+            language: string;
+            /**
+             * That of the words in this language, from 0 to 1.
+             */
+            confidence: number;
+            /**
+             * Length of the audio that it was heard in.
+             */
+            seconds: number;
+        }>;
+        /**
+         * Only of audio sent to `/v1/audio/translations`: the text is in English.
+         */
+        task?: 'translate';
         /**
          * Only where the service has added capitals and full stops, because the engine gives none.
          */
@@ -552,6 +594,27 @@ export type RecordingDetailsView = {
          */
         vocabulary?: Array<string>;
         /**
+         * Only if the upload named `languages`: those that were heard, most of it first.
+         */
+        languages?: Array<{
+            /**
+             * Lower-case English name.
+             */
+            language: string;
+            /**
+             * That of the words in this language, from 0 to 1.
+             */
+            confidence: number;
+            /**
+             * Length of the audio that it was heard in.
+             */
+            seconds: number;
+        }>;
+        /**
+         * Only of audio sent to `/v1/audio/translations`: the text is in English.
+         */
+        task?: 'translate';
+        /**
          * Only where the service has added capitals and full stops, because the engine gives none.
          */
         punctuation?: 'added';
@@ -640,6 +703,27 @@ export type SingleRecordingView = {
          */
         vocabulary?: Array<string>;
         /**
+         * Only if the upload named `languages`: those that were heard, most of it first.
+         */
+        languages?: Array<{
+            /**
+             * Lower-case English name.
+             */
+            language: string;
+            /**
+             * That of the words in this language, from 0 to 1.
+             */
+            confidence: number;
+            /**
+             * Length of the audio that it was heard in.
+             */
+            seconds: number;
+        }>;
+        /**
+         * Only of audio sent to `/v1/audio/translations`: the text is in English.
+         */
+        task?: 'translate';
+        /**
          * Only where the service has added capitals and full stops, because the engine gives none.
          */
         punctuation?: 'added';
@@ -673,6 +757,10 @@ export type TranscribeAgainDto = {
      * English name of the language spoken. By default as before.
      */
     language?: string;
+    /**
+     * English names of the languages spoken, of which each part of the audio is in one. In place of `language`.
+     */
+    languages?: Array<string>;
     /**
      * Names and words to expect, the most important first. By default as before; an empty list removes them.
      */
@@ -2086,6 +2174,10 @@ export type RecordingsUploadData = {
          * English name of the language spoken. Detected or assumed by the engine when omitted.
          */
         language?: string;
+        /**
+         * English names of the languages spoken, of which each part of the audio is in one: a JSON list, or separated by commas. At most 5; in place of `language`.
+         */
+        languages?: string;
         /**
          * Names and words to expect, the most important first: a JSON list, or separated by commas. At most 100 terms of 64 characters.
          */

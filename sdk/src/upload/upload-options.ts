@@ -16,6 +16,8 @@ export interface UploadOptions extends RequestOptions {
   tags?: Record<string, string> | undefined;
   /** English name of the language spoken. Detected or assumed by the engine when omitted. */
   language?: string | undefined;
+  /** English names of the languages spoken, each part of the audio in one of them. In place of `language`. */
+  languages?: string[] | undefined;
   /** Names and words to expect, the most important first. */
   vocabulary?: string[] | undefined;
   /** `separate` transcribes each of two channels on its own. */
@@ -28,10 +30,11 @@ export interface UploadOptions extends RequestOptions {
 }
 
 /** The fields of the form beside the file. */
-export function fieldsOf({ tags, language, vocabulary, channels }: UploadOptions): Record<string, string> {
+export function fieldsOf({ tags, language, languages, vocabulary, channels }: UploadOptions): Record<string, string> {
   return {
     ...(tags && { custom_tags: JSON.stringify(tags) }),
     ...(language && { language }),
+    ...(languages && { languages: JSON.stringify(languages) }),
     ...(vocabulary && { vocabulary: JSON.stringify(vocabulary) }),
     ...(channels && { channels }),
   };

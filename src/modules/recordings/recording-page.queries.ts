@@ -9,6 +9,8 @@ import { COUNTERS_OF_ACCOUNT } from './usage-counters/usage-counters.queries.js'
 const UNLISTED = [
   'keyId',
   'language',
+  'languages',
+  'translate',
   'vocabulary',
   'separateChannels',
   'failureReason',

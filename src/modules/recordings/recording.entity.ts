@@ -13,12 +13,26 @@ export type UploadSource = (typeof UPLOAD_SOURCES)[number];
  */
 export type Rerun = 'requested' | 'background' | 'quiet';
 
+/** A language of a recording. */
+export interface HeardLanguage {
+  /** Lower-case English name. */
+  language: string;
+  /** That of its words, 0–1. */
+  confidence: number;
+  /** Length of the audio that it was heard in. */
+  seconds: number;
+}
+
 /** What the engine found in the audio; set with the status `transcribed`. */
 export interface RecordingFeatures {
   speech_seconds: number | null;
   no_speech: boolean;
   /** Terms that were given to the engine; only where the upload or the account named any (D48). */
   vocabulary?: readonly string[];
+  /** What was heard, most of it first; only if the upload named several languages (D69). */
+  languages?: readonly HeardLanguage[];
+  /** Only where the text is in English because that was asked for (D71). */
+  task?: 'translate';
   /** Only where the service has added capitals and full stops to the text of the engine. */
   punctuation?: 'added';
   /** How many were transcribed each on its own; only if the upload asked for that. */
@@ -90,6 +104,14 @@ export class Recording {
   /** The language that the upload named, or the last request to transcribe it again, in lower-case English. */
   @Column('text', { nullable: true })
   language: string | null;
+
+  /** The languages that the upload named in place of one, or the last request to transcribe it again (D69). */
+  @Column('text', { array: true, nullable: true })
+  languages: string[] | null;
+
+  /** Whether its text is to be in English, whatever is spoken (D71). */
+  @Column('boolean')
+  translate: boolean;
 
   /** Terms that the upload named (D48). */
   @Column('text', { array: true, nullable: true })

@@ -32,6 +32,24 @@ const FEATURES: ApiPropertyOptions = {
       items: { type: 'string' },
       description: 'Only if the upload or the account has a vocabulary: the terms that the engine was given.',
     },
+    languages: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['language', 'confidence', 'seconds'],
+        properties: {
+          language: { type: 'string', description: 'Lower-case English name.' },
+          confidence: { type: 'number', description: 'That of the words in this language, from 0 to 1.' },
+          seconds: { type: 'number', description: 'Length of the audio that it was heard in.' },
+        },
+      },
+      description: 'Only if the upload named `languages`: those that were heard, most of it first.',
+    },
+    task: {
+      type: 'string',
+      enum: ['translate'],
+      description: 'Only of audio sent to `/v1/audio/translations`: the text is in English.',
+    },
     punctuation: {
       type: 'string',
       enum: ['added'],

@@ -21,6 +21,7 @@ import {
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
 import { checkDays } from '../../platform/http/page.js';
+import { MAX_LANGUAGES } from '../../platform/languages.js';
 import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
@@ -71,6 +72,13 @@ const UPLOAD_FORM = {
         type: 'string',
         description: 'English name of the language spoken. Detected or assumed by the engine when omitted.',
         example: 'english',
+      },
+      languages: {
+        type: 'string',
+        description:
+          'English names of the languages spoken, of which each part of the audio is in one: a JSON list, or separated ' +
+          `by commas. At most ${MAX_LANGUAGES}; in place of \`language\`.`,
+        example: 'english,german',
       },
       vocabulary: {
         type: 'string',

@@ -4,6 +4,7 @@ import { TakesFamily } from '../../platform/http/input/request-validation.pipe.j
 import {
   IsDay,
   IsFilter,
+  IsLanguages,
   IsOmittable,
   IsText,
   IsTextFilter,
@@ -124,6 +125,11 @@ export class TranscribeAgainDto {
   @IsText(1, 100)
   @ApiProperty({ example: 'english' })
   language?: string;
+
+  /** English names of the languages spoken, of which each part of the audio is in one. In place of `language`. */
+  @IsOmittable()
+  @IsLanguages()
+  languages?: string[];
 
   /** Names and words to expect, the most important first. By default as before; an empty list removes them. */
   @IsOmittable()

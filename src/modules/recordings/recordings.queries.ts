@@ -73,22 +73,28 @@ export async function insertAccepted(tx: Tx, recording: Recording, writes: reado
 export interface RunOptions {
   engine?: string | null;
   language?: string | null;
+  /** In place of a language. */
+  languages?: string[] | null;
   /** An empty list: none. */
   vocabulary?: string[] | null;
 }
+
+/** One language takes the place of several, and the other way round. */
+const SET_SPOKEN = `language = CASE WHEN $6::text[] IS NULL THEN coalesce($4, language) END,
+       languages = CASE WHEN $4::text IS NULL THEN coalesce($6, languages) END`;
 
 /** Opens a new run. SQL, because it returns the row. @returns null unless the recording has failed. */
 export async function reopenFailed(
   tx: Tx,
   { accountId, id }: RecordingKey,
-  { engine, language, vocabulary }: RunOptions,
+  { engine, language, languages, vocabulary }: RunOptions,
 ): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET status = 'processing', run = run + 1, attempt = 0, faults = 0, lease_until = NULL,
        processed_at = NULL, features = NULL, failure_reason = NULL, updated_at = now(),
-       requested_engine = $3, language = coalesce($4, language), vocabulary = nullif(coalesce($5, vocabulary), '{}')
+       requested_engine = $3, vocabulary = nullif(coalesce($5, vocabulary), '{}'), ${SET_SPOKEN}
      WHERE id = $2 AND account_id = $1 AND status = 'failed' RETURNING ${COLUMNS}`,
-    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null],
+    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null, languages ?? null],
   );
   return recording ?? null;
 }
@@ -100,14 +106,14 @@ export async function reopenFailed(
 export async function requestRerun(
   tx: Tx,
   { accountId, id }: RecordingKey,
-  { engine, language, vocabulary }: RunOptions,
+  { engine, language, languages, vocabulary }: RunOptions,
 ): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET rerun = 'requested', rerun_at = now(), attempt = 0, faults = 0, lease_until = NULL,
-       requested_engine = $3, language = coalesce($4, language), vocabulary = nullif(coalesce($5, vocabulary), '{}')
+       requested_engine = $3, vocabulary = nullif(coalesce($5, vocabulary), '{}'), ${SET_SPOKEN}
      WHERE id = $2 AND account_id = $1 AND status = 'transcribed' AND lease_token IS NULL
        AND rerun IS DISTINCT FROM 'requested' RETURNING ${COLUMNS}`,
-    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null],
+    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null, languages ?? null],
   );
   return recording ?? null;
 }

@@ -8,7 +8,7 @@ import type { Recording } from './recording.entity.js';
 import type { RunOptions } from './recordings.queries.js';
 import { RecordingsService } from './recordings.service.js';
 import type { TranscribeAgainDto } from './recordings.dto.js';
-import { readLanguage } from './upload/upload-fields.js';
+import { readSpokenLanguages } from './upload/upload-fields.js';
 
 /** Checks what a client asks for in another run of a recording (D49). */
 @Injectable()
@@ -23,11 +23,11 @@ export class TranscribeAgainService {
   async request(
     accountId: string,
     id: string,
-    { engine, language, vocabulary }: TranscribeAgainDto,
+    { engine, language, languages, vocabulary }: TranscribeAgainDto,
     quotas: Quotas,
   ): Promise<Recording> {
     if (engine !== undefined) await this.checkEngine(accountId, engine);
-    const options: RunOptions = { engine, language: readLanguage(language) };
+    const options: RunOptions = { engine, ...readSpokenLanguages(language, languages) };
     if (vocabulary) options.vocabulary = normalizeTerms(vocabulary);
     return await this.recordings.transcribeAgain(accountId, id, options, quotas);
   }

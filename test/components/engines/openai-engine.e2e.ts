@@ -112,6 +112,24 @@ describe('the OpenAI engine', () => {
       expect(server.calls[0]?.headers).not.toHaveProperty('authorization');
     });
 
+    it('for one of several languages, which newer models are told, and whose only language is the one detected', async () => {
+      const languages = ['german', 'javanese'];
+      server.answer = { json: { text: 'Guten Tag.', languages: [{ code: 'de' }] } };
+      const heard = await Promise.all(
+        ['gpt-transcribe', 'whisper-1'].map((model) =>
+          engineFor({ model }).transcribe(
+            { pcm: Buffer.alloc(BYTES_PER_SECOND), start: 0 },
+            { language: null, languages, vocabulary: [], signal: never },
+          ),
+        ),
+      );
+      for (const each of heard) expect(each).toMatchObject({ language: 'german', languageDetected: true });
+      const sent = server.calls.map(({ fields }) => [fields.model?.[0], fields['languages[]']]);
+      expect(Object.fromEntries(sent)).toEqual({ 'gpt-transcribe': ['de', 'jw'], 'whisper-1': undefined });
+      server.answer = { json: { text: 'Ja, yes.', languages: [{ code: 'de' }, { code: 'en' }] } };
+      expect(await transcribe()).not.toHaveProperty('languageDetected');
+    });
+
     it('at an address that ends with a slash', async () => {
       expect((await transcribe(engineFor({ baseUrl: `${server.baseUrl}/` }))).text).toBe('Go forward ten meters.');
     });

@@ -56,7 +56,8 @@ describe('PocketSphinx', () => {
     const { signal } = new AbortController();
     const facts = { sampleRate: null, channels: null, language: null };
     const input = { accountId: 'a', file, format, ...facts, onText: () => undefined, signal, ...more };
-    const recording = { accountId: 'a', language: input.language, durationMs: 0, faults: 0, accountEngines: null };
+    const { language, languages = null } = input;
+    const recording = { accountId: 'a', language, languages, durationMs: 0, faults: 0, accountEngines: null };
     return await chain.transcribe(await chain.candidatesFor(recording), input);
   }
 

@@ -215,6 +215,105 @@ describe('engines of an account', () => {
   });
 });
 
+describe('several languages (D69)', () => {
+  const said = (language: string | undefined, text: string, avg_logprob: number): FakeAnswer => {
+    const segment = { ...VERBOSE_ANSWER.segments[0], end: 2, text: ` ${text}`, avg_logprob };
+    return { json: { task: 'transcribe', language, duration: 2, text, segments: [segment], words: [] } };
+  };
+  const told = () => servers.near.calls.map(({ fields }) => fields.language?.[0] ?? null);
+
+  it('are heard chunk by chunk: what is detected if it is one of them, else the surest of all', async () => {
+    const detected = ['german', 'dutch', 'english'];
+    servers.near.answer = ({ fields }) => {
+      const [code] = fields.language ?? [];
+      if (code === 'de') return said('dutch', 'Auf Deutsch gesagt.', -0.1);
+      if (code === 'en') return said('english', 'Said in English.', -0.9);
+      const language = detected.shift();
+      return said(language, `In ${language}.`, -0.2);
+    };
+    const client = await desk.account();
+    const note = await transcribed(client, { languages: 'English, german' }, 'jfk.wav');
+    expect(told()).toEqual([null, null, 'en', 'de', null]);
+    expect(note).toMatchObject({ language: 'german', text: 'In german. Auf Deutsch gesagt. In english.' });
+    const { languages } = note.features as { languages: { language: string; confidence: number; seconds: number }[] };
+    expect(languages.map(({ language }) => language)).toEqual(['german', 'english']);
+    for (const { confidence, seconds } of languages) {
+      expect(confidence).toBeGreaterThan(0.8);
+      expect(confidence).toBeLessThan(1);
+      expect(seconds).toBeGreaterThan(0);
+    }
+    const total = languages.reduce((sum, { seconds }) => sum + seconds, 0);
+    expect(total).toBeLessThanOrEqual(11.1);
+    expect(languages[0]?.seconds).toBeGreaterThan(languages[1]?.seconds ?? Infinity);
+  });
+
+  it('are all tried on a server that names none, and a list of one is told', async () => {
+    servers.near.answer = ({ fields }) => said(undefined, fields.language?.[0] ?? 'none', -0.3);
+    const client = await desk.account();
+    const equal = await transcribed(client, { languages: '["french","german"]' });
+    expect(told()).toEqual([null, 'fr', 'de']);
+    expect(equal).toMatchObject({ language: 'french', text: 'fr', features: { languages: [{ language: 'french' }] } });
+    servers.near.calls.length = 0;
+    servers.near.answer = said('english', 'Bonjour.', -0.3);
+    expect(await transcribed(client, { languages: 'french' })).toMatchObject({ language: 'french' });
+    expect(told()).toEqual(['fr']);
+    servers.near.answer = said('english', '', -0.3);
+    const silent = await transcribed(client, { languages: 'french,german' });
+    expect(silent).toMatchObject({ language: 'french', features: { no_speech: true, languages: [] } });
+  });
+
+  it('decide on the engines: those that take all of them, and only in these', async () => {
+    const mine = await own({ name: 'near', languages: ['english'] }, { name: 'far', languages: ['english', 'german'] });
+    servers.far.answer = said('german', 'Auf Deutsch.', -0.2);
+    expect(await transcribed(mine, { languages: 'english,german' })).toMatchObject({ provider: 'far' });
+    servers.near.answer = said('polish', 'Po polsku.', -0.2);
+    const partly = await transcribed(mine, { languages: 'english,polish' });
+    expect(partly).toMatchObject({ provider: 'near', language: 'english' });
+    expect(told()).toEqual(['en']);
+    const { body } = await mine.upload(AUDIO, { languages: 'polish,french' }).expect(201);
+    expect(await mine.finished(body.id as string)).toMatchObject({ status: 'failed', features: null });
+    const { body: single } = await mine.get(`/v1/recordings/${body.id}?include=transcription`).expect(200);
+    expect(single.failure_reason).toBe('Language not supported: polish, french. Supported: english, german.');
+  });
+
+  it('that wait for their engine hold up no others of the account', async () => {
+    const mine = await own({ name: 'near', languages: ['english'] }, { name: 'far', languages: ['german', 'french'] });
+    goesDown('far');
+    const waiting = await uploaded(mine, { languages: 'german,french' });
+    expect(await transcribed(mine, { languages: 'english' })).toMatchObject({ provider: 'near' });
+    expect(await transcribed(mine)).toMatchObject({ provider: 'near' });
+    await expectRow(waiting, WAITING);
+    servers.far.models = { json: { object: 'list', data: [] } };
+    servers.far.answer = said('german', 'Auf Deutsch.', -0.2);
+    expect(await heard(mine, waiting)).toMatchObject({ provider: 'far', language: 'german' });
+  });
+
+  it('of the upload hold for later runs, until another run names others', async () => {
+    servers.near.answer = ({ fields }) => said(fields.language ? 'french' : 'german', 'Gesagt.', -0.2);
+    const client = await desk.account();
+    const id = await uploaded(client, { languages: 'german,english' });
+    await heard(client, id);
+    const spoken = async () =>
+      (await desk.database.query('SELECT language, languages FROM recordings WHERE id = $1', [id]))[0];
+    const again = async (body: object) => {
+      await client.post(`/v1/recordings/${id}/transcribe`, body).expect(202);
+      await eventually(async () => (await rowOf(desk, id)).rerun === null);
+      return (await client.get(`/v1/recordings/${id}`).expect(200)).body.features;
+    };
+    expect(await again({})).toMatchObject({ languages: [{ language: 'german' }] });
+    expect(await again({ languages: ['French'] })).toMatchObject({ languages: [{ language: 'french' }] });
+    expect(await spoken()).toEqual({ language: null, languages: ['french'] });
+    expect(await again({ language: 'english' })).not.toHaveProperty('languages');
+    expect(await spoken()).toEqual({ language: 'english', languages: null });
+    await client.post(`/v1/recordings/${id}/transcribe`, { language: 'english', languages: ['german'] }).expect(400);
+    const { body } = await client.upload(AUDIO, { language: 'english', languages: 'german' }).expect(400);
+    expect(body.error.details).toMatchObject({
+      field: 'languages',
+      reason: 'must not be given together with language',
+    });
+  });
+});
+
 describe('a vocabulary (D48)', () => {
   it('reaches the engine: the upload’s terms first, then the account’s, never more than 15', async () => {
     const client = await desk.account();

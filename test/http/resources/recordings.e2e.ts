@@ -199,7 +199,7 @@ describe('recordings', () => {
       expect(account.usage.current_month.recordings_count).toBe(1);
     });
 
-    it('is 409 for another upload under the same key: bytes, language, tags or vocabulary', async () => {
+    it('is 409 for another upload under the same key: bytes, language, languages, tags or vocabulary', async () => {
       await again('key-1').expect(201);
       await checkRows<[what: string, fields: Record<string, string>, note?: Buffer]>(
         [
@@ -207,6 +207,7 @@ describe('recordings', () => {
           ['language', { language: 'german' }],
           ['tags', { custom_tags: '{"a":"b"}' }],
           ['vocabulary', { vocabulary: '["Grafana"]' }],
+          ['languages', { languages: 'english,german' }],
         ],
         async (_, fields, note) => expectError(await again('key-1', fields, note), 'ConflictError'),
       );

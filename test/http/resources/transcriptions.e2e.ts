@@ -638,6 +638,8 @@ describe('transcribing again (D49)', () => {
         [{ engine: 7 }, 'engine', /must be text/],
         [{ language: 'en' }, 'language', /not a code: english/],
         [{ language: 'elvish' }, 'language', /English name of a language/],
+        [{ languages: 'english' }, 'languages', /must be a list of 1 to 5 language names/],
+        [{ languages: ['en'] }, 'languages', /item 1 must be a language name, not a code: english/],
         [{ vocabulary: 'Grafana' }, 'vocabulary', /must be a list/],
         [{ vocabulary: ['x'.repeat(65)] }, 'vocabulary', /term 1 must be at most 64/],
       ],

@@ -185,8 +185,8 @@ export const leases = [
     faults: [
       [
         'recordings without a language are never postponed',
-        'postponed.language IS NOT DISTINCT FROM recordings.language',
-        'postponed.language = recordings.language',
+        'postponed.spoken IS NOT DISTINCT FROM ${SPOKEN}',
+        'postponed.spoken = ${SPOKEN}',
       ],
     ],
   },

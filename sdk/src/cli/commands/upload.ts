@@ -19,6 +19,7 @@ export interface UploadCommandOptions {
   out?: string;
   tag?: Record<string, string>;
   language?: string;
+  languages?: string[];
   vocabulary?: string[];
   channels?: 'mixed' | 'separate';
   jobs?: number;
@@ -115,7 +116,7 @@ export class UploadRun {
   }
 
   private async send(input: AudioInput) {
-    const { again = false, tag: tags, language, vocabulary, channels } = this.options;
+    const { again = false, tag: tags, language, languages, vocabulary, channels } = this.options;
     const connection = await this.context.connection();
     const audio = await load(input);
     let line: ProgressLine | null = null;
@@ -130,10 +131,11 @@ export class UploadRun {
         sha256: audio.sha256,
         tags,
         language,
+        languages,
         vocabulary,
         channels,
       };
-      const options: UploadOptions = { tags, language, vocabulary, channels };
+      const options: UploadOptions = { tags, language, languages, vocabulary, channels };
       options.onProgress = ({ sent }) => line?.update({ sent });
       const { client, records } = this;
       return await sendUpload({ client, records, identity, input, audio, options, again, onBegin });

@@ -62,6 +62,7 @@ function addUploadOptions(command: Command): Command {
     .option('-o, --out <folder>', 'write each transcription into a file of this folder; implies --wait')
     .option('-t, --tag <key=value>', 'tag of the recording, repeated for more', tag)
     .option('-l, --language <name>', 'language spoken, such as english (default: detected)')
+    .option('--languages <names>', 'languages spoken, such as english,german; in place of --language', list)
     .option('--vocabulary <words>', 'names and words to expect, separated by commas', list)
     .addOption(
       new Option('--channels <mode>', 'transcribe each of two channels on its own').choices(['mixed', 'separate']),

@@ -12,6 +12,7 @@ export interface UploadIdentity {
   sha256: string;
   tags: Record<string, string> | undefined;
   language: string | undefined;
+  languages?: string[] | undefined;
   vocabulary: string[] | undefined;
   channels: string | undefined;
 }
@@ -77,7 +78,9 @@ function newRecord({ path, sha256 }: UploadIdentity, key: string): UploadRecord 
 }
 
 function nameOf(identity: UploadIdentity): string {
-  const { service, account, path, sha256, tags, language, vocabulary, channels } = identity;
-  const text = JSON.stringify([service, account, path, sha256, tags, language, vocabulary, channels]);
+  const { service, account, path, sha256, tags, language, languages, vocabulary, channels } = identity;
+  // Only where they are given, so that the names of earlier records stay.
+  const more = languages ? [languages] : [];
+  const text = JSON.stringify([service, account, path, sha256, tags, language, vocabulary, channels, ...more]);
   return createHash('sha256').update(text).digest('hex').slice(0, 40);
 }

@@ -80,15 +80,30 @@ const claimSql = ({ limit, account, recording }: ClaimConditions): string => `
 
 const CLAIM = claimSql({ limit: `${ACCOUNTS}`, account: '', recording: '' });
 
+/** What decides, beside the length, which engines a recording may have; `spokenKey` says the same. */
+const SPOKEN = `nullif(concat_ws(' ', CASE WHEN recordings.translate THEN 'translate' END, recordings.language,
+             array_to_string(recordings.languages, ',')), '')`;
+
+/** The same of a lease; null when nothing decides. */
+export const spokenKey = ({
+  translate,
+  language,
+  languages,
+}: {
+  translate?: boolean;
+  language: string | null;
+  languages?: readonly string[] | null;
+}): string | null => [translate && 'translate', language, languages?.join(',')].filter(Boolean).join(' ') || null;
+
 /** While some engines of this process do not work. Accounts that are left with nothing take no turn from the others. */
 const CLAIM_WORKABLE = claimSql({
   limit: `${ACCOUNTS} + cardinality($6::uuid[])`,
   account: `AND (NOT $5 OR EXISTS (
       SELECT FROM accounts own WHERE own.id = s.account_id AND own.engines IS NOT NULL))`,
   recording: `AND NOT EXISTS (
-         SELECT FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS postponed (account_id, language, min_ms)
+         SELECT FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS postponed (account_id, spoken, min_ms)
          WHERE postponed.account_id = recordings.account_id AND recordings.duration_ms >= postponed.min_ms
-           AND postponed.language IS NOT DISTINCT FROM recordings.language AND recordings.requested_engine IS NULL)`,
+           AND postponed.spoken IS NOT DISTINCT FROM ${SPOKEN} AND recordings.requested_engine IS NULL)`,
 });
 
 /** What each claim is made with. */
@@ -103,8 +118,8 @@ export interface NewLease {
 export interface UnworkableRecordings {
   /** Then none of an account without engines of its own. */
   sharedEnginesDown: boolean;
-  /** By account and language, from a length on. */
-  others: readonly { accountId: string; language: string | null; minDurationMs: number }[];
+  /** By account and what is spoken as `spokenKey` writes it, from a length on. */
+  others: readonly { accountId: string; spoken: string | null; minDurationMs: number }[];
 }
 
 /**
@@ -125,7 +140,7 @@ export async function claimFairest(
           ...parameters,
           sharedEnginesDown,
           others.map(({ accountId }) => accountId),
-          others.map(({ language }) => language),
+          others.map(({ spoken }) => spoken),
           others.map(({ minDurationMs }) => minDurationMs),
         ])
       : await runner.prepared<Lease>(CLAIM, parameters);

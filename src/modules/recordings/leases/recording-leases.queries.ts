@@ -16,6 +16,8 @@ export type Lease = Pick<
   | 'durationMs'
   | 'bitRate'
   | 'language'
+  | 'languages'
+  | 'translate'
   | 'vocabulary'
   | 'requestedEngine'
   | 'rerun'

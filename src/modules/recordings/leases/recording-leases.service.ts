@@ -34,6 +34,8 @@ import {
 import { insertWaveform } from '../waveform/waveforms.service.js';
 import { TranscriptionShare } from './transcription-share.entity.js';
 
+export type { HeardLanguage } from '../recording.entity.js';
+export { spokenKey } from './recording-claims.queries.js';
 export type { Lease } from './recording-leases.queries.js';
 
 /** Whether it waits behind all others, and uses nobody's share. */

@@ -2,8 +2,8 @@ import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import {
   readCustomTags,
   readIdempotencyKey,
-  readLanguage,
   readSeparateChannels,
+  readSpokenLanguages,
   readUploadSource,
   readVocabulary,
   UploadFields,
@@ -23,9 +23,9 @@ describe('UploadFields', () => {
   const add = (fields: UploadFields, name: string | undefined, value: string | undefined, isTruncated = false) =>
     fields.add({ name, value, isTruncated })?.details;
 
-  it('keeps each of its four fields, and at most ten parts are read for them', () => {
+  it('keeps each of its five fields, and at most ten parts are read for them', () => {
     const fields = new UploadFields();
-    const details = { custom_tags: '{}', language: 'english', vocabulary: 'a', channels: '' };
+    const details = { custom_tags: '{}', language: 'english', languages: 'a', vocabulary: 'a', channels: '' };
     for (const [name, value] of Object.entries(details)) expect(add(fields, name, value)).toBeUndefined();
     expect(fields.details()).toEqual(details);
     expect([fields.maxFields, fields.names]).toEqual([10, Object.keys(details)]);
@@ -92,7 +92,36 @@ describe('what an upload says', () => {
     ['klingon', NO_LANGUAGE],
     ['english\n', NO_LANGUAGE],
   ])('language %s: %s', (text, read) => {
-    expect(detailsOf(() => readLanguage(text))).toBe(read);
+    const expected = read === null || !read.includes(' ') ? { language: read, languages: null } : read;
+    expect(detailsOf(() => readSpokenLanguages(text, undefined))).toEqual(expected);
+  });
+
+  const NO_LIST = 'languages must be a list of 1 to 5 language names, such as ["english","german"]';
+
+  it.each<[string | string[], string[] | string]>([
+    ['english', ['english']],
+    ['German, Mandarin,german', ['german', 'chinese']],
+    ['["english","german"]', ['english', 'german']],
+    [
+      ['english', 'german'],
+      ['english', 'german'],
+    ],
+    ['', NO_LIST],
+    [[], NO_LIST],
+    ['[]', NO_LIST],
+    ['[1]', NO_LIST],
+    ['english,german,french,italian,spanish,dutch', NO_LIST],
+    ['["english"', `${NO_LIST}, or names separated by commas`],
+    ['english,de', 'languages item 2 must be a language name, not a code: german'],
+    ['klingon', 'languages item 1 must be the English name of a language, such as english'],
+  ])('languages %s: %s', (given, read) => {
+    const expected = typeof read === 'string' ? read : { language: null, languages: read };
+    expect(detailsOf(() => readSpokenLanguages(undefined, given))).toEqual(expected);
+  });
+
+  it('takes one language or several, not both', () => {
+    const both = 'languages must not be given together with language';
+    expect(detailsOf(() => readSpokenLanguages('english', 'english'))).toBe(both);
   });
 
   it.each([

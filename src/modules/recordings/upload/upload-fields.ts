@@ -5,16 +5,18 @@ import {
   MAX_FIELD_BYTES,
   unknownField,
 } from '../../../platform/http/input/form-fields.js';
-import { isCleanText } from '../../../platform/http/input/rules.js';
-import { isLanguage, languageName } from '../../../platform/languages.js';
+import { checkLanguage, checkLanguages, parseLanguages } from '../../../platform/languages.js';
 import { parseVocabulary } from '../../../platform/vocabulary.js';
 import { parseCustomTags } from './custom-tags.js';
 
-const NAMES = ['custom_tags', 'language', 'vocabulary', 'channels'] as const;
+const NAMES = ['custom_tags', 'language', 'languages', 'vocabulary', 'channels'] as const;
 type Name = (typeof NAMES)[number];
 
 /** What an upload says about its audio, not validated yet. */
-export type UploadDetails = Partial<Record<Name, string>>;
+export type UploadDetails = Partial<Record<Name, string>> & {
+  /** The text is to be in English. No field of an upload: an operation of its own. */
+  task?: 'translate';
+};
 
 /** The same bytes in the same language are the same upload for a while. */
 export interface RepeatRule {
@@ -84,15 +86,33 @@ export function readCustomTags(text: string | undefined): string | null {
 }
 
 /** The lower-case English name of the `language` field, or null without one. @throws InvalidRequestError */
-export function readLanguage(text: string | undefined): string | null {
+function readLanguage(text: string | undefined): string | null {
   if (text === undefined) return null;
-  const name = isCleanText(text) ? languageName(text) : null;
-  if (name !== null && isLanguage(text)) return name;
-  const reason =
-    name === null
-      ? 'must be the English name of a language, such as english'
-      : `must be a language name, not a code: ${name}`;
-  throw new InvalidRequestError({ field: 'language', reason });
+  const checked = checkLanguage(text);
+  if (!checked.ok) throw new InvalidRequestError({ field: 'language', reason: checked.reason });
+  return checked.name;
+}
+
+/** What is spoken, as a client says it: one language, or several of which each part is in one (D69). */
+export interface SpokenLanguages {
+  /** Lower-case English name, or null. */
+  language: string | null;
+  /** The same of each; null without a list. */
+  languages: string[] | null;
+}
+
+/** @param languages the text of a form, or a list that was checked. @throws InvalidRequestError */
+export function readSpokenLanguages(
+  language: string | undefined,
+  languages: string | readonly string[] | undefined,
+): SpokenLanguages {
+  if (language !== undefined && languages !== undefined) {
+    throw new InvalidRequestError({ field: 'languages', reason: 'must not be given together with language' });
+  }
+  if (languages === undefined) return { language: readLanguage(language), languages: null };
+  const checked = typeof languages === 'string' ? parseLanguages(languages) : checkLanguages(languages);
+  if (!checked.ok) throw new InvalidRequestError({ field: 'languages', reason: checked.reason });
+  return { language: null, languages: checked.names };
 }
 
 /** The terms of the `vocabulary` field (D48), or null when there are none. @throws InvalidRequestError */

@@ -23,8 +23,8 @@ import type { UploadForm } from './upload-form.js';
 import {
   type RepeatRule,
   readCustomTags,
-  readLanguage,
   readSeparateChannels,
+  readSpokenLanguages,
   readVocabulary,
   type UploadDetails,
 } from './upload-fields.js';
@@ -111,7 +111,7 @@ export class UploadService {
   ): Promise<Recording> {
     const { format, facts } = await inspectAudio(file, context.acceptedFormats);
     const customTags = readCustomTags(details.custom_tags);
-    const language = readLanguage(details.language);
+    const { language, languages } = readSpokenLanguages(details.language, details.languages);
     const vocabulary = readVocabulary(details.vocabulary);
     const separateChannels = readSeparateChannels(details.channels, facts.channels);
     const id = uuidv7();
@@ -138,6 +138,8 @@ export class UploadService {
       uploadSource: context.source,
       customTags,
       language,
+      languages,
+      translate: details.task === 'translate',
       vocabulary,
       separateChannels,
       status: 'processing',
@@ -240,7 +242,7 @@ const isAccountGone = (error: unknown): boolean =>
 function claimOf(
   { idempotencyKey: key, repeats }: UploadContext,
   { sha256 }: UploadForm,
-  { language, customTags, vocabulary, separateChannels }: Recording,
+  { language, languages, translate, customTags, vocabulary, separateChannels }: Recording,
 ): IdempotencyClaim | null {
   if (key === null && !repeats) return null;
   // What later releases have added comes last, and only where it is given, so that older fingerprints stay valid.
@@ -251,6 +253,8 @@ function claimOf(
     ...(repeats ? [repeats.sameText] : []),
     ...(vocabulary ? [vocabulary] : []),
     ...(separateChannels ? [{ channels: 'separate' }] : []),
+    ...(languages ? [{ languages }] : []),
+    ...(translate ? [{ task: 'translate' }] : []),
   ];
   const fingerprint = createHash('sha256').update(JSON.stringify(contents)).digest('hex');
   if (key !== null) return { key, fingerprint, keptSeconds: KEPT_SECONDS };

@@ -1,4 +1,4 @@
-import { engineChoicesJson, parseEngineChoices, readEngineChoices } from './engine-choice.js';
+import { engineChoicesJson, parseEngineChoices, readEngineChoices, takenLanguages } from './engine-choice.js';
 import { AudioRejectedError } from './transcription-engine.js';
 import { type EngineChoice, type RoutedAudio, routeOf } from './engine-choice.js';
 
@@ -88,6 +88,15 @@ describe('routeOf', () => {
     expect(names(chain, { language: 'german' })).toEqual(['two', 'other']);
     expect(names(chain, { language: 'french' })).toEqual(['any', 'other']);
     expect(names(chain, { language: 'english' })).toEqual(['english', 'two', 'other']);
+  });
+
+  it('gives several languages to the engines that take all of them, else to those that take some', () => {
+    const chain = [{ name: 'english' }, { name: 'any', languages: ['french', 'german'] }, { name: 'two' }];
+    expect(names(chain, { languages: ['english', 'german'] })).toEqual(['two']);
+    expect(names(chain, { languages: ['german', 'french'] })).toEqual(['any']);
+    expect(names(chain, { languages: ['polish', 'english'] })).toEqual(['english', 'two']);
+    expect(takenLanguages({ name: 'two' }, ['english', 'german'], ['polish', 'german'])).toEqual(['german']);
+    expect(() => route(chain, { languages: ['polish', 'dutch'] })).toThrow(/^Language not supported: polish, dutch\. /);
   });
 
   it('gives a recording without a language to entries for any, or else to all', () => {

@@ -86,6 +86,8 @@ function readSeconds(engine: string, value: unknown): number {
 export interface RoutedAudio {
   /** Lower-case English name, or null when the client gave none. */
   language: string | null;
+  /** Names in place of one language, of which an engine must take one at least. */
+  languages?: readonly string[] | null;
   /** According to the file; null when unknown. The decoded length decides in the end. */
   seconds: number | null;
   /** Crashes of engines on this recording. */
@@ -111,21 +113,29 @@ const CRASHES_PER_ENGINE = 2;
 export function routeOf(chain: readonly EngineChoice[], audio: RoutedAudio, languagesOf: LanguagesOf): EngineRoute {
   const missing = byName(chain).flatMap(({ name }) => (languagesOf(name) === undefined ? name : []));
   const present = chain.filter(({ name }) => !missing.includes(name));
-  const speaking = byLanguage(present, audio.language, languagesOf);
-  if (speaking.length === 0 && missing.length === 0) throw unsupported(audio.language, present, languagesOf);
+  const asked = audio.languages ?? (audio.language === null ? null : [audio.language]);
+  const speaking = byLanguage(present, asked, languagesOf);
+  if (speaking.length === 0 && missing.length === 0) throw unsupported(asked ?? [], present, languagesOf);
   const fitting = byName(byLength(speaking, audio.seconds));
   const passed = Math.min(Math.floor(audio.faults / CRASHES_PER_ENGINE), fitting.length - 1);
   const dependsOnLength = chain.some(({ maxSeconds }) => maxSeconds !== undefined);
   return { choices: fitting.slice(Math.max(0, passed)), missing, dependsOnLength };
 }
 
-/** Recordings without a language are for the engines that take any, if there is one. */
+/**
+ * Recordings without a language are for the engines that take any, if there is one. Those with several are for the engines
+ * that take all of them, else for those that take some.
+ */
 function byLanguage(
   chain: readonly EngineChoice[],
-  language: string | null,
+  asked: readonly string[] | null,
   languagesOf: LanguagesOf,
 ): readonly EngineChoice[] {
-  if (language !== null) return chain.filter((choice) => spoken(choice, languagesOf)?.includes(language) ?? true);
+  if (asked !== null) {
+    const taken = (choice: EngineChoice): number => takenLanguages(choice, languagesOf(choice.name), asked).length;
+    const all = chain.filter((choice) => taken(choice) === asked.length);
+    return all.length > 0 ? all : chain.filter((choice) => taken(choice) > 0);
+  }
   const open = chain.filter(({ languages }) => languages === undefined);
   return open.length > 0 ? open : chain;
 }
@@ -141,14 +151,25 @@ function byLength(chain: readonly EngineChoice[], seconds: number | null): reado
 const byName = (chain: readonly EngineChoice[]): EngineChoice[] =>
   chain.filter(({ name }, index) => chain.findIndex((other) => other.name === name) === index);
 
+/** Those of the languages that an engine may be told. @param own what the engine supports. */
+export function takenLanguages(
+  choice: EngineChoice,
+  own: ReturnType<LanguagesOf>,
+  asked: readonly string[],
+): readonly string[] {
+  const known = spoken(choice, own);
+  return known === null ? asked : asked.filter((language) => known.includes(language));
+}
+
 /** Null: any. */
-function spoken({ name, languages }: EngineChoice, languagesOf: LanguagesOf): readonly string[] | null {
-  const own = languagesOf(name) ?? [];
+function spoken({ languages }: EngineChoice, own: ReturnType<LanguagesOf> = []): readonly string[] | null {
   if (own === 'any') return languages ?? null;
   return languages ? own.filter((language) => languages.includes(language)) : own;
 }
 
-function unsupported(language: string | null, chain: readonly EngineChoice[], languagesOf: LanguagesOf): Error {
-  const supported = new Set(chain.flatMap((choice) => spoken(choice, languagesOf) ?? []));
-  return new AudioRejectedError(`Language not supported: ${language}. Supported: ${[...supported].join(', ')}.`);
+function unsupported(asked: readonly string[], chain: readonly EngineChoice[], languagesOf: LanguagesOf): Error {
+  const supported = new Set(chain.flatMap((choice) => spoken(choice, languagesOf(choice.name)) ?? []));
+  return new AudioRejectedError(
+    `Language not supported: ${asked.join(', ')}. Supported: ${[...supported].join(', ')}.`,
+  );
 }

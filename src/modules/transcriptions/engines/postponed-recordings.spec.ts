@@ -1,7 +1,7 @@
 import { Postponements } from './postponed-recordings.js';
 
 describe('Postponements', () => {
-  const NOTE = { accountId: 'a', language: 'english', minDurationMs: 60_000 };
+  const NOTE = { accountId: 'a', spoken: 'english', minDurationMs: 60_000 };
   let postponements: Postponements;
 
   beforeEach(() => {
@@ -13,15 +13,15 @@ describe('Postponements', () => {
     jest.useRealTimers();
   });
 
-  it('are one for each account and language, from the shortest length on', () => {
+  it('are one for each account and what is spoken, from the shortest length on', () => {
     postponements.add(NOTE, 10);
     postponements.add({ ...NOTE, minDurationMs: 90_000 }, 10);
-    postponements.add({ ...NOTE, language: null }, 10);
+    postponements.add({ ...NOTE, spoken: null }, 10);
     postponements.add({ ...NOTE, accountId: 'b', minDurationMs: 90_000 }, 10);
     postponements.add({ ...NOTE, accountId: 'b', minDurationMs: 30_000 }, 10);
     expect(postponements.current).toMatchObject([
       NOTE,
-      { ...NOTE, language: null },
+      { ...NOTE, spoken: null },
       { ...NOTE, accountId: 'b', minDurationMs: 30_000 },
     ]);
   });
@@ -37,13 +37,13 @@ describe('Postponements', () => {
   });
 
   it('begin anew with each that is added', () => {
-    for (const language of ['english', null]) {
+    for (const spoken of ['english', null]) {
       postponements = new Postponements();
-      postponements.add({ ...NOTE, language }, 10);
+      postponements.add({ ...NOTE, spoken }, 10);
       jest.advanceTimersByTime(9_000);
-      postponements.add({ ...NOTE, language, minDurationMs: 90_000 }, 10);
+      postponements.add({ ...NOTE, spoken, minDurationMs: 90_000 }, 10);
       jest.advanceTimersByTime(9_999);
-      expect(postponements.current).toMatchObject([{ ...NOTE, language }]);
+      expect(postponements.current).toMatchObject([{ ...NOTE, spoken }]);
       jest.advanceTimersByTime(1);
       expect(postponements.current).toEqual([]);
     }

@@ -1,8 +1,8 @@
 /** Recordings of an account that no engine of this process can transcribe for a while. */
 export interface PostponedRecordings {
   accountId: string;
-  /** Lower-case English name, or null: those without a language. */
-  language: string | null;
+  /** What decides on their engines, or null: those that any engine may have. */
+  spoken: string | null;
   /** These, and longer ones. */
   minDurationMs: number;
 }
@@ -18,8 +18,8 @@ export class Postponements {
   private readonly entries = new Map<string, PostponedRecordings & { until: number }>();
 
   add(postponed: PostponedRecordings, seconds: number): void {
-    const key = `${postponed.accountId} ${postponed.language ?? ''}`;
-    const known = this.current.find(({ accountId, language }) => key === `${accountId} ${language ?? ''}`);
+    const key = `${postponed.accountId} ${postponed.spoken ?? ''}`;
+    const known = this.current.find(({ accountId, spoken }) => key === `${accountId} ${spoken ?? ''}`);
     const minDurationMs = Math.min(known?.minDurationMs ?? Infinity, postponed.minDurationMs);
     this.entries.delete(key);
     this.entries.set(key, { ...postponed, minDurationMs, until: Date.now() + seconds * 1000 });

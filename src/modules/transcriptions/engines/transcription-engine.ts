@@ -18,6 +18,10 @@ export interface TranscriptionEngine {
   readonly maxChunkSeconds: number;
   /** Chunks that this process may transcribe at the same time. */
   readonly concurrency: number;
+  /** Whether it detects the language of a chunk that comes without one, and sets `languageDetected`. Default: no. */
+  readonly detectsLanguage?: boolean;
+  /** Whether the text of a chunk is the same whatever language it is told. Default: no. */
+  readonly ignoresLanguage?: boolean;
   /** Terms of a vocabulary that it takes with a chunk; absent or 0 when it takes none. */
   readonly maxVocabularyTerms?: number;
   /** What its confidences are worth. Without it they are taken as they are. */
@@ -72,6 +76,8 @@ export interface SpeechSection {
 export interface TranscribeOptions {
   /** Lower-case English name. Null: the engine detects the language, or assumes its default. */
   language: string | null;
+  /** Only with `language` null: the chunk is in one of these, and what the engine detects is compared with them (D69). */
+  languages?: readonly string[];
   /** Names and words to expect, the most important first: at most `maxVocabularyTerms` of the engine (D48). */
   vocabulary: readonly string[];
   signal: AbortSignal;
@@ -82,6 +88,8 @@ export interface ChunkTranscript {
   text: string;
   confidence: number | null;
   language: string;
+  /** Whether the engine has found out the language from the audio. */
+  languageDetected?: boolean;
   words: TranscriptWord[];
 }
 

@@ -158,7 +158,7 @@ describe('EngineChainService', () => {
       message: 'first: no quota; second: no key',
     });
     await expect(transcribe()).rejects.toMatchObject({ wasTried: false, waitSeconds: 5 });
-    expect(chain.postponements.current).toMatchObject([{ accountId: 'account', language: null, minDurationMs: 0 }]);
+    expect(chain.postponements.current).toMatchObject([{ accountId: 'account', spoken: null, minDurationMs: 0 }]);
     expect(await runtimes.problem()).toBe('first: no quota; second: no key');
     jest.advanceTimersByTime(5000);
     expect(chain.postponements.current).toEqual([]);
@@ -178,7 +178,7 @@ describe('EngineChainService', () => {
     const accountEngines = [{ name: 'english', max_seconds: 60 }, { name: 'second' }] as never;
     expect(await transcribe({ accountEngines })).toMatchObject({ provider: 'english' });
     await expect(transcribe({ accountEngines, durationMs: 61_000 })).rejects.toMatchObject({ wasTried: false });
-    expect(chain.postponements.current).toMatchObject([{ language: null, minDurationMs: 61_000 }]);
+    expect(chain.postponements.current).toMatchObject([{ spoken: null, minDurationMs: 61_000 }]);
     await expect(chain.candidatesFor({ ...RECORDING, accountEngines: [{ name: 'gone' }] })).rejects.toThrow(
       'gone: not configured in this process',
     );

@@ -1,9 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
-import type { Lease } from '../../recordings/leases/recording-leases.service.js';
+import { type Lease, spokenKey } from '../../recordings/leases/recording-leases.service.js';
 import { decoderProblem } from '../audio/decoder.js';
-import type { EngineChoice } from '../engines/engine-choice.js';
+import { type EngineChoice, takenLanguages } from '../engines/engine-choice.js';
 import { EngineFailureError, NoEngineError } from '../engines/engine-failures.js';
 import type { EngineRuntime } from '../engines/engine-runtimes.service.js';
 import { commonProblem, EngineRuntimesService } from '../engines/engine-runtimes.service.js';
@@ -40,7 +40,10 @@ interface Candidates {
   problems: readonly string[];
 }
 
-type EngineFields = Pick<Lease, 'accountId' | 'accountEngines' | 'language' | 'durationMs' | 'faults'>;
+type EngineFields = Pick<Lease, 'accountId' | 'accountEngines' | 'language' | 'durationMs' | 'faults'> & {
+  languages?: readonly string[] | null;
+  translate?: boolean;
+};
 
 /** Tries the engines of a recording in the order of its chain. */
 @Injectable()
@@ -70,8 +73,8 @@ export class EngineChainService {
    *   claims no such recordings for a while.
    */
   async candidatesFor(recording: EngineFields, requested: string | null = null): Promise<Candidates> {
-    const { accountId, accountEngines, language, durationMs, faults } = recording;
-    const audio = { language, seconds: durationMs > 0 ? durationMs / 1000 : null, faults };
+    const { accountId, accountEngines, language, languages, durationMs, faults } = recording;
+    const audio = { language, languages, seconds: durationMs > 0 ? durationMs / 1000 : null, faults };
     const { choices, missing, dependsOnLength } = this.runtimes.route(audio, accountEngines, requested);
     const all = choices.map((choice) => ({ choice, runtime: this.runtimes.runtime(choice.name) }));
     const problems: string[] = [];
@@ -86,7 +89,7 @@ export class EngineChainService {
     if (onTrial) return { inOrder: [onTrial], problems };
     const wait = all.length > 0 ? shortestWait(all) : MISSING_SECONDS;
     const minDurationMs = dependsOnLength ? durationMs : 0;
-    if (requested === null) this.postponements.add({ accountId, language, minDurationMs }, wait);
+    if (requested === null) this.postponements.add({ accountId, spoken: spokenKey(recording), minDurationMs }, wait);
     const absent = missing.map((name) => `${name}: not configured in this process`);
     if (all.length === 0) this.logger.warn({ account_id: accountId, engines: missing }, 'engines not configured here');
     throw new NoEngineError([...problems, ...absent].join('; '), wait, requested !== null);
@@ -138,7 +141,8 @@ export class EngineChainService {
   private async transcribeWith({ choice, runtime }: Candidate, audio: ChainInput): Promise<ChainResult | Error> {
     const { engine } = runtime;
     const onText: AudioInput['onText'] = (text) => audio.onText(text, engine);
-    const input = { ...audio, maxSeconds: choice.maxSeconds, onText };
+    const languages = audio.languages && takenLanguages(choice, engine.languages, audio.languages);
+    const input = { ...audio, languages, maxSeconds: choice.maxSeconds, onText };
     try {
       const result = await runtime.breaker.try(() => this.transcriber.transcribe(input, runtime));
       return { ...result, provider: engine.name, model: engine.model };

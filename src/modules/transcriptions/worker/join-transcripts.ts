@@ -1,5 +1,6 @@
 import { type Calibration, calibratedConfidence } from '../engines/calibration.js';
 import type { ChunkTranscript, TranscriptWord } from '../engines/transcription-engine.js';
+import type { HeardLanguage } from '../../recordings/leases/recording-leases.service.js';
 import { meanConfidence } from '../speech/invented-words.js';
 import { timeTokens } from '../text/time-tokens.js';
 import { joinTokens, tokensOf } from '../text/tokens.js';
@@ -67,7 +68,8 @@ function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 
-function confidenceOf({ transcript }: TranscribedChunk): number {
+/** 0–1, also where the engine reports none. */
+export function confidenceOf({ transcript }: Pick<TranscribedChunk, 'transcript'>): number {
   if (transcript.confidence !== null) return transcript.confidence;
   const known = transcript.words.flatMap((word) => word.confidence ?? []);
   return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) / known.length : UNKNOWN_CONFIDENCE;
@@ -86,6 +88,19 @@ function mostSpoken(chunks: TranscribedChunk[]): string | null {
   }
   const [most] = [...seconds].toSorted(([, a], [, b]) => b - a);
   return most?.[0] ?? null;
+}
+
+/** The languages of the chunks with speech, most of it first. */
+export function heardLanguages(chunks: readonly TranscribedChunk[]): HeardLanguage[] {
+  const spoken = chunks.filter(({ transcript }) => transcript.text.trim() !== '');
+  const languages = [...new Set(spoken.map(({ transcript }) => transcript.language))];
+  return languages
+    .map((language) => {
+      const own = spoken.filter(({ transcript }) => transcript.language === language);
+      const seconds = own.reduce((sum, chunk) => sum + chunk.seconds, 0);
+      return { language, confidence: joinTranscripts(own).confidence, seconds: rounded(seconds, 2) };
+    })
+    .toSorted((a, b) => b.seconds - a.seconds);
 }
 
 /** A piece of the text, with the time at which it begins. */

@@ -14,17 +14,20 @@ import {
   type TranscribeOptions,
   type TranscriptWord,
 } from '../engines/transcription-engine.js';
+import type { HeardLanguage } from '../../recordings/leases/recording-leases.service.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { addPunctuation } from '../text/sentences.js';
 import { dropInventedWords } from '../speech/invented-words.js';
 import {
   calibrated,
   channelsToTranscribe,
+  heardLanguages,
   joinChannels,
   storable,
   TextJoiner,
   type TranscribedChunk,
 } from './join-transcripts.js';
+import { chunkSeconds, transcribeAmong } from './language-choice.js';
 import { transcribeChunks } from './transcribe-chunks.js';
 
 /** What the engine has recognised in a whole recording. Word times are seconds from its start. */
@@ -53,6 +56,8 @@ export interface AudioInput extends AudioSource {
   isBackground?: boolean;
   /** Lower-case English name, or null when the client gave none. */
   language: string | null;
+  /** Those of several that the engine takes: each chunk is in one of them (D69). Absent or null: `language` counts. */
+  languages?: readonly string[] | null;
   /** Whether each of two channels is transcribed on its own. */
   separateChannels?: boolean;
   /** Seconds counted for the account (D32). Longer audio is refused; null or absent sets no limit. */
@@ -80,6 +85,8 @@ export interface TranscriptionResult {
   /** Sum over all channels. */
   speechSeconds: number | null;
   noSpeech: boolean;
+  /** What was heard; absent unless several were given (D69). */
+  languages?: readonly HeardLanguage[];
   /** Terms that the engine was given; absent without any in the upload and the account (D48). */
   vocabulary?: readonly string[];
   /** Capitals and full stops are not the engine's. */
@@ -137,7 +144,7 @@ export class TranscriberService {
     const speechSeconds = channels.reduce((sum, channel) => sum + channel.speechSeconds, 0);
     const chunks = channels.map((channel) => channel.chunks);
     const { text, words, confidence, language } = joinChannels(chunks, durationSeconds);
-    const spoken = language ?? audio.language ?? engine.defaultLanguage;
+    const spoken = language ?? audio.languages?.[0] ?? audio.language ?? engine.defaultLanguage;
     const filtered = await this.filter({ text, words, language: spoken });
     const punctuated = this.env.addPunctuation ? addPunctuation({ ...filtered, durationSeconds }) : null;
     return {
@@ -148,6 +155,7 @@ export class TranscriberService {
       peaks: waveformOf(channels.map(({ peaks }) => peaks)),
       speechSeconds: Math.round(speechSeconds * 100) / 100,
       noSpeech: text === '',
+      ...(audio.languages && { languages: heardLanguages(chunks.flat()) }),
       ...(punctuated !== null && { punctuationAdded: true as const }),
       ...(audio.vocabulary && { vocabulary: engine.maxVocabularyTerms ? vocabulary : [] }),
     };
@@ -160,13 +168,26 @@ export class TranscriberService {
 
   private async transcribeChannel(pass: Pass): Promise<TranscribedChannel> {
     const { audio, channel, runtime, vocabulary } = pass;
-    const { accountId, isBackground, language, signal } = audio;
-    const cutter = new ChunkCutter(runtime.maxChunkSeconds, this.speech.open());
+    const { accountId, isBackground, language, languages, signal } = audio;
+    const options = { language: languages?.length === 1 ? (languages[0] as string) : language, vocabulary };
+    const candidates = languages && languages.length > 1 ? languages : null;
+    const cutter = new ChunkCutter(chunkSeconds(runtime, candidates), this.speech.open());
     const meter = new PeakMeter();
     const texts = new TextJoiner();
     const chunks = await transcribeChunks({
       chunks: (stop) => this.cut(pass, cutter, meter, stop),
-      transcribe: (chunk, stop) => this.recognise(runtime, chunk, { language, vocabulary, signal: stop }),
+      transcribe: async (chunk, stop) => {
+        const recognise = (told: string | null): Promise<ChunkTranscript> =>
+          this.recognise(runtime, chunk, {
+            ...options,
+            language: told,
+            ...(candidates && told === null && { languages: candidates }),
+            signal: stop,
+          });
+        if (candidates) return await transcribeAmong(candidates, runtime.engine, recognise);
+        const transcript = await recognise(options.language);
+        return languages?.[0] === undefined ? transcript : { ...transcript, language: languages[0] };
+      },
       queue: runtime.queue,
       accountId,
       isBackground,

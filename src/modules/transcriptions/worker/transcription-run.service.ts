@@ -74,7 +74,7 @@ export class TranscriptionRunService {
 
   private async transcribe(lease: Lease, signal: AbortSignal): Promise<Outcome> {
     const started = performance.now();
-    const { accountId, audioFormat: format, sampleRate, channels, separateChannels, language } = lease;
+    const { accountId, audioFormat: format, sampleRate, channels, separateChannels, language, languages } = lease;
     const vocabulary = sourcesOf(lease.vocabulary, lease.accountVocabulary);
     // An estimate rules no engine out.
     const candidates = isEstimate(lease) ? { ...lease, durationMs: 0 } : lease;
@@ -93,6 +93,7 @@ export class TranscriptionRunService {
           channels,
           separateChannels,
           language,
+          languages,
           ...(vocabulary && { vocabulary }),
           onText: (text, { name: provider, model }) => {
             this.signals.publish(lease.id, { type: 'chunk', attempt: lease.attempt, ...text, provider, model });
@@ -221,6 +222,7 @@ function featuresOf(
     speech_seconds: result.speechSeconds,
     no_speech: result.noSpeech,
     ...channelFeature(lease),
+    ...(result.languages && { languages: result.languages }),
     ...(result.vocabulary && { vocabulary: result.vocabulary }),
     ...(result.punctuationAdded && { punctuation: 'added' as const }),
   };

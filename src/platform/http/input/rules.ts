@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
+import { checkLanguages, MAX_LANGUAGES } from '../../languages.js';
 import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../vocabulary.js';
 import { anyOf, isCleanText, isDay, isFutureInstant } from './text-rules.js';
 
@@ -143,6 +144,23 @@ export function IsFutureInstant(): PropertyDecorator {
     return 'must be a time in the future, as ISO 8601 with a zone, such as 2030-01-31T12:00:00Z';
   };
   return IsValid('isFutureInstant', check);
+}
+
+/** A list of languages, by their English names. */
+export function IsLanguages(): PropertyDecorator {
+  return applyDecorators(
+    IsValid('isLanguages', (value) => {
+      const checked = checkLanguages(value);
+      return checked.ok ? null : checked.reason;
+    }),
+    ApiProperty({
+      type: 'array',
+      minItems: 1,
+      maxItems: MAX_LANGUAGES,
+      items: { type: 'string' },
+      example: ['english', 'german'],
+    }),
+  );
 }
 
 /** The terms of a vocabulary: a list of clean, short texts. */

@@ -80,7 +80,13 @@ function parseJson(line: string): unknown {
   }
 }
 
-function transcriptOf({ text, confidence, language, words }: Record<string, unknown>): ChunkTranscript {
+function transcriptOf({
+  text,
+  confidence,
+  language,
+  languageDetected,
+  words,
+}: Record<string, unknown>): ChunkTranscript {
   if (!Array.isArray(words) || words.length > MAX_WORDS) {
     throw new ChildMessageError(`words must be a list of at most ${MAX_WORDS}`);
   }
@@ -88,6 +94,7 @@ function transcriptOf({ text, confidence, language, words }: Record<string, unkn
     text: textOf(text, 'text'),
     confidence: confidenceOf(confidence),
     language: textOf(language, 'language'),
+    ...(languageDetected === true && { languageDetected }),
     words: words.map((word) => wordOf(objectOf(word, 'a word'))),
   };
 }

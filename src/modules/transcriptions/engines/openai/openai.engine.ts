@@ -59,6 +59,9 @@ const MAX_ATTEMPTS = 4;
 const DEFAULT_CONCURRENCY = 4;
 const MAX_TERMS = 15;
 
+/** Models that take `languages[]`. */
+const TAKES_LANGUAGES = /^gpt-transcribe/;
+
 /** Hosted servers refuse shorter audio as broken. It is too short for a word. */
 const MIN_SECONDS = 0.1;
 
@@ -82,6 +85,7 @@ export class OpenAiEngine implements TranscriptionEngine {
   readonly model: string;
   readonly languages = 'any';
   readonly defaultLanguage = 'english';
+  readonly detectsLanguage = true;
   /** 19.2 MB as WAV; hosted servers refuse 25 MB. */
   readonly maxChunkSeconds = 600;
   readonly concurrency: number;
@@ -112,7 +116,8 @@ export class OpenAiEngine implements TranscriptionEngine {
     this.lastProblem = sharedRun(() => this.findProblem(), times.problemKept);
   }
 
-  async transcribe({ pcm }: AudioChunk, { language, vocabulary, signal }: TranscribeOptions): Promise<ChunkTranscript> {
+  async transcribe({ pcm }: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript> {
+    const { language, languages = [], vocabulary, signal } = options;
     const seconds = pcm.length / BYTES_PER_SECOND;
     if (seconds > this.maxChunkSeconds) throw new RangeError(`A chunk of ${seconds} s is too long for one request`);
     const requested = { language: language ?? this.defaultLanguage, seconds };
@@ -120,7 +125,10 @@ export class OpenAiEngine implements TranscriptionEngine {
     const limitMs = this.times.limit + seconds * this.times.limitPerSecond;
     let prompt = this.takesPrompt ? promptOf(vocabulary) : [];
     for (let detail = this.detail; ;) {
-      const form = transcriptionForm([...this.fieldsFor(language), ...prompt, ...(DETAILS[detail] ?? [])], pcm);
+      const form = transcriptionForm(
+        [...this.fieldsFor(language, languages), ...prompt, ...(DETAILS[detail] ?? [])],
+        pcm,
+      );
       const response = await this.sendWithRetries(form, { limitMs, signal });
       if (response.status >= 200 && response.status < 300) {
         this.detail = Math.max(this.detail, detail);
@@ -144,10 +152,12 @@ export class OpenAiEngine implements TranscriptionEngine {
     await this.client.close();
   }
 
-  private fieldsFor(language: string | null): FormFields {
-    const code = language === null ? null : languageCode(language);
-    const model = ['model', this.model] as const;
-    return code === null ? [model] : [model, ['language', whisperCode(code)]];
+  /** Only newer models of OpenAI take several languages. Others are asked for the one that they detect. */
+  private fieldsFor(language: string | null, languages: readonly string[]): FormFields {
+    const [name, given] = language === null ? ['languages[]', languages] : ['language', [language]];
+    const isUnderstood = name === 'language' || TAKES_LANGUAGES.test(this.model);
+    const codes = isUnderstood ? given.flatMap((each) => languageCode(each) ?? []) : [];
+    return [['model', this.model], ...codes.map((code) => [name, whisperCode(code)] as const)];
   }
 
   /** Retries what may soon succeed. @throws EngineError when no response came. */

@@ -27,11 +27,20 @@ export function readTranscript(response: unknown, requested: Requested): ChunkTr
   const { kept, dropped, shortened } = reviewSegments(segments, ENGINE);
   const isWhole = dropped.length === 0 && shortened.length === 0;
   const text = isWhole ? fields.text : kept.map((segment) => segment.text).join(' ');
-  const language = (typeof fields.language === 'string' && languageName(fields.language)) || requested.language;
+  const reported = readLanguage(fields);
+  const language = reported ?? requested.language;
   const speech = isAnnotation(text) ? '' : text.replace(/\s+/g, ' ').trim();
   if (speech === '') return { text: '', confidence: null, language, words: [] };
   const words = withoutRepeatsIn(shortened, readWords(fields, kept, dropped, requested.seconds));
-  return { text: speech, confidence: confidenceOf(words, kept, fields), language, words };
+  const confidence = confidenceOf(words, kept, fields);
+  return { text: speech, confidence, language, ...(reported !== null && { languageDetected: true }), words };
+}
+
+/** `language` of `verbose_json`, or the only one of `languages`, which newer models list. */
+function readLanguage({ language, languages }: Fields): string | null {
+  if (typeof language === 'string') return languageName(language);
+  const codes = asList(languages).flatMap((item) => asFields(item)?.code ?? []);
+  return codes.length === 1 && typeof codes[0] === 'string' ? languageName(codes[0]) : null;
 }
 
 function readSegment(item: unknown): Segment | null {

@@ -82,6 +82,7 @@ class SherpaRecogniser implements Recogniser {
       text,
       confidence: known.length > 0 ? known.reduce((sum, value) => sum + value, 0) / known.length : null,
       language: detected ?? language ?? this.settings.defaultLanguage,
+      ...(detected !== null && { languageDetected: true }),
       words: within(words, samples.length / SAMPLES_PER_SECOND),
     };
   }

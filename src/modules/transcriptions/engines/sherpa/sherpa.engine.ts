@@ -31,6 +31,10 @@ const MAX_CHUNK_SECONDS = 29;
 const MAX_VOCABULARY_TERMS = 15;
 /** A chunk takes 0.05 to 2 s per second of audio. More than ten times that counts as a hang. */
 const CHUNK_LIMIT = { baseMs: 60_000, perAudioSecondMs: 20_000 };
+/** Kinds of models that say which language they have heard. */
+const DETECTING: ReadonlySet<string> = new Set<ModelFolder['kind']>(['whisper', 'sense-voice']);
+/** Kinds that can be told a language with each chunk (`SherpaRecogniser`). */
+const TOLD: ReadonlySet<string> = new Set<ModelFolder['kind']>(['whisper', 'canary', 'cohere-transcribe']);
 /** From a slow disk, and then a chunk of the longest length. */
 const LOAD_LIMIT = { baseMs: 120_000, perGigabyteMs: 240_000 };
 /** So long a broken folder is not read again. */
@@ -65,6 +69,14 @@ export class SherpaEngine implements TranscriptionEngine {
   get defaultLanguage(): string {
     const { languages } = this;
     return languages === 'any' || languages.includes(ENGLISH) ? ENGLISH : (languages[0] ?? ENGLISH);
+  }
+
+  get detectsLanguage(): boolean {
+    return this.loaded !== null && DETECTING.has(this.loaded.kind);
+  }
+
+  get ignoresLanguage(): boolean {
+    return this.loaded !== null && !TOLD.has(this.loaded.kind);
   }
 
   get maxVocabularyTerms(): number {
