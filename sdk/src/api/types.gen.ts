@@ -4,6 +4,8 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type Webhooks = WebhookRecordingTranscribedWebhookRequest | WebhookRecordingFailedWebhookRequest | WebhookTranscriptionCorrectedWebhookRequest | WebhookWebhookTestWebhookRequest;
+
 export type UsagePeriodView = {
     /**
      * Recordings created in the month, also those deleted since.
@@ -850,16 +852,20 @@ export type IncludedTranscriptionView = {
     version: 'corrected' | 'original';
 };
 
-export type CorrectTranscriptionDto = unknown & {
+/**
+ * Either `text` or `words`.
+ */
+export type CorrectTranscriptionDto = {
     /**
      * The whole corrected text; line feeds separate paragraphs. Words that are unchanged keep their times, others get
      * interpolated ones.
      */
-    text?: string;
+    text: string;
+} | {
     /**
      * All words with their times, instead of `text`. The JSON text of the list, as transcriptions have it, is accepted, too.
      */
-    words?: Array<{
+    words: Array<{
         word: string;
         /**
          * Seconds from the start of the recording. Never before that of the word before.
@@ -1261,11 +1267,9 @@ export type EventView = {
     event: string;
     created_at: string;
     /**
-     * As webhooks receive it.
+     * As webhooks receive it; `event` tells which.
      */
-    body: {
-        [key: string]: unknown;
-    };
+    body: EventBody;
 };
 
 export type EventPage = {
@@ -1278,6 +1282,51 @@ export type EventPage = {
      */
     next_uri: string | null;
     events: Array<EventView>;
+};
+
+export type StreamedEvent = {
+    /**
+     * Sequence of the event.
+     */
+    id: string;
+    /**
+     * Type of the event.
+     */
+    event: string;
+    /**
+     * The body as JSON text.
+     */
+    data: EventBody;
+};
+
+export type EventTypeView = {
+    /**
+     * As `event` of its body has it.
+     */
+    name: string;
+    description: string;
+    /**
+     * Whether webhooks can subscribe to it.
+     */
+    can_subscribe: boolean;
+    /**
+     * Whether `GET /v1/events` lists it.
+     */
+    in_feed: boolean;
+    /**
+     * A body.
+     */
+    example: {
+        [key: string]: unknown;
+    };
+};
+
+export type EventTypesView = {
+    /**
+     * Path of this list.
+     */
+    uri: string;
+    event_types: Array<EventTypeView>;
 };
 
 export type ModelView = {
@@ -1301,7 +1350,172 @@ export type ErasedUserView = {
     complete: boolean;
 };
 
-export type Error = {
+export type TranscribedEventRecording = {
+    id: string;
+    /**
+     * The end user who uploaded it.
+     */
+    identity: string | null;
+    created_at: string;
+    /**
+     * Only if the recording has tags.
+     */
+    custom_tags?: {
+        [key: string]: string;
+    };
+    /**
+     * Seconds.
+     */
+    duration: number;
+    format: 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'aac' | 'flac' | 'amr';
+    status: 'transcribed';
+    completed_at: string;
+};
+
+export type RecordingTranscribedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'recording.transcribed';
+    recording: TranscribedEventRecording;
+};
+
+export type FailedEventRecording = {
+    id: string;
+    /**
+     * The end user who uploaded it.
+     */
+    identity: string | null;
+    created_at: string;
+    /**
+     * Only if the recording has tags.
+     */
+    custom_tags?: {
+        [key: string]: string;
+    };
+    status: 'failed';
+};
+
+export type EventFailure = {
+    code: 'TRANSCRIPTION_FAILED';
+    /**
+     * Why there is no transcription.
+     */
+    message: string;
+};
+
+export type RecordingFailedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'recording.failed';
+    recording: FailedEventRecording;
+    error: EventFailure;
+};
+
+export type CorrectedTranscription = {
+    /**
+     * The version that is served now.
+     */
+    version: 'corrected' | 'original';
+};
+
+export type TranscriptionCorrectedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'transcription.corrected';
+    recording: TranscribedEventRecording;
+    transcription: CorrectedTranscription;
+};
+
+export type AcceptedEventRecording = {
+    id: string;
+    /**
+     * The end user who uploaded it.
+     */
+    identity: string | null;
+    created_at: string;
+    /**
+     * Only if the recording has tags.
+     */
+    custom_tags?: {
+        [key: string]: string;
+    };
+    /**
+     * Seconds.
+     */
+    duration: number;
+    format: 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'aac' | 'flac' | 'amr';
+    status: 'processing';
+};
+
+export type RecordingAcceptedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'recording.accepted';
+    recording: AcceptedEventRecording;
+};
+
+export type DeletedEventRecording = {
+    id: string;
+    /**
+     * The end user who uploaded it.
+     */
+    identity: string | null;
+    created_at: string;
+    /**
+     * Only if the recording has tags.
+     */
+    custom_tags?: {
+        [key: string]: string;
+    };
+    status: 'deleted';
+};
+
+export type RecordingDeletedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'recording.deleted';
+    recording: DeletedEventRecording;
+};
+
+export type TestedWebhook = {
+    id: string;
+};
+
+export type WebhookTestBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'webhook.test';
+    webhook: TestedWebhook;
+};
+
+/**
+ * As webhooks receive it; `event` tells which.
+ */
+export type EventBody = ({
+    event: 'recording.transcribed';
+} & RecordingTranscribedBody) | ({
+    event: 'recording.failed';
+} & RecordingFailedBody) | ({
+    event: 'transcription.corrected';
+} & TranscriptionCorrectedBody) | ({
+    event: 'recording.accepted';
+} & RecordingAcceptedBody) | ({
+    event: 'recording.deleted';
+} & RecordingDeletedBody);
+
+export type ErrorResponse = {
     /**
      * Only on 429.
      */
@@ -1360,27 +1574,27 @@ export type AccountGetErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountGetError = AccountGetErrors[keyof AccountGetErrors];
@@ -1405,27 +1619,27 @@ export type AccountQuotasErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountQuotasError = AccountQuotasErrors[keyof AccountQuotasErrors];
@@ -1467,27 +1681,27 @@ export type AccountUsageErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountUsageError = AccountUsageErrors[keyof AccountUsageErrors];
@@ -1512,27 +1726,27 @@ export type AccountVocabularyErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountVocabularyError = AccountVocabularyErrors[keyof AccountVocabularyErrors];
@@ -1557,35 +1771,35 @@ export type AccountSetVocabularyErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountSetVocabularyError = AccountSetVocabularyErrors[keyof AccountSetVocabularyErrors];
@@ -1616,27 +1830,27 @@ export type RequestErrorsListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RequestErrorsListError = RequestErrorsListErrors[keyof RequestErrorsListErrors];
@@ -1674,27 +1888,27 @@ export type ApiKeysListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type ApiKeysListError = ApiKeysListErrors[keyof ApiKeysListErrors];
@@ -1719,35 +1933,35 @@ export type ApiKeysCreateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type ApiKeysCreateError = ApiKeysCreateErrors[keyof ApiKeysCreateErrors];
@@ -1782,31 +1996,31 @@ export type ApiKeysRevokeErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type ApiKeysRevokeError = ApiKeysRevokeErrors[keyof ApiKeysRevokeErrors];
@@ -1836,31 +2050,31 @@ export type ApiKeysGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type ApiKeysGetError = ApiKeysGetErrors[keyof ApiKeysGetErrors];
@@ -1890,27 +2104,27 @@ export type AccessTokensVoidErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccessTokensVoidError = AccessTokensVoidErrors[keyof AccessTokensVoidErrors];
@@ -1935,35 +2149,35 @@ export type AccessTokensCreateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccessTokensCreateError = AccessTokensCreateErrors[keyof AccessTokensCreateErrors];
@@ -1988,27 +2202,27 @@ export type SignInCodesCreateErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type SignInCodesCreateError = SignInCodesCreateErrors[keyof SignInCodesCreateErrors];
@@ -2033,35 +2247,35 @@ export type SignInCodesExchangeErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type SignInCodesExchangeError = SignInCodesExchangeErrors[keyof SignInCodesExchangeErrors];
@@ -2126,27 +2340,27 @@ export type RecordingsListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsListError = RecordingsListErrors[keyof RecordingsListErrors];
@@ -2206,39 +2420,39 @@ export type RecordingsUploadErrors = {
     /**
      * `ValidationError` or `MalformedRequestError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsUploadError = RecordingsUploadErrors[keyof RecordingsUploadErrors];
@@ -2268,31 +2482,31 @@ export type RecordingsDeleteErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsDeleteError = RecordingsDeleteErrors[keyof RecordingsDeleteErrors];
@@ -2327,31 +2541,31 @@ export type RecordingsGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsGetError = RecordingsGetErrors[keyof RecordingsGetErrors];
@@ -2381,35 +2595,35 @@ export type RecordingsRetryErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsRetryError = RecordingsRetryErrors[keyof RecordingsRetryErrors];
@@ -2439,43 +2653,43 @@ export type TranscribeAgainRequestErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type TranscribeAgainRequestError = TranscribeAgainRequestErrors[keyof TranscribeAgainRequestErrors];
@@ -2519,39 +2733,39 @@ export type AudioDownloadDownloadErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `PreconditionFailedError`
      */
-    412: Error;
+    412: ErrorResponse;
     /**
      * `RangeNotSatisfiableError`
      */
-    416: Error;
+    416: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AudioDownloadDownloadError = AudioDownloadDownloadErrors[keyof AudioDownloadDownloadErrors];
@@ -2585,31 +2799,31 @@ export type AudioDownloadCreateUrlErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AudioDownloadCreateUrlError = AudioDownloadCreateUrlErrors[keyof AudioDownloadCreateUrlErrors];
@@ -2658,39 +2872,39 @@ export type AudioDownloadPlayErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `PreconditionFailedError`
      */
-    412: Error;
+    412: ErrorResponse;
     /**
      * `RangeNotSatisfiableError`
      */
-    416: Error;
+    416: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AudioDownloadPlayError = AudioDownloadPlayErrors[keyof AudioDownloadPlayErrors];
@@ -2730,31 +2944,31 @@ export type WaveformsGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WaveformsGetError = WaveformsGetErrors[keyof WaveformsGetErrors];
@@ -2790,35 +3004,35 @@ export type CorrectionsRemoveErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `PreconditionFailedError`
      */
-    412: Error;
+    412: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type CorrectionsRemoveError = CorrectionsRemoveErrors[keyof CorrectionsRemoveErrors];
@@ -2864,31 +3078,31 @@ export type TranscriptionsGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type TranscriptionsGetError = TranscriptionsGetErrors[keyof TranscriptionsGetErrors];
@@ -2924,43 +3138,43 @@ export type CorrectionsCorrectErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PreconditionFailedError`
      */
-    412: Error;
+    412: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type CorrectionsCorrectError = CorrectionsCorrectErrors[keyof CorrectionsCorrectErrors];
@@ -2999,31 +3213,31 @@ export type VersionsListErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type VersionsListError = VersionsListErrors[keyof VersionsListErrors];
@@ -3061,27 +3275,27 @@ export type WebhooksListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksListError = WebhooksListErrors[keyof WebhooksListErrors];
@@ -3106,35 +3320,35 @@ export type WebhooksCreateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksCreateError = WebhooksCreateErrors[keyof WebhooksCreateErrors];
@@ -3164,31 +3378,31 @@ export type WebhooksDeleteErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksDeleteError = WebhooksDeleteErrors[keyof WebhooksDeleteErrors];
@@ -3218,31 +3432,31 @@ export type WebhooksGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksGetError = WebhooksGetErrors[keyof WebhooksGetErrors];
@@ -3272,39 +3486,39 @@ export type WebhooksUpdateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksUpdateError = WebhooksUpdateErrors[keyof WebhooksUpdateErrors];
@@ -3355,31 +3569,31 @@ export type DeliveriesListErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type DeliveriesListError = DeliveriesListErrors[keyof DeliveriesListErrors];
@@ -3413,31 +3627,31 @@ export type DeliveriesGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type DeliveriesGetError = DeliveriesGetErrors[keyof DeliveriesGetErrors];
@@ -3471,35 +3685,35 @@ export type DeliveriesRedeliverErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type DeliveriesRedeliverError = DeliveriesRedeliverErrors[keyof DeliveriesRedeliverErrors];
@@ -3529,43 +3743,43 @@ export type DeliveriesRedeliverManyErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type DeliveriesRedeliverManyError = DeliveriesRedeliverManyErrors[keyof DeliveriesRedeliverManyErrors];
@@ -3595,31 +3809,31 @@ export type TestCallsSendErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type TestCallsSendError = TestCallsSendErrors[keyof TestCallsSendErrors];
@@ -3653,27 +3867,27 @@ export type EventFeedListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type EventFeedListError = EventFeedListErrors[keyof EventFeedListErrors];
@@ -3709,27 +3923,27 @@ export type EventFeedStreamErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type EventFeedStreamError = EventFeedStreamErrors[keyof EventFeedStreamErrors];
@@ -3742,6 +3956,51 @@ export type EventFeedStreamResponses = {
 };
 
 export type EventFeedStreamResponse = EventFeedStreamResponses[keyof EventFeedStreamResponses];
+
+export type EventTypesListData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/event-types';
+};
+
+export type EventTypesListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type EventTypesListError = EventTypesListErrors[keyof EventTypesListErrors];
+
+export type EventTypesListResponses = {
+    /**
+     * OK
+     */
+    200: EventTypesView;
+};
+
+export type EventTypesListResponse = EventTypesListResponses[keyof EventTypesListResponses];
 
 export type AudioTranscriptionsCreateData = {
     body: {
@@ -3988,27 +4247,27 @@ export type UsersEraseErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type UsersEraseError = UsersEraseErrors[keyof UsersEraseErrors];
@@ -4021,3 +4280,39 @@ export type UsersEraseResponses = {
 };
 
 export type UsersEraseResponse = UsersEraseResponses[keyof UsersEraseResponses];
+
+export type WebhookRecordingTranscribedWebhookPayload = RecordingTranscribedBody;
+
+export type WebhookRecordingTranscribedWebhookRequest = {
+    body: WebhookRecordingTranscribedWebhookPayload;
+    key: 'recording.transcribed';
+    path?: never;
+    query?: never;
+};
+
+export type WebhookRecordingFailedWebhookPayload = RecordingFailedBody;
+
+export type WebhookRecordingFailedWebhookRequest = {
+    body: WebhookRecordingFailedWebhookPayload;
+    key: 'recording.failed';
+    path?: never;
+    query?: never;
+};
+
+export type WebhookTranscriptionCorrectedWebhookPayload = TranscriptionCorrectedBody;
+
+export type WebhookTranscriptionCorrectedWebhookRequest = {
+    body: WebhookTranscriptionCorrectedWebhookPayload;
+    key: 'transcription.corrected';
+    path?: never;
+    query?: never;
+};
+
+export type WebhookWebhookTestWebhookPayload = WebhookTestBody;
+
+export type WebhookWebhookTestWebhookRequest = {
+    body: WebhookWebhookTestWebhookPayload;
+    key: 'webhook.test';
+    path?: never;
+    query?: never;
+};
