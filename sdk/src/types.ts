@@ -17,7 +17,6 @@ export type {
   DeliveryPage,
   DeliveryView as Delivery,
   ErasedUserView as ErasedUser,
-  EventTypeView as EventType,
   ExchangedKeyView as ExchangedKey,
   QuotaView as Quota,
   QuotasView as Quotas,

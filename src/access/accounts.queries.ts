@@ -8,6 +8,37 @@ import type { SqlRunner, Tx } from '../platform/database/database.service.js';
 export const accountNotOnHold = (accountId: string): string => `NOT EXISTS (
   SELECT FROM accounts held WHERE held.id = ${accountId} AND held.status = 'suspended' AND NOT held.finish_queue)`;
 
+/** SQL for statements of modules that do not know the table, as `accountNotOnHold`: the account is a test account (D80). */
+export const isTestAccount = (accountId: string): string => `EXISTS (
+  SELECT FROM accounts test WHERE test.id = ${accountId} AND test.test_of IS NOT NULL)`;
+
+/** An account and its test account, or the other way round (D80). */
+export interface AccountPair {
+  /** Whether the account itself is a test account. */
+  isTest: boolean;
+  /** Its test account; null before its first test key. */
+  testId: string | null;
+}
+
+/** SQL, because the entity of the table belongs to a module. Null when there is no such account. */
+export async function selectAccountPair(runner: SqlRunner, accountId: string): Promise<AccountPair | null> {
+  const [row] = await runner.query<AccountPair>(
+    `SELECT a.test_of IS NOT NULL AS "isTest", t.id AS "testId"
+     FROM accounts a LEFT JOIN accounts t ON t.test_of = a.id WHERE a.id = $1`,
+    [accountId],
+  );
+  return row ?? null;
+}
+
+/**
+ * Creates the test account of an account, unless it has one. SQL, because a function does what the role of these processes
+ * may not.
+ * @param newId of the account if it is created.
+ */
+export async function createTestAccount(runner: SqlRunner, accountId: string, newId: string): Promise<void> {
+  await runner.query('SELECT create_test_account($1, $2)', [accountId, newId]);
+}
+
 /** What stands behind something that an API key has signed for. */
 export interface KeyAccess {
   suspended: boolean;

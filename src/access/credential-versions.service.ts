@@ -86,6 +86,11 @@ export class CredentialVersionsService {
     return result;
   }
 
+  /** For another account that a change has changed, too: resolves as `change`. */
+  async announce(accountId: string): Promise<void> {
+    await this.change(accountId, async () => undefined);
+  }
+
   /**
    * Null when Redis did not answer, 0 when it has no copy. Requests of one account that arrive in one turn of the event
    * loop share a read: it is sent after the last of them arrived, so that none misses a change announced before it.

@@ -96,6 +96,17 @@ export function limitOf(plan: Plan, own: { rateLimit: number | null; burstLimit:
   return { rate, burst: own.burstLimit ?? Math.max(limit.burst, rate) };
 }
 
+/** Audio of a test account, for the days that it is kept. */
+const TEST_STORED_BYTES = GIB / 4;
+
+/** The quotas of a test account: no engine works for it, and its audio counts nowhere (D80). */
+export const testQuotasOf = (plan: Plan): Quotas => ({
+  ...quotasOf(plan, {}),
+  storedBytes: TEST_STORED_BYTES,
+  audioSecondsPerMonth: null,
+  queuedAudioSeconds: null,
+});
+
 /** The quotas in force. @param own figures set on the account, for any plan. */
 export const quotasOf = (plan: Plan, own: Partial<Quotas>): Quotas => ({
   ...FREE_QUOTAS,

@@ -6,6 +6,8 @@ import type { Scope } from './scopes.js';
 export interface Principal {
   accountId: string;
   suspended: boolean;
+  /** A test account: its recordings are scripted, and nothing of it is seen in the live account (D80). */
+  isTest: boolean;
   limit: RateLimit;
   quotas: Quotas;
   /** `access_token` credentials hold no scope and can only upload (D15). */

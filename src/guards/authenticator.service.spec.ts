@@ -19,7 +19,13 @@ const CREDENTIAL = {
 } satisfies ApiKeyCredential;
 const USER: EndUser = { accountId: 'a', userId: 'user', tokenId: 'token-1', keyId: 'key-2', version: 5 };
 const QUOTAS = { storedBytes: 1, audioSecondsPerMonth: 2, queuedAudioSeconds: 3, concurrentUploads: 4 };
-const ACCESS: AccountAccess = { suspended: false, limit: { rate: 10, burst: 20 }, quotas: QUOTAS, version: 7 };
+const ACCESS: AccountAccess = {
+  suspended: false,
+  isTest: false,
+  limit: { rate: 10, burst: 20 },
+  quotas: QUOTAS,
+  version: 7,
+};
 const GRANT = { keyIsValid: true, expiresAt: SOONER, validFrom: 0, version: 7 } as AccessTokenGrant;
 
 describe('AuthenticatorService', () => {
@@ -81,6 +87,7 @@ describe('AuthenticatorService', () => {
     expect(await authenticator.authenticate(PAIR)).toEqual({
       accountId: 'a',
       suspended: false,
+      isTest: false,
       limit: ACCESS.limit,
       quotas: QUOTAS,
       credential: 'api_key',

@@ -85,11 +85,12 @@ export class AuthenticatorService {
     const grant = endUser && (await this.findGrant(endUser, fresh));
     const access = endUser && !grant ? null : await this.accountCache.get(accountId, fresh);
     if (!access) return null;
-    const { suspended, limit, quotas } = access;
+    const { suspended, isTest, limit, quotas } = access;
     return {
       principal: {
         accountId,
         suspended,
+        isTest,
         limit,
         quotas,
         credential: apiKey ? 'api_key' : 'access_token',

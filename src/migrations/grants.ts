@@ -18,8 +18,8 @@ const CORE: Grants = {
   required_migrations: { api: 'SELECT', transcriber: 'SELECT', deliverer: 'SELECT' },
   accounts: {
     api: 'SELECT, UPDATE (vocabulary, credential_version, updated_at)',
-    transcriber: 'SELECT (id, status, finish_queue, vocabulary, engines, plan, quotas)',
-    deliverer: 'SELECT (id, status, finish_queue, engines)',
+    transcriber: 'SELECT (id, status, finish_queue, vocabulary, engines, plan, quotas, test_of)',
+    deliverer: 'SELECT (id, status, finish_queue, engines, test_of)',
   },
   api_keys: { api: 'SELECT, INSERT, UPDATE' },
   access_token_voids: { api: ALL },

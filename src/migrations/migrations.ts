@@ -5,6 +5,7 @@ import { ValidateConstraints1795500000000 } from './0002-validate-constraints.js
 import { UploadReservations1795521600000 } from './0003-upload-reservations.js';
 import { WaitingAccounts1795521700000 } from './0004-waiting-accounts.js';
 import { Languages1795600000000 } from './0005-languages.js';
+import { TestAccounts1795600400000 } from './0010-test-accounts.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -12,6 +13,7 @@ const CORE: Migration[] = [
   UploadReservations1795521600000,
   WaitingAccounts1795521700000,
   Languages1795600000000,
+  TestAccounts1795600400000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -242,8 +242,7 @@ describe('the description of the API', () => {
   });
 
   it('in the repository is the one of the built service: after a change run "npm run openapi"', async () => {
-    const command = [join(ROOT, 'dist', 'commands', 'openapi.js')];
-    const { stdout } = await promisify(execFile)(process.execPath, command, { maxBuffer: 2 ** 26 });
+    const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, 'dist', 'commands', 'openapi.js')]);
     expect(JSON.parse(stdout)).toEqual(document);
   });
 

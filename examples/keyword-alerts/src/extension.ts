@@ -1,5 +1,4 @@
 import type { Extension } from 'voice-note-transcription-service';
-import { KEYWORD_MATCHED } from './keyword-alert.presenter.js';
 import { CreateKeywordAlerts1795305600000 } from './keyword-alerts.migration.js';
 import { KeywordAlertsModule } from './keyword-alerts.module.js';
 
@@ -9,5 +8,5 @@ export const keywordAlerts: Extension = {
   migrations: [CreateKeywordAlerts1795305600000],
   grants: { keyword_alerts: { api: 'SELECT', transcriber: 'SELECT, INSERT, DELETE' } },
   scopes: ['keywords:read'],
-  eventKinds: [KEYWORD_MATCHED],
+  eventKinds: ['keyword.matched'],
 };

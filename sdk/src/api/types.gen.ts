@@ -4,8 +4,6 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = WebhookRecordingTranscribedWebhookRequest | WebhookRecordingFailedWebhookRequest | WebhookTranscriptionCorrectedWebhookRequest | WebhookWebhookTestWebhookRequest;
-
 export type UsagePeriodView = {
     /**
      * Recordings created in the month, also those deleted since.
@@ -852,20 +850,16 @@ export type IncludedTranscriptionView = {
     version: 'corrected' | 'original';
 };
 
-/**
- * Either `text` or `words`.
- */
-export type CorrectTranscriptionDto = {
+export type CorrectTranscriptionDto = unknown & {
     /**
      * The whole corrected text; line feeds separate paragraphs. Words that are unchanged keep their times, others get
      * interpolated ones.
      */
-    text: string;
-} | {
+    text?: string;
     /**
      * All words with their times, instead of `text`. The JSON text of the list, as transcriptions have it, is accepted, too.
      */
-    words: Array<{
+    words?: Array<{
         word: string;
         /**
          * Seconds from the start of the recording. Never before that of the word before.
@@ -1267,9 +1261,11 @@ export type EventView = {
     event: string;
     created_at: string;
     /**
-     * As webhooks receive it; `event` tells which.
+     * As webhooks receive it.
      */
-    body: EventBody;
+    body: {
+        [key: string]: unknown;
+    };
 };
 
 export type EventPage = {
@@ -1282,51 +1278,6 @@ export type EventPage = {
      */
     next_uri: string | null;
     events: Array<EventView>;
-};
-
-export type StreamedEvent = {
-    /**
-     * Sequence of the event.
-     */
-    id: string;
-    /**
-     * Type of the event.
-     */
-    event: string;
-    /**
-     * The body as JSON text.
-     */
-    data: EventBody;
-};
-
-export type EventTypeView = {
-    /**
-     * As `event` of its body has it.
-     */
-    name: string;
-    description: string;
-    /**
-     * Whether webhooks can subscribe to it.
-     */
-    can_subscribe: boolean;
-    /**
-     * Whether `GET /v1/events` lists it.
-     */
-    in_feed: boolean;
-    /**
-     * A body.
-     */
-    example: {
-        [key: string]: unknown;
-    };
-};
-
-export type EventTypesView = {
-    /**
-     * Path of this list.
-     */
-    uri: string;
-    event_types: Array<EventTypeView>;
 };
 
 export type ModelView = {
@@ -1350,172 +1301,7 @@ export type ErasedUserView = {
     complete: boolean;
 };
 
-export type TranscribedEventRecording = {
-    id: string;
-    /**
-     * The end user who uploaded it.
-     */
-    identity: string | null;
-    created_at: string;
-    /**
-     * Only if the recording has tags.
-     */
-    custom_tags?: {
-        [key: string]: string;
-    };
-    /**
-     * Seconds.
-     */
-    duration: number;
-    format: 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'aac' | 'flac' | 'amr';
-    status: 'transcribed';
-    completed_at: string;
-};
-
-export type RecordingTranscribedBody = {
-    /**
-     * When it happened.
-     */
-    timestamp: string;
-    event: 'recording.transcribed';
-    recording: TranscribedEventRecording;
-};
-
-export type FailedEventRecording = {
-    id: string;
-    /**
-     * The end user who uploaded it.
-     */
-    identity: string | null;
-    created_at: string;
-    /**
-     * Only if the recording has tags.
-     */
-    custom_tags?: {
-        [key: string]: string;
-    };
-    status: 'failed';
-};
-
-export type EventFailure = {
-    code: 'TRANSCRIPTION_FAILED';
-    /**
-     * Why there is no transcription.
-     */
-    message: string;
-};
-
-export type RecordingFailedBody = {
-    /**
-     * When it happened.
-     */
-    timestamp: string;
-    event: 'recording.failed';
-    recording: FailedEventRecording;
-    error: EventFailure;
-};
-
-export type CorrectedTranscription = {
-    /**
-     * The version that is served now.
-     */
-    version: 'corrected' | 'original';
-};
-
-export type TranscriptionCorrectedBody = {
-    /**
-     * When it happened.
-     */
-    timestamp: string;
-    event: 'transcription.corrected';
-    recording: TranscribedEventRecording;
-    transcription: CorrectedTranscription;
-};
-
-export type AcceptedEventRecording = {
-    id: string;
-    /**
-     * The end user who uploaded it.
-     */
-    identity: string | null;
-    created_at: string;
-    /**
-     * Only if the recording has tags.
-     */
-    custom_tags?: {
-        [key: string]: string;
-    };
-    /**
-     * Seconds.
-     */
-    duration: number;
-    format: 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'aac' | 'flac' | 'amr';
-    status: 'processing';
-};
-
-export type RecordingAcceptedBody = {
-    /**
-     * When it happened.
-     */
-    timestamp: string;
-    event: 'recording.accepted';
-    recording: AcceptedEventRecording;
-};
-
-export type DeletedEventRecording = {
-    id: string;
-    /**
-     * The end user who uploaded it.
-     */
-    identity: string | null;
-    created_at: string;
-    /**
-     * Only if the recording has tags.
-     */
-    custom_tags?: {
-        [key: string]: string;
-    };
-    status: 'deleted';
-};
-
-export type RecordingDeletedBody = {
-    /**
-     * When it happened.
-     */
-    timestamp: string;
-    event: 'recording.deleted';
-    recording: DeletedEventRecording;
-};
-
-export type TestedWebhook = {
-    id: string;
-};
-
-export type WebhookTestBody = {
-    /**
-     * When it happened.
-     */
-    timestamp: string;
-    event: 'webhook.test';
-    webhook: TestedWebhook;
-};
-
-/**
- * As webhooks receive it; `event` tells which.
- */
-export type EventBody = ({
-    event: 'recording.transcribed';
-} & RecordingTranscribedBody) | ({
-    event: 'recording.failed';
-} & RecordingFailedBody) | ({
-    event: 'transcription.corrected';
-} & TranscriptionCorrectedBody) | ({
-    event: 'recording.accepted';
-} & RecordingAcceptedBody) | ({
-    event: 'recording.deleted';
-} & RecordingDeletedBody);
-
-export type ErrorResponse = {
+export type Error = {
     /**
      * Only on 429.
      */
@@ -1574,27 +1360,27 @@ export type AccountGetErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AccountGetError = AccountGetErrors[keyof AccountGetErrors];
@@ -1619,27 +1405,27 @@ export type AccountQuotasErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AccountQuotasError = AccountQuotasErrors[keyof AccountQuotasErrors];
@@ -1681,27 +1467,27 @@ export type AccountUsageErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AccountUsageError = AccountUsageErrors[keyof AccountUsageErrors];
@@ -1726,27 +1512,27 @@ export type AccountVocabularyErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AccountVocabularyError = AccountVocabularyErrors[keyof AccountVocabularyErrors];
@@ -1771,35 +1557,35 @@ export type AccountSetVocabularyErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AccountSetVocabularyError = AccountSetVocabularyErrors[keyof AccountSetVocabularyErrors];
@@ -1830,27 +1616,27 @@ export type RequestErrorsListErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type RequestErrorsListError = RequestErrorsListErrors[keyof RequestErrorsListErrors];
@@ -1888,27 +1674,27 @@ export type ApiKeysListErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type ApiKeysListError = ApiKeysListErrors[keyof ApiKeysListErrors];
@@ -1933,35 +1719,35 @@ export type ApiKeysCreateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type ApiKeysCreateError = ApiKeysCreateErrors[keyof ApiKeysCreateErrors];
@@ -1996,31 +1782,31 @@ export type ApiKeysRevokeErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type ApiKeysRevokeError = ApiKeysRevokeErrors[keyof ApiKeysRevokeErrors];
@@ -2050,31 +1836,31 @@ export type ApiKeysGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type ApiKeysGetError = ApiKeysGetErrors[keyof ApiKeysGetErrors];
@@ -2104,27 +1890,27 @@ export type AccessTokensVoidErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AccessTokensVoidError = AccessTokensVoidErrors[keyof AccessTokensVoidErrors];
@@ -2149,35 +1935,35 @@ export type AccessTokensCreateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AccessTokensCreateError = AccessTokensCreateErrors[keyof AccessTokensCreateErrors];
@@ -2202,27 +1988,27 @@ export type SignInCodesCreateErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type SignInCodesCreateError = SignInCodesCreateErrors[keyof SignInCodesCreateErrors];
@@ -2247,35 +2033,35 @@ export type SignInCodesExchangeErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type SignInCodesExchangeError = SignInCodesExchangeErrors[keyof SignInCodesExchangeErrors];
@@ -2340,27 +2126,27 @@ export type RecordingsListErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type RecordingsListError = RecordingsListErrors[keyof RecordingsListErrors];
@@ -2420,39 +2206,39 @@ export type RecordingsUploadErrors = {
     /**
      * `ValidationError` or `MalformedRequestError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `ConflictError`
      */
-    409: ErrorResponse;
+    409: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type RecordingsUploadError = RecordingsUploadErrors[keyof RecordingsUploadErrors];
@@ -2482,31 +2268,31 @@ export type RecordingsDeleteErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type RecordingsDeleteError = RecordingsDeleteErrors[keyof RecordingsDeleteErrors];
@@ -2541,31 +2327,31 @@ export type RecordingsGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type RecordingsGetError = RecordingsGetErrors[keyof RecordingsGetErrors];
@@ -2595,35 +2381,35 @@ export type RecordingsRetryErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `ConflictError`
      */
-    409: ErrorResponse;
+    409: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type RecordingsRetryError = RecordingsRetryErrors[keyof RecordingsRetryErrors];
@@ -2653,43 +2439,43 @@ export type TranscribeAgainRequestErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `ConflictError`
      */
-    409: ErrorResponse;
+    409: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type TranscribeAgainRequestError = TranscribeAgainRequestErrors[keyof TranscribeAgainRequestErrors];
@@ -2733,39 +2519,39 @@ export type AudioDownloadDownloadErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `PreconditionFailedError`
      */
-    412: ErrorResponse;
+    412: Error;
     /**
      * `RangeNotSatisfiableError`
      */
-    416: ErrorResponse;
+    416: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AudioDownloadDownloadError = AudioDownloadDownloadErrors[keyof AudioDownloadDownloadErrors];
@@ -2799,31 +2585,31 @@ export type AudioDownloadCreateUrlErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AudioDownloadCreateUrlError = AudioDownloadCreateUrlErrors[keyof AudioDownloadCreateUrlErrors];
@@ -2872,39 +2658,39 @@ export type AudioDownloadPlayErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `PreconditionFailedError`
      */
-    412: ErrorResponse;
+    412: Error;
     /**
      * `RangeNotSatisfiableError`
      */
-    416: ErrorResponse;
+    416: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type AudioDownloadPlayError = AudioDownloadPlayErrors[keyof AudioDownloadPlayErrors];
@@ -2944,31 +2730,31 @@ export type WaveformsGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type WaveformsGetError = WaveformsGetErrors[keyof WaveformsGetErrors];
@@ -3004,35 +2790,35 @@ export type CorrectionsRemoveErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `PreconditionFailedError`
      */
-    412: ErrorResponse;
+    412: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type CorrectionsRemoveError = CorrectionsRemoveErrors[keyof CorrectionsRemoveErrors];
@@ -3078,31 +2864,31 @@ export type TranscriptionsGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type TranscriptionsGetError = TranscriptionsGetErrors[keyof TranscriptionsGetErrors];
@@ -3138,43 +2924,43 @@ export type CorrectionsCorrectErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `PreconditionFailedError`
      */
-    412: ErrorResponse;
+    412: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type CorrectionsCorrectError = CorrectionsCorrectErrors[keyof CorrectionsCorrectErrors];
@@ -3213,31 +2999,31 @@ export type VersionsListErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type VersionsListError = VersionsListErrors[keyof VersionsListErrors];
@@ -3275,27 +3061,27 @@ export type WebhooksListErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type WebhooksListError = WebhooksListErrors[keyof WebhooksListErrors];
@@ -3320,35 +3106,35 @@ export type WebhooksCreateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type WebhooksCreateError = WebhooksCreateErrors[keyof WebhooksCreateErrors];
@@ -3378,31 +3164,31 @@ export type WebhooksDeleteErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type WebhooksDeleteError = WebhooksDeleteErrors[keyof WebhooksDeleteErrors];
@@ -3432,31 +3218,31 @@ export type WebhooksGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type WebhooksGetError = WebhooksGetErrors[keyof WebhooksGetErrors];
@@ -3486,39 +3272,39 @@ export type WebhooksUpdateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type WebhooksUpdateError = WebhooksUpdateErrors[keyof WebhooksUpdateErrors];
@@ -3569,31 +3355,31 @@ export type DeliveriesListErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type DeliveriesListError = DeliveriesListErrors[keyof DeliveriesListErrors];
@@ -3627,31 +3413,31 @@ export type DeliveriesGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type DeliveriesGetError = DeliveriesGetErrors[keyof DeliveriesGetErrors];
@@ -3685,35 +3471,35 @@ export type DeliveriesRedeliverErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `ConflictError`
      */
-    409: ErrorResponse;
+    409: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type DeliveriesRedeliverError = DeliveriesRedeliverErrors[keyof DeliveriesRedeliverErrors];
@@ -3743,43 +3529,43 @@ export type DeliveriesRedeliverManyErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `MalformedRequestError`
      */
-    408: ErrorResponse;
+    408: Error;
     /**
      * `ConflictError`
      */
-    409: ErrorResponse;
+    409: Error;
     /**
      * `PayloadTooLargeError`
      */
-    413: ErrorResponse;
+    413: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type DeliveriesRedeliverManyError = DeliveriesRedeliverManyErrors[keyof DeliveriesRedeliverManyErrors];
@@ -3809,31 +3595,31 @@ export type TestCallsSendErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `NotFoundError`
      */
-    404: ErrorResponse;
+    404: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type TestCallsSendError = TestCallsSendErrors[keyof TestCallsSendErrors];
@@ -3867,27 +3653,27 @@ export type EventFeedListErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type EventFeedListError = EventFeedListErrors[keyof EventFeedListErrors];
@@ -3923,27 +3709,27 @@ export type EventFeedStreamErrors = {
     /**
      * `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type EventFeedStreamError = EventFeedStreamErrors[keyof EventFeedStreamErrors];
@@ -3956,51 +3742,6 @@ export type EventFeedStreamResponses = {
 };
 
 export type EventFeedStreamResponse = EventFeedStreamResponses[keyof EventFeedStreamResponses];
-
-export type EventTypesListData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/event-types';
-};
-
-export type EventTypesListErrors = {
-    /**
-     * `ValidationError`
-     */
-    400: ErrorResponse;
-    /**
-     * `AuthenticationError`
-     */
-    401: ErrorResponse;
-    /**
-     * `AccountSuspendedError` or `PermissionError`
-     */
-    403: ErrorResponse;
-    /**
-     * `RateLimitError`
-     */
-    429: ErrorResponse;
-    /**
-     * `InternalError`
-     */
-    500: ErrorResponse;
-    /**
-     * `ServiceUnavailableError`
-     */
-    503: ErrorResponse;
-};
-
-export type EventTypesListError = EventTypesListErrors[keyof EventTypesListErrors];
-
-export type EventTypesListResponses = {
-    /**
-     * OK
-     */
-    200: EventTypesView;
-};
-
-export type EventTypesListResponse = EventTypesListResponses[keyof EventTypesListResponses];
 
 export type AudioTranscriptionsCreateData = {
     body: {
@@ -4247,27 +3988,27 @@ export type UsersEraseErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: ErrorResponse;
+    400: Error;
     /**
      * `AuthenticationError`
      */
-    401: ErrorResponse;
+    401: Error;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: ErrorResponse;
+    403: Error;
     /**
      * `RateLimitError`
      */
-    429: ErrorResponse;
+    429: Error;
     /**
      * `InternalError`
      */
-    500: ErrorResponse;
+    500: Error;
     /**
      * `ServiceUnavailableError`
      */
-    503: ErrorResponse;
+    503: Error;
 };
 
 export type UsersEraseError = UsersEraseErrors[keyof UsersEraseErrors];
@@ -4280,39 +4021,3 @@ export type UsersEraseResponses = {
 };
 
 export type UsersEraseResponse = UsersEraseResponses[keyof UsersEraseResponses];
-
-export type WebhookRecordingTranscribedWebhookPayload = RecordingTranscribedBody;
-
-export type WebhookRecordingTranscribedWebhookRequest = {
-    body: WebhookRecordingTranscribedWebhookPayload;
-    key: 'recording.transcribed';
-    path?: never;
-    query?: never;
-};
-
-export type WebhookRecordingFailedWebhookPayload = RecordingFailedBody;
-
-export type WebhookRecordingFailedWebhookRequest = {
-    body: WebhookRecordingFailedWebhookPayload;
-    key: 'recording.failed';
-    path?: never;
-    query?: never;
-};
-
-export type WebhookTranscriptionCorrectedWebhookPayload = TranscriptionCorrectedBody;
-
-export type WebhookTranscriptionCorrectedWebhookRequest = {
-    body: WebhookTranscriptionCorrectedWebhookPayload;
-    key: 'transcription.corrected';
-    path?: never;
-    query?: never;
-};
-
-export type WebhookWebhookTestWebhookPayload = WebhookTestBody;
-
-export type WebhookWebhookTestWebhookRequest = {
-    body: WebhookWebhookTestWebhookPayload;
-    key: 'webhook.test';
-    path?: never;
-    query?: never;
-};

@@ -1,30 +1,60 @@
-import type {
-  EventView,
-  RecordingAcceptedBody,
-  RecordingDeletedBody,
-  RecordingFailedBody,
-  RecordingTranscribedBody,
-  TranscriptionCorrectedBody,
-  WebhookTestBody,
-} from '../api/types.gen.js';
+import type { EventView, RecordingView } from '../api/types.gen.js';
+
+interface EventRecording<S extends string> {
+  id: string;
+  status: S;
+  /** The end user who uploaded it. */
+  identity: string | null;
+  created_at: string;
+  /** Only if the recording has tags. */
+  custom_tags?: Record<string, string>;
+}
+
+interface HeardRecording<S extends string> extends EventRecording<S> {
+  /** Seconds. */
+  duration: number;
+  format: RecordingView['audio_format'];
+}
+
+type FinishedRecording = HeardRecording<'transcribed'> & { completed_at: string };
+
+interface Body<K extends string> {
+  event: K;
+  /** When it happened: `2026-11-21T10:00:09Z`. */
+  timestamp: string;
+}
 
 /** A recording was uploaded, or is retried. Only in the feed and the stream. */
-export type RecordingAccepted = RecordingAcceptedBody;
+export interface RecordingAccepted extends Body<'recording.accepted'> {
+  recording: HeardRecording<'processing'>;
+}
 
 /** The transcription is available. */
-export type RecordingTranscribed = RecordingTranscribedBody;
+export interface RecordingTranscribed extends Body<'recording.transcribed'> {
+  recording: FinishedRecording;
+}
 
 /** The recording could not be transcribed. */
-export type RecordingFailed = RecordingFailedBody;
+export interface RecordingFailed extends Body<'recording.failed'> {
+  recording: EventRecording<'failed'>;
+  error: { code: 'TRANSCRIPTION_FAILED'; message: string };
+}
 
 /** A recording was deleted. Only in the feed and the stream. */
-export type RecordingDeleted = RecordingDeletedBody;
+export interface RecordingDeleted extends Body<'recording.deleted'> {
+  recording: EventRecording<'deleted'>;
+}
 
 /** A person has changed the text, or removed such a correction. */
-export type TranscriptionCorrected = TranscriptionCorrectedBody;
+export interface TranscriptionCorrected extends Body<'transcription.corrected'> {
+  recording: FinishedRecording;
+  transcription: { version: 'corrected' | 'original' };
+}
 
 /** A test call to a webhook, about no recording. */
-export type WebhookTest = WebhookTestBody;
+export interface WebhookTest extends Body<'webhook.test'> {
+  webhook: { id: string };
+}
 
 /** What a webhook receives; `event` tells which. An extension of the service may send further kinds. */
 export type WebhookEventBody = RecordingTranscribed | RecordingFailed | TranscriptionCorrected | WebhookTest;

@@ -6,7 +6,7 @@ import { addedBy, type Extension } from '../../extension.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { presentAccount } from '../../modules/account/account.presenter.js';
 import { AccountService } from '../../modules/account/account.service.js';
-import type { ApiKey } from '../../modules/api-keys/api-key.entity.js';
+import { API_KEY_MODES, type ApiKey, type ApiKeyMode } from '../../modules/api-keys/api-key.entity.js';
 import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/api-key.presenter.js';
 import { ApiKeysService, type KeyCreator } from '../../modules/api-keys/api-keys.service.js';
 import type { UsagePeriod } from '../../modules/recordings/usage-counters/usage.service.js';
@@ -143,6 +143,7 @@ function showQuotas({ plan, quotas }: Account): object {
 
 interface NewKeyOptions {
   account: string;
+  mode?: ApiKeyMode;
   name?: string;
   scopes?: Scope[];
   expiresAt?: string;
@@ -154,6 +155,7 @@ export async function createKey(app: INestApplicationContext, options: NewKeyOpt
     name: options.name ?? 'Created by the operator',
     scopes: options.scopes,
     expires_at: options.expiresAt,
+    mode: options.mode,
   });
   recordByOperator(app, 'api key created', { account_id: account.id, key_id: key.id, scopes: key.scopes });
   return presentCreatedApiKey(key, secret);
@@ -162,12 +164,18 @@ export async function createKey(app: INestApplicationContext, options: NewKeyOpt
 export async function listKeys(app: INestApplicationContext, options: { account: string }): Promise<object> {
   const { id } = await app.get(AccountService).get(options.account);
   const keys: ApiKey[] = [];
+  for (const mode of API_KEY_MODES) keys.push(...(await keysOf(app, id, mode)));
+  return { api_keys: keys.map(presentSingleApiKey) };
+}
+
+async function keysOf(app: INestApplicationContext, accountId: string, mode: ApiKeyMode): Promise<ApiKey[]> {
+  const keys: ApiKey[] = [];
   for (let page = 0, total = 1; keys.length < total; page++) {
-    const found = await app.get(ApiKeysService).list(id, { page, limit: LIST_PAGE });
+    const found = await app.get(ApiKeysService).list(accountId, { page, limit: LIST_PAGE, mode });
     keys.push(...found.items);
     total = found.items.length > 0 ? found.total : 0;
   }
-  return { api_keys: keys.map(presentSingleApiKey) };
+  return keys;
 }
 
 interface RevokeOptions {

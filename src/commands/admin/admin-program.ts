@@ -136,6 +136,7 @@ function addKeyCommands(program: Command, run: Run): void {
     .option('--name <text>', 'name of the key', text(100))
     .option('--scopes <list>', `separated by commas: ${SCOPES.join(', ')} (default: all)`, choices(SCOPES))
     .option('--expires-at <time>', 'such as 2030-01-31T12:00:00Z (default: never)', futureTime)
+    .option('--mode <mode>', 'live, or test for a test key (default: live)', choice(['live', 'test']))
     .action(run(async () => (await import('./account-commands.js')).createKey));
 
   command(program, 'key:list', 'list the API keys of an account that are not revoked')

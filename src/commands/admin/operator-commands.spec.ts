@@ -122,15 +122,15 @@ describe('the commands of an operator (D30)', () => {
     ]);
   });
 
-  it('key:list shows every page of keys', async () => {
+  it('key:list shows every page of keys, and the test keys', async () => {
     const pages = [[keyOf('a'), keyOf('b')], [keyOf('c')], []];
-    keys.list?.mockImplementation(async (_: string, { page }: { page: number }) => ({
-      items: pages[page],
-      total: 4,
-    }));
+    keys.list?.mockImplementation(async (_: string, { page, mode }: { page: number; mode: string }) =>
+      mode === 'test' ? { items: [keyOf('t')], total: 1 } : { items: pages[page], total: 4 },
+    );
     const { api_keys: shown } = (await listKeys(app, { account: 'account' })) as { api_keys: { id: string }[] };
-    expect(shown.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
-    expect(keys.list?.mock.calls.map(([, query]) => query)).toEqual([0, 1, 2].map((page) => ({ page, limit: 1000 })));
+    expect(shown.map(({ id }) => id)).toEqual(['a', 'b', 'c', 't']);
+    const live = [0, 1, 2].map((page) => ({ page, limit: 1000, mode: 'live' }));
+    expect(keys.list?.mock.calls.map(([, query]) => query)).toEqual([...live, { page: 0, limit: 1000, mode: 'test' }]);
   });
 
   it('key:revoke logs every key that it revoked, and lists those below only when asked', async () => {

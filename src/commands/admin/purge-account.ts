@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
+import { selectAccountPair } from '../../access/accounts.queries.js';
 import { addedBy, type Extension } from '../../extension.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { AccountService } from '../../modules/account/account.service.js';
@@ -48,14 +49,22 @@ export const purgeAccount =
       new Spool(join(env.storageDir, 'spool')),
     );
     try {
-      const purge = new AccountPurge(app.get(DatabaseService), store, options.account);
+      const database = app.get(DatabaseService);
       const account = await findAccount(app, options.account);
-      const before = await purge.remains();
-      refuseWrongStore(env, before, options);
+      // First the test account, which refers to the other.
+      const testId = (await selectAccountPair(database, options.account))?.testId ?? null;
+      const ids = testId === null ? [options.account] : [testId, options.account];
+      const purges = ids.map((id) => new AccountPurge(database, store, id));
+      refuseWrongStore(env, await remainsOf(purges), options);
       if (account) await suspend(app, account, options);
-      const removed = await purge.run();
+      const removed = { recordings: 0, objects: 0 };
+      for (const purge of purges) {
+        const { recordings, objects } = await purge.run();
+        removed.recordings += recordings;
+        removed.objects += objects;
+      }
       recordByOperator(app, 'account removed', { account_id: options.account });
-      const left = await purge.remains();
+      const left = await remainsOf(purges);
       const isClean = left.objects === 0 && Object.values(left.rows).every((count) => count === 0);
       if (!isClean) process.exitCode = 1;
       return {
@@ -69,6 +78,17 @@ export const purgeAccount =
       store.onApplicationShutdown?.();
     }
   };
+
+/** Of an account and its test account together. */
+async function remainsOf(purges: readonly AccountPurge[]): Promise<Remains> {
+  const sum: Remains = { rows: {}, objects: 0 };
+  for (const purge of purges) {
+    const { rows, objects } = await purge.remains();
+    for (const [table, count] of Object.entries(rows)) sum.rows[table] = (sum.rows[table] ?? 0) + count;
+    sum.objects += objects;
+  }
+  return sum;
+}
 
 /** Null when an earlier run has removed it: then only objects may be left. */
 async function findAccount(app: INestApplicationContext, id: string): Promise<Account | null> {

@@ -45,6 +45,10 @@ export class Account {
   @Column('integer', { default: 1 })
   credentialVersion: number;
 
+  /** The account whose test account this is (D80); null for all others. */
+  @Column('uuid', { nullable: true })
+  testOf: string | null;
+
   @Column('timestamptz')
   createdAt: Date;
 

@@ -15,6 +15,7 @@ const ACCOUNT = {
   status: 'suspended',
   quotas: { storedBytes: 5 },
   finishQueue: true,
+  testOf: null,
   credentialVersion: 3,
 } as unknown as Account;
 
@@ -22,12 +23,13 @@ describe('AccountService', () => {
   let account: Account | null;
   let sameEmail: Partial<Account> | null;
   let pages: Account[][];
+  let testId: string | null;
   let steps: unknown[][];
   let service: AccountService;
 
   beforeEach(() => {
     jest.useFakeTimers({ now: NOW });
-    [account, sameEmail, pages, steps] = [ACCOUNT, null, [], []];
+    [account, sameEmail, pages, testId, steps] = [ACCOUNT, null, [], null, []];
     const later = async (...step: unknown[]): Promise<void> => {
       await Promise.resolve();
       steps.push(step);
@@ -51,6 +53,7 @@ describe('AccountService', () => {
         return result;
       },
       prepared: async () => (account ? [account] : []),
+      query: async () => [{ isTest: false, testId }],
     };
     const accounts = {
       findOneBy: async () => account,
@@ -65,6 +68,7 @@ describe('AccountService', () => {
         await database.transact(work);
         await later('announce', accountId);
       },
+      announce: async (accountId: string) => await later('announce', accountId),
     };
     service = new AccountService(
       accounts as unknown as Repository<Account>,
@@ -135,9 +139,27 @@ describe('AccountService', () => {
   describe('a change', () => {
     it('is told to every process after the commit', async () => {
       await service.update(ID, { name: 'New' });
-      expect(names()).toEqual(['update', 'commit', 'announce']);
+      expect(names()).toEqual(['update', 'update', 'commit', 'announce']);
       expect(steps[0]).toEqual(['update', { id: ID }, { name: 'New', updatedAt: NOW }]);
       expect(steps.at(-1)).toEqual(['announce', ID]);
+    });
+
+    it('is also that of the test account, but for the quotas, and told of both', async () => {
+      testId = 'test';
+      await service.update(ID, { status: 'active', quotas: { concurrentUploads: 1 } });
+      expect(steps[1]).toEqual(['update', { testOf: ID }, { status: 'active', finishQueue: false, updatedAt: NOW }]);
+      expect(steps.slice(-2)).toEqual([
+        ['announce', ID],
+        ['announce', 'test'],
+      ]);
+    });
+
+    it('of a test account alone is refused, with the account to change', async () => {
+      account = { ...ACCOUNT, testOf: 'live' };
+      await expect(service.update(ID, { name: 'New' })).rejects.toThrow(
+        'This is the test account of live. Change that.',
+      );
+      expect(steps).toEqual([]);
     });
 
     it.each<[AccountChanges, object]>([
@@ -181,7 +203,7 @@ describe('AccountService', () => {
     });
   });
 
-  it('reads all accounts in the order of their ids, 200 at a time, until a page is not full', async () => {
+  it('reads all accounts but test accounts in the order of their ids, 200 at a time, until a page is not full', async () => {
     const page = (count: number, last: string) =>
       Array.from({ length: count }, (_, i) => ({ id: i === count - 1 ? last : '' }) as Account);
     pages = [page(200, 'x'), page(199, 'y'), page(1, 'z')];
@@ -189,7 +211,7 @@ describe('AccountService', () => {
     for await (const { length } of service.pages()) sizes.push(length);
     expect(sizes).toEqual([200, 199]);
     expect(steps).toMatchObject([
-      ['find', { where: {}, order: { id: 'ASC' }, take: 200 }],
+      ['find', { where: { testOf: { type: 'isNull' } }, order: { id: 'ASC' }, take: 200 }],
       ['find', { where: { id: { type: 'moreThan', value: 'x' } }, order: { id: 'ASC' }, take: 200 }],
     ]);
   });

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { MoreThan, Raw, Repository } from 'typeorm';
+import { IsNull, MoreThan, Raw, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
-import { limitOf, type Quotas, quotasOf } from '../../access/plans.js';
+import { selectAccountPair } from '../../access/accounts.queries.js';
+import { limitOf, type Quotas, quotasOf, testQuotasOf } from '../../access/plans.js';
 import type { RateLimit } from '../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail, isResourceId } from '../../platform/database/find-or-fail.js';
@@ -16,6 +17,7 @@ import { Account } from './account.entity.js';
 /** What the guards need to know of an account. */
 export interface AccountAccess {
   suspended: boolean;
+  isTest: boolean;
   limit: RateLimit;
   quotas: Quotas;
   /** `accounts.credential_version` when this was read. */
@@ -64,18 +66,19 @@ export class AccountService {
     return {
       suspended: account.status === 'suspended',
       limit: limitOf(account.plan, account),
-      quotas: quotasOf(account.plan, account.quotas),
+      isTest: account.testOf !== null,
+      quotas: account.testOf === null ? quotasOf(account.plan, account.quotas) : testQuotasOf(account.plan),
       version: account.credentialVersion,
     };
   }
 
-  /** All accounts, oldest first, a page at a time: their number has no bound. */
+  /** All accounts but test accounts, oldest first, a page at a time: their number has no bound. */
   async *pages(): AsyncGenerator<Account[]> {
     let page: Account[] = [];
     do {
       const last = page.at(-1);
       page = await this.accounts.find({
-        where: last ? { id: MoreThan(last.id) } : {},
+        where: { testOf: IsNull(), ...(last && { id: MoreThan(last.id) }) },
         order: { id: 'ASC' },
         take: PAGE,
       });
@@ -96,18 +99,26 @@ export class AccountService {
   }
 
   /**
-   * What is undefined stays, except `finishQueue`: a status resets it to false unless it is given.
-   * @throws NotFoundError, InvalidRequestError
+   * What is undefined stays, except `finishQueue`: a status resets it to false unless it is given. The test account of the
+   * account changes with it, but for the quotas.
+   * @throws NotFoundError, InvalidRequestError, ConflictError for a test account
    */
   async update(accountId: string, changes: AccountChanges): Promise<Account> {
     const account = await this.get(accountId);
+    if (account.testOf !== null) throw new ConflictError(`This is the test account of ${account.testOf}. Change that.`);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
     if (changes.status !== undefined) given.finishQueue = changes.finishQueue ?? false;
     if (changes.quotas) given.quotas = { ...account.quotas, ...changes.quotas };
     refuseBurstBelowRate({ ...account, ...given });
-    await this.versions.change(accountId, (tx) =>
-      tx.manager.update(Account, { id: accountId }, { ...given, updatedAt: new Date() }),
-    );
+    const { quotas: _, ...shared } = given;
+    const updatedAt = new Date();
+    await this.versions.change(accountId, async (tx) => {
+      await tx.manager.update(Account, { id: accountId }, { ...given, updatedAt });
+      // A second statement: one test account may have been created while the first waited for the lock.
+      await tx.manager.update(Account, { testOf: accountId }, { ...shared, updatedAt });
+    });
+    const pair = await selectAccountPair(this.database, accountId);
+    if (pair?.testId) await this.versions.announce(pair.testId);
     return await this.get(accountId);
   }
 
@@ -127,7 +138,7 @@ async function refuseKnownEmail(tx: Tx, email: string): Promise<void> {
   await lockByName(tx, `account-email:${email.toLowerCase()}`);
   const sameEmail = Raw((column) => `lower(${column}) = lower(:email)`, { email });
   const existing = await tx.manager.findOne(Account, {
-    where: { email: sameEmail },
+    where: { email: sameEmail, testOf: IsNull() },
     order: { createdAt: 'ASC', id: 'ASC' },
   });
   if (!existing) return;
@@ -144,13 +155,16 @@ function refuseBurstBelowRate(fields: Pick<AccountFields, 'plan' | 'rateLimit' |
     throw new InvalidRequestError({ field: 'burst-limit', reason: `must not be below the rate limit of ${rate}` });
 }
 
-type StoredAccess = Pick<Account, 'status' | 'plan' | 'rateLimit' | 'burstLimit' | 'quotas' | 'credentialVersion'>;
+type StoredAccess = Pick<
+  Account,
+  'status' | 'plan' | 'rateLimit' | 'burstLimit' | 'quotas' | 'credentialVersion' | 'testOf'
+>;
 
 /** SQL, because it is prepared: it runs for every request whose account is not cached. */
 async function findAccountAccess(database: DatabaseService, accountId: string): Promise<StoredAccess | null> {
   const [account] = await database.prepared<StoredAccess>(
     `SELECT status, plan, rate_limit AS "rateLimit", burst_limit AS "burstLimit", quotas,
-       credential_version AS "credentialVersion"
+       credential_version AS "credentialVersion", test_of AS "testOf"
      FROM accounts WHERE id = $1`,
     [accountId],
   );

@@ -7,7 +7,7 @@ import { coalesce } from '../../platform/concurrency/coalesce.js';
 import { DelayedWrite } from '../../platform/concurrency/delayed-write.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { SecretsService } from '../../platform/secrets.service.js';
-import { ApiKey } from './api-key.entity.js';
+import { ApiKey, type ApiKeyMode } from './api-key.entity.js';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const KEY_CHARACTERS = 24;
@@ -16,7 +16,7 @@ const SECRET_CHARACTERS = 43;
 /** 62^6 exceeds 2^32. */
 const CHECKSUM_CHARACTERS = 6;
 
-const KEY = /^vnk_[0-9A-Za-z]{24}$/;
+const KEY = /^vnk_(test_)?[0-9A-Za-z]{24}$/;
 const SECRET = /^vns_[0-9A-Za-z]{49}$/;
 
 /** `last_used_at` and `usage_count` may lag by 5 s, since authentication must not wait for a write (D13). */
@@ -182,9 +182,10 @@ export async function addKeyUses(database: DatabaseService, uses: ReadonlyMap<st
 }
 
 /** The two halves of a key pair as the client gets them (D9). The prefixes let secret scanners find leaked ones. */
-export function makeKeyPair(): { key: string; secret: string } {
+export function makeKeyPair(mode: ApiKeyMode = 'live'): { key: string; secret: string } {
   const body = randomBase62(SECRET_CHARACTERS);
-  return { key: `vnk_${randomBase62(KEY_CHARACTERS)}`, secret: `vns_${body}${checksum(body)}` };
+  const prefix = mode === 'test' ? 'vnk_test_' : 'vnk_';
+  return { key: `${prefix}${randomBase62(KEY_CHARACTERS)}`, secret: `vns_${body}${checksum(body)}` };
 }
 
 function checksum(body: string): string {

@@ -18,7 +18,7 @@ export class ApiKey {
   @Column('text', { nullable: true })
   description: string | null;
 
-  /** The public half of the pair, `vnk_…`. */
+  /** The public half of the pair: `vnk_…`, or `vnk_test_…` of a test account. */
   @Column('text')
   key: string;
 
@@ -60,6 +60,10 @@ export class ApiKey {
     return statusOf(this);
   }
 }
+
+/** `test`: of the test account (D80). */
+export const API_KEY_MODES = ['live', 'test'] as const;
+export type ApiKeyMode = (typeof API_KEY_MODES)[number];
 
 export const API_KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
 export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];

@@ -3,7 +3,7 @@ import { IsOptional } from 'class-validator';
 import { type Scope, SCOPES } from '../../access/scopes.js';
 import { IsFilter, IsFutureInstant, IsListOf, IsOmittable, IsText } from '../../platform/http/input/rules.js';
 import { PageFields, PageQuery } from '../../platform/http/page.js';
-import { API_KEY_STATUSES, type ApiKeyStatus } from './api-key.entity.js';
+import { API_KEY_MODES, API_KEY_STATUSES, type ApiKeyMode, type ApiKeyStatus } from './api-key.entity.js';
 
 export class CreateApiKeyDto {
   /** Name of the key. */
@@ -35,9 +35,23 @@ export class CreateApiKeyDto {
   @IsOptional()
   @IsFutureInstant()
   expires_at?: string | null;
+
+  /**
+   * `test` creates a key for tests: it sees no data of the account, and the name of each file that it uploads says how
+   * the transcription ends. Defaults to the mode of the creating key. A test key creates only test keys.
+   * @example live
+   */
+  @IsOmittable()
+  @IsFilter(API_KEY_MODES)
+  mode?: ApiKeyMode;
 }
 
 export class ListApiKeysQuery extends PageQuery {
+  /** `test` lists the test keys of the account. Defaults to the mode of the key that asks; a test key sees only these. */
+  @IsOmittable()
+  @IsFilter(API_KEY_MODES)
+  mode?: ApiKeyMode;
+
   /** Lists only keys with this status. By default, all keys but the revoked ones. */
   @IsOmittable()
   @IsFilter(API_KEY_STATUSES)

@@ -1,4 +1,5 @@
 import type { Repository } from 'typeorm';
+import type { AccountPair } from '../../access/accounts.queries.js';
 import type { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { DatabaseService } from '../../platform/database/database.service.js';
 import {
@@ -22,11 +23,13 @@ describe('ApiKeysService', () => {
   let maker: Partial<ApiKey> | null;
   let inserted: Partial<ApiKey>[];
   let revoked: { id: string }[];
+  let pair: AccountPair;
   let service: ApiKeysService;
 
   beforeEach(() => {
     jest.useFakeTimers({ now: NOW });
     [steps, active, maker, inserted, revoked] = [[], 0, { expiresAt: null }, [], []];
+    pair = { isTest: false, testId: null };
     const log =
       <T>(name: string, answer: () => T) =>
       (...given: unknown[]): T => {
@@ -55,6 +58,10 @@ describe('ApiKeysService', () => {
         steps.push(['commit']);
         return result;
       },
+      async query(sql: string): Promise<unknown[]> {
+        if (sql.includes('create_test_account')) pair = { isTest: false, testId: 'test' };
+        return [pair];
+      },
     };
     const secrets = { hash: (secret: string) => `hash of ${secret}` };
     const versions = {
@@ -63,6 +70,7 @@ describe('ApiKeysService', () => {
         steps.push(['announce', accountId]);
         return result;
       },
+      announce: async (accountId: string) => void steps.push(['announce', accountId]),
     };
     service = new ApiKeysService(
       { create: (row: object) => Object.assign(new ApiKey(), row) } as unknown as Repository<ApiKey>,
@@ -128,6 +136,23 @@ describe('ApiKeysService', () => {
       expect(steps[2]?.[1]).toMatchObject({ id: 'maker', accountId: 'a', revokedAt: expect.anything() });
     });
 
+    it('of the mode test is in the test account, which the first creates, and capped by its maker in the other', async () => {
+      const { key } = await service.create('a', MAKER, { name: 'n', mode: 'test' });
+      expect(key.accountId).toBe('test');
+      expect(key.key).toMatch(/^vnk_test_[0-9A-Za-z]{24}$/);
+      expect(steps[0]).toEqual(['lock', ['api_keys:test']]);
+      expect(steps[2]?.[1]).toMatchObject({ id: 'maker', accountId: 'a' });
+    });
+
+    it('of a test key is another test key, and no live one', async () => {
+      pair = { isTest: true, testId: null };
+      const { key } = await service.create('a', MAKER, { name: 'n' });
+      expect([key.accountId, key.keyPrefix.slice(0, 9)]).toEqual(['a', 'vnk_test_']);
+      await expect(service.create('a', MAKER, { name: 'n', mode: 'live' })).rejects.toThrow(
+        'mode must be test for a test key.',
+      );
+    });
+
     it('is refused when there are 100, and when its maker was revoked meanwhile', async () => {
       maker = null;
       await expect(service.create('a', MAKER, { name: 'n' })).rejects.toThrow(AuthenticationError);
@@ -145,7 +170,20 @@ describe('ApiKeysService', () => {
     it('is told to every process after the commit', async () => {
       revoked = [{ id: 'k1' }, { id: 'k2' }];
       expect(await service.revoke('a', ID)).toEqual(['k1', 'k2']);
-      expect(steps).toEqual([['revoke', ID, 'a', false], ['commit'], ['announce', 'a']]);
+      expect(steps).toEqual([['revoke', ID, ['a'], false], ['commit'], ['announce', 'a']]);
+    });
+
+    it('reaches the test keys of the account, with their versions and under their lock', async () => {
+      pair = { isTest: false, testId: 'test' };
+      revoked = [{ id: 'k1' }];
+      await service.revoke('a', ID, { descendants: true });
+      expect(steps).toEqual([
+        ['lock', ['api_keys:a', 'api_keys:test']],
+        ['revoke', ID, ['a', 'test'], true],
+        ['commit'],
+        ['announce', 'a'],
+        ['announce', 'test'],
+      ]);
     });
 
     it('with descendants waits for keys that are being made', async () => {
@@ -153,14 +191,14 @@ describe('ApiKeysService', () => {
       await service.revoke('a', ID, { descendants: true });
       expect(steps.slice(0, 2)).toEqual([
         ['lock', ['api_keys:a']],
-        ['revoke', ID, 'a', true],
+        ['revoke', ID, ['a'], true],
       ]);
     });
 
     it('of nothing is 404 and changes nothing', async () => {
       await expect(service.revoke('a', ID)).rejects.toThrow(NotFoundError);
       await expect(service.revoke('a', 'no-id')).rejects.toThrow(NotFoundError);
-      expect(steps).toEqual([['revoke', ID, 'a', false]]);
+      expect(steps).toEqual([['revoke', ID, ['a'], false]]);
     });
   });
 

@@ -1,17 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, Repository } from 'typeorm';
+import { In, IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import { type AccountPair, createTestAccount, selectAccountPair } from '../../access/accounts.queries.js';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Scope } from '../../access/scopes.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { insertWithinLimit, lockInserts } from '../../platform/database/locks.js';
-import { AuthenticationError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
+import {
+  AuthenticationError,
+  InvalidRequestError,
+  NotFoundError,
+  PermissionError,
+} from '../../platform/errors/errors.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/database/find-or-fail.js';
 import { SecretsService } from '../../platform/secrets.service.js';
-import { ApiKey, whereStatus } from './api-key.entity.js';
+import { ApiKey, type ApiKeyMode, whereStatus } from './api-key.entity.js';
 import { makeKeyPair } from './api-key-credentials.service.js';
 import type { CreateApiKeyDto, ListApiKeysQuery } from './api-keys.dto.js';
 
@@ -35,19 +41,23 @@ export class ApiKeysService {
   ) {}
 
   /**
-   * @returns the key and its secret, which is not stored.
-   * @throws PermissionError, LimitExceededError
+   * @returns the key and its secret, which is not stored. A test key belongs to the test account, which is created with the
+   *   first one (D80).
+   * @throws PermissionError, InvalidRequestError, LimitExceededError
    */
   async create(accountId: string, creator: KeyCreator, dto: CreateApiKeyDto) {
     const scopes = dto.scopes ?? [...creator.scopes];
     const exceeding = scopes.find((scope) => !creator.scopes.includes(scope));
     if (exceeding)
       throw new PermissionError(exceeding, `A key without the scope ${exceeding} cannot give it to another key.`);
-    const { key, secret } = makeKeyPair();
+    const pair = await this.pairOf(accountId);
+    const mode = modeIn(pair, dto.mode);
+    const ownerId = mode === 'live' || pair.isTest ? accountId : await this.testAccountOf(accountId);
+    const { key, secret } = makeKeyPair(mode);
     const now = new Date();
     const created = this.keys.create({
       id: uuidv7(),
-      accountId,
+      accountId: ownerId,
       name: dto.name,
       description: dto.description ?? null,
       key,
@@ -64,20 +74,25 @@ export class ApiKeysService {
     await insertWithinLimit(this.database, ApiKey, created, {
       maximum: MAX_ACTIVE_KEYS,
       what: 'active API keys',
-      counted: whereStatus(accountId, 'active'),
-      prepare: (tx) => this.capExpiry(tx, created),
+      counted: whereStatus(ownerId, 'active'),
+      prepare: (tx) => this.capExpiry(tx, accountId, created),
     });
     return { key: created, secret };
   }
 
   /** @throws NotFoundError; a revoked key is still found (D12). */
   async get(accountId: string, id: string): Promise<ApiKey> {
-    return await findOrFail('API key', id, () => this.keys.findOneBy({ id, accountId }));
+    const { testId } = await this.pairOf(accountId);
+    const owners = In([accountId, testId].filter((owner) => owner !== null));
+    return await findOrFail('API key', id, () => this.keys.findOneBy({ id, accountId: owners }));
   }
 
-  async list(accountId: string, { page, limit, status }: ListApiKeysQuery): Promise<PageResult<ApiKey>> {
+  async list(accountId: string, { page, limit, status, mode }: ListApiKeysQuery): Promise<PageResult<ApiKey>> {
+    const pair = await this.pairOf(accountId);
+    const ownerId = modeIn(pair, mode) === 'live' || pair.isTest ? accountId : pair.testId;
+    if (ownerId === null) return { items: [], total: 0 };
     const [items, total] = await this.keys.findAndCount({
-      where: status ? whereStatus(accountId, status) : { accountId, revokedAt: IsNull() },
+      where: status ? whereStatus(ownerId, status) : { accountId: ownerId, revokedAt: IsNull() },
       order: { createdAt: 'DESC', id: 'DESC' },
       skip: page * limit,
       take: limit,
@@ -86,20 +101,24 @@ export class ApiKeysService {
   }
 
   /**
-   * Revokes the key at once. With `descendants`, also all keys created with it, directly or indirectly, even if the key
-   * itself is already revoked.
+   * Revokes the key, which may be a test key of the account, at once. With `descendants`, also all keys created with it,
+   * directly or indirectly, even if the key itself is already revoked.
    * @returns the ids of the keys that were revoked by this call.
    * @throws NotFoundError when all of them are revoked already.
    */
   async revoke(accountId: string, id: string, { descendants = false } = {}): Promise<string[]> {
     if (!isResourceId(id)) throw new NotFoundError('API key');
-    return await this.versions.change(accountId, async (tx) => {
+    const { testId } = await this.pairOf(accountId);
+    const owners = testId === null ? [accountId] : [accountId, testId];
+    const revoked = await this.versions.change(accountId, async (tx) => {
       // A key that is being made at this moment is revoked, too, or refused.
-      if (descendants) await lockInserts(tx, ApiKey, accountId);
-      const ids = await revokeKeys(tx, { accountId, id, descendants });
+      if (descendants) await lockInserts(tx, ApiKey, ...owners);
+      const ids = await revokeKeys(tx, { owners, id, descendants });
       if (ids.length === 0) throw new NotFoundError('API key');
       return ids;
     });
+    if (testId !== null) await this.versions.announce(testId);
+    return revoked;
   }
 
   /** The account of a key, for operators. @throws NotFoundError */
@@ -125,17 +144,35 @@ export class ApiKeysService {
   }
 
   /**
-   * The key expires no later than the one that makes it (D36).
+   * The key expires no later than the one that makes it (D36), which is in the live account for a first test key.
    * @throws AuthenticationError when the creator was revoked since it was authenticated.
    */
-  private async capExpiry(tx: Tx, created: ApiKey): Promise<void> {
-    const { createdBy: id, accountId, expiresAt } = created;
+  private async capExpiry(tx: Tx, accountId: string, created: ApiKey): Promise<void> {
+    const { createdBy: id, expiresAt } = created;
     if (id === null) return;
     const creator = await tx.manager.findOneBy(ApiKey, { id, accountId, revokedAt: IsNull() });
     if (!creator) throw new AuthenticationError();
     if (creator.expiresAt !== null && (expiresAt === null || expiresAt > creator.expiresAt))
       created.expiresAt = creator.expiresAt;
   }
+
+  private async pairOf(accountId: string): Promise<AccountPair> {
+    return (await selectAccountPair(this.database, accountId)) ?? { isTest: false, testId: null };
+  }
+
+  private async testAccountOf(accountId: string): Promise<string> {
+    await createTestAccount(this.database, accountId, uuidv7());
+    const { testId } = await this.pairOf(accountId);
+    if (testId === null) throw new AuthenticationError();
+    return testId;
+  }
+}
+
+/** The mode of keys that the account creates or lists. @throws InvalidRequestError, because a test key sees no live one. */
+function modeIn({ isTest }: AccountPair, mode: ApiKeyMode | undefined): ApiKeyMode {
+  if (isTest && mode === 'live')
+    throw new InvalidRequestError({ field: 'mode', reason: 'must be test for a test key' });
+  return mode ?? (isTest ? 'test' : 'live');
 }
 
 /**
@@ -144,16 +181,17 @@ export class ApiKeysService {
  */
 async function revokeKeys(
   tx: Tx,
-  { accountId, id, descendants }: { accountId: string; id: string; descendants: boolean },
+  { owners, id, descendants }: { owners: readonly string[]; id: string; descendants: boolean },
 ): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     `WITH RECURSIVE tree AS (
-       SELECT id FROM api_keys WHERE id = $1 AND account_id = $2
-       UNION SELECT k.id FROM api_keys k JOIN tree t ON k.created_by = t.id WHERE $3 AND k.account_id = $2),
+       SELECT id FROM api_keys WHERE id = $1 AND account_id = ANY ($2::uuid[])
+       UNION SELECT k.id FROM api_keys k JOIN tree t ON k.created_by = t.id WHERE $3
+         AND k.account_id = ANY ($2::uuid[])),
      active AS (SELECT k.id FROM api_keys k JOIN tree USING (id) WHERE k.revoked_at IS NULL
        ORDER BY k.id FOR UPDATE OF k)
      UPDATE api_keys k SET revoked_at = now(), updated_at = now() FROM active WHERE k.id = active.id RETURNING k.id`,
-    [id, accountId, descendants],
+    [id, owners, descendants],
   );
   return rows.map((row) => row.id);
 }

@@ -122,8 +122,8 @@ class RecordingFields {
   @ApiProperty({ type: String, nullable: true, example: 'curl/8.5.0' })
   user_agent: string | null;
 
-  @ApiProperty({ enum: UPLOAD_SOURCES })
-  upload_source: UploadSource;
+  @ApiProperty({ enum: UPLOAD_SOURCES, nullable: true })
+  upload_source: UploadSource | null;
 
   @ApiProperty({
     type: 'object',

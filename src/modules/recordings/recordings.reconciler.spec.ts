@@ -3,6 +3,7 @@ import type { DatabaseService } from '../../platform/database/database.service.j
 import type { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import type { Spool } from '../../platform/storage/spool.js';
 import type { RecordingLeasesService } from './leases/recording-leases.service.js';
+import type { RecordingsService } from './recordings.service.js';
 import { RecordingsReconciler } from './recordings.reconciler.js';
 
 describe('RecordingsReconciler', () => {
@@ -25,6 +26,7 @@ describe('RecordingsReconciler', () => {
       { sweep: async (seconds: number) => void swept.push(seconds) } as unknown as Spool,
       { uploadTimeoutSeconds: 300, maxAudioSeconds: 7200 } as Env,
       {} as RecordingLeasesService,
+      {} as RecordingsService,
       reconciler as unknown as ReconcilerService,
     ).onModuleInit();
   });

@@ -126,7 +126,7 @@ describe('RecordingsService', () => {
   it('a deletion of what another has deleted meanwhile is 404, and removes nothing', async () => {
     hits = /never/;
     await expect(service.delete('a', ID)).rejects.toThrow(NotFoundError);
-    expect(names()).toEqual(['get', 'delete']);
+    expect(names()).toEqual(['get', 'delete', 'commit']);
   });
 
   it.each<[string, () => Promise<unknown>]>([

@@ -134,12 +134,18 @@ export class RecordingsService {
   /** In every status: the row, the rows that belong to it, and the audio. @throws NotFoundError */
   async delete(accountId: string, id: string): Promise<void> {
     await this.get(accountId, id);
-    await this.database.transact(async (tx) => {
+    if (!(await this.deleteIfPresent(accountId, id))) throw new NotFoundError('recording');
+  }
+
+  /** As `delete`. @returns whether it was there. */
+  async deleteIfPresent(accountId: string, id: string): Promise<boolean> {
+    return await this.database.transact(async (tx) => {
       const recording = await deleteRecording(tx, { accountId, id });
-      if (!recording) throw new NotFoundError('recording');
+      if (!recording) return false;
       await countDeletion(tx, recording);
       await this.objects.discard(tx, recording.objectKey);
       await this.bus.emit(new RecordingDeleted(recording), tx);
+      return true;
     });
   }
 }

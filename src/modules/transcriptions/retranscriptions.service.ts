@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { accountNotOnHold } from '../../access/accounts.queries.js';
+import { accountNotOnHold, isTestAccount } from '../../access/accounts.queries.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
 
 export interface NewRetranscription {
@@ -79,7 +79,7 @@ export class RetranscriptionsService {
          SELECT r.account_id, $1::uuid, $3, $4::date::timestamp AT TIME ZONE 'UTC', now(), $5::int, $6, now(),
            'ffffffff-ffff-ffff-ffff-ffffffffffff', count(*), now(), now()
          FROM recordings r JOIN transcriptions t ON t.recording_id = r.id
-         WHERE ($2::uuid IS NULL OR r.account_id = $2) AND r.status = 'transcribed' AND t.model <> $3
+         WHERE ($2::uuid IS NULL AND NOT ${isTestAccount('r.account_id')} OR r.account_id = $2) AND r.status = 'transcribed' AND t.model <> $3
            AND r.created_at >= $4::date::timestamp AT TIME ZONE 'UTC' AND r.created_at < now()
          GROUP BY r.account_id
          ON CONFLICT ON CONSTRAINT retranscriptions_pkey DO UPDATE SET

@@ -16,7 +16,6 @@ import { EventSequence, WebhookEvent } from './events/webhook-event.entity.js';
 import { WebhookEventsListener } from './events/webhook-events.listener.js';
 import { WebhookEventsService } from './events/webhook-events.service.js';
 import { EventFeedController } from './events/event-feed.controller.js';
-import { EventTypesController } from './events/event-types.controller.js';
 import { EventFeedService } from './events/event-feed.service.js';
 import { EventSignalsService } from './events/event-signals.service.js';
 import { EventStreamsService } from './events/event-streams.service.js';
@@ -32,13 +31,7 @@ import { WebhooksService } from './webhooks.service.js';
     TypeOrmModule.forFeature([Webhook, WebhookEvent, EventSequence, Delivery, RemovedWebhook, WebhookRedelivery]),
     JobQueueModule.register(DELIVERY_QUEUE),
   ],
-  controllers: [
-    WebhooksController,
-    DeliveriesController,
-    TestCallsController,
-    EventFeedController,
-    EventTypesController,
-  ],
+  controllers: [WebhooksController, DeliveriesController, TestCallsController, EventFeedController],
   providers: [
     WebhooksService,
     DeliveriesService,

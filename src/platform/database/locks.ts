@@ -34,10 +34,13 @@ export async function insertWithinLimit<Entity extends { accountId: string }>(
   });
 }
 
-/** Until the transaction ends, `insertWithinLimit` inserts no row of this account. */
-export async function lockInserts(tx: Tx, entity: new () => object, accountId: string): Promise<void> {
+/** Until the transaction ends, `insertWithinLimit` inserts no row of these accounts. */
+export async function lockInserts(tx: Tx, entity: new () => object, ...accountIds: string[]): Promise<void> {
   const { tableName } = tx.manager.getRepository(entity).metadata;
-  await lockByName(tx, `${tableName}:${accountId}`);
+  await lockByNames(
+    tx,
+    accountIds.map((accountId) => `${tableName}:${accountId}`),
+  );
 }
 
 /** Held until the transaction ends. */

@@ -45,14 +45,19 @@ export async function retryWhileLocked<T>(
  * attempt left invalid is built again.
  * @param definition what follows ON, such as `recordings (account_id) WHERE rerun IS NOT NULL`.
  */
-export async function createIndexConcurrently(runner: QueryRunner, name: string, definition: string): Promise<void> {
+export async function createIndexConcurrently(
+  runner: QueryRunner,
+  name: string,
+  definition: string,
+  { isUnique = false } = {},
+): Promise<void> {
   const [found] = (await runner.query(
     'SELECT indisvalid AS "isValid" FROM pg_index WHERE indexrelid = to_regclass($1)',
     [name],
   )) as { isValid: boolean }[];
   if (found?.isValid) return;
   if (found) await runner.query(`DROP INDEX CONCURRENTLY ${name}`);
-  await runner.query(`CREATE INDEX CONCURRENTLY ${name} ON ${definition}`);
+  await runner.query(`CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX CONCURRENTLY ${name} ON ${definition}`);
 }
 
 /** Longer than Postgres takes to end an autovacuum that is in the way of somebody (`deadlock_timeout`). */

@@ -4,7 +4,7 @@ import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AccountService } from '../../../src/modules/account/account.service.js';
-import type { ApiClient } from '../../../src/testing/api-client.js';
+import { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
@@ -35,6 +35,14 @@ async function accountWithEverything(): Promise<ApiClient> {
   await fail(service, await upload(client));
   await client.upload(silenceWav(0.1)).set('Idempotency-Key', 'one').expect(201);
   return client;
+}
+
+/** A client with a test key of the account, and so of its test account. */
+async function testClientOf(live: ApiClient): Promise<ApiClient> {
+  const { body } = await live.post('/v1/account/api-keys', { name: 'Test', mode: 'test' }).expect(201);
+  const credentials = { id: body.id, key: body.api_key, secret: body.api_secret };
+  const found = await live.get(`/v1/account/api-keys/${body.id}`).expect(200);
+  return new ApiClient(service.url, found.body.tenant_id as string, credentials);
 }
 
 /** Copies of the account's first recording, with a file each. */
@@ -75,6 +83,8 @@ function expectNothingLeft(left: Record<string, number>): void {
 describe('account:purge', () => {
   it('removes a suspended account with all its audio and rows, proves it, and touches no other', async () => {
     const [client, other] = await Promise.all([accountWithEverything(), accountWithEverything()]);
+    const test = await testClientOf(client);
+    await upload(test);
     const refused = await purge(client);
     expect(refused).toMatchObject({
       code: 1,
@@ -95,10 +105,12 @@ describe('account:purge', () => {
     const { code, stderr, result } = await purge(client, ['--yes']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     await service.database.query('DROP FUNCTION require_no_limit CASCADE');
-    expect(result).toMatchObject({ found: true, removed: { recordings: 4, objects: 4 }, advice: 'Nothing is left.' });
+    expect(result).toMatchObject({ found: true, removed: { recordings: 5, objects: 5 }, advice: 'Nothing is left.' });
     expectNothingLeft(result.left);
-    await expect(access(folderOf(client))).rejects.toMatchObject({ code: 'ENOENT' });
-    await eventually(async () => (await client.get('/v1/account')).status === 401);
+    for (const gone of [client, test]) {
+      await expect(access(folderOf(gone))).rejects.toMatchObject({ code: 'ENOENT' });
+      await eventually(async () => (await gone.get('/v1/account')).status === 401);
+    }
 
     expect(await recordingsOf(other)).toBe(4);
     await access(folderOf(other));

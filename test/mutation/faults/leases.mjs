@@ -26,7 +26,7 @@ export const leases = [
       ['a crash is not counted', 'faults = faults + $5::int', 'faults = faults + 0 * $5::int'],
       [
         'a released recording does not wait',
-        'CASE WHEN $3 > 0 THEN now() + make_interval(secs => $3) END',
+        'CASE WHEN $3::float8 > 0 THEN now() + make_interval(secs => $3) END',
         'CASE WHEN $3 < 0 THEN now() + make_interval(secs => $3) END',
       ],
       ['recordings are given up after 21 attempts', 'MAX_ATTEMPTS = 20', 'MAX_ATTEMPTS = 21'],

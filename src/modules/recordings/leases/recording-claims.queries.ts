@@ -28,7 +28,8 @@ const TAKE_LEASE = `SET lease_token = $1, attempt = attempt + 1,
 
 /** The leases of the rows in `claimed`. */
 const LEASES = `
-  SELECT ${selectList(Recording, 'r')}, a.vocabulary AS "accountVocabulary", a.engines AS "accountEngines"
+  SELECT ${selectList(Recording, 'r')}, a.vocabulary AS "accountVocabulary", a.engines AS "accountEngines",
+    a.test_of IS NOT NULL AS "isTest"
   FROM claimed r JOIN accounts a ON a.id = r.account_id`;
 
 /** Conditions that a claim may have beside its own. */
@@ -99,7 +100,7 @@ export const spokenKey = ({
 const CLAIM_WORKABLE = claimSql({
   limit: `${ACCOUNTS} + cardinality($6::uuid[])`,
   account: `AND (NOT $5 OR EXISTS (
-      SELECT FROM accounts own WHERE own.id = s.account_id AND own.engines IS NOT NULL))`,
+      SELECT FROM accounts own WHERE own.id = s.account_id AND (own.engines IS NOT NULL OR own.test_of IS NOT NULL)))`,
   recording: `AND NOT EXISTS (
          SELECT FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS postponed (account_id, spoken, min_ms)
          WHERE postponed.account_id = recordings.account_id AND recordings.duration_ms >= postponed.min_ms
@@ -116,7 +117,7 @@ export interface NewLease {
 
 /** What a worker does not claim, because none of its engines can transcribe it now. */
 export interface UnworkableRecordings {
-  /** Then none of an account without engines of its own. */
+  /** Then none of an account without engines of its own, unless it is a test account. */
   sharedEnginesDown: boolean;
   /** By account and what is spoken as `spokenKey` writes it, from a length on. */
   others: readonly { accountId: string; spoken: string | null; minDurationMs: number }[];

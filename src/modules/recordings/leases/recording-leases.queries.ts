@@ -8,6 +8,9 @@ export type Lease = Pick<
   Recording,
   | 'id'
   | 'accountId'
+  | 'originalFilename'
+  | 'createdAt'
+  | 'run'
   | 'objectKey'
   | 'audioFormat'
   | 'sampleRate'
@@ -29,6 +32,8 @@ export type Lease = Pick<
   accountVocabulary: string[];
   /** The engines of the account as stored, or null for those of the service. */
   accountEngines: unknown;
+  /** Of a test account: its name, not an engine, says how it ends (D80). */
+  isTest: boolean;
 };
 
 /** Claims of one run, whatever ended them. */
@@ -75,7 +80,7 @@ export async function releaseRecording(
 ): Promise<void> {
   await runner.query(
     `UPDATE recordings SET lease_token = NULL,
-       lease_until = CASE WHEN $3 > 0 THEN now() + make_interval(secs => $3) END,
+       lease_until = CASE WHEN $3::float8 > 0 THEN now() + make_interval(secs => $3) END,
        attempt = attempt - 1 + $4::int, faults = faults + $5::int
      WHERE id = $1 AND ${IS_UNFINISHED} AND lease_token = $2`,
     [id, leaseToken, delaySeconds, attempts, faults],

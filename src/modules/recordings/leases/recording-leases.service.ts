@@ -37,6 +37,7 @@ import { TranscriptionShare } from './transcription-share.entity.js';
 export type { HeardLanguage } from '../recording.entity.js';
 export { spokenKey } from './recording-claims.queries.js';
 export type { Lease } from './recording-leases.queries.js';
+export { type Script, scriptOf } from '../test-accounts/script.js';
 
 /** Whether it waits behind all others, and uses nobody's share. */
 export const isBackground = ({ rerun }: Pick<Lease, 'rerun'>): boolean => rerun === 'background' || rerun === 'quiet';
@@ -143,7 +144,7 @@ export class RecordingLeasesService {
 
   /** Fails the recordings that have no attempts left. */
   async failExhausted(): Promise<void> {
-    const reason = `The transcription was given up after ${MAX_ATTEMPTS} attempts.`;
+    const reason = givenUp();
     for (const { id } of await selectExhausted(this.database)) {
       await this.database.transact((tx) => this.writeOutcome(tx, id, null, { status: 'failed', reason }));
     }
@@ -214,7 +215,9 @@ export class RecordingLeasesService {
   }
 }
 
-const exceedsMonth = (durationMs: number): string =>
+export const givenUp = (): string => `The transcription was given up after ${MAX_ATTEMPTS} attempts.`;
+
+export const exceedsMonth = (durationMs: number): string =>
   `The audio is ${Math.ceil(durationMs / 1000)} s long, longer than its file says, and does not fit into the quota ` +
   `${QUOTA_NAMES.audioSecondsPerMonth}.`;
 

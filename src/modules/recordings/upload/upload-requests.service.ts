@@ -97,6 +97,7 @@ function contextOf(request: Request, principal: Principal, source: KeyPairSource
     userId: principal.userId,
     keyId: principal.keyId,
     quotas: principal.quotas,
+    isTest: principal.isTest,
     clientIp: request.ip ?? null,
     userAgent: userAgent ?? null,
     source: principal.credential === 'access_token' ? 'access_token' : source,

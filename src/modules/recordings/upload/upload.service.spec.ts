@@ -129,6 +129,7 @@ describe('UploadService', () => {
       userId: null,
       keyId: null,
       quotas: {} as Quotas,
+      isTest: false,
       acceptedFormats: ['wav'] as const,
       clientIp: null,
       userAgent: null,

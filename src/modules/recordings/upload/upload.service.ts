@@ -17,6 +17,7 @@ import { Recording, type UploadSource } from '../recording.entity.js';
 import { QuotasService } from '../quotas.service.js';
 import { RecordingAccepted } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
+import { refuseScripted } from '../test-accounts/scripted-refusals.js';
 import { claimIdempotencyKey, findIdempotencyKey, forgetIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
 import { inspectAudio } from '../audio/inspect-audio.js';
 import type { UploadForm } from './upload-form.js';
@@ -38,6 +39,8 @@ export interface UploadContext {
   /** The API key, or the one that issued the access token. */
   keyId: string | null;
   quotas: Quotas;
+  /** Of a test account: the name of the file may ask for a refusal (D80). */
+  isTest: boolean;
   /** What the operator accepts. */
   acceptedFormats: readonly AudioFormat[];
   clientIp: string | null;
@@ -88,8 +91,8 @@ export class UploadService {
   ) {}
 
   /**
-   * @throws InvalidRequestError, ConflictError, QuotaExceededError, StorageUnavailableError; then nothing of the upload is
-   *   kept.
+   * @throws InvalidRequestError, ConflictError, QuotaExceededError, StorageUnavailableError, and what `refuseScripted`
+   *   throws; then nothing of the upload is kept.
    */
   async accept(
     accountId: string,
@@ -98,6 +101,7 @@ export class UploadService {
     context: UploadContext,
   ): Promise<UploadResult> {
     const recording = await this.describe(accountId, form, details, context);
+    if (context.isTest) refuseScripted(recording);
     const claim = claimOf(context, form, recording);
     const earlier = claim && (await this.replay(recording, claim));
     return earlier ?? (await this.store(recording, form, claim, context.quotas));

@@ -12,6 +12,7 @@ import {
   RecordingLeasesService,
 } from '../../recordings/leases/recording-leases.service.js';
 import { channelFeature } from './join-transcripts.js';
+import { scriptedDelay, scriptedOutcome } from './scripted-outcomes.js';
 import { NoEngineError } from '../engines/engine-failures.js';
 import { sourcesOf } from '../engines/engine-vocabulary.js';
 import { CircuitBreaker } from '../engines/circuit-breaker.js';
@@ -60,6 +61,7 @@ export class TranscriptionRunService {
 
   /** @param stopping aborted with {@link WorkerStoppingError}. Throws only when the database cannot be reached. */
   async perform(lease: Lease, stopping: AbortSignal): Promise<void> {
+    if (lease.isTest) return await this.performScripted(lease, stopping);
     const lost = new AbortController();
     const renewal = this.keepRenewing(lease, lost);
     const signal = AbortSignal.any([stopping, lost.signal]);
@@ -70,6 +72,18 @@ export class TranscriptionRunService {
     } finally {
       clearInterval(renewal);
     }
+  }
+
+  /** One that is to take a while takes no place of another meanwhile. */
+  private async performScripted(lease: Lease, signal: AbortSignal): Promise<void> {
+    const delaySeconds = scriptedDelay(lease);
+    if (delaySeconds > 0) return await this.leases.release(lease, { delaySeconds });
+    const outcome = scriptedOutcome(lease);
+    if (outcome.status === 'transcribed') {
+      const { text, provider, model } = outcome.transcript;
+      this.signals.publish(lease.id, { type: 'chunk', attempt: lease.attempt, offset: 0, text, provider, model });
+    }
+    await this.finish(lease, outcome, signal);
   }
 
   private async transcribe(lease: Lease, signal: AbortSignal): Promise<Outcome> {
