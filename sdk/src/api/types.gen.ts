@@ -235,6 +235,11 @@ export type CreateApiKeyDto = {
      */
     scopes?: Array<'recordings:read' | 'recordings:write' | 'webhooks:read' | 'webhooks:write' | 'account:read' | 'account:write'>;
     /**
+     * `test` creates a key for tests: it sees no data of the account, and the name of each file that it uploads says how
+     * the transcription ends. Defaults to the mode of the creating key. A test key creates only test keys.
+     */
+    mode?: 'live' | 'test';
+    /**
      * Time at which the key expires, as ISO 8601 with a zone. A key expires no later than the one that creates it: a later
      * time, or none, gives the time of the creating key.
      */
@@ -1662,6 +1667,10 @@ export type ApiKeysListData = {
          * Number of results on a page.
          */
         limit?: number;
+        /**
+         * `test` lists the test keys of the account. Defaults to the mode of the key that asks; a test key sees only these.
+         */
+        mode?: 'live' | 'test';
         /**
          * Lists only keys with this status. By default, all keys but the revoked ones.
          */
