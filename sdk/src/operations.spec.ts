@@ -23,6 +23,7 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'POST /v1/recordings': (client) => client.recordings.upload(new Uint8Array(1)),
   'GET /v1/recordings': (client) => client.recordings.list(),
   'GET /v1/recordings/{recording_id}': (client) => client.recordings.get(ID),
+  'PATCH /v1/recordings/{recording_id}': (client) => client.recordings.update(ID, { title: 'A' }),
   'DELETE /v1/recordings/{recording_id}': (client) => client.recordings.delete(ID),
   'POST /v1/recordings/{recording_id}/retry': (client) => client.recordings.retry(ID),
   'POST /v1/recordings/{recording_id}/transcribe': (client) => client.recordings.transcribeAgain(ID),

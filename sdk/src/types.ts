@@ -30,6 +30,7 @@ export type {
   SingleApiKeyView as ApiKeyDetails,
   SingleDeliveryView as DeliveryDetails,
   TestCallView as TestCall,
+  TitledRecordingView as TitledRecording,
   TranscribeAgainDto as TranscribeAgainFields,
   TranscriptionVersionPage,
   TranscriptionVersionView as TranscriptionVersion,

@@ -37,6 +37,10 @@ export class ApiClient {
     return request(this.url).put(path).set(this.headers).send(body);
   }
 
+  patch(path: string, body: object): Test {
+    return request(this.url).patch(path).set(this.headers).send(body);
+  }
+
   delete(path: string): Test {
     return request(this.url).delete(path).set(this.headers);
   }

@@ -198,7 +198,19 @@ describe('vnotes', () => {
     expect(await user.run('search', 'nobody', 'said')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'No transcript contains "nobody said".\n',
+      stderr: 'No recording matches "nobody said".\n',
+    });
+  });
+
+  it('gives a title and tags, which lists show and a search finds', async () => {
+    const { stdout } = await user.run('edit', id, '--title', 'North gate', '--tag', 'ticket=T-7');
+    expect(stdout).toBe(`${id}  North gate\n`);
+    expect((await user.run('list')).stdout).toMatch(/ North gate +ticket=T-7/);
+    expect((await user.run('search', 'nor')).stdout).toContain('  North gate\n');
+    expect(await user.json('edit', id, '--no-title', '--no-tags')).toMatchObject({ title: NAME, custom_tags: null });
+    expect(await user.run('edit', id)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Say what to change'),
     });
   });
 

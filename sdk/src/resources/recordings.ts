@@ -10,6 +10,7 @@ import type {
   RecordingDetails,
   RecordingFilter,
   RecordingPage,
+  TitledRecording,
   TranscribeAgainFields,
   Transcription,
   TranscriptionVersion,
@@ -28,7 +29,15 @@ export interface TranscriptionOptions extends RequestOptions {
 
 /** What else comes with a recording. Null where it has none (yet). */
 export interface RecordingOptions extends RequestOptions {
-  include?: readonly ('transcription' | 'waveform' | 'waiting_for')[] | undefined;
+  include?: readonly ('transcription' | 'waveform' | 'waiting_for' | 'title')[] | undefined;
+}
+
+/** What a person may change of a recording. What is left out stays. */
+export interface RecordingChanges {
+  /** At most 200 characters; null: as its file. */
+  title?: string | null | undefined;
+  /** In place of those that it has; null removes them. */
+  tags?: Record<string, string> | null | undefined;
 }
 
 /** Voice notes, their audio and their transcriptions. */
@@ -68,7 +77,7 @@ export class RecordingsResource {
     return this.waiter.wait(id, options);
   }
 
-  /** Recordings, the newest first; with `q` those whose transcription has the words. */
+  /** Recordings, the newest first; with `q` those with the words in their text, title or tags. */
   list(query: RecordingFilter = {}, options?: RequestOptions): Paged<RecordingPage, Recording> {
     return pagesOf(
       () => this.transport.json<RecordingPage>({ ...options, method: 'GET', path: '/recordings', query }),
@@ -81,6 +90,12 @@ export class RecordingsResource {
   get(id: string, { include, ...options }: RecordingOptions = {}): Promise<RecordingDetails> {
     const query = { include: include?.join(',') || undefined };
     return this.transport.json({ ...options, method: 'GET', path: pathOf(id), query });
+  }
+
+  /** Changes the title or the tags. */
+  update(id: string, { title, tags }: RecordingChanges, options?: RequestOptions): Promise<TitledRecording> {
+    const body = { title, custom_tags: tags };
+    return this.transport.json({ ...options, method: 'PATCH', path: pathOf(id), body });
   }
 
   /** Deletes a recording with its audio and its transcription, in any state and for good. */

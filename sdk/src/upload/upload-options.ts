@@ -12,6 +12,8 @@ export interface UploadProgress {
 
 /** What belongs to an upload beside its audio. */
 export interface UploadOptions extends RequestOptions {
+  /** What to call it, at most 200 characters. By default as its file. */
+  title?: string | undefined;
   /** Your own tags: at most 10. */
   tags?: Record<string, string> | undefined;
   /** English name of the language spoken. Detected or assumed by the engine when omitted. */
@@ -30,8 +32,16 @@ export interface UploadOptions extends RequestOptions {
 }
 
 /** The fields of the form beside the file. */
-export function fieldsOf({ tags, language, languages, vocabulary, channels }: UploadOptions): Record<string, string> {
+export function fieldsOf({
+  title,
+  tags,
+  language,
+  languages,
+  vocabulary,
+  channels,
+}: UploadOptions): Record<string, string> {
   return {
+    ...(title !== undefined && { title }),
     ...(tags && { custom_tags: JSON.stringify(tags) }),
     ...(language && { language }),
     ...(languages && { languages: JSON.stringify(languages) }),

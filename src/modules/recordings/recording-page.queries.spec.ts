@@ -10,7 +10,8 @@ describe('LISTED_COLUMNS', () => {
     const recording = new Proxy({ createdAt: new Date(), updatedAt: new Date(), customTags: null } as ListedRecording, {
       get: (row, property) => (read.add(property), Reflect.get(row, property) as unknown),
     });
-    presentRecordingPage(new ListRecordingsQuery(), { items: [recording], total: 1 });
+    const query = Object.assign(new ListRecordingsQuery(), { include: 'title' });
+    presentRecordingPage(query, { items: [recording], total: 1 });
     expect(new Set<unknown>(listed)).toEqual(read);
   });
 

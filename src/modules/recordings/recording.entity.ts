@@ -58,6 +58,10 @@ export class Recording {
   @Column('text')
   originalFilename: string;
 
+  /** What a client calls it; null: as its file (D75). */
+  @Column('text', { nullable: true })
+  title: string | null;
+
   @Column('text')
   objectKey: string;
 

@@ -1,9 +1,10 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio-formats.js';
-import { type PageResult, PageFields, pageFields, type PageQuery } from '../../platform/http/page.js';
+import { type PageResult, PageFields, pageFields } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import type { Inclusion, InclusionValue } from './recording-inclusions.service.js';
 import type { ListedRecording } from './recording-page.queries.js';
+import type { ListRecordingsQuery } from './recordings.dto.js';
 import type { SearchPage } from './search/recording-search.service.js';
 import { orderedTags } from './upload/custom-tags.js';
 import {
@@ -183,6 +184,17 @@ export class RecordingDetailsView extends SingleRecordingView {
    */
   @ApiProperty({ required: false, type: String, nullable: true, enum: ['engine', null], example: null })
   waiting_for?: unknown;
+
+  /** With `include=title`: what a client calls it; the name of its file unless it was given a title. */
+  @ApiProperty({ example: 'Call with the north gate' })
+  title?: string;
+}
+
+/** After a change. */
+export class TitledRecordingView extends SingleRecordingView {
+  /** The name of the file, unless the recording was given a title. */
+  @ApiProperty({ example: 'Call with the north gate' })
+  title: string;
 }
 
 export class CreatedRecordingView extends SingleRecordingView {
@@ -197,6 +209,12 @@ export class RecordingView extends RecordingFields {
    * @example …and the delivery to the north gate is late again, so please call…
    */
   snippet?: string;
+
+  /**
+   * Only with `include=title`: the name of the file, unless the recording was given a title.
+   * @example Call with the north gate
+   */
+  title?: string;
 }
 
 export class RecordingPage extends PageFields {
@@ -241,13 +259,21 @@ export function presentSingleRecording(recording: Recording): SingleRecordingVie
   return Object.assign(view, { subresource_uris: { transcription: `${view.uri}/transcription` } });
 }
 
+const titleOf = ({ title, originalFilename }: Pick<Recording, 'title' | 'originalFilename'>): string =>
+  title ?? originalFilename;
+
+export function presentTitledRecording(recording: Recording): TitledRecordingView {
+  return Object.assign(presentSingleRecording(recording), { title: titleOf(recording) });
+}
+
 /** The single recording, with the parts that were asked for. */
 export function presentRecordingDetails(
   recording: Recording,
   parts: Partial<Record<Inclusion, InclusionValue>>,
 ): RecordingDetailsView {
   const failure = 'transcription' in parts ? { failure_reason: recording.failureReason } : {};
-  return Object.assign(presentSingleRecording(recording), parts, failure);
+  const title = 'title' in parts ? { title: titleOf(recording) } : {};
+  return Object.assign(presentSingleRecording(recording), parts, failure, title);
 }
 
 export function presentCreatedRecording(recording: Recording): CreatedRecordingView {
@@ -255,13 +281,18 @@ export function presentCreatedRecording(recording: Recording): CreatedRecordingV
 }
 
 /** A page with the additional keys of a search (D43). */
-export function presentSearchPage(query: PageQuery, found: SearchPage): RecordingPage {
-  const recordings = found.items.map(({ snippet, ...recording }) =>
-    snippet === undefined ? presentRecording(recording) : { ...presentRecording(recording), snippet },
-  );
+export function presentSearchPage(query: ListRecordingsQuery, found: SearchPage): RecordingPage {
+  const recordings = found.items.map(({ snippet, ...recording }) => {
+    const view = presentListed(recording, query);
+    return snippet === undefined ? view : { ...view, snippet };
+  });
   return { recordings, ...pageFields('/v1/recordings', query, found), total_is_exact: found.totalIsExact };
 }
 
-export function presentRecordingPage(query: PageQuery, found: PageResult<ListedRecording>): RecordingPage {
-  return { recordings: found.items.map(presentRecording), ...pageFields('/v1/recordings', query, found) };
+export function presentRecordingPage(query: ListRecordingsQuery, found: PageResult<ListedRecording>): RecordingPage {
+  const recordings = found.items.map((recording) => presentListed(recording, query));
+  return { recordings, ...pageFields('/v1/recordings', query, found) };
 }
+
+const presentListed = (recording: ListedRecording, { include }: ListRecordingsQuery): RecordingView =>
+  include === 'title' ? { ...presentRecording(recording), title: titleOf(recording) } : presentRecording(recording);

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
 import {
   ApiAcceptedResponse,
   ApiBody,
@@ -25,14 +25,22 @@ import { MAX_LANGUAGES } from '../../platform/languages.js';
 import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
-import { CHANNEL_MODES, KEY_PAIR_SOURCES, readUploadSource, UploadFields } from './upload/upload-fields.js';
+import {
+  CHANNEL_MODES,
+  KEY_PAIR_SOURCES,
+  MAX_TITLE_LENGTH,
+  readUploadSource,
+  UploadFields,
+} from './upload/upload-fields.js';
 import {
   checkOrder,
   GetRecordingQuery,
   inclusionsOf,
   isSearch,
+  labelsOf,
   ListRecordingsQuery,
   TAG_FILTERS,
+  UpdateRecordingDto,
 } from './recordings.dto.js';
 import { RecordingInclusionsService } from './recording-inclusions.service.js';
 import { notAnUpload } from './upload/upload-form.js';
@@ -44,10 +52,12 @@ import {
   presentRecordingDetails,
   presentRecordingPage,
   presentSingleRecording,
+  presentTitledRecording,
   RecordingDetailsView,
   RecordingPage,
   recordingUri,
   SingleRecordingView,
+  TitledRecordingView,
 } from './recording.presenter.js';
 import { idempotencyKeyReused } from './upload/upload.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
@@ -62,6 +72,13 @@ const UPLOAD_FORM = {
         type: 'string',
         format: 'binary',
         description: `Audio in ${AUDIO_FORMAT_LIST}, at most 25 MB (${MAX_FILE_BYTES.toLocaleString('en-US')} bytes).`,
+      },
+      title: {
+        type: 'string',
+        minLength: 1,
+        maxLength: MAX_TITLE_LENGTH,
+        description: 'What to call the recording. By default as its file.',
+        example: 'Call with the north gate',
       },
       custom_tags: {
         type: 'string',
@@ -218,6 +235,25 @@ export class RecordingsController {
     const names = inclusionsOf(query);
     if (names.length === 0) return presentSingleRecording(recording);
     return presentRecordingDetails(recording, await this.inclusions.load(recording, names));
+  }
+
+  /**
+   * Update a recording
+   *
+   * @remarks
+   * Changes the title or the tags, or both. A field that is left out stays as it is; null removes it.
+   * @param id Identifier of the recording.
+   */
+  @Patch(':recording_id')
+  @ApiErrors(NO_RECORDING)
+  @RequireScope('recordings:write')
+  async update(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('recording_id') id: string,
+    @Query() _query: NoQuery,
+    @Body() fields: UpdateRecordingDto,
+  ): Promise<TitledRecordingView> {
+    return presentTitledRecording(await this.recordings.update(accountId, id, labelsOf(fields)));
   }
 
   /**

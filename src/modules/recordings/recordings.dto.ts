@@ -1,4 +1,5 @@
-import { ApiProperty, type ApiQueryOptions } from '@nestjs/swagger';
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, type ApiQueryOptions, ApiSchema } from '@nestjs/swagger';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { TakesFamily } from '../../platform/http/input/request-validation.pipe.js';
 import {
@@ -13,9 +14,10 @@ import {
 } from '../../platform/http/input/rules.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { type Inclusion, INCLUSIONS } from './recording-inclusions.service.js';
-import { RECORDING_STATUSES, type RecordingStatus } from './recording.entity.js';
+import { type Recording, RECORDING_STATUSES, type RecordingStatus } from './recording.entity.js';
 import { MAX_QUERY_LENGTH } from './search/search-query.js';
-import { brokenTagRule, MAX_TAGS } from './upload/custom-tags.js';
+import { brokenTagRule, MAX_TAGS, parseCustomTags } from './upload/custom-tags.js';
+import { checkTitle, MAX_TITLE_LENGTH } from './upload/upload-fields.js';
 
 const TAG = 'tag.';
 
@@ -51,8 +53,9 @@ export class ListRecordingsQuery extends PageQuery {
   user_id?: string;
 
   /**
-   * Words of the transcription, at most 50: all of them, `"a phrase"`, `or` between alternatives, `-word` for those
-   * without it. Case and accents do not matter. Each result has a `snippet`.
+   * Words of the transcription, the title or the values of tags, at most 50: all of them, `"a phrase"`, `or` between
+   * alternatives, `-word` for those without it. The last word may be the beginning of one. Case and accents do not matter.
+   * Each result has a `snippet`.
    * @example delivery late
    */
   @IsOmittable()
@@ -63,6 +66,11 @@ export class ListRecordingsQuery extends PageQuery {
   @IsOmittable()
   @IsFilter(['newest', 'rank'])
   order?: 'newest' | 'rank';
+
+  /** `title` adds the title to each recording. */
+  @IsOmittable()
+  @IsFilter(['title'])
+  include?: 'title';
 }
 
 export const TAG_FILTERS: ApiQueryOptions = {
@@ -112,6 +120,61 @@ export class GetRecordingQuery {
 export const inclusionsOf = ({ include }: GetRecordingQuery): Inclusion[] => [
   ...new Set((include?.split(',') ?? []) as Inclusion[]),
 ];
+
+function IsTitle(): PropertyDecorator {
+  return applyDecorators(
+    IsValid('isTitle', (value) => (value === null ? null : checkTitle(value))),
+    ApiProperty({ type: String, nullable: true, minLength: 1, maxLength: MAX_TITLE_LENGTH }),
+  );
+}
+
+function IsCustomTags(): PropertyDecorator {
+  const check = (value: unknown): string | null => {
+    if (value === null) return null;
+    const tags = parseCustomTags(JSON.stringify(value));
+    return tags.ok ? null : tags.reason;
+  };
+  return applyDecorators(
+    IsValid('isCustomTags', check),
+    ApiProperty({ type: 'object', nullable: true, additionalProperties: { type: 'string', maxLength: 128 } }),
+  );
+}
+
+/** All of it goes into the schema, though the type names the description alone. */
+const SOMETHING = { description: 'At least one of the fields.', minProperties: 1 };
+
+@ApiSchema(SOMETHING)
+export class UpdateRecordingDto {
+  /**
+   * What to call the recording; null: as its file.
+   * @example Call with the north gate
+   */
+  @IsOmittable()
+  @IsTitle()
+  title?: string | null;
+
+  /**
+   * Your own tags, in place of those that it has; null removes them.
+   * @example {"ticket":"T-1042"}
+   */
+  @IsOmittable()
+  @IsCustomTags()
+  custom_tags?: Record<string, string> | null;
+}
+
+/** What is to be changed, as it is stored. @throws InvalidRequestError when nothing is given. */
+export function labelsOf({
+  title,
+  custom_tags: tags,
+}: UpdateRecordingDto): Partial<Pick<Recording, 'title' | 'customTags'>> {
+  if (title === undefined && tags === undefined) {
+    throw new InvalidRequestError({ field: 'title', reason: 'is required, or custom_tags' });
+  }
+  return {
+    ...(title !== undefined && { title }),
+    ...(tags !== undefined && { customTags: tags && JSON.stringify(tags) }),
+  };
+}
 
 export class TranscribeAgainDto {
   /** Engine to use, by its name. By default as configured. */

@@ -118,11 +118,33 @@ export async function requestRerun(
   return recording ?? null;
 }
 
-/** Locks the recording against deletion until the end of `tx`; other changes of it are not held up. */
-export async function lockRecording(tx: Tx, { accountId, id }: RecordingKey): Promise<Recording | null> {
+/**
+ * Locks the recording until the end of `tx`.
+ * @param against `deletion`: other changes of it are not held up
+ */
+export async function lockRecording(
+  tx: Tx,
+  { accountId, id }: RecordingKey,
+  against: 'deletion' | 'any change',
+): Promise<Recording | null> {
+  const strength = against === 'deletion' ? 'KEY SHARE' : 'UPDATE';
   const [recording] = await tx.query<Recording>(
-    `SELECT ${COLUMNS} FROM recordings r WHERE id = $2 AND account_id = $1 FOR KEY SHARE`,
+    `SELECT ${COLUMNS} FROM recordings r WHERE id = $2 AND account_id = $1 FOR ${strength}`,
     [accountId, id],
+  );
+  return recording ?? null;
+}
+
+/** SQL, because it returns the row. @returns null when the account has no such recording. */
+export async function updateLabels(
+  tx: Tx,
+  { accountId, id }: RecordingKey,
+  { title, customTags }: Pick<Recording, 'title' | 'customTags'>,
+): Promise<Recording | null> {
+  const [recording] = await tx.query<Recording>(
+    `UPDATE recordings r SET title = $3, custom_tags = $4, updated_at = now()
+     WHERE id = $2 AND account_id = $1 RETURNING ${COLUMNS}`,
+    [accountId, id, title, customTags],
   );
   return recording ?? null;
 }

@@ -5,6 +5,7 @@ import type { EventBus } from '../../platform/database/event-bus.js';
 import type { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
 import type { QuotasService } from './quotas.service.js';
 import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';
+import type { RecordingSearchService } from './search/recording-search.service.js';
 import { RecordingsService } from './recordings.service.js';
 
 const ID = '01900000-0000-7000-8000-000000000001';
@@ -61,6 +62,7 @@ describe('RecordingsService', () => {
       { discard: later('discard') } as unknown as ObjectRemovalsService,
       { emit: later('emit') } as unknown as EventBus,
       { enforce: later('quotas') } as unknown as QuotasService,
+      {} as RecordingSearchService,
     );
   });
 
@@ -160,7 +162,7 @@ describe('RecordingsService.get', () => {
       return rows.filter(({ accountId }) => accountId === 'mine').toReversed();
     };
     const unused = undefined as never;
-    service = new RecordingsService({ prepared } as unknown as DatabaseService, unused, unused, unused);
+    service = new RecordingsService({ prepared } as unknown as DatabaseService, unused, unused, unused, unused);
   });
 
   it('reads what is asked for together with one statement, and answers each in its place', async () => {

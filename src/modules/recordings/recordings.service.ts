@@ -20,7 +20,9 @@ import {
   reopenFailed,
   requestRerun,
   type RunOptions,
+  updateLabels,
 } from './recordings.queries.js';
+import { RecordingSearchService } from './search/recording-search.service.js';
 import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
 export const alreadyProcessing = () =>
@@ -44,6 +46,7 @@ export class RecordingsService {
     private readonly objects: ObjectRemovalsService,
     private readonly bus: EventBus,
     private readonly quotas: QuotasService,
+    private readonly search: RecordingSearchService,
   ) {
     this.loader = new DataLoader((keys) => findRecordings(database, keys), { cache: false, maxBatchSize: MAX_BATCH });
   }
@@ -55,7 +58,29 @@ export class RecordingsService {
 
   /** The recording, which cannot be deleted before the end of `tx`. @throws NotFoundError */
   async lock(tx: Tx, accountId: string, id: string): Promise<Recording> {
-    return await findOrFail('recording', id, () => lockRecording(tx, { accountId, id }));
+    return await findOrFail('recording', id, () => lockRecording(tx, { accountId, id }, 'deletion'));
+  }
+
+  /**
+   * Changes the title and the tags, and what is searched of them (D75).
+   * @param changes what is left out stays. @throws NotFoundError
+   */
+  async update(
+    accountId: string,
+    id: string,
+    changes: Partial<Pick<Recording, 'title' | 'customTags'>>,
+  ): Promise<Recording> {
+    await this.get(accountId, id);
+    return await this.database.transact(async (tx) => {
+      // What writes the text of a recording locks it, too, so that neither overwrites what the other has indexed.
+      const before = await findOrFail('recording', id, () => lockRecording(tx, { accountId, id }, 'any change'));
+      const { title = before.title, customTags = before.customTags } = changes;
+      if (title === before.title && customTags === before.customTags) return before;
+      const labels = { title, customTags };
+      const recording = await findOrFail('recording', id, () => updateLabels(tx, { accountId, id }, labels));
+      await this.search.relabel(tx, recording);
+      return recording;
+    });
   }
 
   async list(accountId: string, query: ListRecordingsQuery): Promise<PageResult<ListedRecording>> {

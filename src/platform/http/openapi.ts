@@ -120,7 +120,7 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
   for (const [path, item] of Object.entries(document.paths)) {
     const shape = errorShapeOf(path);
     if (shape) Object.assign(document.components.schemas, { [shape.schemaName]: shape.schema });
-    for (const operation of [item.get, item.post, item.put, item.delete] as (Operation | undefined)[]) {
+    for (const operation of [item.get, item.post, item.put, item.patch, item.delete] as (Operation | undefined)[]) {
       if (!operation) continue;
       // An operation without a scope is open to anyone who knows its URL.
       if (operation['x-required-scope'] === undefined) operation.security = [];

@@ -15,7 +15,13 @@ import { checkRows } from '../../support/check-rows.js';
 import { expectError, expectHeaders, expectInvalid, statusesOf } from '../../support/http/expect-errors.js';
 import { envelope, walk } from '../../support/http/list-parameters.js';
 import { filePart, form, FORM_TYPE, textPart } from '../../support/http/multipart.js';
-import { CREATED_RECORDING, pageOf, RECORDING, SINGLE_RECORDING } from '../../support/http/response-shapes.js';
+import {
+  CREATED_RECORDING,
+  pageOf,
+  RECORDING,
+  SINGLE_RECORDING,
+  TITLED_RECORDING,
+} from '../../support/http/response-shapes.js';
 import { seedNotes } from '../../support/state/many-notes.js';
 import { backdate, claimRecording, fail, transcribe, upload } from '../../support/state/recording-states.js';
 import { uploadState } from '../../support/state/upload-state.js';
@@ -449,6 +455,91 @@ describe('recordings', () => {
     });
   });
 
+  describe('update (D75)', () => {
+    it('gives a title, which is shown only where it is asked for, and replaces the tags', async () => {
+      const id = await upload(client, { custom_tags: '{"ticket":"T-1"}' });
+      const path = `${RECORDINGS}/${id}`;
+      const titleOf = async () => (await client.get(`${path}?include=title`).expect(200)).body.title as string;
+      const { body: uploaded } = await client.get(path).expect(200);
+      expect(await titleOf()).toBe(uploaded.original_filename);
+
+      await backdate(service, id, '2026-01-02T00:00:00Z');
+      const renamed = await client.patch(path, { title: 'Grüße 日本 🎙' }).expect(200);
+      expect(renamed.body).toStrictEqual({ ...TITLED_RECORDING, ...{ id, title: 'Grüße 日本 🎙' } });
+      expect(renamed.body.custom_tags).toEqual({ ticket: 'T-1' });
+      expect(renamed.body.updated_at > renamed.body.created_at).toBe(true);
+      const tagged = await client.patch(path, { custom_tags: { b: 'x', a: '' } }).expect(200);
+      expect(JSON.stringify(tagged.body.custom_tags)).toBe('{"b":"x","a":""}');
+      expect(tagged.body.title).toBe('Grüße 日本 🎙');
+
+      expect((await client.get(path).expect(200)).body).toStrictEqual(SINGLE_RECORDING);
+      expect((await client.get(`${path}?include=title,waveform`).expect(200)).body).toStrictEqual({
+        ...SINGLE_RECORDING,
+        title: 'Grüße 日本 🎙',
+        waveform: null,
+      });
+      const { body: list } = await client.get(`${RECORDINGS}?include=title`).expect(200);
+      expect(list.recordings).toStrictEqual([{ ...RECORDING, id, title: 'Grüße 日本 🎙' }]);
+      expect(list.uri).toBe(`${RECORDINGS}?page=0&limit=50&include=title`);
+      expect((await client.get(RECORDINGS).expect(200)).body.recordings).toStrictEqual([RECORDING]);
+
+      const { body: bare } = await client.patch(path, { title: null, custom_tags: null }).expect(200);
+      expect([bare.title, bare.custom_tags]).toEqual([uploaded.original_filename, null]);
+      const { body: event } = await client.get('/v1/events').expect(200);
+      expect(event.events).toHaveLength(1);
+    });
+
+    it('takes a title with the upload, which is a part of what must be the same under a key', async () => {
+      const again = (title: string) =>
+        client.upload(NOTE, { title, custom_tags: '{"__proto__":"x","2":"y","1":"z"}' }).set('Idempotency-Key', 'k');
+      const { body } = await again('First').expect(201);
+      expect((await client.get(`${RECORDINGS}/${body.id}?include=title`).expect(200)).body.title).toBe('First');
+      await again('First').expect(201);
+      await again('Second').expect(409);
+      // What is not named stays byte for byte.
+      const { text } = await client.patch(`${RECORDINGS}/${body.id}`, { title: 'Third' }).expect(200);
+      expect(text).toContain('"custom_tags":{"__proto__":"x","2":"y","1":"z"}');
+      const constructor = await client
+        .patch(`${RECORDINGS}/${body.id}`, JSON.parse('{"custom_tags":{"__proto__":"a","constructor":"b"}}') as object)
+        .expect(200);
+      expect(constructor.text).toContain('"custom_tags":{"__proto__":"a","constructor":"b"}');
+    });
+
+    it('is refused with the field and the rule, and nothing changes', async () => {
+      const id = await upload(client);
+      const path = `${RECORDINGS}/${id}`;
+      await checkRows<[body: object, field: string, reason: string]>(
+        [
+          [{}, 'title', 'is required, or custom_tags'],
+          [{ name: 'x' }, 'name', 'is not a field of this operation'],
+          [{ title: 5 }, 'title', 'must be text of 1 to 200 characters'],
+          [{ title: { constructor: 'x' } }, 'title', 'must be text of 1 to 200 characters'],
+          [{ title: '' }, 'title', 'must be text of 1 to 200 characters; this has 0'],
+          [{ title: ' ' }, 'title', 'must not be blank'],
+          [{ title: 'a\nb' }, 'title', 'must not contain control characters or lone surrogates'],
+          [{ title: '🎙'.repeat(201) }, 'title', 'must be text of 1 to 200 characters; this has 201'],
+          [{ custom_tags: [] }, 'custom_tags', 'must be a JSON object, such as {"ticket":"T-1042"}'],
+          [{ custom_tags: '{"a":"b"}' }, 'custom_tags', 'must be a JSON object, such as {"ticket":"T-1042"}'],
+          [{ custom_tags: { a: 1 } }, 'custom_tags', 'value of "a" must be a string'],
+          [{ custom_tags: { 'a b': 'c' } }, 'custom_tags', 'key "a b" may only contain A-Z a-z 0-9 _ -'],
+        ],
+        async (body, field, reason) => {
+          const answer = await client.patch(path, body);
+          expectInvalid(answer, field);
+          expect(answer.body.error.details.reason).toBe(`${reason}`);
+        },
+      );
+      const refused = await client.upload(NOTE, { title: '\u0007' });
+      expectInvalid(refused, 'title');
+      const merge = await client.patch(path, {}).type('application/merge-patch+json').send('{"title":"x"}');
+      expectError(merge, 'MalformedRequestError');
+      expectInvalid(await client.get(`${RECORDINGS}?include=waveform`), 'include');
+      const stranger = await service.account();
+      expectError(await stranger.patch(path, { title: 'stolen' }), 'NotFoundError');
+      expect((await client.get(`${path}?include=title`).expect(200)).body.title).not.toBe('stolen');
+    });
+  });
+
   describe('retry (D23)', () => {
     it('answers 202 with the single shape, processing again', async () => {
       const id = await upload(client, { custom_tags: '{"a":"b"}' });
@@ -638,6 +729,88 @@ describe('search of recordings (D43)', () => {
       expect((await list({ q: 'confidential' })).total).toBe(0);
       expect((await list({ q: '-something' })).total).toBe(0);
       expect((await list({ q: 'confidential' }, other)).total).toBe(1);
+    });
+  });
+
+  describe('titles and tags (D75)', () => {
+    const rename = (id: string, fields: object) => client.patch(`${RECORDINGS}/${id}`, fields).expect(200);
+
+    it('are found with the words of the text, in any spelling, and no longer after a change', async () => {
+      const id = await note('the delivery is late', { ticket: 'T-1042', gate: 'Nordtör' });
+      const other = await note('another note');
+      expect(await idsOf({ q: 't-1042' })).toEqual([id]);
+      expect(await idsOf({ q: 'nordtor late' })).toEqual([id]);
+      await rename(id, { title: 'Straße nach İstanbul: Cafe\u0301 東京都' });
+      for (const q of ['strasse', 'STRASSE', 'istanbul', 'ISTANBUL', 'Café', '京都', '"nach Istanbul"', 'late istan'])
+        expect([q, await idsOf({ q })]).toEqual([q, [id]]);
+      // No phrase reaches from the title into a tag or the text.
+      expect(await idsOf({ q: '"東京都 t"' })).toEqual([]);
+      expect(await idsOf({ q: '"nordtor the"' })).toEqual([]);
+      expect(await idsOf({ q: '-istanbul' })).toEqual([other]);
+      const { recordings } = await list({ q: 'istanbul', include: 'title' });
+      expect(recordings).toStrictEqual([
+        {
+          ...RECORDING,
+          id,
+          title: 'Straße nach İstanbul: Cafe\u0301 東京都',
+          status: 'transcribed',
+          snippet: 'the delivery is late',
+        },
+      ]);
+
+      await rename(id, { title: null, custom_tags: { ticket: 'T-7' } });
+      for (const q of ['istanbul', '1042', 'nordtor']) expect([q, await idsOf({ q })]).toEqual([q, []]);
+      expect(await idsOf({ 'tag.ticket': 'T-7', q: 'late' })).toEqual([id]);
+      expect(await idsOf({ 'tag.ticket': 'T-1042' })).toEqual([]);
+      await rename(id, { custom_tags: null });
+      const [left] = await service.database.query<{ terms: string }>(
+        'SELECT terms::text FROM search_documents WHERE recording_id = $1',
+        [id],
+      );
+      expect(left?.terms).not.toMatch(/ticket|T-7|istanbul/);
+    });
+
+    it('are found by the beginning of the last word, of at least three letters', async () => {
+      const [delivery, delivered] = await manyNotes(['the Délivery came', 'delivered to the pier']);
+      expect(await idsOf({ q: 'deliv' })).toEqual([delivered, delivery]);
+      expect(await idsOf({ q: 'the délivery ca' })).toEqual([]);
+      expect(await idsOf({ q: 'the délivery cam' })).toEqual([delivery]);
+      expect(await idsOf({ q: 'deliv the' })).toEqual([]);
+      expect(await idsOf({ q: '"deliv"' })).toEqual([]);
+      expect(await idsOf({ q: '-deliv' })).toEqual([delivered, delivery]);
+      expect(await idsOf({ q: 'de' })).toEqual([]);
+      expect(await idsOf({ q: 'the-pie' })).toEqual([delivered]);
+      expect((await list({ q: 'deliv', order: 'rank' })).total).toBe(2);
+    });
+
+    it('match only with a transcription, and count more than the text for the rank', async () => {
+      const waiting = await upload(client, { title: 'pump', custom_tags: '{"part":"pump"}' });
+      expect(await idsOf({ q: 'pump' })).toEqual([]);
+      await rename(waiting, { title: 'Pump room' });
+      const text = await note('the pump, the pump');
+      await transcribe(service, waiting, { text: 'words' });
+      expect(await idsOf({ q: 'pump', order: 'rank' })).toEqual([waiting, text]);
+      await rename(waiting, { custom_tags: null });
+      const failed = await upload(client, { custom_tags: '{"part":"valve"}' });
+      await rename(failed, { custom_tags: null });
+      expect(await service.database.query('SELECT 1 FROM search_documents WHERE recording_id = $1', [failed])).toEqual(
+        [],
+      );
+      await client.delete(`${RECORDINGS}/${waiting}`).expect(204);
+      expect(await idsOf({ q: 'room' })).toEqual([]);
+    });
+
+    it('change at the same time as the text, and neither is lost', async () => {
+      const ids: string[] = [];
+      for (let i = 0; i < 4; i += 1) {
+        const id = await note(`before ${i}`);
+        ids.push(id);
+        await Promise.all([
+          rename(id, { title: 'Changed' }),
+          client.put(`${RECORDINGS}/${id}/transcription`, { text: 'after' }).expect(200),
+        ]);
+      }
+      expect(await idsOf({ q: 'after "changed"' })).toEqual(ids.toReversed());
     });
   });
 
@@ -833,6 +1006,19 @@ describe('search of recordings (D43)', () => {
     });
     expect(await idsOf({ q: 'early' })).toEqual([tagged, ids[0]]);
     expect(await idsOf({ 'tag.ticket': 'T-9' })).toEqual([ids[1]]);
+    // An earlier release has indexed the text and the tags, but not the words of the tags.
+    await database.query(
+      `UPDATE search_documents SET terms = ts_delete(terms, ARRAY(
+         SELECT lexeme FROM unnest(terms) WHERE lexeme LIKE '%+' OR lexeme LIKE '%8')) WHERE recording_id = $1`,
+      [tagged],
+    );
+    expect(await idsOf({ q: 'T-8' })).toEqual([]);
+    await database.query('UPDATE search_backfill SET next_at = now()');
+    await eventually(async () => {
+      await backfill.run((wanted) => app.get(TranscriptionsService).textsOf(wanted));
+      return (await idsOf({ q: 'T-8' })).includes(tagged);
+    });
+    await database.query('UPDATE search_backfill SET next_at = now() + make_interval(days => 1), passes_left = 1');
     expect(await database.query(`SELECT passes_left AS left FROM search_backfill WHERE next_at > now()`)).toEqual([
       { left: 1 },
     ]);

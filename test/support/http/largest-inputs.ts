@@ -62,8 +62,11 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
     { query: `?limit=100&q=${encodeURIComponent(text(500, 'a '))}` },
     { query: `?limit=100&q=${encodeURIComponent(text(500, '" '))}` },
   ],
-  'POST /v1/recordings': [{ form: { custom_tags: TAGS, vocabulary: JSON.stringify(VOCABULARY) } }],
+  'POST /v1/recordings': [
+    { form: { title: text(200, 'é'), custom_tags: TAGS, vocabulary: JSON.stringify(VOCABULARY) } },
+  ],
   'GET /v1/recordings/:recording_id': [{ query: '?include=transcription,waveform' }],
+  'PATCH /v1/recordings/:recording_id': [{ body: { title: text(200, 'é'), custom_tags: JSON.parse(TAGS) as object } }],
   'GET /v1/recordings/:recording_id/transcription': FORMATS.map((format) => ({ query: `?format=${format}` })),
   'PUT /v1/recordings/:recording_id/transcription': [
     { body: { words: WORDS } },
@@ -108,7 +111,7 @@ export function callLargest(
   const [method = '', path = ''] = name.split(' ');
   const values: Record<string, string> = { ...ids, model: 'any', user_id: text(255) };
   const target = path.replaceAll(/:(\w+)/g, (_, key: string) => values[key] ?? key) + (input.query ?? '');
-  const verb = method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
+  const verb = method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
   const agent = request(url);
   const sending = agent[verb](target)
     .set({ ...headers, ...input.headers })

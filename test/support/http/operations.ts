@@ -10,7 +10,7 @@ import { fail, transcribe, upload } from '../state/recording-states.js';
 
 /** One operation of the interface, with an input that it takes. */
 export interface Operation {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** As the router spells it. */
   path: string;
   /** D10. */
@@ -86,6 +86,9 @@ export const OPERATIONS: Operation[] = [
     body: 'form',
   }),
   define('GET /v1/recordings/:recording_id', 'recordings:read', 200, shapes.SINGLE_RECORDING),
+  define('PATCH /v1/recordings/:recording_id', 'recordings:write', 200, shapes.TITLED_RECORDING, {
+    body: { title: 'Call with the north gate', custom_tags: { ticket: 'T-1042' } },
+  }),
   define('GET /v1/recordings/:recording_id/transcription', 'recordings:read', 200, shapes.TRANSCRIPTION, {
     needs: 'transcribed',
   }),
@@ -196,7 +199,7 @@ export function call(
 ): Test {
   const values: Record<string, string> = { ...ids, model: 'any', user_id: 'user-1' };
   const target = path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? name) + query;
-  const verb = method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
+  const verb = method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
   const sending = request(url)[verb](target).set(headers);
   if (isStream) return sending.buffer(true).parse(readStart);
   if (body === 'form') return sending.attach('file', silenceWav(0.1), 'note.wav');

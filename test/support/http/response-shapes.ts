@@ -188,6 +188,10 @@ export const SINGLE_RECORDING = shapeOf('SingleRecordingView', {
   subresource_uris: { transcription: pathOf('/v1/recordings/', '/transcription') },
 });
 
+export const TITLED_RECORDING = shapeOf('TitledRecordingView', {
+  ...SINGLE_RECORDING,
+});
+
 export const CREATED_RECORDING = shapeOf('CreatedRecordingView', {
   ...SINGLE_RECORDING,
 });

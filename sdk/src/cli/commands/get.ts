@@ -4,7 +4,7 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
-import type { Recording, VoiceNotes } from '../../index.js';
+import type { RecordingDetails, VoiceNotes } from '../../index.js';
 import { usageError } from '../cli-error.js';
 import type { Context } from '../context.js';
 import type { Output } from '../terminal/output.js';
@@ -42,7 +42,7 @@ export async function getRecording(context: Context, options: GetOptions, id: st
 }
 
 async function show(client: VoiceNotes, id: string, version: 'original' | undefined, output: Output): Promise<void> {
-  const recording = await client.recordings.get(id);
+  const recording = await client.recordings.get(id, { include: ['title'] });
   const done = recording.status === 'transcribed';
   const text = done ? await client.recordings.transcription(id, { version }) : null;
   output.document({ ...recording, transcription: text });
@@ -61,13 +61,13 @@ async function show(client: VoiceNotes, id: string, version: 'original' | undefi
   output.note(next);
 }
 
-function linesOf(recording: Recording, output: Output): [string, string][] {
+function linesOf(recording: RecordingDetails, output: Output): [string, string][] {
   const { audio_format: format, audio_codec: codec, sample_rate: rate, file_size_bytes: size } = recording;
   const audio = [format, codec, rate === null ? null : `${rate / 1000} kHz`, bytes(size)].filter(Boolean).join(', ');
   const colour = statusColour(recording.status);
   const lines: [string, string | null][] = [
     ['ID', recording.id],
-    ['Name', oneLine(recording.original_filename)],
+    ['Name', oneLine(recording.title ?? recording.original_filename)],
     ['Status', colour ? output.paint(colour, recording.status) : recording.status],
     ['Length', duration(recording.duration_seconds)],
     ['Audio', oneLine(audio)],

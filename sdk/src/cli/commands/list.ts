@@ -43,7 +43,7 @@ export async function searchRecordings(context: Context, options: ListOptions, w
     print: (recordings) => {
       for (const recording of recordings) output.print(hit(recording, q, output));
     },
-    none: `No transcript contains "${q}".`,
+    none: `No recording matches "${q}".`,
     summary: (total) => count(total, 'recording'),
   });
 }
@@ -57,6 +57,7 @@ function queryOf({ status, from, to, user, tag, limit, page, all }: ListOptions)
     tags: tag,
     limit: all ? 100 : limit,
     page,
+    include: 'title' as const,
   };
 }
 
@@ -66,14 +67,16 @@ function columnsFor(output: Output): Column<Recording>[] {
     { title: 'UPLOADED', value: ({ created_at }) => time(created_at, output.forPeople), optional: 1 },
     { title: 'LENGTH', value: ({ duration_seconds }) => duration(duration_seconds), optional: 2 },
     { title: 'STATUS', value: ({ status }) => status, colour: ({ status }) => statusColour(status) },
-    { title: 'NAME', value: ({ original_filename }) => original_filename, flexible: true },
+    { title: 'NAME', value: nameOf, flexible: true },
     { title: 'TAGS', value: ({ custom_tags }) => tagsOf(custom_tags), optional: 3, colour: () => 'dim' },
   ];
 }
 
+const nameOf = ({ title, original_filename }: Recording): string => title ?? original_filename;
+
 function hit(recording: Recording, q: string, output: Output): string {
-  const { id, created_at, original_filename, snippet = '' } = recording;
-  const about = [id, time(created_at, output.forPeople), oneLine(original_filename)].join('  ');
+  const { id, created_at, snippet = '' } = recording;
+  const about = [id, time(created_at, output.forPeople), oneLine(nameOf(recording))].join('  ');
   return `${output.paint('cyan', about)}\n    ${highlighted(oneLine(snippet), q, output.paint)}`;
 }
 

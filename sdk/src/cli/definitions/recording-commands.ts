@@ -13,6 +13,7 @@ export function addRecordingCommands(program: Command): void {
   addSearch(program);
   addGet(program);
   addWatch(program);
+  addEdit(program);
   program
     .command('delete <id...>')
     .description('delete recordings with their audio and text, for ever')
@@ -79,12 +80,12 @@ function addSearch(program: Command): void {
   addFilters(
     program
       .command('search <words...>')
-      .description('find recordings by the words of their text')
+      .description('find recordings by the words of their text, title and tags')
       .addOption(new Option('--order <order>', 'the newest or the best first').choices(['newest', 'rank'])),
   )
     .addHelpText(
       'after',
-      `\nAll words must occur. "a phrase", or between alternatives, -word to exclude one (after --).\n${examples(
+      `\nAll words must occur; the last may be the beginning of one. "a phrase", or between alternatives, -word to exclude one (after --).\n${examples(
         'vnotes search invoice',
         `vnotes search '"ten meters" or yards' --order rank`,
       )}`,
@@ -121,6 +122,21 @@ function addGet(program: Command): void {
       ),
     )
     .action(runAction(async () => (await import('../commands/get.js')).getRecording));
+}
+
+function addEdit(program: Command): void {
+  program
+    .command('edit <id>')
+    .description('give a recording a title, or other tags')
+    .option('--title <text>', 'what to call it')
+    .option('--no-title', 'call it as its file')
+    .option('-t, --tag <key=value>', 'tag in place of those that it has, repeated for more', tag)
+    .option('--no-tags', 'remove its tags')
+    .addHelpText(
+      'after',
+      examples('vnotes edit 0199e1a0-7c1e-7a51-9d0e-6d1f2b3c4d5e --title "Call with Ada" --tag ticket=T-1042'),
+    )
+    .action(runAction(async () => (await import('../commands/edit.js')).editRecording));
 }
 
 function addWatch(program: Command): void {

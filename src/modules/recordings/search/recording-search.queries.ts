@@ -172,6 +172,20 @@ export async function writeDocument(
   );
 }
 
+/** The text that is searched; null without one. SQL as the statements beside it. */
+export async function selectSearchedText(runner: SqlRunner, recordingId: string): Promise<string | null> {
+  const [document] = await runner.query<{ text: string | null }>(
+    'SELECT text FROM search_documents WHERE recording_id = $1',
+    [recordingId],
+  );
+  return document?.text ?? null;
+}
+
+/** Only one without a text. SQL as the statements beside it. */
+export async function deleteTagDocument(tx: Tx, recordingId: string): Promise<void> {
+  await tx.query('DELETE FROM search_documents WHERE recording_id = $1 AND text IS NULL', [recordingId]);
+}
+
 /** SQL, as `findRecordings` is. @returns null when the account has no such recording. */
 export async function selectTagged(
   runner: SqlRunner,
@@ -179,7 +193,7 @@ export async function selectTagged(
   recordingId: string,
 ): Promise<TaggedRecording | null> {
   const [recording] = await runner.prepared<TaggedRecording>(
-    `SELECT id, account_id AS "accountId", user_id AS "userId", custom_tags AS "customTags"
+    `SELECT id, account_id AS "accountId", user_id AS "userId", custom_tags AS "customTags", title
      FROM recordings WHERE id = $2 AND account_id = $1`,
     [accountId, recordingId],
   );

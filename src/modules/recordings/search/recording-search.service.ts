@@ -8,6 +8,7 @@ import type { Recording } from '../recording.entity.js';
 import { type ListRecordingsQuery, tagFiltersOf } from '../recordings.dto.js';
 import {
   bestStatement,
+  deleteTagDocument,
   type DocumentFilter,
   limitSearch,
   type MatchedRecording,
@@ -15,13 +16,14 @@ import {
   MAX_COUNTED,
   newestStatement,
   selectMatches,
+  selectSearchedText,
   selectTagged,
   type Slice,
   writeDocument,
 } from './recording-search.queries.js';
 import { SearchBackfillService } from './search-backfill.service.js';
 import { indexQuery, parseQuery, phraseConditions, rankQuery, type SearchQuery } from './search-query.js';
-import { AccountTerms, quoted, type TaggedRecording, textTerms } from './search-terms.js';
+import { AccountTerms, quoted, type TaggedRecording, tagTerms, textTerms } from './search-terms.js';
 import { snippetOf } from './snippet.js';
 
 /** A page of a search. */
@@ -66,6 +68,15 @@ export class RecordingSearchService {
   /** As `replace`, of a recording that the caller has read. */
   async write(tx: Tx, recording: TaggedRecording, text: string): Promise<void> {
     await writeDocument(tx, recording.id, { ...(await textTerms(recording, text)), text });
+  }
+
+  /** After a change of its title or tags, which the transaction has made. */
+  async relabel(tx: Tx, recording: TaggedRecording): Promise<void> {
+    const text = await selectSearchedText(tx, recording.id);
+    if (text !== null) return await this.write(tx, recording, text);
+    const terms = tagTerms(recording);
+    if (terms === null) await deleteTagDocument(tx, recording.id);
+    else await writeDocument(tx, recording.id, { terms, folded: null, text: null });
   }
 
   /**

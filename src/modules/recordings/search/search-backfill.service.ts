@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseService, type SqlRunner } from '../../../platform/database/database.service.js';
+import { DatabaseService, type SqlRunner, type Tx } from '../../../platform/database/database.service.js';
 import type { SearchBackfill, SearchDocument } from './search.entities.js';
-import { type TaggedRecording, tagTerms, textTerms } from './search-terms.js';
+import { AccountTerms, labelsOf, quoted, type TaggedRecording, tagTerms, textTerms } from './search-terms.js';
 
 /** Recordings that are read at a time. */
 const BATCH = 200;
@@ -11,7 +11,10 @@ const ROUND_MS = 1000;
 /** The texts of those recordings that have one, by id. */
 export type ReadTexts = (recordingIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
-/** Indexes the recordings from before the first release with search. */
+/**
+ * Indexes the recordings from before the first release with search, and the titles and tags of those that a release
+ * before titles has indexed (D76).
+ */
 @Injectable()
 export class SearchBackfillService {
   private complete = false;
@@ -31,6 +34,7 @@ export class SearchBackfillService {
     let { beforeId } = state;
     for (const deadline = Date.now() + ROUND_MS; Date.now() < deadline;) {
       const recordings = await selectBefore(this.database, beforeId, BATCH);
+      await this.indexLabels(recordings);
       const missing = recordings.filter(({ isMissing }) => isMissing);
       const texts = await readTexts(missing.map(({ id }) => id));
       for (const recording of missing) {
@@ -44,6 +48,17 @@ export class SearchBackfillService {
       beforeId = recordings.at(-1)?.id ?? null;
       if (recordings.length < BATCH) return await this.endPass();
       await this.database.query('UPDATE search_backfill SET before_id = $1', [beforeId]);
+    }
+  }
+
+  /** Adds the words of titles and tags to documents without. */
+  private async indexLabels(recordings: readonly TaggedRecording[]): Promise<void> {
+    const labelled = recordings.filter((recording) => labelsOf(recording).length > 0);
+    for (const id of await selectUnlabelled(this.database, labelled)) {
+      await this.database.transact(async (tx) => {
+        const found = await lockTagged(tx, id);
+        if (found) await updateTerms(tx, id, await textTerms(found, found.text));
+      });
     }
   }
 
@@ -74,12 +89,47 @@ async function selectBefore(
 ): Promise<(TaggedRecording & { isMissing: boolean })[]> {
   return await runner.query(
     `SELECT r.id, r.account_id AS "accountId", r.user_id AS "userId", r.custom_tags AS "customTags",
-       CASE WHEN r.status = 'transcribed' THEN s.text IS NULL
+       r.title, CASE WHEN r.status = 'transcribed' THEN s.text IS NULL
          ELSE r.custom_tags IS NOT NULL AND s.recording_id IS NULL END AS "isMissing"
      FROM recordings r LEFT JOIN search_documents s ON s.recording_id = r.id
      WHERE ($1::uuid IS NULL OR r.id < $1) ORDER BY r.id DESC LIMIT $2`,
     [beforeId, limit],
   );
+}
+
+/** Those whose document has a text, but not the mark of its labels. SQL, because of the `tsquery`. @returns ids */
+async function selectUnlabelled(runner: SqlRunner, recordings: readonly TaggedRecording[]): Promise<string[]> {
+  const rows = await runner.query<{ id: string }>(
+    `SELECT s.recording_id AS id
+     FROM unnest($1::uuid[], $2::text[]) AS asked (id, mark) JOIN search_documents s ON s.recording_id = asked.id
+     WHERE s.text IS NOT NULL AND NOT s.terms @@ asked.mark::tsquery`,
+    [recordings.map(({ id }) => id), recordings.map(({ accountId }) => quoted(new AccountTerms(accountId).labelled))],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The recording, locked against a change of its text and its labels. SQL because of FOR UPDATE. */
+async function lockTagged(tx: Tx, recordingId: string): Promise<(TaggedRecording & { text: string }) | null> {
+  const [found] = await tx.query<TaggedRecording & { text: string }>(
+    `SELECT r.id, r.account_id AS "accountId", r.user_id AS "userId", r.custom_tags AS "customTags", r.title, s.text
+     FROM recordings r JOIN search_documents s ON s.recording_id = r.id
+     WHERE r.id = $1 AND s.text IS NOT NULL FOR UPDATE`,
+    [recordingId],
+  );
+  return found ?? null;
+}
+
+/** SQL, because of the type. */
+async function updateTerms(
+  tx: Tx,
+  recordingId: string,
+  { terms, folded }: Pick<SearchDocument, 'terms' | 'folded'>,
+): Promise<void> {
+  await tx.query('UPDATE search_documents SET terms = $2::tsvector, folded = $3 WHERE recording_id = $1', [
+    recordingId,
+    terms,
+    folded,
+  ]);
 }
 
 /** What was finished or corrected meanwhile stays. SQL, because of the conflict. */

@@ -41,7 +41,13 @@ describe('parseQuery', () => {
 
 describe('indexQuery', () => {
   it.each([
-    ['red apples', `('red' & 'apples')`],
+    ['red apples', `('red' & 'apples':*)`],
+    ['red "apples"', `('red' & 'apples')`],
+    ['apples or pe', `('apples') | ('pe')`],
+    ['apples or pear', `('apples') | ('pear':*)`],
+    ['apples -pear', `('apples' & !('pear'))`],
+    ['to be-ta', `('to' & 'be' & 'ta' & 'be ta')`],
+    ['e-mail', `('e' & 'mail':*)`],
     ['red or -apples', `('red') | ('*' & !('apples'))`],
     ['"red apples"', `('red' & 'apples')`],
     ['"to be"', `('to' & 'be' & 'to be')`],
@@ -63,26 +69,48 @@ describe('indexQuery', () => {
     ]);
   });
 
+  it('compares the beginning of a word at the end of a phrase', () => {
+    const ofPhrase = (q: string) => phraseConditions(parseQuery(q))?.[0]?.map(({ pattern }) => pattern);
+    expect(ofPhrase('e-mai')).toEqual([' e mai']);
+    expect(ofPhrase('"the garden"')).toEqual([' the garden ']);
+    expect(ofPhrase('the-garden now')).toEqual([' the garden ', ' now']);
+  });
+
   it('leaves a run of one or two characters to the index alone', () => {
     for (const run of ['東', '東京', '-東京']) expect(phraseConditions(parseQuery(run))).toBeNull();
     expect(phraseConditions(parseQuery('東京都'))).not.toBeNull();
   });
 
   it('ranks by the words that are looked for', () => {
-    expect(plain(rankQuery(parseQuery('red "to be" -green or pear'), terms))).toBe(`('red' & 'to' & 'be') | ('pear')`);
+    expect(plain(rankQuery(parseQuery('red "to be" -green or pear'), terms))).toBe(
+      `('red' & 'to' & 'be') | ('pear':*)`,
+    );
     expect(rankQuery(parseQuery('-green'), terms)).toBeNull();
   });
 });
 
 describe('textTerms', () => {
-  const recording = { id: 'r', accountId: ACCOUNT, userId: `o'neil\\`, customTags: '{"ticket":"T-1","__proto__":"x"}' };
+  const recording = {
+    id: 'r',
+    accountId: ACCOUNT,
+    userId: `o'neil\\`,
+    customTags: '{"ticket":"T-1","__proto__":"x"}',
+    title: 'A Café',
+  };
+
+  it('is as before for a recording without a title and tags', async () => {
+    const written = await textTerms({ ...recording, title: null, customTags: '{}' }, 'To be, THIRD');
+    expect(plain(written.terms)).toBe(`'@o''neil\\\\' '*' 'to':1 'be':2 'to be' 'third':3`);
+    expect(written.folded).toBe(' to be third ');
+  });
 
   it('holds tags, the end user, words with their places, and pairs of short words', async () => {
     const written = await textTerms(recording, 'To be, THIRD');
     expect(plain(written.terms)).toBe(
-      `'=ticket=T-1' '=__proto__=x' '@o''neil\\\\' '*' 'to':1 'be':2 'to be' 'third':3`,
+      `'=ticket=T-1' '=__proto__=x' '@o''neil\\\\' '*' '+' 'a':1A 'cafe':2A 'a cafe' 't':3A '1':4A 't 1' 'x':5A ` +
+        `'to':6 'be':7 'to be' 'third':8`,
     );
-    expect(written.folded).toBe(' to be third ');
+    expect(written.folded).toBe(' a cafe | t 1 | x | to be third ');
   });
 
   it('keeps within what Postgres takes, whatever the text', async () => {

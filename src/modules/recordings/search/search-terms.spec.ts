@@ -4,7 +4,7 @@ import { AccountTerms, isPair, tagTerms, textTerms } from './search-terms.js';
 
 const ACCOUNT = '019aa5c0-5b1c-7f0e-8c53-5d0c7f1b9a10';
 const MARK = Buffer.from('0c7f1b9a10', 'hex').toString('base64').slice(0, 6);
-const RECORDING = { id: 'r', accountId: ACCOUNT, userId: null, customTags: null };
+const RECORDING = { id: 'r', accountId: ACCOUNT, userId: null, customTags: null, title: null };
 const terms = new AccountTerms(ACCOUNT);
 const hashed = (text: string): string => `#${createHash('sha256').update(text).digest('base64')}`;
 

@@ -4,10 +4,10 @@ import type { Recording } from '../recording.entity.js';
 import { tokensOf, type Token } from './folding.js';
 
 /** What is known of a recording from its upload on. */
-export type TaggedRecording = Pick<Recording, 'id' | 'accountId' | 'userId' | 'customTags'>;
+export type TaggedRecording = Pick<Recording, 'id' | 'accountId' | 'userId' | 'customTags' | 'title'>;
 
 /** Longer terms are replaced by their hash; Postgres takes 2046 bytes. */
-const MAX_TERM_LENGTH = 64;
+export const MAX_TERM_LENGTH = 64;
 /** Frequent words are short in every language: of two such neighbours the pair is a term too, so that a phrase of them is rare. */
 const MAX_PAIR_WORD_LENGTH = 4;
 /** Postgres takes 1,048,575 bytes of terms and positions. What comes after this much of a text is not searched. */
@@ -49,6 +49,11 @@ export class AccountTerms {
   get transcribed(): string {
     return `${this.mark}*`;
   }
+
+  /** Stands in every document with a text and the words of a title or of tags, which earlier releases did not index. */
+  get labelled(): string {
+    return `${this.mark}+`;
+  }
 }
 
 /** A text that looks like a hash is hashed as well, so that it equals none. */
@@ -71,14 +76,15 @@ export function gramsOf(run: string): { characters: string[]; neighbours: string
 
 /** A `tsvector` in the making: its terms, and where they stand. */
 class TermVector {
-  private readonly positions = new Map<string, number[]>();
+  private readonly positions = new Map<string, string[]>();
   private bytes = 0;
 
   get isFull(): boolean {
     return this.bytes > MAX_VECTOR_BYTES;
   }
 
-  add(term: string, position?: number): void {
+  /** @param weight `A`: more than others for the rank */
+  add(term: string, position?: number, weight: 'A' | '' = ''): void {
     let known = this.positions.get(term);
     if (!known) {
       // A single run of a script without spaces can be as long as a text.
@@ -88,7 +94,7 @@ class TermVector {
       this.bytes += Buffer.byteLength(term) + 4;
     }
     if (position === undefined || position > MAX_POSITION || known.length >= MAX_POSITIONS) return;
-    known.push(position);
+    known.push(`${position}${weight}`);
     this.bytes += 2;
   }
 
@@ -113,40 +119,75 @@ export function tagTerms(recording: TaggedRecording): string | null {
 /** Positions that one turn of the event loop works on: the longest texts take 80 ms. */
 const TURN_POSITIONS = 10_000;
 
-/** @returns the terms of a recording with its text, and its tokens as `phrasePattern` finds them. */
+/** Between the tokens of two texts, so that no phrase reaches from one into the other. */
+const BOUNDARY = '|';
+
+/** @returns the terms of a recording with its text, title and tags, and its tokens as `phrasePattern` finds them. */
 export async function textTerms(recording: TaggedRecording, text: string): Promise<{ terms: string; folded: string }> {
   const own = new AccountTerms(recording.accountId);
   const vector = new TermVector();
   addTags(vector, recording);
   vector.add(own.transcribed);
-  const folded: string[] = [];
-  let position = 0;
-  let before: Token | undefined;
-  for (const token of tokensOf(text)) {
-    if (vector.isFull) break;
-    folded.push(token.text);
-    if (token.isRun) {
-      const { characters, neighbours } = gramsOf(token.text);
-      for (const [index, character] of characters.entries()) {
-        vector.add(own.word(character), ++position);
-        const neighbour = neighbours[index];
-        if (neighbour !== undefined) vector.add(own.word(neighbour), position);
-        if (position % TURN_POSITIONS === 0) await nextTurn();
-      }
-    } else {
-      vector.add(own.word(token.text), ++position);
-      if (position % TURN_POSITIONS === 0) await nextTurn();
-      if (before && isPair(before, token)) vector.add(own.pair(before.text, token.text));
-    }
-    before = token;
+  const words = new WordTerms(own, vector);
+  const labels = labelsOf(recording);
+  if (labels.length > 0) vector.add(own.labelled);
+  for (const label of labels) await words.add(label, 'A');
+  await words.add(text);
+  return { terms: vector.toString(), folded: words.folded };
+}
+
+/** The words of several texts of one recording. */
+class WordTerms {
+  private readonly tokens: string[] = [];
+  private position = 0;
+
+  constructor(
+    private readonly own: AccountTerms,
+    private readonly vector: TermVector,
+  ) {}
+
+  get folded(): string {
+    return ` ${this.tokens.join(' ')} `;
   }
-  return { terms: vector.toString(), folded: ` ${folded.join(' ')} ` };
+
+  async add(text: string, weight: 'A' | '' = ''): Promise<void> {
+    const { own, vector } = this;
+    let before: Token | undefined;
+    for (const token of tokensOf(text)) {
+      if (vector.isFull) break;
+      if (!before && this.tokens.length > 0) this.tokens.push(BOUNDARY);
+      this.tokens.push(token.text);
+      if (token.isRun) {
+        const { characters, neighbours } = gramsOf(token.text);
+        for (const [index, character] of characters.entries()) {
+          vector.add(own.word(character), ++this.position, weight);
+          const neighbour = neighbours[index];
+          if (neighbour !== undefined) vector.add(own.word(neighbour), this.position, weight);
+          if (this.position % TURN_POSITIONS === 0) await nextTurn();
+        }
+      } else {
+        vector.add(own.word(token.text), ++this.position, weight);
+        if (this.position % TURN_POSITIONS === 0) await nextTurn();
+        if (before && isPair(before, token)) vector.add(own.pair(before.text, token.text));
+      }
+      before = token;
+    }
+  }
+}
+
+const tagsOf = ({ customTags }: Pick<TaggedRecording, 'customTags'>): [string, string][] =>
+  customTags === null ? [] : Object.entries(JSON.parse(customTags) as Record<string, string>);
+
+/** The texts that are searched beside the transcription: the title and the values of the tags. */
+export function labelsOf(recording: Pick<TaggedRecording, 'customTags' | 'title'>): string[] {
+  const values = tagsOf(recording).map(([, value]) => value);
+  return recording.title === null ? values : [recording.title, ...values];
 }
 
 /** @returns how many tags there are. */
 function addTags(vector: TermVector, { accountId, userId, customTags }: TaggedRecording): number {
   const own = new AccountTerms(accountId);
-  const tags = customTags === null ? [] : Object.entries(JSON.parse(customTags) as Record<string, string>);
+  const tags = tagsOf({ customTags });
   for (const [key, value] of tags) vector.add(own.tag(key, value));
   if (userId !== null) vector.add(own.user(userId));
   return tags.length;

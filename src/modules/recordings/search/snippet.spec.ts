@@ -13,6 +13,7 @@ describe('snippetOf', () => {
 
   it.each([
     ['a word', 'LATE', 'The Délivery is late'],
+    ['the beginning of a word', 'deliv', 'The Délivery is late'],
     ['an accent', 'delivery', 'The Délivery is late'],
     ['a phrase, not one of its words', '"it late"', 'come. It, late'],
     ['the first of several words', 'late delivery', 'The Délivery is late'],

@@ -33,14 +33,15 @@ function firstMatch(text: string, query: SearchQuery): number {
 }
 
 /** The token with which the phrase begins, if it ends with the last of these. */
-function endsWith(recent: Token[], { tokens }: Phrase): Token | undefined {
+function endsWith(recent: Token[], { tokens, isPrefix }: Phrase): Token | undefined {
   const first = recent.length - tokens.length;
   if (first < 0) return undefined;
   const fits = tokens.every((wanted, i) => {
     const { text, isRun } = recent[first + i] as Token;
-    if (!isRun || !wanted.isRun) return text === wanted.text;
     const atStart = i > 0;
     const atEnd = i < tokens.length - 1;
+    if (isPrefix && !atEnd) return !isRun && text.startsWith(wanted.text);
+    if (!isRun || !wanted.isRun) return text === wanted.text;
     if (atStart && atEnd) return text === wanted.text;
     return atStart ? text.startsWith(wanted.text) : atEnd ? text.endsWith(wanted.text) : text.includes(wanted.text);
   });

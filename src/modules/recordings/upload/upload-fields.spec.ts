@@ -23,9 +23,16 @@ describe('UploadFields', () => {
   const add = (fields: UploadFields, name: string | undefined, value: string | undefined, isTruncated = false) =>
     fields.add({ name, value, isTruncated })?.details;
 
-  it('keeps each of its five fields, and at most ten parts are read for them', () => {
+  it('keeps each of its fields, and at most ten parts are read for them', () => {
     const fields = new UploadFields();
-    const details = { custom_tags: '{}', language: 'english', languages: 'a', vocabulary: 'a', channels: '' };
+    const details = {
+      title: 'A',
+      custom_tags: '{}',
+      language: 'english',
+      languages: 'a',
+      vocabulary: 'a',
+      channels: '',
+    };
     for (const [name, value] of Object.entries(details)) expect(add(fields, name, value)).toBeUndefined();
     expect(fields.details()).toEqual(details);
     expect([fields.maxFields, fields.names]).toEqual([10, Object.keys(details)]);

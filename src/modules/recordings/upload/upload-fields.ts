@@ -5,11 +5,12 @@ import {
   MAX_FIELD_BYTES,
   unknownField,
 } from '../../../platform/http/input/form-fields.js';
+import { textOf } from '../../../platform/http/input/rules.js';
 import { checkLanguage, checkLanguages, parseLanguages } from '../../../platform/languages.js';
 import { parseVocabulary } from '../../../platform/vocabulary.js';
 import { parseCustomTags } from './custom-tags.js';
 
-const NAMES = ['custom_tags', 'language', 'languages', 'vocabulary', 'channels'] as const;
+const NAMES = ['title', 'custom_tags', 'language', 'languages', 'vocabulary', 'channels'] as const;
 type Name = (typeof NAMES)[number];
 
 /** What an upload says about its audio, not validated yet. */
@@ -75,6 +76,18 @@ const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 export function readIdempotencyKey(header: string | undefined): string | null {
   if (header === undefined || IDEMPOTENCY_KEY.test(header)) return header ?? null;
   throw new InvalidRequestError({ field: 'Idempotency-Key', reason: 'must be 1 to 255 printable ASCII characters' });
+}
+
+/** Characters. */
+export const MAX_TITLE_LENGTH = 200;
+export const checkTitle = textOf(1, MAX_TITLE_LENGTH);
+
+/** The `title` field, or null without one. @throws InvalidRequestError */
+export function readTitle(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const reason = checkTitle(text);
+  if (reason !== null) throw new InvalidRequestError({ field: 'title', reason });
+  return text;
 }
 
 /** Compact JSON of the `custom_tags` field, or null without one. @throws InvalidRequestError */

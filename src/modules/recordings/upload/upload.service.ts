@@ -26,6 +26,7 @@ import {
   readCustomTags,
   readSeparateChannels,
   readSpokenLanguages,
+  readTitle,
   readVocabulary,
   type UploadDetails,
 } from './upload-fields.js';
@@ -114,6 +115,7 @@ export class UploadService {
     context: UploadContext,
   ): Promise<Recording> {
     const { format, facts } = await inspectAudio(file, context.acceptedFormats);
+    const title = readTitle(details.title);
     const customTags = readCustomTags(details.custom_tags);
     const { language, languages } = readSpokenLanguages(details.language, details.languages);
     const vocabulary = readVocabulary(details.vocabulary);
@@ -128,6 +130,7 @@ export class UploadService {
       userId: context.userId,
       keyId: context.keyId,
       originalFilename,
+      title,
       objectKey: `${accountId}/${month}/${id}.${format}`,
       bucket: this.objectStore.bucket,
       durationMs: Math.round(facts.durationSeconds * 1000),
@@ -246,7 +249,7 @@ const isAccountGone = (error: unknown): boolean =>
 function claimOf(
   { idempotencyKey: key, repeats }: UploadContext,
   { sha256 }: UploadForm,
-  { language, languages, translate, customTags, vocabulary, separateChannels }: Recording,
+  { language, languages, translate, customTags, vocabulary, separateChannels, title }: Recording,
 ): IdempotencyClaim | null {
   if (key === null && !repeats) return null;
   // What later releases have added comes last, and only where it is given, so that older fingerprints stay valid.
@@ -259,6 +262,7 @@ function claimOf(
     ...(separateChannels ? [{ channels: 'separate' }] : []),
     ...(languages ? [{ languages }] : []),
     ...(translate ? [{ task: 'translate' }] : []),
+    ...(title === null ? [] : [{ title }]),
   ];
   const fingerprint = createHash('sha256').update(JSON.stringify(contents)).digest('hex');
   if (key !== null) return { key, fingerprint, keptSeconds: KEPT_SECONDS };

@@ -21,7 +21,7 @@ export class RequestValidationPipe implements PipeTransform {
     if (known.size === 0 && unknown.length === 0) return input;
     // Known fields only: ten thousand unknown names would block the transformer for a quarter of a second.
     const accepted = Object.fromEntries(Object.entries(input).filter(([name]) => isKnown(name)));
-    const dto = plainToInstance(metatype, accepted, { exposeDefaultValues: true }) as object;
+    const dto = instanceOf(metatype, accepted);
     const violations = known.size > 0 ? await validate(dto, { stopAtFirstError: true }) : [];
     const what = type === 'body' ? 'field' : 'parameter';
     const [first, ...others] = [
@@ -32,6 +32,16 @@ export class RequestValidationPipe implements PipeTransform {
     if (first) throw new InvalidRequestError(first, ...others);
     return dto;
   }
+}
+
+/** Lists and objects stay as they were sent: the transformer loses their key `__proto__`, and fails on `constructor`. */
+function instanceOf(dto: Type, input: Record<string, unknown>): object {
+  const entries = Object.entries(input);
+  const isPlain = ([, value]: [string, unknown]): boolean => typeof value !== 'object' || value === null;
+  const plain = plainToInstance(dto, Object.fromEntries(entries.filter(isPlain)), {
+    exposeDefaultValues: true,
+  }) as object;
+  return Object.assign(plain, Object.fromEntries(entries.filter((entry) => !isPlain(entry))));
 }
 
 const properties = new Map<Type, ReadonlySet<string>>();

@@ -41,7 +41,8 @@ export function IsText(min: number, max: number): PropertyDecorator {
   return applyDecorators(IsValid('isText', textOf(min, max)), ApiProperty({ minLength: min, maxLength: max }));
 }
 
-function textOf(min: number, max: number): Check {
+/** The check of `IsText`, for what is no field of a JSON body. */
+export function textOf(min: number, max: number): Check {
   return (value) => {
     if (typeof value !== 'string') return `must be text of ${min} to ${max} characters`;
     if (!isCleanText(value)) return 'must not contain control characters or lone surrogates';
