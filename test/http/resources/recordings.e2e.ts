@@ -526,7 +526,7 @@ describe('recordings', () => {
         async (body, field, reason) => {
           const answer = await client.patch(path, body);
           expectInvalid(answer, field);
-          expect(answer.body.error.details.reason).toBe(`${reason}`);
+          expect(answer.body.error.details.reason).toBe(reason);
         },
       );
       const refused = await client.upload(NOTE, { title: '\u0007' });
