@@ -514,6 +514,10 @@ export type RecordingView = {
      * Only in a list with `q`: the part of the text around the first match, up to about 200 characters.
      */
     snippet?: string;
+    /**
+     * Only with `include=title`: the name of the file, unless the recording was given a title.
+     */
+    title?: string;
 };
 
 export type RecordingPage = {
@@ -658,6 +662,122 @@ export type RecordingDetailsView = {
      * before the operator has started one; else null.
      */
     waiting_for?: 'engine' | null;
+    /**
+     * With `include=title`: what a client calls it; the name of its file unless it was given a title.
+     */
+    title?: string;
+    subresource_uris: SubresourceUrisView;
+};
+
+/**
+ * At least one of the fields.
+ */
+export type UpdateRecordingDto = {
+    /**
+     * What to call the recording; null: as its file.
+     */
+    title?: string | null;
+    /**
+     * Your own tags, in place of those that it has; null removes them.
+     */
+    custom_tags?: {
+        [key: string]: string;
+    } | null;
+};
+
+export type TitledRecordingView = {
+    id: string;
+    tenant_id: string;
+    /**
+     * The end user named by the access token of the upload.
+     */
+    user_id: string | null;
+    original_filename: string;
+    s3_key: string;
+    s3_bucket: string;
+    /**
+     * Seconds.
+     */
+    duration_seconds: number;
+    file_size_bytes: number;
+    /**
+     * Container, recognised by its content.
+     */
+    audio_format: 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'aac' | 'flac' | 'amr';
+    /**
+     * Hz.
+     */
+    sample_rate: number | null;
+    channels: number | null;
+    /**
+     * Bits a second.
+     */
+    bit_rate: number | null;
+    audio_codec: string | null;
+    status: 'processing' | 'transcribed' | 'failed';
+    /**
+     * Facts found in the audio; null until the recording is transcribed.
+     */
+    features: {
+        /**
+         * Seconds of speech; null when unknown.
+         */
+        speech_seconds: number | null;
+        /**
+         * True when nobody speaks.
+         */
+        no_speech: boolean;
+        /**
+         * Only if the upload or the account has a vocabulary: the terms that the engine was given.
+         */
+        vocabulary?: Array<string>;
+        /**
+         * Only if the upload named `languages`: those that were heard, most of it first.
+         */
+        languages?: Array<{
+            /**
+             * Lower-case English name.
+             */
+            language: string;
+            /**
+             * That of the words in this language, from 0 to 1.
+             */
+            confidence: number;
+            /**
+             * Length of the audio that it was heard in.
+             */
+            seconds: number;
+        }>;
+        /**
+         * Only of audio sent to `/v1/audio/translations`: the text is in English.
+         */
+        task?: 'translate';
+        /**
+         * Only where the service has added capitals and full stops, because the engine gives none.
+         */
+        punctuation?: 'added';
+        /**
+         * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
+         */
+        channels?: number;
+    } | null;
+    client_ip: string | null;
+    user_agent: string | null;
+    upload_source: 'api' | 'console' | 'access_token';
+    custom_tags: {
+        [key: string]: string;
+    } | null;
+    created_at: string;
+    updated_at: string;
+    /**
+     * When the terminal state was reached.
+     */
+    processed_at: string | null;
+    uri: string;
+    /**
+     * The name of the file, unless the recording was given a title.
+     */
+    title: string;
     subresource_uris: SubresourceUrisView;
 };
 
@@ -2113,14 +2233,19 @@ export type RecordingsListData = {
          */
         user_id?: string;
         /**
-         * Words of the transcription, at most 50: all of them, `"a phrase"`, `or` between alternatives, `-word` for those
-         * without it. Case and accents do not matter. Each result has a `snippet`.
+         * Words of the transcription, the title or the values of tags, at most 50: all of them, `"a phrase"`, `or` between
+         * alternatives, `-word` for those without it. The last word may be the beginning of one. Case and accents do not matter.
+         * Each result has a `snippet`.
          */
         q?: string;
         /**
          * Order of the results of `q`: the newest first, or by rank, the best of the newest 10,000 first.
          */
         order?: 'newest' | 'rank';
+        /**
+         * `title` adds the title to each recording.
+         */
+        include?: 'title';
         /**
          * Lists only recordings with these tags: `tag.{key}={value}`, once for each key.
          */
@@ -2175,6 +2300,10 @@ export type RecordingsUploadData = {
          * Audio in webm, mp3, ogg, wav, m4a, aac, flac or amr, at most 25 MB (26,214,400 bytes).
          */
         file: Blob | File;
+        /**
+         * What to call the recording. By default as its file.
+         */
+        title?: string;
         /**
          * Your own tags, as a JSON object of strings.
          */
@@ -2373,6 +2502,68 @@ export type RecordingsGetResponses = {
 };
 
 export type RecordingsGetResponse = RecordingsGetResponses[keyof RecordingsGetResponses];
+
+export type RecordingsUpdateData = {
+    body: UpdateRecordingDto;
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+    };
+    query?: never;
+    url: '/v1/recordings/{recording_id}';
+};
+
+export type RecordingsUpdateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: Error;
+    /**
+     * `AuthenticationError`
+     */
+    401: Error;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: Error;
+    /**
+     * `NotFoundError`
+     */
+    404: Error;
+    /**
+     * `MalformedRequestError`
+     */
+    408: Error;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: Error;
+    /**
+     * `RateLimitError`
+     */
+    429: Error;
+    /**
+     * `InternalError`
+     */
+    500: Error;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: Error;
+};
+
+export type RecordingsUpdateError = RecordingsUpdateErrors[keyof RecordingsUpdateErrors];
+
+export type RecordingsUpdateResponses = {
+    /**
+     * OK
+     */
+    200: TitledRecordingView;
+};
+
+export type RecordingsUpdateResponse = RecordingsUpdateResponses[keyof RecordingsUpdateResponses];
 
 export type RecordingsRetryData = {
     body?: never;
