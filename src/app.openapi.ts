@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { describeEvents, eventBodyClasses } from './modules/webhooks/events/event-catalogue.openapi.js';
+import { asOpenApi31 } from './platform/http/openapi-31.js';
 import { documentCommon } from './platform/http/openapi.js';
 import { fixedResponse } from './platform/http/send-text.js';
 
@@ -12,7 +14,7 @@ Send the two halves of an API key with every request, as \`X-Service-API-Key\` a
 \`Authorization: Bearer {key}.{secret}\`. A browser or phone app can upload with an access token instead, sent as
 \`Authorization: Bearer\`.
 
-Errors share one envelope, described by the schema \`Error\`. Responses under \`/v1\` carry the rate limit headers, whatever
+Errors share one envelope, described by the schema \`ErrorResponse\`. Responses under \`/v1\` carry the rate limit headers, whatever
 their status. Lists are paged by \`page\` and \`limit\`. Times are UTC.`;
 
 const TAGS: Record<string, string> = {
@@ -50,8 +52,12 @@ export function describeApi(app: INestApplication): OpenAPIObject {
     .addSecurityRequirements({ key: [], secret: [] })
     .addSecurityRequirements('pair');
   for (const [name, description] of Object.entries(TAGS)) builder.addTag(name, description);
-  const document = SwaggerModule.createDocument(app, builder.build(), { operationIdFactory: operationId });
-  return documentCommon(document);
+  const document = SwaggerModule.createDocument(app, builder.build(), {
+    operationIdFactory: operationId,
+    extraModels: eventBodyClasses(),
+  });
+  describeEvents(document);
+  return asOpenApi31(documentCommon(document));
 }
 
 function packageVersion(): string {

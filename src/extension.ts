@@ -3,7 +3,7 @@ import { registerScope, type Scope } from './access/scopes.js';
 import { type PlanDefinition, registerPlan } from './access/plans.js';
 import type { EngineDefinition } from './modules/transcriptions/engines/transcription-engine.js';
 import type { TranscriptFilter } from './modules/transcriptions/worker/transcriber.service.js';
-import { registerEventKind } from './modules/webhooks/events/event-payload.js';
+import { type EventKind, registerEventKind } from './modules/webhooks/events/event-catalogue.js';
 import type { Migration } from './platform/database/data-source.js';
 import type { Grants } from './platform/database/grants.js';
 import type { ObjectStoreDefinition } from './platform/storage/object-store.js';
@@ -23,8 +23,11 @@ export interface Extension {
   /** For `@RequireScope` on its routes and for API keys. */
   scopes?: Scope[];
   plans?: PlanDefinition[];
-  /** Kinds of events that webhooks can subscribe to, published by `WebhookEventsService`. */
-  eventKinds?: string[];
+  /**
+   * Kinds of events that webhooks can subscribe to, published by `WebhookEventsService`: a name, or with a description, a
+   * schema and an example for the catalogue.
+   */
+  eventKinds?: (string | EventKind)[];
 }
 
 interface Additions {

@@ -44,6 +44,7 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'GET /v1/webhooks/{webhook_id}/deliveries': (client) => client.webhooks.deliveries(ID),
   'GET /v1/webhooks/{webhook_id}/deliveries/{delivery_id}': (client) => client.webhooks.delivery(ID, ID),
   'POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver': (client) => client.webhooks.redeliver(ID, ID),
+  'GET /v1/event-types': (client) => client.events.types(),
   'GET /v1/events': (client) => client.events.list(),
   'GET /v1/events/stream': (client) => client.events.stream()[Symbol.asyncIterator]().next(),
   'DELETE /v1/users/{user_id}': (client) => client.users.erase('user-1'),

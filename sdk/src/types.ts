@@ -17,6 +17,7 @@ export type {
   DeliveryPage,
   DeliveryView as Delivery,
   ErasedUserView as ErasedUser,
+  EventTypeView as EventType,
   ExchangedKeyView as ExchangedKey,
   QuotaView as Quota,
   QuotasView as Quotas,

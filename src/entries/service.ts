@@ -27,6 +27,7 @@ export {
   type Transcript,
   TranscriptionCorrected,
 } from '../modules/recordings/recordings.events.js';
+export type { EventKind } from '../modules/webhooks/events/event-catalogue.js';
 export { type NewWebhookEvent, WebhookEventsService } from '../modules/webhooks/events/webhook-events.service.js';
 export { WebhooksModule } from '../modules/webhooks/webhooks.module.js';
 export { EventBus } from '../platform/database/event-bus.js';

@@ -242,7 +242,8 @@ describe('the description of the API', () => {
   });
 
   it('in the repository is the one of the built service: after a change run "npm run openapi"', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, 'dist', 'commands', 'openapi.js')]);
+    const command = [join(ROOT, 'dist', 'commands', 'openapi.js')];
+    const { stdout } = await promisify(execFile)(process.execPath, command, { maxBuffer: 2 ** 26 });
     expect(JSON.parse(stdout)).toEqual(document);
   });
 

@@ -1,4 +1,5 @@
 import type { Extension } from 'voice-note-transcription-service';
+import { KEYWORD_MATCHED } from './keyword-alert.presenter.js';
 import { CreateKeywordAlerts1795305600000 } from './keyword-alerts.migration.js';
 import { KeywordAlertsModule } from './keyword-alerts.module.js';
 
@@ -8,5 +9,5 @@ export const keywordAlerts: Extension = {
   migrations: [CreateKeywordAlerts1795305600000],
   grants: { keyword_alerts: { api: 'SELECT', transcriber: 'SELECT, INSERT, DELETE' } },
   scopes: ['keywords:read'],
-  eventKinds: ['keyword.matched'],
+  eventKinds: [KEYWORD_MATCHED],
 };

@@ -1,5 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { eventTime, PageFields, pageFields, type PageResult, resourceTime } from 'voice-note-transcription-service';
+import {
+  type EventKind,
+  eventTime,
+  PageFields,
+  pageFields,
+  type PageResult,
+  resourceTime,
+} from 'voice-note-transcription-service';
 import type { KeywordAlert } from './keyword-alert.entity.js';
 import type { ListKeywordAlertsQuery } from './keyword-alerts.dto.js';
 
@@ -38,6 +45,34 @@ export function presentKeywordAlertPage(
     ...pageFields('/v1/keyword-alerts', query, found),
   };
 }
+
+/** For `GET /v1/event-types` and `/openapi.json`. */
+export const KEYWORD_MATCHED: EventKind = {
+  kind: 'keyword.matched',
+  description: 'A keyword was said in a recording.',
+  schema: {
+    required: ['event', 'timestamp', 'recording', 'keywords'],
+    properties: {
+      event: { type: 'string' },
+      timestamp: { type: 'string' },
+      recording: { type: 'object', required: ['id'], properties: { id: { type: 'string', format: 'uuid' } } },
+      keywords: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['keyword', 'said_at'],
+          properties: { keyword: { type: 'string' }, said_at: { type: 'number' } },
+        },
+      },
+    },
+  },
+  example: {
+    event: 'keyword.matched',
+    timestamp: '2026-11-21T10:15:04Z',
+    recording: { id: '019aa5c2-3b4c-7d5e-9f60-718293a4b5c6' },
+    keywords: [{ keyword: 'invoice', said_at: 0.81 }],
+  },
+};
 
 /** The body of the event `keyword.matched`: one for each transcribed recording in which a keyword was said. */
 export function keywordMatchedBody(recordingId: string, alerts: readonly KeywordAlert[]): string {

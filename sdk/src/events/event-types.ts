@@ -1,60 +1,30 @@
-import type { EventView, RecordingView } from '../api/types.gen.js';
-
-interface EventRecording<S extends string> {
-  id: string;
-  status: S;
-  /** The end user who uploaded it. */
-  identity: string | null;
-  created_at: string;
-  /** Only if the recording has tags. */
-  custom_tags?: Record<string, string>;
-}
-
-interface HeardRecording<S extends string> extends EventRecording<S> {
-  /** Seconds. */
-  duration: number;
-  format: RecordingView['audio_format'];
-}
-
-type FinishedRecording = HeardRecording<'transcribed'> & { completed_at: string };
-
-interface Body<K extends string> {
-  event: K;
-  /** When it happened: `2026-11-21T10:00:09Z`. */
-  timestamp: string;
-}
+import type {
+  EventView,
+  RecordingAcceptedBody,
+  RecordingDeletedBody,
+  RecordingFailedBody,
+  RecordingTranscribedBody,
+  TranscriptionCorrectedBody,
+  WebhookTestBody,
+} from '../api/types.gen.js';
 
 /** A recording was uploaded, or is retried. Only in the feed and the stream. */
-export interface RecordingAccepted extends Body<'recording.accepted'> {
-  recording: HeardRecording<'processing'>;
-}
+export type RecordingAccepted = RecordingAcceptedBody;
 
 /** The transcription is available. */
-export interface RecordingTranscribed extends Body<'recording.transcribed'> {
-  recording: FinishedRecording;
-}
+export type RecordingTranscribed = RecordingTranscribedBody;
 
 /** The recording could not be transcribed. */
-export interface RecordingFailed extends Body<'recording.failed'> {
-  recording: EventRecording<'failed'>;
-  error: { code: 'TRANSCRIPTION_FAILED'; message: string };
-}
+export type RecordingFailed = RecordingFailedBody;
 
 /** A recording was deleted. Only in the feed and the stream. */
-export interface RecordingDeleted extends Body<'recording.deleted'> {
-  recording: EventRecording<'deleted'>;
-}
+export type RecordingDeleted = RecordingDeletedBody;
 
 /** A person has changed the text, or removed such a correction. */
-export interface TranscriptionCorrected extends Body<'transcription.corrected'> {
-  recording: FinishedRecording;
-  transcription: { version: 'corrected' | 'original' };
-}
+export type TranscriptionCorrected = TranscriptionCorrectedBody;
 
 /** A test call to a webhook, about no recording. */
-export interface WebhookTest extends Body<'webhook.test'> {
-  webhook: { id: string };
-}
+export type WebhookTest = WebhookTestBody;
 
 /** What a webhook receives; `event` tells which. An extension of the service may send further kinds. */
 export type WebhookEventBody = RecordingTranscribed | RecordingFailed | TranscriptionCorrected | WebhookTest;

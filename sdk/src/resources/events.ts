@@ -1,4 +1,4 @@
-import type { EventFeedListData, EventPage } from '../api/types.gen.js';
+import type { EventFeedListData, EventPage, EventTypesView, EventTypeView } from '../api/types.gen.js';
 import { EventStream, type StreamOptions } from '../events/event-stream.js';
 import type { AccountEvent, StoredEvent } from '../events/event-types.js';
 import type { RequestOptions } from '../http/client-options.js';
@@ -22,6 +22,13 @@ export class EventsResource {
       next: (uri) => this.transport.follow<FeedPage>(uri, options),
       itemsOf: ({ events }) => events,
     });
+  }
+
+  /** Every type of event with an example of its body, those of extensions of the service, too. */
+  async types(options?: RequestOptions): Promise<EventTypeView[]> {
+    const path = '/event-types';
+    const { event_types } = await this.transport.json<EventTypesView>({ ...options, method: 'GET', path });
+    return event_types;
   }
 
   /**

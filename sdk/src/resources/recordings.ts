@@ -150,7 +150,7 @@ export class RecordingsResource {
       if (!isApiError(error, 'PreconditionFailedError')) throw error;
       // A repeated request meets its own correction when the answer to the first one was lost.
       const present = await this.transcription(id, options);
-      if (present.version === 'corrected' && present.text === correction.text) return present;
+      if (present.version === 'corrected' && 'text' in correction && present.text === correction.text) return present;
       throw error;
     }
   }

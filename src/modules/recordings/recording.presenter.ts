@@ -123,8 +123,8 @@ class RecordingFields {
   @ApiProperty({ type: String, nullable: true, example: 'curl/8.5.0' })
   user_agent: string | null;
 
-  @ApiProperty({ enum: UPLOAD_SOURCES, nullable: true })
-  upload_source: UploadSource | null;
+  @ApiProperty({ enum: UPLOAD_SOURCES })
+  upload_source: UploadSource;
 
   @ApiProperty({
     type: 'object',

@@ -11,7 +11,7 @@ import {
 } from '../../platform/http/input/rules.js';
 import { PageFields, pageFields, PageQuery, type PageResult } from '../../platform/http/page.js';
 import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
-import { EVENT_KINDS } from './events/event-payload.js';
+import { EVENT_KINDS } from './events/event-catalogue.js';
 import { malformedUrl, MAX_URL_CHARACTERS, OUTGOING_URL_PATTERN } from '../../platform/http/outgoing/address-rules.js';
 import { type Webhook, WEBHOOK_STATUSES, type WebhookStatus } from './webhook.entity.js';
 

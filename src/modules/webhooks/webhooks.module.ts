@@ -16,6 +16,7 @@ import { EventSequence, WebhookEvent } from './events/webhook-event.entity.js';
 import { WebhookEventsListener } from './events/webhook-events.listener.js';
 import { WebhookEventsService } from './events/webhook-events.service.js';
 import { EventFeedController } from './events/event-feed.controller.js';
+import { EventTypesController } from './events/event-types.controller.js';
 import { EventFeedService } from './events/event-feed.service.js';
 import { EventSignalsService } from './events/event-signals.service.js';
 import { EventStreamsService } from './events/event-streams.service.js';
@@ -31,7 +32,13 @@ import { WebhooksService } from './webhooks.service.js';
     TypeOrmModule.forFeature([Webhook, WebhookEvent, EventSequence, Delivery, RemovedWebhook, WebhookRedelivery]),
     JobQueueModule.register(DELIVERY_QUEUE),
   ],
-  controllers: [WebhooksController, DeliveriesController, TestCallsController, EventFeedController],
+  controllers: [
+    WebhooksController,
+    DeliveriesController,
+    TestCallsController,
+    EventFeedController,
+    EventTypesController,
+  ],
   providers: [
     WebhooksService,
     DeliveriesService,

@@ -44,7 +44,7 @@ function describeErrors(errors: ApiError[], shape: ErrorShape | null): MethodDec
 
 /** @param shape null: the one of all other operations. */
 const schemaRefOf = (shape: ErrorShape | null): { $ref: string } => ({
-  $ref: `#/components/schemas/${shape?.schemaName ?? 'Error'}`,
+  $ref: `#/components/schemas/${shape?.schemaName ?? 'ErrorResponse'}`,
 });
 
 /** Named by their types, or by their codes where these are names; the second of a type gets a number. */
@@ -116,7 +116,7 @@ const STATUS_TEXT: Record<string, string> = {
 /** Adds what operations have in common: the headers, the errors that many can answer with, and an example of success. */
 export function documentCommon(document: OpenAPIObject): OpenAPIObject {
   document.components = { ...document.components };
-  document.components.schemas = { ...document.components.schemas, Error: ERROR_SCHEMA };
+  document.components.schemas = { ...document.components.schemas, ErrorResponse: ERROR_SCHEMA };
   for (const [path, item] of Object.entries(document.paths)) {
     const shape = errorShapeOf(path);
     if (shape) Object.assign(document.components.schemas, { [shape.schemaName]: shape.schema });

@@ -23,6 +23,14 @@ const extension: Extension = {
   module: ReportsModule,
   scopes: ['reports:read'],
   plans: [{ name: 'team', limit: { rate: 30, burst: 45 } }],
+  eventKinds: [
+    {
+      kind: 'report.ready',
+      description: 'A report can be read.',
+      schema: { required: ['pages'], properties: { pages: { type: 'integer' } } },
+      example: { event: 'report.ready', pages: 7 },
+    },
+  ],
   objectStores: [
     {
       name: 'archive',
@@ -50,6 +58,25 @@ describe('what an extension registers', () => {
     const stranger = await service.key(owner, ['recordings:read']);
     const { body } = await stranger.get('/v1/reports').expect(403);
     expect(body.error.details).toEqual({ required_scope: 'reports:read' });
+  });
+
+  it('a kind of event: in the catalogue and the description, with its schema and example', async () => {
+    const client = await service.account();
+    const { body: types } = await client.get('/v1/event-types').expect(200);
+    expect(types.event_types).toContainEqual({
+      name: 'report.ready',
+      description: 'A report can be read.',
+      can_subscribe: true,
+      in_feed: true,
+      example: { event: 'report.ready', pages: 7 },
+    });
+    const { body: document } = await client.get('/openapi.json').expect(200);
+    expect(Object.keys(document.webhooks)).toContain('report.ready');
+    expect(document.components.schemas.ReportReadyBody).toMatchObject({
+      required: ['event', 'pages'],
+      properties: { event: { enum: ['report.ready'] }, pages: { type: 'integer' } },
+    });
+    await client.post('/v1/webhooks', { url: 'https://hooks.example.com/', events: ['report.ready'] }).expect(201);
   });
 
   it('a plan: shown on the account and enforced with its limit', async () => {

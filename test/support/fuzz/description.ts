@@ -4,10 +4,10 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import { ROOT } from '../paths.js';
 
-/** As much of a schema object of OpenAPI 3.0 as this service's document uses. */
+/** As much of a schema object of OpenAPI as this service's document uses. */
 export interface Schema {
   $ref?: string;
-  type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+  type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object' | 'null';
   format?: string;
   enum?: unknown[];
   nullable?: boolean;
@@ -79,23 +79,17 @@ export const isChosenText = ({ schema }: Parameter): boolean => schema.maxLength
 /** Whether a URL is all that it takes: its signature stands in the place of credentials. */
 export const isSigned = ({ scope }: DescribedOperation): boolean => scope === undefined;
 
-/** The ways to fulfil a schema that asks for one of several properties; itself when there is one way only. */
-export function waysOf({ oneOf, ...schema }: Schema): Schema[] {
-  const { properties } = schema;
-  if (!properties || !oneOf) return [{ ...schema, ...(oneOf && { oneOf }) }];
-  const choices = new Set(oneOf.flatMap(({ required = [] }) => required));
-  return oneOf.map(({ required = [] }) => ({
-    ...schema,
-    required: [...(schema.required ?? []), ...required],
-    properties: Object.fromEntries(
-      Object.entries(properties).filter(([name]) => required.includes(name) || !choices.has(name)),
-    ),
-  }));
-}
+/** The ways to fulfil a schema that takes one of several objects; itself when there is one way only. */
+export const waysOf = (schema: Schema): Schema[] =>
+  schema.oneOf?.every(({ type }) => type === 'object') ? schema.oneOf : [schema];
 
 export function readDocument(): ApiDocument {
   return JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as ApiDocument;
 }
+
+/** A schema of the document by its name, all references resolved. */
+export const resolvedSchema = (name: string, document: ApiDocument): Schema =>
+  resolve({ $ref: `#/components/schemas/${name}` }, document) as Schema;
 
 /** Whatever the document holds is fuzzed: an operation that is added needs no line here. */
 export function operationsOf(document: ApiDocument): DescribedOperation[] {
@@ -132,7 +126,15 @@ function resolve(value: unknown, document: ApiDocument): unknown {
     if (!schema) throw new Error(`${$ref} is not in the document`);
     return resolve(schema, document);
   }
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item, document)]));
+  return withNullable(Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item, document)])));
+}
+
+/** A list of types with null has one more type; the parts of this program ask for `nullable`. */
+function withNullable(schema: Record<string, unknown>): Record<string, unknown> {
+  const { type, enum: values } = schema;
+  if (!Array.isArray(type) || type.length !== 2 || type[1] !== 'null') return schema;
+  const rest = Array.isArray(values) ? { enum: values.filter((value) => value !== null) } : {};
+  return { ...schema, ...rest, type: type[0] as unknown, nullable: true };
 }
 
 /**
@@ -141,7 +143,7 @@ function resolve(value: unknown, document: ApiDocument): unknown {
  */
 const ajv = new Ajv({ strict: true, strictRequired: false, allErrors: true, ownProperties: true });
 formats.default(ajv);
-ajv.addKeyword('example');
+for (const keyword of ['example', 'discriminator']) ajv.addKeyword(keyword);
 ajv.addFormat('binary', true);
 
 const compiled = new WeakMap<Schema, ValidateFunction>();
@@ -188,7 +190,9 @@ function merge(one: Schema, other: Schema): Schema {
   return {
     ...one,
     ...other,
-    properties: { ...one.properties, ...other.properties },
-    required: [...(one.required ?? []), ...(other.required ?? [])],
+    ...((one.properties ?? other.properties) && {
+      properties: { ...one.properties, ...other.properties },
+      required: [...(one.required ?? []), ...(other.required ?? [])],
+    }),
   };
 }

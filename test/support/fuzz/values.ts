@@ -75,6 +75,7 @@ function usualValue(schema: Schema): Values {
   if (type === 'integer') return fc.integer({ min: minimum, max: maximum });
   if (type === 'number') return fc.double({ min: minimum, max: maximum, noNaN: true, noDefaultInfinity: true });
   if (type === 'boolean') return fc.boolean();
+  if (type === 'null') return fc.constant(null);
   if (type === 'array' && items.enum) return fc.shuffledSubarray(items.enum, { minLength: minItems });
   if (type === 'array') return fc.array(valueOf(items), { minLength: minItems, maxLength: maxItems ?? minItems + 3 });
   return objectOf(schema);

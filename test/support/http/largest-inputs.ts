@@ -80,6 +80,7 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
   'POST /v1/recordings/:recording_id/retry': NONE,
   'DELETE /v1/recordings/:recording_id': NONE,
   'DELETE /v1/users/:user_id': NONE,
+  'GET /v1/event-types': NONE,
   'GET /v1/events': PAGE,
   'GET /v1/events/stream': [{ headers: { 'Last-Event-ID': '0' } }],
   'GET /v1/recordings/:recording_id/audio': [{ headers: { Range: `bytes=${text(5000, '0-1, ')}0-1` } }],

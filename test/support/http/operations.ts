@@ -107,6 +107,7 @@ export const OPERATIONS: Operation[] = [
   }),
   define('DELETE /v1/recordings/:recording_id', 'recordings:write', 204, {}),
   define('DELETE /v1/users/:user_id', 'account:write', 202, shapes.ERASED_USER),
+  define('GET /v1/event-types', 'webhooks:read', 200, shapes.EVENT_TYPES),
   define('GET /v1/events', 'recordings:read', 200, shapes.EVENTS),
   define('GET /v1/events/stream', 'recordings:read', 200, {}, { isStream: true }),
   define('GET /v1/recordings/:recording_id/audio', 'recordings:read', 200, {}, { type: 'audio/wav' }),

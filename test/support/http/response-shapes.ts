@@ -15,9 +15,8 @@ const CREATION_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const EVENT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
 interface PropertySchema {
-  type?: string;
+  type?: string | [string, 'null'];
   format?: string;
-  nullable?: boolean;
   enum?: readonly string[];
 }
 
@@ -275,6 +274,8 @@ export const TRANSCRIPTION_VERSION = shapeOf('TranscriptionVersionView', {
 });
 
 /** A page of the event feed. */
+export const EVENT_TYPES = shapeOf('EventTypesView', { uri: '/v1/event-types' });
+
 export const EVENTS = { events: matching('a list', Array.isArray), uri: text, next_uri: orNull(text) };
 
 /** What the erasure of an end user did. */
@@ -295,11 +296,8 @@ function shapeOf(schema: string, forms: Record<string, unknown> = {}): Record<st
   );
 }
 
-function matcherOf(
-  schema: string,
-  name: string,
-  { type = '', format, nullable, enum: values }: PropertySchema,
-): unknown {
+function matcherOf(schema: string, name: string, { type: types = '', format, enum: values }: PropertySchema): unknown {
+  const [type, nullable] = typeof types === 'string' ? [types] : types;
   const ofName = name.endsWith('_at') ? resourceTime : format === 'uuid' ? id : TYPES[type];
   const matcher = values ? oneOf(...values) : ofName;
   if (!matcher) throw new Error(`${schema}.${name} needs a form in response-shapes.ts`);

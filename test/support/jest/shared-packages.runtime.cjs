@@ -15,7 +15,7 @@ const TESTS = /\.(spec|e2e)\.[a-z]+$/;
 /** They change what modules of the service keep for the whole process: plans, and how programs can be isolated. */
 const WITH_MODULES_OF_ITS_OWN = /[\\/](plans\.spec|extension-registrations\.e2e|sandbox\.(spec|e2e))\.ts$/;
 /** Services with extensions add to its list. */
-const EVENT_KINDS = join(ROOT, 'src/modules/webhooks/events/event-payload.ts');
+const EVENT_KINDS = join(ROOT, 'src/modules/webhooks/events/event-catalogue.ts');
 const transforms = new Map();
 const functions = new Map();
 const resolved = new Map();

@@ -1,5 +1,5 @@
 import { Controller, Get, Headers, Query, Req, Res } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiExtraModels, ApiHeader, ApiOkResponse, ApiProduces, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { RequireScope, CurrentPrincipal } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
@@ -11,6 +11,7 @@ import {
   LAST_EVENT_ID_RULE,
   ListEventsQuery,
   presentEventPage,
+  StreamedEvent,
   StreamEventsQuery,
 } from './event-feed.dto.js';
 import { EventFeedService } from './event-feed.service.js';
@@ -21,7 +22,12 @@ const STREAM = {
   description: 'The events, until the client or the service ends the response.',
   content: {
     'text/event-stream': {
-      schema: { type: 'string' as const },
+      // The content is text; `contentSchema` is the form of the messages in it.
+      schema: {
+        type: 'string' as const,
+        contentMediaType: 'text/event-stream',
+        contentSchema: { type: 'array', items: { $ref: getSchemaPath(StreamedEvent) } },
+      },
       example:
         'id: 18\nevent: recording.transcribed\ndata: {"event":"recording.transcribed","timestamp":"2026-11-21T10:15:04Z","recording":{"id":"019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60","status":"transcribed","duration":11.001,"format":"webm","identity":null,"created_at":"2026-11-21T10:15:00Z","completed_at":"2026-11-21T10:15:04Z"}}\n\n',
     },
@@ -66,6 +72,7 @@ export class EventFeedController {
    */
   @Get('stream')
   @ApiProduces('text/event-stream')
+  @ApiExtraModels(StreamedEvent)
   @ApiHeader({
     name: 'Last-Event-ID',
     required: false,

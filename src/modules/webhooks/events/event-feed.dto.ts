@@ -4,6 +4,9 @@ import { IsIntegerParameter, IsOmittable, IsValid } from '../../../platform/http
 import { resourceTime } from '../../../platform/http/timestamps.js';
 import type { FeedEvent } from './event-feed.service.js';
 
+/** Of the catalogue, which extensions add to (event-catalogue.openapi.ts). */
+const ANY_BODY = { allOf: [{ $ref: '#/components/schemas/EventBody' }] };
+
 const AFTER_RULE = 'must be the sequence of an event, or latest';
 
 export const isSequence = (value: unknown): boolean => typeof value === 'string' && /^[0-9]{1,15}$/.test(value);
@@ -37,8 +40,6 @@ export class ListEventsQuery extends StreamEventsQuery {
   limit: number = 50;
 }
 
-const EXAMPLE_RECORDING = '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60';
-
 /** Documents the answer, which is written as text: see `presentEventPage`. */
 class EventView {
   /** The `X-Service-Event-Id` of the event at webhooks. */
@@ -56,26 +57,24 @@ class EventView {
   @ApiProperty({ example: '2026-11-21T10:15:04' })
   created_at: string;
 
-  /** As webhooks receive it. */
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: true,
-    example: {
-      event: 'recording.transcribed',
-      timestamp: '2026-11-21T10:15:04Z',
-      recording: {
-        id: EXAMPLE_RECORDING,
-        status: 'transcribed',
-        duration: 11.001,
-        format: 'webm',
-        identity: 'user-4711',
-        created_at: '2026-11-21T10:15:00Z',
-        completed_at: '2026-11-21T10:15:04Z',
-        custom_tags: { ticket: 'T-1042' },
-      },
-    },
-  })
+  /** As webhooks receive it; `event` tells which. */
+  @ApiProperty(ANY_BODY)
   body: object;
+}
+
+/** Documents a message of the stream: see `presentStreamedEvent`. */
+export class StreamedEvent {
+  /** Sequence of the event. */
+  @ApiProperty({ pattern: '^[0-9]{1,15}$', example: '18' })
+  id: string;
+
+  /** Type of the event. */
+  @ApiProperty({ example: 'recording.transcribed' })
+  event: string;
+
+  /** The body as JSON text. */
+  @ApiProperty(ANY_BODY)
+  data: object;
 }
 
 export class EventPage {

@@ -5,7 +5,7 @@ import type { DatabaseService, Tx } from '../../../platform/database/database.se
 import type { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { EventSignalsService } from './event-signals.service.js';
 import { CreateWebhookDto } from '../webhooks.dto.js';
-import { EVENT_KINDS, registerEventKind } from './event-payload.js';
+import { EVENT_KINDS, registerEventKind } from './event-catalogue.js';
 import { WebhookEventsService } from './webhook-events.service.js';
 
 describe('WebhookEventsService', () => {

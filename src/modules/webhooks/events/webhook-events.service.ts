@@ -3,7 +3,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../../platform/database/database.service.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
-import { endUserOf, EVENT_KINDS, type FeedKind, withoutPersonalData } from './event-payload.js';
+import { EVENT_KINDS, type FeedKind } from './event-catalogue.js';
+import { endUserOf, withoutPersonalData } from './event-payload.js';
 import { EventSignalsService } from './event-signals.service.js';
 import type { WebhookEvent } from './webhook-event.entity.js';
 
