@@ -4,6 +4,8 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type Webhooks = WebhookRecordingTranscribedWebhookRequest | WebhookRecordingFailedWebhookRequest | WebhookTranscriptionCorrectedWebhookRequest | WebhookWebhookTestWebhookRequest;
+
 export type UsagePeriodView = {
     /**
      * Recordings created in the month, also those deleted since.
@@ -975,16 +977,20 @@ export type IncludedTranscriptionView = {
     version: 'corrected' | 'original';
 };
 
-export type CorrectTranscriptionDto = unknown & {
+/**
+ * Either `text` or `words`.
+ */
+export type CorrectTranscriptionDto = {
     /**
      * The whole corrected text; line feeds separate paragraphs. Words that are unchanged keep their times, others get
      * interpolated ones.
      */
-    text?: string;
+    text: string;
+} | {
     /**
      * All words with their times, instead of `text`. The JSON text of the list, as transcriptions have it, is accepted, too.
      */
-    words?: Array<{
+    words: Array<{
         word: string;
         /**
          * Seconds from the start of the recording. Never before that of the word before.
@@ -1386,11 +1392,9 @@ export type EventView = {
     event: string;
     created_at: string;
     /**
-     * As webhooks receive it.
+     * As webhooks receive it; `event` tells which.
      */
-    body: {
-        [key: string]: unknown;
-    };
+    body: EventBody;
 };
 
 export type EventPage = {
@@ -1403,6 +1407,51 @@ export type EventPage = {
      */
     next_uri: string | null;
     events: Array<EventView>;
+};
+
+export type StreamedEvent = {
+    /**
+     * Sequence of the event.
+     */
+    id: string;
+    /**
+     * Type of the event.
+     */
+    event: string;
+    /**
+     * The body as JSON text.
+     */
+    data: EventBody;
+};
+
+export type EventTypeView = {
+    /**
+     * As `event` of its body has it.
+     */
+    name: string;
+    description: string;
+    /**
+     * Whether webhooks can subscribe to it.
+     */
+    can_subscribe: boolean;
+    /**
+     * Whether `GET /v1/events` lists it.
+     */
+    in_feed: boolean;
+    /**
+     * A body.
+     */
+    example: {
+        [key: string]: unknown;
+    };
+};
+
+export type EventTypesView = {
+    /**
+     * Path of this list.
+     */
+    uri: string;
+    event_types: Array<EventTypeView>;
 };
 
 export type ModelView = {
@@ -1426,7 +1475,172 @@ export type ErasedUserView = {
     complete: boolean;
 };
 
-export type Error = {
+export type TranscribedEventRecording = {
+    id: string;
+    /**
+     * The end user who uploaded it.
+     */
+    identity: string | null;
+    created_at: string;
+    /**
+     * Only if the recording has tags.
+     */
+    custom_tags?: {
+        [key: string]: string;
+    };
+    /**
+     * Seconds.
+     */
+    duration: number;
+    format: 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'aac' | 'flac' | 'amr';
+    status: 'transcribed';
+    completed_at: string;
+};
+
+export type RecordingTranscribedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'recording.transcribed';
+    recording: TranscribedEventRecording;
+};
+
+export type FailedEventRecording = {
+    id: string;
+    /**
+     * The end user who uploaded it.
+     */
+    identity: string | null;
+    created_at: string;
+    /**
+     * Only if the recording has tags.
+     */
+    custom_tags?: {
+        [key: string]: string;
+    };
+    status: 'failed';
+};
+
+export type EventFailure = {
+    code: 'TRANSCRIPTION_FAILED';
+    /**
+     * Why there is no transcription.
+     */
+    message: string;
+};
+
+export type RecordingFailedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'recording.failed';
+    recording: FailedEventRecording;
+    error: EventFailure;
+};
+
+export type CorrectedTranscription = {
+    /**
+     * The version that is served now.
+     */
+    version: 'corrected' | 'original';
+};
+
+export type TranscriptionCorrectedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'transcription.corrected';
+    recording: TranscribedEventRecording;
+    transcription: CorrectedTranscription;
+};
+
+export type AcceptedEventRecording = {
+    id: string;
+    /**
+     * The end user who uploaded it.
+     */
+    identity: string | null;
+    created_at: string;
+    /**
+     * Only if the recording has tags.
+     */
+    custom_tags?: {
+        [key: string]: string;
+    };
+    /**
+     * Seconds.
+     */
+    duration: number;
+    format: 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'aac' | 'flac' | 'amr';
+    status: 'processing';
+};
+
+export type RecordingAcceptedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'recording.accepted';
+    recording: AcceptedEventRecording;
+};
+
+export type DeletedEventRecording = {
+    id: string;
+    /**
+     * The end user who uploaded it.
+     */
+    identity: string | null;
+    created_at: string;
+    /**
+     * Only if the recording has tags.
+     */
+    custom_tags?: {
+        [key: string]: string;
+    };
+    status: 'deleted';
+};
+
+export type RecordingDeletedBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'recording.deleted';
+    recording: DeletedEventRecording;
+};
+
+export type TestedWebhook = {
+    id: string;
+};
+
+export type WebhookTestBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'webhook.test';
+    webhook: TestedWebhook;
+};
+
+/**
+ * As webhooks receive it; `event` tells which.
+ */
+export type EventBody = ({
+    event: 'recording.transcribed';
+} & RecordingTranscribedBody) | ({
+    event: 'recording.failed';
+} & RecordingFailedBody) | ({
+    event: 'transcription.corrected';
+} & TranscriptionCorrectedBody) | ({
+    event: 'recording.accepted';
+} & RecordingAcceptedBody) | ({
+    event: 'recording.deleted';
+} & RecordingDeletedBody);
+
+export type ErrorResponse = {
     /**
      * Only on 429.
      */
@@ -1485,27 +1699,27 @@ export type AccountGetErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountGetError = AccountGetErrors[keyof AccountGetErrors];
@@ -1530,27 +1744,27 @@ export type AccountQuotasErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountQuotasError = AccountQuotasErrors[keyof AccountQuotasErrors];
@@ -1592,27 +1806,27 @@ export type AccountUsageErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountUsageError = AccountUsageErrors[keyof AccountUsageErrors];
@@ -1637,27 +1851,27 @@ export type AccountVocabularyErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountVocabularyError = AccountVocabularyErrors[keyof AccountVocabularyErrors];
@@ -1682,35 +1896,35 @@ export type AccountSetVocabularyErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccountSetVocabularyError = AccountSetVocabularyErrors[keyof AccountSetVocabularyErrors];
@@ -1741,27 +1955,27 @@ export type RequestErrorsListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RequestErrorsListError = RequestErrorsListErrors[keyof RequestErrorsListErrors];
@@ -1803,27 +2017,27 @@ export type ApiKeysListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type ApiKeysListError = ApiKeysListErrors[keyof ApiKeysListErrors];
@@ -1848,35 +2062,35 @@ export type ApiKeysCreateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type ApiKeysCreateError = ApiKeysCreateErrors[keyof ApiKeysCreateErrors];
@@ -1911,31 +2125,31 @@ export type ApiKeysRevokeErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type ApiKeysRevokeError = ApiKeysRevokeErrors[keyof ApiKeysRevokeErrors];
@@ -1965,31 +2179,31 @@ export type ApiKeysGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type ApiKeysGetError = ApiKeysGetErrors[keyof ApiKeysGetErrors];
@@ -2019,27 +2233,27 @@ export type AccessTokensVoidErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccessTokensVoidError = AccessTokensVoidErrors[keyof AccessTokensVoidErrors];
@@ -2064,35 +2278,35 @@ export type AccessTokensCreateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AccessTokensCreateError = AccessTokensCreateErrors[keyof AccessTokensCreateErrors];
@@ -2117,27 +2331,27 @@ export type SignInCodesCreateErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type SignInCodesCreateError = SignInCodesCreateErrors[keyof SignInCodesCreateErrors];
@@ -2162,35 +2376,35 @@ export type SignInCodesExchangeErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type SignInCodesExchangeError = SignInCodesExchangeErrors[keyof SignInCodesExchangeErrors];
@@ -2260,27 +2474,27 @@ export type RecordingsListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsListError = RecordingsListErrors[keyof RecordingsListErrors];
@@ -2344,39 +2558,39 @@ export type RecordingsUploadErrors = {
     /**
      * `ValidationError` or `MalformedRequestError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsUploadError = RecordingsUploadErrors[keyof RecordingsUploadErrors];
@@ -2406,31 +2620,31 @@ export type RecordingsDeleteErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsDeleteError = RecordingsDeleteErrors[keyof RecordingsDeleteErrors];
@@ -2465,31 +2679,31 @@ export type RecordingsGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsGetError = RecordingsGetErrors[keyof RecordingsGetErrors];
@@ -2519,39 +2733,39 @@ export type RecordingsUpdateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsUpdateError = RecordingsUpdateErrors[keyof RecordingsUpdateErrors];
@@ -2581,35 +2795,35 @@ export type RecordingsRetryErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type RecordingsRetryError = RecordingsRetryErrors[keyof RecordingsRetryErrors];
@@ -2639,43 +2853,43 @@ export type TranscribeAgainRequestErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type TranscribeAgainRequestError = TranscribeAgainRequestErrors[keyof TranscribeAgainRequestErrors];
@@ -2719,39 +2933,39 @@ export type AudioDownloadDownloadErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `PreconditionFailedError`
      */
-    412: Error;
+    412: ErrorResponse;
     /**
      * `RangeNotSatisfiableError`
      */
-    416: Error;
+    416: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AudioDownloadDownloadError = AudioDownloadDownloadErrors[keyof AudioDownloadDownloadErrors];
@@ -2785,31 +2999,31 @@ export type AudioDownloadCreateUrlErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AudioDownloadCreateUrlError = AudioDownloadCreateUrlErrors[keyof AudioDownloadCreateUrlErrors];
@@ -2858,39 +3072,39 @@ export type AudioDownloadPlayErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `PreconditionFailedError`
      */
-    412: Error;
+    412: ErrorResponse;
     /**
      * `RangeNotSatisfiableError`
      */
-    416: Error;
+    416: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type AudioDownloadPlayError = AudioDownloadPlayErrors[keyof AudioDownloadPlayErrors];
@@ -2930,31 +3144,31 @@ export type WaveformsGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WaveformsGetError = WaveformsGetErrors[keyof WaveformsGetErrors];
@@ -2990,35 +3204,35 @@ export type CorrectionsRemoveErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `PreconditionFailedError`
      */
-    412: Error;
+    412: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type CorrectionsRemoveError = CorrectionsRemoveErrors[keyof CorrectionsRemoveErrors];
@@ -3064,31 +3278,31 @@ export type TranscriptionsGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type TranscriptionsGetError = TranscriptionsGetErrors[keyof TranscriptionsGetErrors];
@@ -3124,43 +3338,43 @@ export type CorrectionsCorrectErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PreconditionFailedError`
      */
-    412: Error;
+    412: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type CorrectionsCorrectError = CorrectionsCorrectErrors[keyof CorrectionsCorrectErrors];
@@ -3199,31 +3413,31 @@ export type VersionsListErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type VersionsListError = VersionsListErrors[keyof VersionsListErrors];
@@ -3261,27 +3475,27 @@ export type WebhooksListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksListError = WebhooksListErrors[keyof WebhooksListErrors];
@@ -3306,35 +3520,35 @@ export type WebhooksCreateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksCreateError = WebhooksCreateErrors[keyof WebhooksCreateErrors];
@@ -3364,31 +3578,31 @@ export type WebhooksDeleteErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksDeleteError = WebhooksDeleteErrors[keyof WebhooksDeleteErrors];
@@ -3418,31 +3632,31 @@ export type WebhooksGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksGetError = WebhooksGetErrors[keyof WebhooksGetErrors];
@@ -3472,39 +3686,39 @@ export type WebhooksUpdateErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type WebhooksUpdateError = WebhooksUpdateErrors[keyof WebhooksUpdateErrors];
@@ -3555,31 +3769,31 @@ export type DeliveriesListErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type DeliveriesListError = DeliveriesListErrors[keyof DeliveriesListErrors];
@@ -3613,31 +3827,31 @@ export type DeliveriesGetErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type DeliveriesGetError = DeliveriesGetErrors[keyof DeliveriesGetErrors];
@@ -3671,35 +3885,35 @@ export type DeliveriesRedeliverErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type DeliveriesRedeliverError = DeliveriesRedeliverErrors[keyof DeliveriesRedeliverErrors];
@@ -3729,43 +3943,43 @@ export type DeliveriesRedeliverManyErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `MalformedRequestError`
      */
-    408: Error;
+    408: ErrorResponse;
     /**
      * `ConflictError`
      */
-    409: Error;
+    409: ErrorResponse;
     /**
      * `PayloadTooLargeError`
      */
-    413: Error;
+    413: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type DeliveriesRedeliverManyError = DeliveriesRedeliverManyErrors[keyof DeliveriesRedeliverManyErrors];
@@ -3795,31 +4009,31 @@ export type TestCallsSendErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `NotFoundError`
      */
-    404: Error;
+    404: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type TestCallsSendError = TestCallsSendErrors[keyof TestCallsSendErrors];
@@ -3853,27 +4067,27 @@ export type EventFeedListErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type EventFeedListError = EventFeedListErrors[keyof EventFeedListErrors];
@@ -3909,27 +4123,27 @@ export type EventFeedStreamErrors = {
     /**
      * `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type EventFeedStreamError = EventFeedStreamErrors[keyof EventFeedStreamErrors];
@@ -3942,6 +4156,51 @@ export type EventFeedStreamResponses = {
 };
 
 export type EventFeedStreamResponse = EventFeedStreamResponses[keyof EventFeedStreamResponses];
+
+export type EventTypesListData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/event-types';
+};
+
+export type EventTypesListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type EventTypesListError = EventTypesListErrors[keyof EventTypesListErrors];
+
+export type EventTypesListResponses = {
+    /**
+     * OK
+     */
+    200: EventTypesView;
+};
+
+export type EventTypesListResponse = EventTypesListResponses[keyof EventTypesListResponses];
 
 export type AudioTranscriptionsCreateData = {
     body: {
@@ -4188,27 +4447,27 @@ export type UsersEraseErrors = {
     /**
      * `MalformedRequestError` or `ValidationError`
      */
-    400: Error;
+    400: ErrorResponse;
     /**
      * `AuthenticationError`
      */
-    401: Error;
+    401: ErrorResponse;
     /**
      * `AccountSuspendedError` or `PermissionError`
      */
-    403: Error;
+    403: ErrorResponse;
     /**
      * `RateLimitError`
      */
-    429: Error;
+    429: ErrorResponse;
     /**
      * `InternalError`
      */
-    500: Error;
+    500: ErrorResponse;
     /**
      * `ServiceUnavailableError`
      */
-    503: Error;
+    503: ErrorResponse;
 };
 
 export type UsersEraseError = UsersEraseErrors[keyof UsersEraseErrors];
@@ -4221,3 +4480,39 @@ export type UsersEraseResponses = {
 };
 
 export type UsersEraseResponse = UsersEraseResponses[keyof UsersEraseResponses];
+
+export type WebhookRecordingTranscribedWebhookPayload = RecordingTranscribedBody;
+
+export type WebhookRecordingTranscribedWebhookRequest = {
+    body: WebhookRecordingTranscribedWebhookPayload;
+    key: 'recording.transcribed';
+    path?: never;
+    query?: never;
+};
+
+export type WebhookRecordingFailedWebhookPayload = RecordingFailedBody;
+
+export type WebhookRecordingFailedWebhookRequest = {
+    body: WebhookRecordingFailedWebhookPayload;
+    key: 'recording.failed';
+    path?: never;
+    query?: never;
+};
+
+export type WebhookTranscriptionCorrectedWebhookPayload = TranscriptionCorrectedBody;
+
+export type WebhookTranscriptionCorrectedWebhookRequest = {
+    body: WebhookTranscriptionCorrectedWebhookPayload;
+    key: 'transcription.corrected';
+    path?: never;
+    query?: never;
+};
+
+export type WebhookWebhookTestWebhookPayload = WebhookTestBody;
+
+export type WebhookWebhookTestWebhookRequest = {
+    body: WebhookWebhookTestWebhookPayload;
+    key: 'webhook.test';
+    path?: never;
+    query?: never;
+};
