@@ -1,9 +1,10 @@
-// Fails when openapi.json is not the description of the built service, or the types of the client library are not those of
-// openapi.json. A step of `npm run check`.
+// Fails when openapi.json is not the description of the built service, breaks a rule for generators of clients, or the types
+// of the client library are not those of openapi.json. A step of `npm run check`.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { ruleViolations } from './lib/api-rules.mjs';
 import { localBin } from './lib/checks.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { run } from './lib/processes.mjs';
@@ -11,7 +12,7 @@ import { run } from './lib/processes.mjs';
 const SDK = join(ROOT, 'sdk');
 const TYPES = 'types.gen.ts';
 
-const problem = (await problemOfDescription()) ?? (await problemOfTypes());
+const problem = (await problemOfDescription()) ?? problemOfRules() ?? (await problemOfTypes());
 if (problem !== null) {
   console.error(problem);
   process.exitCode = 1;
@@ -22,6 +23,11 @@ async function problemOfDescription() {
   if (code !== 0) return output;
   const isCurrent = stdout === readFileSync(join(ROOT, 'openapi.json'), 'utf8');
   return isCurrent ? null : 'openapi.json is out of date. Run: npm run build && npm run openapi';
+}
+
+function problemOfRules() {
+  const violations = ruleViolations(JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')));
+  return violations.length === 0 ? null : violations.join('\n');
 }
 
 async function problemOfTypes() {

@@ -49,7 +49,11 @@ export async function runStaticChecks(env) {
       () =>
         check(label, localBin(...command), quietEnv),
   );
-  return inSequence(...checks, () => check('API description', [process.execPath, 'scripts/check-openapi.mjs'], env));
+  return inSequence(
+    ...checks,
+    () => check('API description', [process.execPath, 'scripts/check-openapi.mjs'], env),
+    () => check('API changes', [process.execPath, 'scripts/check-api-changes.mjs'], env),
+  );
 }
 
 /** Runs one step after the other. @returns all their outcomes */
