@@ -11,6 +11,8 @@ import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
 import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
+import { MCP_ERRORS } from './modules/mcp/mcp-errors.js';
+import { McpModule } from './modules/mcp/mcp.module.js';
 import { RecordingsModule } from './modules/recordings/recordings.module.js';
 import { SignInCodesModule } from './modules/sign-in-codes/sign-in-codes.module.js';
 import { selectEngines } from './modules/transcriptions/engines/engine-registry.js';
@@ -32,6 +34,7 @@ export class AppModule {
   static register(env: Env, extensions: Extension[]): DynamicModule {
     registerExtensions(extensions);
     registerErrorShape(OPENAI_ERRORS);
+    registerErrorShape(MCP_ERRORS);
     // In every role, so that a wrong name is reported wherever it is set.
     const engines = selectEngines(env, addedBy(extensions, 'engines'));
     return {
@@ -48,6 +51,7 @@ export class AppModule {
         TranscriptionsModule,
         WebhooksModule,
         CompatModule,
+        McpModule,
         UsersModule,
         HealthModule,
         ...(env.roles.includes('api') ? [ConsoleModule.register(env)] : []),

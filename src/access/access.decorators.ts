@@ -11,6 +11,8 @@ export interface AccessRule {
   /** Scopes that are needed as well. */
   alsoScopes: readonly Scope[];
   allowAccessToken: boolean;
+  /** Without a scope: a valid key is required nevertheless. */
+  anyKey?: true;
 }
 
 export const ACCESS_RULE = 'access-rule';
@@ -34,6 +36,10 @@ export const AllowAccessToken = (scope: Scope): MethodDecorator =>
     ApiSecurity('pair'),
     ApiSecurity('token'),
   );
+
+/** The credentials must be an API key, whatever its scopes. */
+export const RequireKey = (): MethodDecorator =>
+  declare({ scope: null, alsoScopes: [], allowAccessToken: false, anyKey: true });
 
 /** No credentials are required. */
 export const Public = (): MethodDecorator => declare({ scope: null, alsoScopes: [], allowAccessToken: true });

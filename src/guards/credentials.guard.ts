@@ -3,6 +3,7 @@ import { type CanActivate, type ExecutionContext, Injectable, type OnApplication
 import type { Response } from 'express';
 import { Counter, Registry } from 'prom-client';
 import type { IdentifiedRequest } from '../access/access.decorators.js';
+import { isPublic } from '../access/check-access.js';
 import type { Principal } from '../access/principal.js';
 import { isApiRequest } from '../platform/http/server/request-line.js';
 import { setCaller } from '../platform/observability/request-log.middleware.js';
@@ -101,7 +102,7 @@ export class CredentialsGuard implements CanActivate {
       if (principal) identify(request, response, principal);
       else this.refused.count(request.headers, request.ip);
     } catch (error) {
-      if (this.rules.of(context).scope === null) return true;
+      if (isPublic(this.rules.of(context))) return true;
       await this.addressLimit.showHeaders(request, response);
       throw error;
     }

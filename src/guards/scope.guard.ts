@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable, type OnModuleInit 
 import { PATH_METADATA } from '@nestjs/common/constants.js';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { ACCESS_RULE, type AccessRule, type IdentifiedRequest } from '../access/access.decorators.js';
-import { AccountSuspendedError, AuthenticationError, PermissionError } from '../platform/errors/errors.js';
+import { checkAccess } from '../access/check-access.js';
 
 /** Reads what handlers declare, and refuses to start a service in which one declares nothing. */
 @Injectable()
@@ -30,32 +30,20 @@ export class AccessRulesService implements OnModuleInit {
     });
     if (undeclared.length > 0) {
       throw new Error(
-        `These handlers declare neither @RequireScope, @AllowAccessToken nor @Public: ${undeclared.join(', ')}`,
+        `These handlers declare neither @RequireScope, @AllowAccessToken, @RequireKey nor @Public: ${undeclared.join(', ')}`,
       );
     }
   }
 }
 
-/**
- * Refuses: 401 without valid credentials, 403 for a suspended account, then 403 for credentials without the scope that
- * the handler declares (D14).
- */
+/** Refuses a caller that may not do what the handler declares (D14). */
 @Injectable()
 export class ScopeGuard implements CanActivate {
   constructor(private readonly rules: AccessRulesService) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const { scope, alsoScopes, allowAccessToken } = this.rules.of(context);
-    if (scope === null) return true;
     const { principal } = context.switchToHttp().getRequest<IdentifiedRequest>();
-    if (!principal) throw new AuthenticationError();
-    if (principal.suspended) throw new AccountSuspendedError();
-    if (principal.credential === 'access_token') {
-      if (allowAccessToken) return true;
-      throw new PermissionError(scope, 'An access token can only be used to upload recordings.');
-    }
-    const missing = [scope, ...alsoScopes].find((needed) => !principal.scopes.includes(needed));
-    if (missing !== undefined) throw new PermissionError(missing);
+    checkAccess(principal, this.rules.of(context));
     return true;
   }
 }

@@ -12,6 +12,8 @@ export interface ApiRequest extends RequestOptions {
   method: string;
   /** Below `/v1`, beginning with a slash. */
   path: string;
+  /** The path stands beside `/v1`, not below it. */
+  isOutsideV1?: true | undefined;
   query?: Query | undefined;
   /** Sent as JSON. */
   body?: unknown;
@@ -121,7 +123,7 @@ export class Transport {
    * @throws ApiError, ConnectionError, InvalidResponseError, or the reason of the signal
    */
   async respond(request: ApiRequest, init: RequestInit, signal: AbortSignal): Promise<Response> {
-    const url = this.urlOf(request.path, request.query);
+    const url = request.isOutsideV1 ? `${this.origin}${request.path}` : this.urlOf(request.path, request.query);
     const headers = this.headersOf({ ...(init.headers as Record<string, string>), ...request.headers });
     // Called without `this`: browsers refuse a fetch that is called as a method of something else.
     const { fetch = globalThis.fetch } = this.options;

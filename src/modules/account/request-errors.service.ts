@@ -6,6 +6,7 @@ import { ReconcilerService, repeatWhileFull } from '../../platform/queue/reconci
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
 import type { ApiError } from '../../platform/errors/errors.js';
+import { MCP_PATH } from '../../platform/http/server/request-line.js';
 import { callerOf, requestIdOf } from '../../platform/observability/request-log.middleware.js';
 import { redactSecrets } from '../../platform/secrets.service.js';
 
@@ -133,7 +134,7 @@ export class RequestErrorsService implements OnModuleInit, OnApplicationShutdown
 /** The path of an unknown route is nothing but what its client sent: it is told as `/v1/*`. */
 function operationOf(request: Request): string {
   const { path } = request.route as { path: unknown };
-  const isKnown = typeof path === 'string' && path.startsWith('/v1/') && !path.includes('{*');
+  const isKnown = typeof path === 'string' && (path.startsWith('/v1/') || path === MCP_PATH) && !path.includes('{*');
   return `${request.method} ${isKnown ? path.replaceAll(/:(\w+)/g, '{$1}') : OTHER_PATH}`;
 }
 

@@ -25,6 +25,9 @@ import {
 import { RecordingSearchService } from './search/recording-search.service.js';
 import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
+// For other modules, which import no other file of the operations on recordings.
+export { checkOrder, isSearch, ListRecordingsQuery } from './recordings.dto.js';
+
 export const alreadyProcessing = () =>
   new ConflictError('This recording is being transcribed already. Try again when that has ended.');
 export const notFailed = () => new ConflictError('Only a recording with the status failed can be retried.');

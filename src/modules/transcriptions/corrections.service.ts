@@ -13,6 +13,9 @@ import { TranscriptionsService } from './transcriptions.service.js';
 import { type CorrectionInput, type CorrectionResult, makeCorrection } from './corrected-words.js';
 import type { CorrectTranscriptionDto } from './transcriptions.dto.js';
 
+// For other modules, which import no other file of corrections.
+export { CorrectTranscriptionDto } from './transcriptions.dto.js';
+
 /** The text that replaces the engine's, and its words as JSON text; nulls for the engine's own. */
 type Correction = Pick<Transcription, 'correctedText' | 'correctedWords'>;
 

@@ -36,6 +36,7 @@ import { TranscriptionsService } from './transcriptions.service.js';
   exports: [
     JobQueueModule,
     AnnouncedEnginesService,
+    CorrectionsService,
     TranscriptExportsService,
     TranscriptionsService,
     TranscriptSignalsService,

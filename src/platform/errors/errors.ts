@@ -42,8 +42,9 @@ export class PermissionError extends ApiError {
   readonly code = 1003;
   readonly type = 'PermissionError';
 
-  constructor(scope: string, message = `This API key lacks the scope ${scope}.`) {
-    super(message, { required_scope: scope });
+  /** @param scope that is needed; null if no scope would do. */
+  constructor(scope: string | null, message = `This API key lacks the scope ${scope}.`) {
+    super(message, scope === null ? {} : { required_scope: scope });
   }
 }
 

@@ -74,15 +74,15 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/scope.guard.ts',
+    file: 'src/access/check-access.ts',
     tests: 'test/http/resources/credentials.e2e.ts',
     faults: [
-      ['an access token may do anything', 'if (allowAccessToken) return true;', 'if (scope) return true;'],
+      ['an access token may do anything', 'if (allowAccessToken) return;', 'if (scope) return;'],
       ['a suspended account is served', 'if (principal.suspended) throw new AccountSuspendedError();', ''],
     ],
   },
   {
-    file: 'src/guards/scope.guard.ts',
+    file: 'src/access/check-access.ts',
     tests: 'test/http/operations.e2e.ts',
     faults: [
       ['the scope is not compared', 'if (missing !== undefined) throw new PermissionError(missing);', ''],
@@ -205,7 +205,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/scope.guard.ts',
+    file: 'src/access/check-access.ts',
     tests: 'test/http/operations.e2e.ts',
     name: 'is refused before',
     faults: [['the second scope of an operation is not asked for', '[scope, ...alsoScopes].find', '[scope].find']],
@@ -235,7 +235,7 @@ export const guards = [
     ],
   },
   {
-    file: 'src/guards/scope.guard.ts',
+    file: 'src/access/check-access.ts',
     tests: 'test/http/resources/credentials.e2e.ts',
     faults: [
       [

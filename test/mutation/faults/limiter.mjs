@@ -125,7 +125,7 @@ export const limiter = [
     faults: [
       [
         'a public path is 503 when credentials cannot be checked',
-        '      if (this.rules.of(context).scope === null) return true;\n',
+        '      if (isPublic(this.rules.of(context))) return true;\n',
         '',
       ],
     ],

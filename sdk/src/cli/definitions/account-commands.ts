@@ -14,6 +14,13 @@ export function addAccountCommands(program: Command): void {
     .action(runAction(async () => (await import('../commands/usage.js')).showUsage));
   addProfiles(program);
   program
+    .command('mcp')
+    .description(
+      'serve the tools of the account to an assistant (Model Context Protocol), on standard input and output',
+    )
+    .addHelpText('after', examples('vnotes mcp', 'claude mcp add voice-notes -- vnotes mcp --profile assistant'))
+    .action(runAction(async () => (await import('../commands/mcp.js')).serveMcp));
+  program
     .command('completion')
     .argument('<shell>', 'bash or zsh')
     .description('print a script that completes commands and options in your shell')

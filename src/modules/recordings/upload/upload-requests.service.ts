@@ -10,8 +10,8 @@ import { DiskSpaceService } from '../../../platform/storage/disk-space.service.j
 import { Spool } from '../../../platform/storage/spool.js';
 import { QuotasService } from '../quotas.service.js';
 import { findIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
-import { type KeyPairSource, readIdempotencyKey, type UploadFormFields } from './upload-fields.js';
-import { minFileBytes, readUploadForm } from './upload-form.js';
+import { type KeyPairSource, readIdempotencyKey, type UploadDetails, type UploadFormFields } from './upload-fields.js';
+import { cleanFilename, minFileBytes, readUploadForm } from './upload-form.js';
 import { type UploadContext, type UploadResult, UploadService } from './upload.service.js';
 
 // For other modules, which import no other file of an upload.
@@ -69,6 +69,35 @@ export class UploadRequestsService {
     } finally {
       releaseSlot();
     }
+  }
+
+  /**
+   * Takes audio that did not arrive in a form.
+   * @param details not validated yet
+   * @throws as `accept`, but for what a form may have wrong.
+   */
+  async acceptAudio(
+    request: Request,
+    principal: Principal,
+    audio: { bytes: Uint8Array; filename: string | undefined },
+    details: UploadDetails,
+  ): Promise<UploadResult> {
+    const { accountId, quotas } = principal;
+    const context = { ...contextOf(request, principal, 'api'), idempotencyKey: null, repeats: null };
+    const releaseSlot = await this.takeSlot(accountId, quotas);
+    const stored = async () => {
+      await this.refuseFull(accountId, context, audio.bytes.length);
+      const file = await this.spool.create();
+      try {
+        await file.write(audio.bytes);
+        const form = { file, originalFilename: cleanFilename(audio.filename), sha256: null };
+        const { acceptedFormats } = this.env;
+        return await this.uploads.accept(accountId, form, details, { ...context, acceptedFormats });
+      } finally {
+        await file.discard();
+      }
+    };
+    return await stored().finally(releaseSlot);
   }
 
   private async takeSlot(accountId: string, { concurrentUploads }: Quotas): Promise<ReleaseSlot> {

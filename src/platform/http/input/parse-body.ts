@@ -1,6 +1,7 @@
 /** What a body says, or what is wrong with it. */
 export type ParsedBody = { body: object; problem: null } | { problem: string };
 
+export const NOT_JSON = 'The body is not valid JSON in UTF-8.';
 /** Deeper than any body of ours. The bound keeps recursive code after this point safe. */
 const MAX_DEPTH = 16;
 /** Of a large body. No operation has a tenth of them. */
@@ -16,7 +17,7 @@ export function parseBody(bytes: Uint8Array): ParsedBody {
     text = utf8.decode(bytes);
     body = JSON.parse(text);
   } catch {
-    return { problem: 'The body is not valid JSON in UTF-8.' };
+    return { problem: NOT_JSON };
   }
   const duplicate = duplicateKey(text);
   if (duplicate !== null) {

@@ -46,8 +46,10 @@ function isDecodable(path: string): boolean {
 
 /** What is outside it, the console for example, is neither authenticated nor limited (D6). */
 const API_ROOT = '/v1';
+/** The server for assistants, with the credentials and the limits of the API (D84). */
+export const MCP_PATH = '/mcp';
 
-/** Whether a request is under `/v1`. */
+/** Whether a request is under `/v1` or to the server for assistants: those are authenticated and limited. */
 export function isApiRequest({ path }: Request): boolean {
-  return path === API_ROOT || path.startsWith(`${API_ROOT}/`);
+  return path === API_ROOT || path.startsWith(`${API_ROOT}/`) || path === MCP_PATH;
 }
