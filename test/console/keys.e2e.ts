@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { ApiClient } from '../../src/testing/api-client.js';
+import { ApiClient } from '../../src/testing/api-client.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { transcribe } from '../support/state/recording-states.js';
 import { button, go, heading, useConsole } from '../support/browser/browser.js';
@@ -73,6 +73,30 @@ describe('the keys of the console', () => {
     await page.keyboard.press('Escape');
     const made = await account.get('/v1/account').set({ 'X-Service-API-Key': key, 'X-Service-API-Secret': secret });
     expect(made.status).toBe(200);
+  });
+
+  it('makes test keys, lists them on request, and marks the session of one', async () => {
+    const page = await open();
+    await page.getByLabel('Status of the keys').waitFor();
+    expect(await page.getByText('Test mode').count()).toBe(0);
+    await button(page, 'New key').click();
+    await page.getByRole('dialog', { name: 'New API key' }).getByLabel('Name').fill('CI');
+    await page.getByRole('checkbox', { name: /^Test key/ }).check();
+    await button(page, 'Select all').click();
+    await button(page, 'Create key').click();
+    const shown = page.getByRole('dialog', { name: 'Key created' });
+    const [key, secret] = [await shown.getByText(/^vnk_test_/).innerText(), await shown.getByText(/^vns_/).innerText()];
+    await button(page, 'I have saved them').click();
+    expect(await row(page, 'CI').count()).toBe(0);
+    await page.getByLabel('Status of the keys').selectOption('test');
+    await row(page, 'CI').getByText('Test', { exact: true }).waitFor();
+    await expectGoodState(page, 'keys-test');
+
+    const other = await open(new ApiClient(service.url, '', { id: '', key, secret }));
+    await row(other, 'CI').getByText('This session').waitFor();
+    await other.getByText('Test mode').first().waitFor();
+    await button(other, 'New key').click();
+    expect(await other.getByRole('checkbox', { name: /^Test key/ }).count()).toBe(0);
   });
 
   it('offers only the scopes that the key of the session holds', async () => {

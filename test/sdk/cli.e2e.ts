@@ -265,6 +265,25 @@ describe('vnotes', () => {
     expect(await robot.run('list')).toMatchObject({ code: 3 });
   });
 
+  it('triggers events with a test key, and none with a live one', async () => {
+    expect(await user.run('trigger', 'recording.failed')).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringContaining('This is a live key. Events are triggered with a test key only.'),
+    });
+    const fields = ['keys', 'create', 'CI', '--mode', 'test'];
+    const created = await user.json<{ api_key: string; api_secret: string }>(...fields);
+    expect((await user.run('keys', 'list', '--mode', 'test')).stdout).toContain('CI');
+    const tester = user.with({ VNOTES_KEY: created.api_key, VNOTES_SECRET: created.api_secret });
+    const kinds = ['accepted', 'transcribed', 'failed', 'deleted'].map((end) => `recording.${end}`);
+    for (const kind of [...kinds, 'transcription.corrected']) {
+      const event = await tester.json<{ event: string; body: { event: string } }>('trigger', kind);
+      expect([event.event, event.body.event]).toEqual([kind, kind]);
+    }
+    const { stdout } = await tester.run('trigger', 'recording.failed', '--file', 'failed-codec');
+    expect(stdout).toMatch(/failed .* The file contains ac3, which is not a codec of wav files\.\n$/);
+  });
+
   it('shows usage', async () => {
     const { stdout } = await user.run('usage');
     expect(stdout).toMatch(/^Account .* enterprise, active\nThis month +\d+ recordings/);

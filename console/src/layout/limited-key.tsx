@@ -1,5 +1,16 @@
+import { Badge } from '../components/badge';
 import { isRestricted } from '../session/permissions';
-import { scopes } from '../session/session';
+import { currentKey, isTestKey, scopes } from '../session/session';
+
+/** Which data this is. */
+export function TestMode() {
+  if (!isTestKey(currentKey.value)) return null;
+  return (
+    <p class="limited-key muted small">
+      <Badge tone="accent">Test mode</Badge>
+    </p>
+  );
+}
 
 /** Why pages and buttons are missing. */
 export function LimitedKey() {

@@ -4,7 +4,7 @@ import { useLocation } from 'wouter-preact';
 import { Dialog } from '../components/dialog';
 import { Icon } from '../components/icon';
 import { account } from '../session/account';
-import { LimitedKey } from './limited-key';
+import { LimitedKey, TestMode } from './limited-key';
 import { LimitMeter } from './limit-meter';
 import { NavLinks } from './nav-links';
 import { isCurrent, MENU_PAGES } from './pages';
@@ -31,6 +31,7 @@ export function Menu() {
         <nav class="menu-links" aria-label="More pages">
           <NavLinks pages={MENU_PAGES} onFollow={close} />
         </nav>
+        <TestMode />
         <LimitedKey />
         <LimitMeter />
         <ThemeSwitch />

@@ -1,7 +1,7 @@
 import { Icon } from '../components/icon';
 import { account } from '../session/account';
 import { Brand } from './brand';
-import { LimitedKey } from './limited-key';
+import { LimitedKey, TestMode } from './limited-key';
 import { LimitMeter } from './limit-meter';
 import { LiveMark } from './live-mark';
 import { NavLinks } from './nav-links';
@@ -22,6 +22,7 @@ export function Rail() {
         <NavLinks pages={ACCOUNT_PAGES} />
       </nav>
       <div class="rail-foot">
+        <TestMode />
         <LimitedKey />
         <LiveMark />
         <LimitMeter />

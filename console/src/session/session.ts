@@ -30,6 +30,9 @@ export const client = computed(() => {
 /** The key that is in use, for a list of keys. */
 export const currentKey = computed(() => credentials.value?.key ?? null);
 
+/** Whether a key, or the beginning of one, is that of a test account. */
+export const isTestKey = (key: string | null): boolean => key?.startsWith('vnk_test_') ?? false;
+
 const atSignOut = new Set<() => void>();
 
 /** Runs `callback` when the person signs out, while the client still works. */

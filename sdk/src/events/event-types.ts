@@ -52,3 +52,7 @@ export type StoredEvent = AccountEvent & Pick<EventView, 'id' | 'created_at'>;
 /** Kinds that webhooks can subscribe to without an extension, for the command line. */
 export const WEBHOOK_EVENTS = ['recording.transcribed', 'recording.failed', 'transcription.corrected'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+/** Kinds that the command line can make happen with a test key. */
+export const TRIGGER_KINDS = [...WEBHOOK_EVENTS, 'recording.accepted', 'recording.deleted'] as const;
+export type TriggerKind = (typeof TRIGGER_KINDS)[number];

@@ -8,6 +8,7 @@ import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
 import { formatDate } from '../../format/date';
 import { api } from '../../session/api';
+import { currentKey, isTestKey } from '../../session/session';
 import { type Expiry, ExpiryField, expiryDate } from './expiry-field';
 import { SCOPES } from './scopes';
 import '../../forms/choices.css';
@@ -30,6 +31,7 @@ export function CreateKeyForm({ own, onClose, onCreated }: Props) {
   const [name, description] = [useSignal(''), useSignal('')];
   const scopes = useSignal<Scope[]>([]);
   const expiry = useSignal<Expiry>({ choice: '90', day: '' });
+  const mode = useSignal<Mode>(isTestKey(currentKey.value) ? 'test' : 'live');
   const { busy, error, run } = useSubmit();
   const submit = (event: Event) => {
     event.preventDefault();
@@ -40,6 +42,7 @@ export function CreateKeyForm({ own, onClose, onCreated }: Props) {
           ...(description.value && { description: description.value }),
           scopes: scopes.value,
           expires_at: expiryDate(expiry.value),
+          mode: mode.value,
         }),
       );
     });
@@ -47,6 +50,7 @@ export function CreateKeyForm({ own, onClose, onCreated }: Props) {
   return (
     <form class="form" onSubmit={submit}>
       <Texts name={name} description={description} error={error.value} />
+      {!isTestKey(currentKey.value) && <ModeChoice mode={mode} />}
       <ScopeChoice scopes={scopes} own={own} error={fieldError(error.value, 'scopes')} />
       <ExpiryField expiry={expiry} hint={expiryHint(own)} error={fieldError(error.value, 'expires_at')} />
       <FormError error={formError(error.value, FIELDS)} />
@@ -86,6 +90,24 @@ function Texts({ name, description, error }: { name: Signal<string>; description
         />
       </Field>
     </>
+  );
+}
+
+type Mode = 'live' | 'test';
+
+function ModeChoice({ mode }: { mode: Signal<Mode> }) {
+  return (
+    <label class="choice">
+      <input
+        type="checkbox"
+        checked={mode.value === 'test'}
+        onChange={(event) => (mode.value = event.currentTarget.checked ? 'test' : 'live')}
+      />
+      <span>
+        Test key
+        <span class="choice-hint">For the tests of a program. It sees none of your recordings.</span>
+      </span>
+    </label>
   );
 }
 

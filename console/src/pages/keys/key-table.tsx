@@ -3,6 +3,7 @@ import type { ApiKey } from 'vnotes';
 import { Badge } from '../../components/badge';
 import { formatAge, formatDate } from '../../format/date';
 import { may } from '../../session/permissions';
+import { isTestKey } from '../../session/session';
 import { SCOPES } from './scopes';
 
 const STATUS = {
@@ -62,6 +63,7 @@ function KeyRow({ apiKey, isOwn, onOpen, onRevoke }: RowProps) {
         <span class="key-facts">
           <code class="muted">{key_prefix}…</code>
           <Badge tone={STATUS[status].tone}>{STATUS[status].label}</Badge>
+          {isTestKey(key_prefix) && <Badge>Test</Badge>}
           {isOwn && <Badge tone="accent">This session</Badge>}
         </span>
       </th>

@@ -22,7 +22,7 @@ import './keys.css';
 const PAGE_SIZE = 50;
 
 type ApiKeyPage = Awaited<ReturnType<VoiceNotes['keys']['list']>>;
-type Shown = ApiKey['status'] | '';
+type Shown = ApiKey['status'] | 'test' | '';
 
 export default function KeysPage() {
   const shown = useSignal<Shown>('');
@@ -30,8 +30,7 @@ export default function KeysPage() {
   const creating = useSignal(false);
   const revoking = useSignal<ApiKey | null>(null);
   const keys = useAsync(
-    (signal) =>
-      api().keys.list({ page: page.value, limit: PAGE_SIZE, ...(shown.value && { status: shown.value }) }, { signal }),
+    (signal) => api().keys.list({ page: page.value, limit: PAGE_SIZE, ...filterOf(shown.value) }, { signal }),
     [page.value, shown.value],
   );
   const own = keys.value?.api_keys.find(({ key_prefix }) => currentKey.value?.startsWith(key_prefix));
@@ -65,6 +64,12 @@ export default function KeysPage() {
       <RevokeKey apiKey={revoking.value} own={own} onClose={() => (revoking.value = null)} onRevoked={keys.reload} />
     </div>
   );
+}
+
+/** A live key sees its own kind unless it asks for test keys. */
+function filterOf(shown: Shown) {
+  if (shown === 'test') return { mode: shown };
+  return shown === '' ? {} : { status: shown };
 }
 
 interface KeyListProps {
@@ -105,6 +110,7 @@ function StatusFilter({ shown, onChange }: { shown: Shown; onChange: (shown: Sho
       <option value="active">Active</option>
       <option value="expired">Expired</option>
       <option value="revoked">Revoked</option>
+      <option value="test">Test keys</option>
     </select>
   );
 }

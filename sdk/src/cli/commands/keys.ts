@@ -5,10 +5,15 @@ import { time } from '../terminal/format.js';
 import { statusColour } from '../terminal/status-colour.js';
 import { deleteEach } from './delete.js';
 
-export async function listKeys(context: Context, { status }: { status?: 'active' | 'expired' | 'revoked' }) {
+interface ListOptions {
+  status?: 'active' | 'expired' | 'revoked';
+  mode?: 'live' | 'test';
+}
+
+export async function listKeys(context: Context, { status, mode }: ListOptions) {
   const { output } = context;
   const client = await context.client();
-  const keys = await collect(client.keys.list({ status, limit: 100 }));
+  const keys = await collect(client.keys.list({ status, mode, limit: 100 }));
   output.document({ api_keys: keys, total: keys.length });
   if (keys.length === 0) return output.note('No keys match.');
   output.table(keys, [
@@ -30,12 +35,13 @@ interface CreateOptions {
   scopes?: Scope[];
   expires?: string;
   description?: string;
+  mode?: 'live' | 'test';
 }
 
-export async function createKey(context: Context, { scopes, expires, description }: CreateOptions, name: string) {
+export async function createKey(context: Context, { scopes, expires, description, mode }: CreateOptions, name: string) {
   const { output } = context;
   const client = await context.client();
-  const key = await client.keys.create({ name, scopes, expires_at: expires, description });
+  const key = await client.keys.create({ name, scopes, expires_at: expires, description, mode });
   output.document(key);
   output.print(`ID      ${key.id}`);
   output.print(`Key     ${key.api_key}`);

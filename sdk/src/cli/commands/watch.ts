@@ -20,7 +20,7 @@ export async function watch(context: Context, { after, text, count }: WatchOptio
   for await (const event of client.events.stream({ after: after ?? 'latest' })) {
     const said = text && hasText(event) ? await textOf(client, event) : null;
     if (output.json) output.jsonLine(text ? { ...event, text: said } : event);
-    else print(event, said, output);
+    else printEvent(event, said, output);
     seen += 1;
     if (seen === count) return;
   }
@@ -32,7 +32,8 @@ interface EventBody {
   error?: { message?: string };
 }
 
-function print(event: AccountEvent, said: string | null, output: Output): void {
+/** A line for people, with the text if there is one. */
+export function printEvent(event: AccountEvent, said: string | null, output: Output): void {
   const { timestamp, recording, error }: EventBody = event.body;
   const kind = event.event.replace(/^recording\./, '');
   const colour = statusColour(kind);

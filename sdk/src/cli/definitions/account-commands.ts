@@ -38,6 +38,7 @@ function addKeys(program: Command): void {
     .alias('ls')
     .description('list API keys, without revoked ones')
     .addOption(new Option('--status <status>', 'only these').choices(['active', 'expired', 'revoked']))
+    .addOption(new Option('--mode <mode>', 'live or test keys (default: as your key)').choices(['live', 'test']))
     .addHelpText('after', examples('vnotes keys list --status expired'))
     .action(runAction(async () => (await import('../commands/keys.js')).listKeys));
   keys
@@ -46,6 +47,9 @@ function addKeys(program: Command): void {
     .option('--scopes <list>', `separated by commas: ${SCOPES.join(', ')} (default: those of your key)`, listOf(SCOPES))
     .option('--expires <time>', '30d, 12h or a time such as 2030-01-31T12:00:00Z (default: as your key)', expiry)
     .option('--description <text>', 'what it is for')
+    .addOption(
+      new Option('--mode <mode>', 'live, or test for a test key (default: as your key)').choices(['live', 'test']),
+    )
     .addHelpText('after', examples('vnotes keys create "Upload robot" --scopes recordings:write --expires 30d'))
     .action(runAction(async () => (await import('../commands/keys.js')).createKey));
   keys

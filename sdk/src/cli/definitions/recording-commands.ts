@@ -1,4 +1,5 @@
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
+import { TRIGGER_KINDS } from '../../events/event-types.js';
 import { day, integer, list, tag } from '../options/parsers.js';
 import { examples, runAction } from './run-action.js';
 
@@ -13,6 +14,7 @@ export function addRecordingCommands(program: Command): void {
   addSearch(program);
   addGet(program);
   addWatch(program);
+  addTrigger(program);
   addEdit(program);
   program
     .command('delete <id...>')
@@ -152,4 +154,17 @@ function addWatch(program: Command): void {
     .option('--count <number>', 'end after so many events', integer(1, 1_000_000))
     .addHelpText('after', examples('vnotes watch --text', 'vnotes watch --json | jq -r .event'))
     .action(runAction(async () => (await import('../commands/watch.js')).watch));
+}
+
+function addTrigger(program: Command): void {
+  program
+    .command('trigger')
+    .addArgument(new Argument('<event>', 'kind of the event').choices(TRIGGER_KINDS))
+    .description('with a test key: make an event happen, for you and your webhooks, and print it')
+    .option('--file <name>', 'name of the file to upload, such as failed-codec, which decides what happens')
+    .addHelpText(
+      'after',
+      examples('vnotes trigger recording.failed', 'vnotes trigger recording.failed --file failed-codec'),
+    )
+    .action(runAction(async () => (await import('../commands/trigger.js')).trigger));
 }
