@@ -13,7 +13,7 @@ import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { MCP_ERRORS } from './modules/mcp/mcp-errors.js';
 import { McpModule } from './modules/mcp/mcp.module.js';
-import { RecordingsModule } from './modules/recordings/recordings.module.js';
+import { LinkWorkerModule, RecordingsModule } from './modules/recordings/recordings.module.js';
 import { SignInCodesModule } from './modules/sign-in-codes/sign-in-codes.module.js';
 import { selectEngines } from './modules/transcriptions/engines/engine-registry.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
@@ -58,7 +58,7 @@ export class AppModule {
         ...(env.roles.includes('transcriber')
           ? [TranscriptionWorkerModule.register(engines, addedBy(extensions, 'transcriptFilters'))]
           : []),
-        ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule] : []),
+        ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule, LinkWorkerModule] : []),
 
         ...extensions.map((extension) => extension.module),
         // The last, since it answers whatever nobody else does.

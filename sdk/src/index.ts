@@ -34,7 +34,7 @@ export { type TranscriptionWord, wordsOf } from './transcriptions/words.js';
 export type * from './types.js';
 export type { AudioSource } from './upload/audio-file.js';
 export type { ByteStream } from './upload/kept-stream.js';
-export type { UploadOptions, UploadProgress } from './upload/upload-options.js';
+export type { AudioLink, UploadOptions, UploadProgress } from './upload/upload-options.js';
 export {
   type VerifyOptions,
   verifyWebhook,

@@ -24,6 +24,7 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'GET /v1/recordings': (client) => client.recordings.list(),
   'GET /v1/recordings/{recording_id}': (client) => client.recordings.get(ID),
   'PATCH /v1/recordings/{recording_id}': (client) => client.recordings.update(ID, { title: 'A' }),
+  'GET /v1/recordings/{recording_id}/callback': (client) => client.recordings.callback(ID),
   'DELETE /v1/recordings/{recording_id}': (client) => client.recordings.delete(ID),
   'POST /v1/recordings/{recording_id}/retry': (client) => client.recordings.retry(ID),
   'POST /v1/recordings/{recording_id}/transcribe': (client) => client.recordings.transcribeAgain(ID),

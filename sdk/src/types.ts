@@ -13,6 +13,7 @@ export type {
   CreatedAccessTokenView as AccessToken,
   CreatedSignInCodeView as SignInCode,
   CreatedApiKeyView as CreatedApiKey,
+  CallbackView as Callback,
   CreatedWebhookView as CreatedWebhook,
   DeliveryPage,
   DeliveryView as Delivery,

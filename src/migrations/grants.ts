@@ -6,6 +6,10 @@ const ALL = 'SELECT, INSERT, UPDATE, DELETE';
 const STATE_OF_RECORDINGS = `UPDATE (status, features, failure_reason, duration_ms, run, rerun, rerun_at,
   requested_engine, attempt, faults, lease_token, lease_until, processed_at, updated_at)`;
 
+/** What a deliverer writes when it has fetched the link of a recording. */
+const AUDIO_OF_RECORDINGS = `UPDATE (object_key, original_filename, audio_format, file_size_bytes, sample_rate, channels,
+  bit_rate, audio_codec)`;
+
 /**
  * What the processes of each role do with the tables. A transcriber reads strangers' audio: it sees no credential, no
  * address of a webhook and nothing of accounts but how to transcribe for them, and it deletes nothing that is of worth. A
@@ -19,7 +23,7 @@ const CORE: Grants = {
   accounts: {
     api: 'SELECT, UPDATE (vocabulary, credential_version, updated_at)',
     transcriber: 'SELECT (id, status, finish_queue, vocabulary, engines, plan, quotas, test_of)',
-    deliverer: 'SELECT (id, status, finish_queue, engines, test_of)',
+    deliverer: 'SELECT (id, status, finish_queue, engines, plan, quotas, test_of)',
   },
   api_keys: { api: 'SELECT, INSERT, UPDATE' },
   access_token_voids: { api: ALL },
@@ -28,8 +32,9 @@ const CORE: Grants = {
   recordings: {
     api: ALL,
     transcriber: `SELECT, ${STATE_OF_RECORDINGS}`,
-    deliverer: `SELECT, DELETE, ${STATE_OF_RECORDINGS}`,
+    deliverer: `SELECT, DELETE, ${STATE_OF_RECORDINGS}, ${AUDIO_OF_RECORDINGS}`,
   },
+  recording_links: { api: 'SELECT, INSERT, UPDATE', deliverer: ALL },
   idempotency_keys: { api: ALL, deliverer: 'SELECT, DELETE' },
   object_removals: { api: ALL, transcriber: 'SELECT', deliverer: ALL },
   usage_counters: { api: 'SELECT', transcriber: 'SELECT', deliverer: ALL },
@@ -62,8 +67,8 @@ const CORE: Grants = {
   webhooks: {
     api: ALL,
     // To lock a row takes the right to change some column of it.
-    transcriber: 'SELECT (id, account_id, status, events), UPDATE (updated_at)',
-    deliverer: 'SELECT, UPDATE (status, failing_since, consecutive_failures, updated_at)',
+    transcriber: 'SELECT (id, account_id, status, events, recording_id), UPDATE (updated_at)',
+    deliverer: 'SELECT, DELETE, UPDATE (status, failing_since, consecutive_failures, updated_at)',
   },
   deliveries: {
     api: ALL,

@@ -5,6 +5,7 @@ import { ValidateConstraints1795500000000 } from './0002-validate-constraints.js
 import { UploadReservations1795521600000 } from './0003-upload-reservations.js';
 import { WaitingAccounts1795521700000 } from './0004-waiting-accounts.js';
 import { Languages1795600000000 } from './0005-languages.js';
+import { RecordingLinks1795600100000 } from './0006-recording-links.js';
 import { RecordingTitles1795600200000 } from './0007-recording-titles.js';
 import { TestAccounts1795600400000 } from './0010-test-accounts.js';
 
@@ -14,6 +15,7 @@ const CORE: Migration[] = [
   UploadReservations1795521600000,
   WaitingAccounts1795521700000,
   Languages1795600000000,
+  RecordingLinks1795600100000,
   RecordingTitles1795600200000,
   TestAccounts1795600400000,
 ];

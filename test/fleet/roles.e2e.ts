@@ -10,6 +10,8 @@ import { useService } from '../../src/testing/test-service.js';
 import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
 import { call, nameOf, OPERATIONS, SharedResources } from '../support/http/operations.js';
 import { ROOT } from '../support/paths.js';
+import { silenceWav } from '../support/audio/audio-bytes.js';
+import { LinkSource } from '../support/servers/link-source.js';
 import { ServiceProcess } from '../support/service/service-process.js';
 import { runBuilt, runCli } from '../support/service/cli.js';
 
@@ -150,6 +152,37 @@ describe('a process for each role, with a database role of its own (D38)', () =>
     const fields = ['--name', 'Acme', '--email', 'ops@acme.example'];
     expect(await runCli(asOwner(), 'account:create', ...fields)).toMatchObject({ code: 0, stderr: expect.any(String) });
 
+    expectNothingDenied();
+  });
+
+  it('permits to fetch links, and to delete callbacks with their recordings', async () => {
+    const client = (await observer.account()).at(processes.api.url);
+    const source = await LinkSource.listen();
+    environment.defer(() => source.close());
+    const wav = silenceWav(0.5);
+    const callback = { callback_url: 'http://127.0.0.1:9/', callback_secret: SECRET };
+    const asEndUser = await accessTokenOf(client, 'user-2');
+    const post = async (path: string) => {
+      const url = source.serve(path, (_, response) => void response.writeHead(path === '/gone' ? 404 : 200).end(wav));
+      const uploading = client.post('/v1/recordings', { url, ...callback }).set('Authorization', asEndUser);
+      for (const name of Object.keys(client.headers)) uploading.unset(name);
+      return (await uploading.expect(201)).body.id as string;
+    };
+    const ids = [await post('/there'), await post('/gone')];
+    const ends = await Promise.all(ids.map((id) => client.finished(id)));
+    expect(ends.map(({ status, user_id: user }) => [status, user])).toEqual([
+      ['transcribed', 'user-2'],
+      ['failed', 'user-2'],
+    ]);
+    await client.delete('/v1/users/user-2').expect(202);
+    await eventually(async () => {
+      const left = await observer.database.query('SELECT 1 FROM webhooks WHERE account_id = $1', [client.accountId]);
+      return left.length === 0;
+    }, 60_000);
+    expectNothingDenied();
+  });
+
+  function expectNothingDenied(): void {
     for (const [role, instance] of Object.entries(processes)) {
       const denied = instance
         .log()
@@ -157,11 +190,16 @@ describe('a process for each role, with a database role of its own (D38)', () =>
         .filter((line) => /permission denied|42501/.test(line));
       expect([role, denied]).toEqual([role, []]);
     }
-  });
+  }
+
+  async function accessTokenOf(client: ApiClient, identity: string): Promise<string> {
+    const { body: issued } = await client.post('/v1/account/access-tokens', { identity }).expect(201);
+    return `Bearer ${issued.token as string}`;
+  }
 
   async function uploadAsEndUser(client: ApiClient): Promise<string> {
-    const { body: issued } = await client.post('/v1/account/access-tokens', { identity: 'user-1' }).expect(201);
-    const uploading = client.upload('go-forward-ten-meters.wav').set('Authorization', `Bearer ${issued.token}`);
+    const asEndUser = await accessTokenOf(client, 'user-1');
+    const uploading = client.upload('go-forward-ten-meters.wav').set('Authorization', asEndUser);
     for (const name of Object.keys(client.headers)) uploading.unset(name);
     return (await uploading.expect(201)).body.id as string;
   }

@@ -1171,6 +1171,17 @@ export type UpdateWebhookDto = {
     previous_secret_valid_hours?: number;
 };
 
+export type CallbackView = {
+    id: string;
+    recording_id: string;
+    url: string;
+    status: 'active' | 'disabled';
+    created_at: string;
+    updated_at: string;
+    deliveries_uri: string;
+    uri: string;
+};
+
 export type DeliveryView = {
     id: string;
     /**
@@ -2511,33 +2522,43 @@ export type RecordingsListResponse = RecordingsListResponses[keyof RecordingsLis
 export type RecordingsUploadData = {
     body: {
         /**
-         * Audio in webm, mp3, ogg, wav, m4a, aac, flac or amr, at most 25 MB (26,214,400 bytes).
+         * HTTPS link of the audio, which the service fetches. The recording is `processing` meanwhile, and `failed` if that does not succeed.
          */
-        file: Blob | File;
+        url: string;
+        /**
+         * Your own tags.
+         */
+        custom_tags?: {
+            [key: string]: string;
+        };
+        /**
+         * English names of the languages spoken, of which each part of the audio is in one; in place of `language`.
+         */
+        languages?: Array<string>;
+        /**
+         * Names and words to expect, the most important first.
+         */
+        vocabulary?: Array<string>;
         /**
          * What to call the recording. By default as its file.
          */
         title?: string;
         /**
-         * Your own tags, as a JSON object of strings.
-         */
-        custom_tags?: string;
-        /**
          * English name of the language spoken. Detected or assumed by the engine when omitted.
          */
         language?: string;
         /**
-         * English names of the languages spoken, of which each part of the audio is in one: a JSON list, or separated by commas. At most 5; in place of `language`.
-         */
-        languages?: string;
-        /**
-         * Names and words to expect, the most important first: a JSON list, or separated by commas. At most 100 terms of 64 characters.
-         */
-        vocabulary?: string;
-        /**
          * `separate` transcribes each of two channels on its own, as of a telephone call: words then have a `channel`.
          */
         channels?: 'mixed' | 'separate';
+        /**
+         * Receives the events `recording.transcribed` and `recording.failed` of this recording, signed with `callback_secret` as those of a webhook. Needs `callback_secret`.
+         */
+        callback_url?: string;
+        /**
+         * Secret that signs the requests to `callback_url`.
+         */
+        callback_secret?: string;
     };
     headers?: {
         /**
@@ -2556,7 +2577,7 @@ export type RecordingsUploadData = {
 
 export type RecordingsUploadErrors = {
     /**
-     * `ValidationError` or `MalformedRequestError`
+     * `MalformedRequestError` or `ValidationError`
      */
     400: ErrorResponse;
     /**
@@ -3731,6 +3752,60 @@ export type WebhooksUpdateResponses = {
 };
 
 export type WebhooksUpdateResponse = WebhooksUpdateResponses[keyof WebhooksUpdateResponses];
+
+export type CallbacksGetData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+    };
+    query?: never;
+    url: '/v1/recordings/{recording_id}/callback';
+};
+
+export type CallbacksGetErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type CallbacksGetError = CallbacksGetErrors[keyof CallbacksGetErrors];
+
+export type CallbacksGetResponses = {
+    /**
+     * OK
+     */
+    200: CallbackView;
+};
+
+export type CallbacksGetResponse = CallbacksGetResponses[keyof CallbacksGetResponses];
 
 export type DeliveriesListData = {
     body?: never;

@@ -5,6 +5,7 @@ import { isApiError } from '../http/errors.js';
 import type { Transport } from '../http/transport.js';
 import { type Paged, pagesOf } from '../pages/paged.js';
 import type {
+  Callback,
   Correction,
   Recording,
   RecordingDetails,
@@ -18,8 +19,8 @@ import type {
   Waveform,
 } from '../types.js';
 import type { AudioSource } from '../upload/audio-file.js';
-import { upload } from '../upload/upload.js';
-import type { UploadOptions } from '../upload/upload-options.js';
+import { upload, uploadLink } from '../upload/upload.js';
+import type { AudioLink, UploadOptions } from '../upload/upload-options.js';
 
 /** Which text of a recording. */
 export interface TranscriptionOptions extends RequestOptions {
@@ -51,8 +52,10 @@ export class RecordingsResource {
   /**
    * Uploads a voice note. It is repeated after a fault, and never becomes a second recording. The recording is
    * `processing` then: `uploadAndWait`, `wait`, the event stream or a webhook tell when it is transcribed.
+   * @param source audio, or `{ url }` of audio that the service is to fetch
    */
-  upload(source: AudioSource, options?: UploadOptions): Promise<Recording> {
+  upload(source: AudioSource | AudioLink, options?: UploadOptions): Promise<Recording> {
+    if (isLink(source)) return uploadLink(this.transport, source, options);
     return upload(this.transport, source, options);
   }
 
@@ -61,7 +64,7 @@ export class RecordingsResource {
    * @param options `waitTimeout`: milliseconds for the wait after the upload, until a TimeoutError; no limit by default
    */
   async uploadAndWait(
-    source: AudioSource,
+    source: AudioSource | AudioLink,
     { waitTimeout, ...options }: UploadOptions & { waitTimeout?: number | undefined } = {},
   ): Promise<Recording> {
     const { id } = await this.upload(source, options);
@@ -179,6 +182,11 @@ export class RecordingsResource {
     return this.transport.raw({ ...options, method: 'GET', path: `${pathOf(id)}/audio` });
   }
 
+  /** The webhook that the upload named for this recording alone. NotFoundError if it named none. */
+  callback(id: string, options?: RequestOptions): Promise<Callback> {
+    return this.transport.json({ ...options, method: 'GET', path: `${pathOf(id)}/callback` });
+  }
+
   /** A URL that needs no credentials for five minutes, for an `<audio>` element. */
   async audioUrl(id: string, options?: RequestOptions): Promise<{ url: string; expires_at: string }> {
     const request = { ...options, method: 'POST', path: `${pathOf(id)}/audio-url`, mayRepeat: true };
@@ -191,6 +199,8 @@ export class RecordingsResource {
     return this.transport.json({ ...options, method: 'GET', path: `${pathOf(id)}/waveform` });
   }
 }
+
+const isLink = (source: AudioSource | AudioLink): source is AudioLink => typeof source === 'object' && 'url' in source;
 
 function withTag({ value, headers }: { value: unknown; headers: Headers }): Transcription {
   const version = headers.get('transcription-version') === 'corrected' ? 'corrected' : 'original';

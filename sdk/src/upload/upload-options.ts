@@ -10,6 +10,12 @@ export interface UploadProgress {
   attempt: number;
 }
 
+/** Audio that the service fetches itself. */
+export interface AudioLink {
+  /** HTTPS. */
+  url: string;
+}
+
 /** What belongs to an upload beside its audio. */
 export interface UploadOptions extends RequestOptions {
   /** What to call it, at most 200 characters. By default as its file. */
@@ -24,7 +30,9 @@ export interface UploadOptions extends RequestOptions {
   vocabulary?: string[] | undefined;
   /** `separate` transcribes each of two channels on its own. */
   channels?: 'mixed' | 'separate' | undefined;
-  /** Instead of the name that the source has. */
+  /** Receives the events of this recording alone, signed with the secret of at least 16 characters. */
+  callback?: { url: string; secret: string } | undefined;
+  /** Instead of the name that the source has. A link has the name that its host gives. */
   filename?: string | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** One is made for each upload, so that every retry is safe. Give your own to make two runs of a program one upload. */
@@ -39,6 +47,7 @@ export function fieldsOf({
   languages,
   vocabulary,
   channels,
+  callback,
 }: UploadOptions): Record<string, string> {
   return {
     ...(title !== undefined && { title }),
@@ -47,5 +56,6 @@ export function fieldsOf({
     ...(languages && { languages: JSON.stringify(languages) }),
     ...(vocabulary && { vocabulary: JSON.stringify(vocabulary) }),
     ...(channels && { channels }),
+    ...(callback && { callback_url: callback.url, callback_secret: callback.secret }),
   };
 }

@@ -7,7 +7,7 @@ import { sendAsForm, sendByXhr } from './form-sender.js';
 import { randomId } from './random-id.js';
 import { sendAsStream } from './stream-sender.js';
 import type { UploadSender } from './upload-attempt.js';
-import { fieldsOf, type UploadOptions } from './upload-options.js';
+import { type AudioLink, fieldsOf, type UploadOptions } from './upload-options.js';
 
 /** Of an upload, without any progress. Storing a large file takes the service some seconds. */
 const IDLE_TIMEOUT_MS = 60_000;
@@ -40,6 +40,26 @@ export async function upload(
   } finally {
     file.close();
   }
+}
+
+/** Has the service fetch the audio. A retry repeats the Idempotency-Key, as that of a file. */
+export async function uploadLink(
+  transport: Transport,
+  { url }: AudioLink,
+  options: UploadOptions = {},
+): Promise<RecordingView> {
+  const { tags: custom_tags, languages, vocabulary, ...fields } = options;
+  const body = {
+    ...fieldsOf(fields),
+    url,
+    ...(custom_tags && { custom_tags }),
+    ...(languages && { languages }),
+    ...(vocabulary && { vocabulary }),
+  };
+  const headers = { 'Idempotency-Key': options.idempotencyKey ?? randomId() };
+  const { signal, timeout, maxRetries } = options;
+  const request = { method: 'POST', path: '/recordings', headers, body, mayRepeat: true };
+  return await transport.json<RecordingView>({ ...request, signal, timeout, maxRetries });
 }
 
 /** Within an attempt only what is more than before is told. */

@@ -5,7 +5,7 @@ import { QUOTA_NAMES, type QuotaName, type Quotas, quotasOf } from '../../access
 import { coalesce } from '../../platform/concurrency/coalesce.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
 import { lockByNames } from '../../platform/database/locks.js';
-import { ConcurrentUploadsError, QuotaExceededError } from '../../platform/errors/errors.js';
+import { ConcurrentUploadsError, NotFoundError, QuotaExceededError } from '../../platform/errors/errors.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import { type ReleaseSlot, SharedSlots } from '../../platform/rate-limit/shared-slots.js';
 import { RedisService } from '../../platform/redis/redis.service.js';
@@ -137,10 +137,18 @@ export class QuotasService implements OnApplicationShutdown {
    */
   async fitsMonth(tx: Tx, accountId: string, createdAt: Date, addedMs: number): Promise<boolean> {
     const month = monthStart(new Date());
-    const limit = monthStart(createdAt) === month ? await selectMonthLimit(tx, accountId) : null;
+    const quotas = monthStart(createdAt) === month ? await selectQuotas(tx, accountId) : null;
+    const limit = quotas?.audioSecondsPerMonth ?? null;
     if (limit === null) return true;
     const usages = await lockUsage(tx, [accountId], month);
     return fits(msOf(limit), (usages.get(accountId) as QuotaUsage).monthMs, addedMs);
+  }
+
+  /** The quotas of an account that makes no request now. @throws NotFoundError */
+  async quotasOf(accountId: string): Promise<Quotas> {
+    const quotas = await selectQuotas(this.database, accountId);
+    if (!quotas) throw new NotFoundError('account');
+    return quotas;
   }
 
   /** @throws QuotaExceededError unless it is null, and counts it. */
@@ -285,11 +293,11 @@ export async function readQuotaUsage(
     .map(({ storedBytes, monthMs, queuedMs }) => ({ storedBytes, monthMs, queuedMs }));
 }
 
-/** Seconds that the account may upload in a month; null without a limit. SQL, because the table belongs to another module. */
-async function selectMonthLimit(tx: Tx, accountId: string): Promise<number | null> {
-  const [account] = await tx.query<{ plan: string; quotas: Partial<Quotas> }>(
+/** Null when there is no such account. SQL, because the table belongs to another module. */
+async function selectQuotas(runner: SqlRunner, accountId: string): Promise<Quotas | null> {
+  const [account] = await runner.query<{ plan: string; quotas: Partial<Quotas> }>(
     'SELECT plan, quotas FROM accounts WHERE id = $1',
     [accountId],
   );
-  return account ? quotasOf(account.plan, account.quotas).audioSecondsPerMonth : null;
+  return account ? quotasOf(account.plan, account.quotas) : null;
 }

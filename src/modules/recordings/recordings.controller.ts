@@ -23,7 +23,8 @@ import {
 import { checkDays } from '../../platform/http/page.js';
 import { MAX_LANGUAGES } from '../../platform/languages.js';
 import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
-import { ApiErrors } from '../../platform/http/openapi.js';
+import { ApiErrors, ApiJsonBody } from '../../platform/http/openapi.js';
+import { MAX_URL_CHARACTERS, OUTGOING_URL_PATTERN } from '../../platform/http/outgoing/address-rules.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import {
   CHANNEL_MODES,
@@ -61,7 +62,47 @@ import {
 } from './recording.presenter.js';
 import { idempotencyKeyReused } from './upload/upload.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
-import { notFailed, RecordingsService } from './recordings.service.js';
+import { linkForgotten, notFailed, RecordingsService } from './recordings.service.js';
+
+const TEXT_FIELDS = {
+  title: {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_TITLE_LENGTH,
+    description: 'What to call the recording. By default as its file.',
+    example: 'Call with the north gate',
+  },
+  language: {
+    type: 'string',
+    description: 'English name of the language spoken. Detected or assumed by the engine when omitted.',
+    example: 'english',
+  },
+  channels: {
+    type: 'string',
+    enum: [...CHANNEL_MODES],
+    default: 'mixed',
+    description:
+      '`separate` transcribes each of two channels on its own, as of a telephone call: words then have a `channel`.',
+  },
+  callback_url: {
+    type: 'string',
+    maxLength: MAX_URL_CHARACTERS,
+    pattern: OUTGOING_URL_PATTERN,
+    description:
+      'Receives the events `recording.transcribed` and `recording.failed` of this recording, signed with ' +
+      '`callback_secret` as those of a webhook. Needs `callback_secret`.',
+    example: 'https://hooks.example.com/voice-notes',
+  },
+  callback_secret: {
+    type: 'string',
+    minLength: 16,
+    maxLength: 256,
+    description: 'Secret that signs the requests to `callback_url`.',
+    example: 'a-secret-of-at-least-16-characters',
+  },
+};
+
+const VOCABULARY = 'Names and words to expect, the most important first';
 
 const UPLOAD_FORM = {
   schema: {
@@ -73,22 +114,10 @@ const UPLOAD_FORM = {
         format: 'binary',
         description: `Audio in ${AUDIO_FORMAT_LIST}, at most 25 MB (${MAX_FILE_BYTES.toLocaleString('en-US')} bytes).`,
       },
-      title: {
-        type: 'string',
-        minLength: 1,
-        maxLength: MAX_TITLE_LENGTH,
-        description: 'What to call the recording. By default as its file.',
-        example: 'Call with the north gate',
-      },
       custom_tags: {
         type: 'string',
         description: 'Your own tags, as a JSON object of strings.',
         example: '{"ticket":"T-1042"}',
-      },
-      language: {
-        type: 'string',
-        description: 'English name of the language spoken. Detected or assumed by the engine when omitted.',
-        example: 'english',
       },
       languages: {
         type: 'string',
@@ -100,18 +129,51 @@ const UPLOAD_FORM = {
       vocabulary: {
         type: 'string',
         description:
-          'Names and words to expect, the most important first: a JSON list, or separated by commas. At most ' +
-          `${MAX_TERMS} terms of ${MAX_TERM_LENGTH} characters.`,
+          `${VOCABULARY}: a JSON list, or separated by commas. At most ${MAX_TERMS} terms of ${MAX_TERM_LENGTH} ` +
+          'characters.',
         example: 'Grafana, Zoë',
       },
-      channels: {
-        type: 'string',
-        enum: [...CHANNEL_MODES],
-        default: 'mixed',
-        description:
-          '`separate` transcribes each of two channels on its own, as of a telephone call: words then have a `channel`.',
-      },
+      ...TEXT_FIELDS,
     },
+  },
+};
+
+/** A form may have `url` in place of `file`, too. */
+const UPLOAD_BY_LINK = {
+  type: 'object',
+  required: ['url'],
+  properties: {
+    url: {
+      type: 'string',
+      maxLength: MAX_URL_CHARACTERS,
+      pattern: OUTGOING_URL_PATTERN,
+      description:
+        'HTTPS link of the audio, which the service fetches. The recording is `processing` meanwhile, and `failed` if ' +
+        'that does not succeed.',
+      example: 'https://files.example.com/note.ogg',
+    },
+    custom_tags: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Your own tags.',
+      example: { ticket: 'T-1042' },
+    },
+    languages: {
+      type: 'array',
+      items: { type: 'string' },
+      maxItems: MAX_LANGUAGES,
+      description:
+        'English names of the languages spoken, of which each part of the audio is in one; in place of `language`.',
+      example: ['english', 'german'],
+    },
+    vocabulary: {
+      type: 'array',
+      items: { type: 'string', maxLength: MAX_TERM_LENGTH },
+      maxItems: MAX_TERMS,
+      description: `${VOCABULARY}.`,
+      example: ['Grafana', 'Zoë'],
+    },
+    ...TEXT_FIELDS,
   },
 };
 
@@ -171,12 +233,14 @@ export class RecordingsController {
    *
    * @remarks
    * Stores a voice note and starts its transcription. The response is sent as soon as the audio is stored; get the
-   * recording, or create a webhook, to learn when its status becomes `transcribed` or `failed`.
+   * recording, or create a webhook, to learn when its status becomes `transcribed` or `failed`. With a link in place of
+   * the file, the response is sent at once, and the service fetches the audio.
    */
   @Post()
   @AllowAccessToken('recordings:write')
   @ApiConsumes('multipart/form-data')
   @ApiBody(UPLOAD_FORM)
+  @ApiJsonBody(UPLOAD_BY_LINK)
   @ApiHeader(IDEMPOTENCY_KEY)
   @ApiHeader(UPLOAD_SOURCE)
   @ApiCreatedResponse(UPLOADED)
@@ -265,7 +329,7 @@ export class RecordingsController {
    */
   @Post(':recording_id/retry')
   @ApiAcceptedResponse({ type: SingleRecordingView, example: PROCESSING })
-  @ApiErrors(NO_RECORDING, notFailed(), QUOTA_EXCEEDED)
+  @ApiErrors(NO_RECORDING, notFailed(), linkForgotten(), QUOTA_EXCEEDED)
   @HttpCode(202)
   @RequireScope('recordings:write')
   async retry(

@@ -34,6 +34,23 @@ export interface Transcript {
  * inserts an upload has its row as the CTE `accepted`, for writes that join it.
  */
 export class RecordingAccepted {
+  constructor(
+    readonly recording: RecordingSnapshot,
+    /** What came with the upload; null at a retry. */
+    readonly upload: UploadExtras | null = null,
+  ) {}
+}
+
+/** What an upload may have beside its fields that are columns of the recording. Both may hold secrets. */
+export interface UploadExtras {
+  /** In place of the file (D72). */
+  url: string | null;
+  /** Who is told of this recording alone (D73). */
+  callback: { url: string; secret: string } | null;
+}
+
+/** The file of a recording that was uploaded by its link is stored: now it can be transcribed. */
+export class RecordingFetched {
   constructor(readonly recording: RecordingSnapshot) {}
 }
 

@@ -5,6 +5,12 @@ import { AudioDownloadService } from './audio-download/audio-download.service.js
 import { AudioUrlsService } from './audio-download/audio-urls.service.js';
 import { UploadRequestsService } from './upload/upload-requests.service.js';
 import { UploadService } from './upload/upload.service.js';
+import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
+import { FetchedAudioService } from './links/fetched-audio.service.js';
+import { LinkFetcherService } from './links/link-fetcher.service.js';
+import { LinksProcessor } from './links/links.processor.js';
+import { RecordingLink } from './links/recording-link.entity.js';
+import { LINK_QUEUE, RecordingLinksService } from './links/recording-links.service.js';
 import { RecordingErasureService } from './recording-erasure.service.js';
 import { RecordingInclusionsService } from './recording-inclusions.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
@@ -26,7 +32,10 @@ import { WaveformsService } from './waveform/waveforms.service.js';
 import { UsageService } from './usage-counters/usage.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Recording, SearchBackfill, SearchDocument, TranscriptionShare, Waveform])],
+  imports: [
+    TypeOrmModule.forFeature([Recording, RecordingLink, SearchBackfill, SearchDocument, TranscriptionShare, Waveform]),
+    JobQueueModule.register(LINK_QUEUE),
+  ],
   controllers: [RecordingsController, TranscribeAgainController, AudioDownloadController, WaveformsController],
   providers: [
     RecordingsService,
@@ -45,8 +54,11 @@ import { UsageService } from './usage-counters/usage.service.js';
     RecordingsReconciler,
     RecordingInclusionsService,
     WaveformsService,
+    RecordingLinksService,
   ],
   exports: [
+    JobQueueModule,
+    RecordingLinksService,
     RecordingInclusionsService,
     RecordingsService,
     UploadRequestsService,
@@ -59,3 +71,10 @@ import { UsageService } from './usage-counters/usage.service.js';
   ],
 })
 export class RecordingsModule {}
+
+/** What only a process with the role `deliverer` runs: it may reach the network, and is no transcriber. */
+@Module({
+  imports: [RecordingsModule, TypeOrmModule.forFeature([Recording])],
+  providers: [LinkFetcherService, FetchedAudioService, LinksProcessor],
+})
+export class LinkWorkerModule {}

@@ -83,17 +83,23 @@ export interface RunOptions {
 const SET_SPOKEN = `language = CASE WHEN $6::text[] IS NULL THEN coalesce($4, language) END,
        languages = CASE WHEN $4::text IS NULL THEN coalesce($6, languages) END`;
 
-/** Opens a new run. SQL, because it returns the row. @returns null unless the recording has failed. */
+/**
+ * Opens a new run: one without a file has its link fetched first. SQL, because it returns the row.
+ * @returns null unless the recording has failed, and has a file or a link.
+ */
 export async function reopenFailed(
   tx: Tx,
   { accountId, id }: RecordingKey,
   { engine, language, languages, vocabulary }: RunOptions,
 ): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
-    `UPDATE recordings r SET status = 'processing', run = run + 1, attempt = 0, faults = 0, lease_until = NULL,
+    `UPDATE recordings r SET status = 'processing', run = run + 1, attempt = 0, faults = 0,
+       lease_until = CASE WHEN file_size_bytes = 0 THEN 'infinity'::timestamptz END,
        processed_at = NULL, features = NULL, failure_reason = NULL, updated_at = now(),
        requested_engine = $3, vocabulary = nullif(coalesce($5, vocabulary), '{}'), ${SET_SPOKEN}
-     WHERE id = $2 AND account_id = $1 AND status = 'failed' RETURNING ${COLUMNS}`,
+     WHERE id = $2 AND account_id = $1 AND status = 'failed'
+       AND (file_size_bytes > 0 OR EXISTS (SELECT FROM recording_links l WHERE l.recording_id = r.id))
+     RETURNING ${COLUMNS}`,
     [accountId, id, engine ?? null, language ?? null, vocabulary ?? null, languages ?? null],
   );
   return recording ?? null;

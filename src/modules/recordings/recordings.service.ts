@@ -32,6 +32,12 @@ export const alreadyProcessing = () =>
   new ConflictError('This recording is being transcribed already. Try again when that has ended.');
 export const notFailed = () => new ConflictError('Only a recording with the status failed can be retried.');
 
+export const linkForgotten = () =>
+  new ConflictError('The link of this recording is no longer kept. Upload it again, with a new link or its file.');
+
+/** It has failed before its link was fetched. */
+const isWithoutAudio = ({ status, fileSizeBytes }: Recording): boolean => status === 'failed' && fileSizeBytes === 0;
+
 /** Recordings that one statement looks up. */
 const MAX_BATCH = 50;
 
@@ -98,10 +104,10 @@ export class RecordingsService {
    * @throws NotFoundError, ConflictError when it has not failed, QuotaExceededError when its audio cannot be queued
    */
   async retry(accountId: string, id: string, quotas: Quotas): Promise<Recording> {
-    await this.get(accountId, id);
+    const before = await this.get(accountId, id);
     return await this.database.transact(async (tx) => {
       const recording = await this.reopen(tx, accountId, id, {}, quotas);
-      if (!recording) throw notFailed();
+      if (!recording) throw isWithoutAudio(before) ? linkForgotten() : notFailed();
       return recording;
     });
   }
@@ -112,12 +118,12 @@ export class RecordingsService {
    * @throws NotFoundError, ConflictError while it is to be transcribed, QuotaExceededError as `retry`
    */
   async transcribeAgain(accountId: string, id: string, options: RunOptions, quotas: Quotas): Promise<Recording> {
-    await this.get(accountId, id);
+    const before = await this.get(accountId, id);
     return await this.database.transact(async (tx) => {
       const recording =
         (await this.rerun(tx, accountId, id, options, quotas)) ??
         (await this.reopen(tx, accountId, id, options, quotas));
-      if (!recording) throw alreadyProcessing();
+      if (!recording) throw isWithoutAudio(before) ? linkForgotten() : alreadyProcessing();
       return recording;
     });
   }

@@ -7,6 +7,7 @@ import {
   RecordingAccepted,
   RecordingDeleted,
   RecordingFailed,
+  RecordingFetched,
   type RecordingSnapshot,
   RecordingTranscribed,
   RerunRequested,
@@ -35,6 +36,7 @@ export class TranscriptionsListener implements OnModuleInit {
   onModuleInit(): void {
     const core = { mustSucceed: true };
     this.bus.on(RecordingAccepted, ({ recording }, tx) => this.enqueue(tx, recording, 'run'), core);
+    this.bus.on(RecordingFetched, ({ recording }, tx) => this.enqueue(tx, recording, 'fetched'), core);
     this.bus.on(RerunRequested, ({ recording }, tx) => this.enqueue(tx, recording, 'rerun'), core);
     this.bus.on(RecordingTranscribed, (event, tx) => this.transcriptions.store(tx, event), core);
     this.bus.on(RecordingFailed, (event, tx) => this.countFailure(tx, event), core);
@@ -54,7 +56,11 @@ export class TranscriptionsListener implements OnModuleInit {
     await this.retranscriptions.countFailure(tx, recording.accountId);
   }
 
-  private async enqueue(tx: Tx, { id: recordingId, run }: RecordingSnapshot, kind: 'run' | 'rerun'): Promise<void> {
+  private async enqueue(
+    tx: Tx,
+    { id: recordingId, run }: RecordingSnapshot,
+    kind: 'run' | 'fetched' | 'rerun',
+  ): Promise<void> {
     tx.afterCommit(() => void this.jobs.enqueue({ recordingId }, { deduplicationKey: `${kind}-${run}` }));
   }
 }

@@ -3,6 +3,15 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 export const WEBHOOK_STATUSES = ['active', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
+/** What the callback of a recording is told. */
+export const CALLBACK_KINDS: readonly string[] = ['recording.transcribed', 'recording.failed'];
+
+/**
+ * Stands in `events` of a callback, which is found by its recording: processes of the release before, which know only
+ * `events`, send it nothing.
+ */
+export const CALLBACK_EVENTS = ['callback'];
+
 @Entity('webhooks')
 export class Webhook {
   @PrimaryColumn('uuid')
@@ -10,6 +19,10 @@ export class Webhook {
 
   @Column('uuid')
   accountId: string;
+
+  /** The only recording whose end it is told of; null for a webhook that the account has created (D73). */
+  @Column('uuid', { nullable: true })
+  recordingId: string | null;
 
   @Column('text')
   url: string;

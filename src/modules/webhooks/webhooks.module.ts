@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
+import { CallbacksController } from './callbacks/callbacks.controller.js';
+import { CallbacksService } from './callbacks/callbacks.service.js';
 import { DeliveriesProcessor } from './sending/deliveries.processor.js';
 import { DeliveriesService, DELIVERY_QUEUE } from './deliveries/deliveries.service.js';
 import { Delivery, WebhookRedelivery } from './deliveries/delivery.entity.js';
@@ -34,6 +36,7 @@ import { WebhooksService } from './webhooks.service.js';
   ],
   controllers: [
     WebhooksController,
+    CallbacksController,
     DeliveriesController,
     TestCallsController,
     EventFeedController,
@@ -43,6 +46,7 @@ import { WebhooksService } from './webhooks.service.js';
     WebhooksService,
     DeliveriesService,
     RemovedWebhooksService,
+    CallbacksService,
     WebhookEventsService,
     WebhookEventsListener,
     DeliveryLogService,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type QueryDeepPartialEntity, Repository } from 'typeorm';
+import { IsNull, type QueryDeepPartialEntity, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
@@ -57,6 +57,7 @@ export class WebhooksService {
     const webhook = this.webhooks.create({
       id,
       accountId,
+      recordingId: null,
       url,
       events,
       encryptedSecret: this.secrets.encrypt(secret, id),
@@ -68,19 +69,19 @@ export class WebhooksService {
       createdAt: now,
       updatedAt: now,
     });
-    const limit = { maximum: MAX_WEBHOOKS, what: 'webhooks', counted: { accountId } };
+    const limit = { maximum: MAX_WEBHOOKS, what: 'webhooks', counted: { accountId, recordingId: IsNull() } };
     await insertWithinLimit(this.database, Webhook, webhook, limit);
     return { webhook, secret };
   }
 
   /** @throws NotFoundError */
   async get(accountId: string, id: string): Promise<Webhook> {
-    return await findOrFail('webhook', id, () => this.webhooks.findOneBy({ id, accountId }));
+    return await findOrFail('webhook', id, () => this.webhooks.findOneBy({ id, accountId, recordingId: IsNull() }));
   }
 
   async list(accountId: string, { page, limit, status }: ListWebhooksQuery): Promise<PageResult<Webhook>> {
     const [items, total] = await this.webhooks.findAndCount({
-      where: { accountId, ...(status && { status }) },
+      where: { accountId, recordingId: IsNull(), ...(status && { status }) },
       order: { createdAt: 'DESC', id: 'DESC' },
       skip: page * limit,
       take: limit,
@@ -118,7 +119,7 @@ export class WebhooksService {
   async delete(accountId: string, id: string): Promise<void> {
     if (!isResourceId(id)) throw new NotFoundError('webhook');
     await this.database.transact(async (tx) => {
-      const { affected } = await tx.manager.delete(Webhook, { id, accountId });
+      const { affected } = await tx.manager.delete(Webhook, { id, accountId, recordingId: IsNull() });
       if (!affected) throw new NotFoundError('webhook');
       await this.removedWebhooks.deleteDeliveries(tx, id);
     });

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiResponse, type OpenAPIObject } from '@nestjs/swagger';
+import { ApiExtension, ApiResponse, type OpenAPIObject } from '@nestjs/swagger';
 import { errorBody, type ErrorShape, errorShapeOf } from '../errors/error-body.js';
 import {
   AccountSuspendedError,
@@ -57,6 +57,19 @@ function errorExamples(errors: ApiError[], shape: ErrorShape | null): Record<str
     };
   }
   return examples;
+}
+
+/** Documents the JSON that a handler takes in place of its form: Nest gives all types of content the same schema. */
+export const ApiJsonBody = (schema: object): MethodDecorator => ApiExtension(JSON_BODY, schema);
+
+const JSON_BODY = 'x-json-body';
+
+/** Puts what {@link ApiJsonBody} describes in its place. */
+function addJsonBody(operation: Operation): void {
+  const { [JSON_BODY]: schema, requestBody } = operation;
+  if (!schema || !requestBody || !('content' in requestBody)) return;
+  requestBody.content['application/json'] = { schema };
+  delete operation[JSON_BODY];
 }
 
 type HeaderType = 'integer' | 'string';
@@ -124,6 +137,7 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
       if (!operation) continue;
       // An operation without a scope is open to anyone who knows its URL.
       if (operation['x-required-scope'] === undefined) operation.security = [];
+      addJsonBody(operation);
       addSuccessExamples(path, operation, document);
       for (const error of commonErrors(path, operation)) addError(operation, error, shape);
       for (const [status, response] of Object.entries(operation.responses) as [string, Response][]) {
@@ -185,7 +199,10 @@ function commonErrors(path: string, operation: Operation): ApiError[] {
   ];
 }
 
-type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-required-scope'?: string };
+type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
+  'x-required-scope'?: string;
+  [JSON_BODY]?: SchemaOrRef;
+};
 type Response = Extract<Operation['responses'][string], { description: string }>;
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 type SchemaOrRef = Schemas[string];

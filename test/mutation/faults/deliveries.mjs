@@ -216,8 +216,8 @@ export const deliveries = [
     faults: [
       [
         'a disabled webhook gets deliveries of new events',
-        "where: { accountId, status: 'active', events",
-        'where: { accountId, events',
+        "const active = { accountId, status: 'active' as const }",
+        'const active = { accountId }',
       ],
     ],
   },

@@ -135,8 +135,8 @@ export const processing = [
     faults: [
       [
         'a retry keeps the crashes of the run before',
-        'run = run + 1, attempt = 0, faults = 0, lease_until',
-        'run = run + 1, attempt = 0, lease_until',
+        'run = run + 1, attempt = 0, faults = 0,\n',
+        'run = run + 1, attempt = 0,\n',
       ],
     ],
   },

@@ -72,7 +72,7 @@ export const uploads = [
     faults: [
       [
         'an upload that is refused leaves its file in the spool',
-        '        await form.file.discard();\n',
+        '        await form?.file.discard();\n',
         '        void form;\n',
       ],
     ],

@@ -64,8 +64,19 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
   ],
   'POST /v1/recordings': [
     { form: { title: text(200, 'é'), custom_tags: TAGS, vocabulary: JSON.stringify(VOCABULARY) } },
+    { form: { callback_url: WEBHOOK.url, callback_secret: WEBHOOK.secret } },
+    {
+      body: {
+        url: `https://files.example.com/${text(1900)}`,
+        custom_tags: JSON.parse(TAGS) as object,
+        vocabulary: VOCABULARY,
+        callback_url: WEBHOOK.url,
+        callback_secret: WEBHOOK.secret,
+      },
+    },
   ],
   'GET /v1/recordings/:recording_id': [{ query: '?include=transcription,waveform' }],
+  'GET /v1/recordings/:recording_id/callback': NONE,
   'PATCH /v1/recordings/:recording_id': [{ body: { title: text(200, 'é'), custom_tags: JSON.parse(TAGS) as object } }],
   'GET /v1/recordings/:recording_id/transcription': FORMATS.map((format) => ({ query: `?format=${format}` })),
   'PUT /v1/recordings/:recording_id/transcription': [

@@ -30,7 +30,7 @@ export interface Operation {
   /** JSON that it takes, or an upload form. */
   body?: object | 'form';
   /** The state in which a recording must be for it to succeed; any, when left out. */
-  needs?: 'transcribed' | 'corrected' | 'failed';
+  needs?: 'transcribed' | 'corrected' | 'failed' | 'callback';
   /** Its answer does not end by itself. */
   isStream?: true;
 }
@@ -48,6 +48,8 @@ export interface Ids {
 const WEBHOOK_BODY = { url: 'https://hooks.example.com/notes', events: ['recording.transcribed'] };
 /** Refuses connections, so that a test call ends at once. */
 const CLOSED_PORT = { url: 'http://127.0.0.1:9/', events: ['recording.transcribed', 'recording.failed'] };
+
+const CALLBACK = { callback_url: CLOSED_PORT.url, callback_secret: 'a secret of a callback' };
 
 /** Every operation, one line each. Tests of scopes, tenancy, keys and bad input read this table and compare it with the router. */
 export const OPERATIONS: Operation[] = [
@@ -89,6 +91,7 @@ export const OPERATIONS: Operation[] = [
   define('PATCH /v1/recordings/:recording_id', 'recordings:write', 200, shapes.TITLED_RECORDING, {
     body: { title: 'Call with the north gate', custom_tags: { ticket: 'T-1042' } },
   }),
+  define('GET /v1/recordings/:recording_id/callback', 'webhooks:read', 200, shapes.CALLBACK, { needs: 'callback' }),
   define('GET /v1/recordings/:recording_id/transcription', 'recordings:read', 200, shapes.TRANSCRIPTION, {
     needs: 'transcribed',
   }),
@@ -156,7 +159,7 @@ export async function createResources(
 ): Promise<Ids> {
   const { credentials } = await service.key(owner, ['recordings:read']);
   const { body: webhook } = await owner.post('/v1/webhooks', CLOSED_PORT).expect(201);
-  const recordingId = await upload(owner);
+  const recordingId = await upload(owner, needs === 'callback' ? CALLBACK : {});
   if (needs === 'transcribed' || needs === 'corrected') await transcribe(service, recordingId);
   if (needs === 'corrected') {
     await owner.put(`/v1/recordings/${recordingId}/transcription`, { text: 'Hello, there.' }).expect(200);

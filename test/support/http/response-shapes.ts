@@ -147,6 +147,11 @@ export const CREATED_WEBHOOK = shapeOf('CreatedWebhookView', {
   uri: WEBHOOK.uri,
 });
 
+export const CALLBACK = shapeOf('CallbackView', {
+  deliveries_uri: pathOf('/v1/webhooks/', '/deliveries'),
+  uri: pathOf('/v1/recordings/', '/callback'),
+});
+
 const deliveryError = orNull(oneOf('dns', 'tls', 'connect', 'timeout', 'refused_address', 'reset', 'secret'));
 
 export const ATTEMPT = shapeOf('AttemptView', {

@@ -115,8 +115,17 @@ export class UploadRun {
     return outcome;
   }
 
+  /** The service is told the link, and fetches it. */
+  private async sendLink(url: string) {
+    const { tag: tags, language, languages, vocabulary, channels } = this.options;
+    const options = { tags, language, languages, vocabulary, channels };
+    const recording = await this.client.recordings.upload({ url }, options);
+    return { recording, known: false };
+  }
+
   private async send(input: AudioInput) {
     const { again = false, tag: tags, language, languages, vocabulary, channels } = this.options;
+    if (input.isLink) return await this.sendLink(input.path);
     const connection = await this.context.connection();
     const audio = await load(input);
     let line: ProgressLine | null = null;

@@ -34,8 +34,9 @@ function addUpload(program: Command): void {
     .option('--filename <name>', 'name of the recording, for one file or standard input')
     .addHelpText(
       'after',
-      `\nA file of - is standard input.\n${examples(
+      `\nA file of - is standard input. The service itself fetches an https link.\n${examples(
         'vnotes upload note.ogg --wait',
+        'vnotes upload https://files.example.com/note.ogg --wait',
         'vnotes upload calls/*.mp3 --tag team=sales --format srt --out subtitles',
         'ffmpeg -i film.mkv -f wav -ac 1 -ar 16000 - | vnotes upload - --filename film.wav --format vtt > film.vtt',
       )}`,

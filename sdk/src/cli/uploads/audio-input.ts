@@ -14,8 +14,10 @@ export interface AudioInput {
   label: string;
   /** Name of the recording. */
   filename: string;
-  /** Absolute, without links; `-` for standard input. */
+  /** Absolute, without links; `-` for standard input; of a link the URL. */
   path: string;
+  /** Whether the service fetches it. */
+  isLink?: true;
 }
 
 /** The bytes, with what they are recognised by. */
@@ -30,12 +32,24 @@ export async function findInputs(files: readonly string[], filename: string | un
   if (files.filter((file) => file === '-').length > 1) throw usageError('Standard input (-) can be read once.');
   const inputs: AudioInput[] = [];
   for (const file of files) {
-    const input = file === '-' ? { label: 'standard input', filename: 'stdin', path: '-' } : await find(file);
+    const input = await inputOf(file);
     // The same file twice is one upload.
     if (inputs.some(({ path }) => path === input.path)) continue;
     inputs.push({ ...input, filename: filename ?? input.filename });
   }
   return inputs;
+}
+
+async function inputOf(file: string): Promise<AudioInput> {
+  if (file === '-') return { label: 'standard input', filename: 'stdin', path: '-' };
+  return /^https?:\/\//i.test(file) ? linkOf(file) : await find(file);
+}
+
+/** Its query may hold a secret, and is not shown. */
+function linkOf(url: string): AudioInput {
+  if (!URL.canParse(url)) throw usageError(`${url} is no URL. Nothing was uploaded.`);
+  const { host, pathname } = new URL(url);
+  return { label: host + pathname, filename: basename(pathname), path: url, isLink: true };
 }
 
 /** In memory, so that what is sent is what was hashed, also when the file changes meanwhile. */

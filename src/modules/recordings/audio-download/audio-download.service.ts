@@ -83,6 +83,8 @@ export class AudioDownloadService {
    */
   async send(recording: Recording, type: 'attachment' | 'inline', request: Request, response: Response): Promise<void> {
     const { id, createdAt, fileSizeBytes: size, audioFormat, originalFilename } = recording;
+    // Its link has not been fetched.
+    if (size === 0) throw new NotFoundError('audio');
     // The audio of a recording never changes.
     const validators = { entityTag: `"${id}"`, lastModified: createdAt };
     response.setHeader('ETag', validators.entityTag);

@@ -8,6 +8,7 @@ import {
 import { anyOf } from '../../../platform/http/input/text-rules.js';
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import type { SpoolFile } from '../../../platform/storage/spool.js';
+import type { Recording } from '../recording.entity.js';
 import { ADTS, probeAac } from './aac.probe.js';
 import { AMR_NARROWBAND, AMR_WIDEBAND, probeAmr } from './amr.probe.js';
 import type { AudioFacts } from './audio-facts.js';
@@ -24,7 +25,7 @@ import { EBML_HEADER_BYTES, probeWebm, readEbmlElement } from './webm.probe.js';
 export type { AudioFacts } from './audio-facts.js';
 
 /** What an uploaded file is, by its content alone. @throws InvalidRequestError unless its format is accepted */
-export async function inspectAudio(
+async function inspectAudio(
   file: SpoolFile,
   accepted: readonly AudioFormat[],
 ): Promise<{ format: AudioFormat; facts: AudioFacts }> {
@@ -36,6 +37,26 @@ export async function inspectAudio(
     throw new InvalidRequestError({ field: 'file', reason });
   }
   return { format, facts: await probeAudio(window, format) };
+}
+
+/** What is stored of a file beside its bytes. */
+export type AudioColumns = Pick<
+  Recording,
+  'durationMs' | 'fileSizeBytes' | 'audioFormat' | 'sampleRate' | 'channels' | 'bitRate' | 'audioCodec'
+>;
+
+/** @throws InvalidRequestError unless the format of the file is accepted */
+export async function describeAudio(file: SpoolFile, accepted: readonly AudioFormat[]): Promise<AudioColumns> {
+  const { format, facts } = await inspectAudio(file, accepted);
+  return {
+    durationMs: Math.round(facts.durationSeconds * 1000),
+    fileSizeBytes: file.sizeBytes,
+    audioFormat: format,
+    sampleRate: facts.sampleRate,
+    channels: facts.channels,
+    bitRate: facts.bitRate,
+    audioCodec: facts.codec,
+  };
 }
 
 /** An EBML header is some 40 bytes; padding behind an ID3 tag seldom exceeds 2 KiB. */

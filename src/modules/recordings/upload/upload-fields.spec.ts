@@ -32,6 +32,9 @@ describe('UploadFields', () => {
       languages: 'a',
       vocabulary: 'a',
       channels: '',
+      url: '',
+      callback_url: '',
+      callback_secret: '',
     };
     for (const [name, value] of Object.entries(details)) expect(add(fields, name, value)).toBeUndefined();
     expect(fields.details()).toEqual(details);

@@ -8,10 +8,25 @@ import {
 import { textOf } from '../../../platform/http/input/rules.js';
 import { checkLanguage, checkLanguages, parseLanguages } from '../../../platform/languages.js';
 import { parseVocabulary } from '../../../platform/vocabulary.js';
+import type { UploadExtras } from '../recordings.events.js';
 import { parseCustomTags } from './custom-tags.js';
+import { fileAndLink, notAnUpload } from './upload-form.js';
 
-const NAMES = ['title', 'custom_tags', 'language', 'languages', 'vocabulary', 'channels'] as const;
+const NAMES = [
+  'title',
+  'custom_tags',
+  'language',
+  'languages',
+  'vocabulary',
+  'channels',
+  'url',
+  'callback_url',
+  'callback_secret',
+] as const;
 type Name = (typeof NAMES)[number];
+
+/** In a form they are JSON text, in a JSON body also what that stands for. */
+const STRUCTURED: ReadonlySet<Name> = new Set(['custom_tags', 'languages', 'vocabulary']);
 
 /** What an upload says about its audio, not validated yet. */
 export type UploadDetails = Partial<Record<Name, string>> & {
@@ -30,6 +45,8 @@ export interface RepeatRule {
 export interface UploadFormFields extends FormFields {
   /** @throws InvalidRequestError */
   details(): UploadDetails;
+  /** Takes the fields of a JSON body, which has no file. Without this method there is none. @throws InvalidRequestError */
+  addJson?(body: object): void;
   /** How an upload without an Idempotency-Key is recognised as a repeat. Without this method none is. */
   repeatRule?(): RepeatRule;
 }
@@ -53,6 +70,25 @@ export class UploadFields implements UploadFormFields {
 
   details(): UploadDetails {
     return this.given;
+  }
+
+  /** A link stands for it. */
+  get mayLackFile(): boolean {
+    return this.given.url !== undefined;
+  }
+
+  addJson(body: object): void {
+    if (!('url' in body)) throw notAnUpload();
+    for (const [name, value] of Object.entries(body as Record<string, unknown>)) {
+      const isObject = typeof value === 'object' && value !== null;
+      if (isKnown(name) && typeof value !== 'string' && !(isObject && STRUCTURED.has(name))) {
+        throw new InvalidRequestError({ field: name, reason: 'must be text' });
+      }
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      const isTruncated = Buffer.byteLength(text) > MAX_FIELD_BYTES;
+      const refusal = name === 'file' ? fileAndLink() : this.add({ name, value: text, isTruncated });
+      if (refusal) throw refusal;
+    }
   }
 }
 
@@ -149,9 +185,33 @@ export function readSeparateChannels(text: string | undefined, channels: number 
   if (text !== 'separate') {
     throw new InvalidRequestError({ field: 'channels', reason: `must be one of ${CHANNEL_MODES.join(', ')}` });
   }
-  if ((channels ?? 0) > 2) {
-    const reason = `must not be separate for a recording of more than two channels; this has ${channels}`;
-    throw new InvalidRequestError({ field: 'channels', reason });
-  }
+  checkSeparateChannels(channels);
   return true;
+}
+
+/** @param channels of the recording; null when unknown. @throws InvalidRequestError */
+export function checkSeparateChannels(channels: number | null): void {
+  if ((channels ?? 0) <= 2) return;
+  const reason = `must not be separate for a recording of more than two channels; this has ${channels}`;
+  throw new InvalidRequestError({ field: 'channels', reason });
+}
+
+/** As that of a webhook. */
+const checkSecret = textOf(16, 256);
+
+/** What else came with an upload. Its URLs are checked when the request is read. @throws InvalidRequestError */
+export function readExtras(details: UploadDetails): UploadExtras {
+  const { url: given, callback_url: callbackUrl, callback_secret: secret } = details;
+  const url = given ?? null;
+  if (callbackUrl === undefined) {
+    if (secret === undefined) return { url, callback: null };
+    throw new InvalidRequestError({ field: 'callback_secret', reason: 'may be given only with callback_url' });
+  }
+  if (secret === undefined) {
+    const reason = 'is required with callback_url: it signs what is sent there';
+    throw new InvalidRequestError({ field: 'callback_secret', reason });
+  }
+  const reason = checkSecret(secret);
+  if (reason !== null) throw new InvalidRequestError({ field: 'callback_secret', reason });
+  return { url, callback: { url: callbackUrl, secret } };
 }

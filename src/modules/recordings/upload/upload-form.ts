@@ -38,7 +38,7 @@ export function minFileBytes({ headers }: IncomingMessage): number {
 
 /**
  * Reads a form with one part `file` into the spool, without holding the file in memory. The caller discards `file`;
- * when this throws, the file is removed.
+ * when this throws, the file is removed. Null for a form whose fields stand for the file.
  * @param fields takes the other parts.
  * @param computeSha256 whether `sha256` is wanted.
  * @throws MalformedRequestError, InvalidRequestError, PayloadTooLargeError as soon as the limit is passed,
@@ -49,15 +49,16 @@ export async function readUploadForm(
   spool: Spool,
   fields: FormFields,
   computeSha256: boolean,
-): Promise<UploadForm> {
+): Promise<UploadForm | null> {
   const parser = openParser(request, fields.maxFields);
   const file = await spool.create();
   const hash = computeSha256 ? createHash('sha256') : null;
   try {
-    return {
-      file,
-      ...(await readForm(request, parser, fields, (stream, info) => spoolFile(stream, info, file, hash))),
-    };
+    const received = await readForm(request, parser, fields, (stream, info) => spoolFile(stream, info, file, hash));
+    if (received && !fields.mayLackFile) return { file, ...received };
+    if (received) throw fileAndLink();
+    await file.discard();
+    return null;
   } catch (error) {
     request.unpipe(parser);
     parser.destroy();
@@ -99,7 +100,7 @@ function readForm(
   parser: Busboy,
   fields: FormFields,
   receive: (stream: Readable, info: FileInfo) => Promise<ReceivedFile>,
-): Promise<ReceivedFile> {
+): Promise<ReceivedFile | null> {
   return new Promise((resolve, reject) => {
     const malformed = (): void => reject(new MalformedRequestError('The multipart body is malformed or incomplete.'));
     let received: Promise<ReceivedFile> | null = null;
@@ -123,6 +124,7 @@ function readForm(
     parser.on('error', malformed);
     parser.on('close', () => {
       if (received) void received.then(resolve, reject);
+      else if (fields.mayLackFile) resolve(null);
       else reject(new InvalidRequestError({ field: 'file', reason: 'is required. With curl: -F file=@note.ogg' }));
     });
     request.on('close', () => {
@@ -149,6 +151,9 @@ async function spoolFile(stream: Readable, info: FileInfo, file: SpoolFile, hash
   }
   return { originalFilename: cleanFilename(info.filename), sha256: hash?.digest('hex') ?? null };
 }
+
+export const fileAndLink = (): InvalidRequestError =>
+  new InvalidRequestError({ field: 'url', reason: 'may not be given together with a file' });
 
 const fileAsText = (): InvalidRequestError =>
   new InvalidRequestError({ field: 'file', reason: 'was sent as text. With curl: -F file=@note.ogg' });

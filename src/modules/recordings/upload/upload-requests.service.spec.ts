@@ -86,7 +86,7 @@ describe('UploadRequestsService', () => {
       database as unknown as DatabaseService,
       { hasRoom: async () => hasRoom } as unknown as DiskSpaceService,
       { create: async () => file } as unknown as Spool,
-      { acceptedFormats: ['wav'] } as unknown as Env,
+      { acceptedFormats: ['wav'], webhookAllowedCidrs: [] } as unknown as Env,
     );
   });
 
@@ -97,6 +97,7 @@ describe('UploadRequestsService', () => {
       ip,
       complete: true,
       get: (name: string) => all[name],
+      is: (type: string) => all['content-type'] === type,
     });
     request.end(BODY);
     return request as unknown as Request;

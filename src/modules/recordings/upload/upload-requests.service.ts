@@ -4,14 +4,16 @@ import type { Quotas } from '../../../access/plans.js';
 import type { Principal } from '../../../access/principal.js';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
-import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
+import { InvalidRequestError, ServiceUnavailableError } from '../../../platform/errors/errors.js';
+import type { JsonBody } from '../../../platform/http/input/json-body.js';
+import { AllowedNetworks, checkOutgoingUrl } from '../../../platform/http/outgoing/address-rules.js';
 import type { ReleaseSlot } from '../../../platform/rate-limit/shared-slots.js';
 import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
 import { Spool } from '../../../platform/storage/spool.js';
 import { QuotasService } from '../quotas.service.js';
 import { findIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
 import { type KeyPairSource, readIdempotencyKey, type UploadDetails, type UploadFormFields } from './upload-fields.js';
-import { cleanFilename, minFileBytes, readUploadForm } from './upload-form.js';
+import { cleanFilename, minFileBytes, readUploadForm, type UploadForm } from './upload-form.js';
 import { type UploadContext, type UploadResult, UploadService } from './upload.service.js';
 
 // For other modules, which import no other file of an upload.
@@ -30,6 +32,8 @@ type RequestContext = Omit<UploadContext, 'repeats' | 'acceptedFormats'>;
  */
 @Injectable()
 export class UploadRequestsService {
+  private readonly allowed: AllowedNetworks;
+
   constructor(
     private readonly uploads: UploadService,
     private readonly quotas: QuotasService,
@@ -37,7 +41,9 @@ export class UploadRequestsService {
     private readonly disk: DiskSpaceService,
     private readonly spool: Spool,
     private readonly env: Env,
-  ) {}
+  ) {
+    this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
+  }
 
   /**
    * @param source what an upload with a key pair is said to come from; by default another program.
@@ -58,13 +64,15 @@ export class UploadRequestsService {
     try {
       // Whether it is a repeat is known when its body was read. What is stored is compared with the quotas in any case.
       if (hasKey || !mayRepeat) await this.refuseFull(accountId, context, minFileBytes(request));
-      const form = await readUploadForm(request, this.spool, fields, hasKey || mayRepeat);
+      const form = await this.read(request, fields, hasKey || mayRepeat);
       try {
         const { acceptedFormats } = this.env;
         const repeats = fields.repeatRule?.() ?? null;
-        return await this.uploads.accept(accountId, form, fields.details(), { ...context, acceptedFormats, repeats });
+        const details = fields.details();
+        this.checkUrls(details);
+        return await this.uploads.accept(accountId, form, details, { ...context, acceptedFormats, repeats });
       } finally {
-        await form.file.discard();
+        await form?.file.discard();
       }
     } finally {
       releaseSlot();
@@ -98,6 +106,25 @@ export class UploadRequestsService {
       }
     };
     return await stored().finally(releaseSlot);
+  }
+
+  /** @returns null when there is a link in place of the file. */
+  private async read(request: Request, fields: UploadFormFields, computeSha256: boolean): Promise<UploadForm | null> {
+    if (!fields.addJson || !request.is('application/json')) {
+      return await readUploadForm(request, this.spool, fields, computeSha256);
+    }
+    fields.addJson(await (request.body as JsonBody).read());
+    return null;
+  }
+
+  /** Without DNS: what the hosts lead to is checked when they are connected to. @throws InvalidRequestError */
+  private checkUrls({ url, callback_url: callbackUrl }: UploadDetails): void {
+    const check = (field: string, given: string | undefined, httpsOnly: boolean): void => {
+      const reason = given === undefined ? null : checkOutgoingUrl(given, this.allowed, { httpsOnly });
+      if (reason !== null) throw new InvalidRequestError({ field, reason });
+    };
+    check('url', url, true);
+    check('callback_url', callbackUrl, this.env.webhookHttpsOnly);
   }
 
   private async takeSlot(accountId: string, { concurrentUploads }: Quotas): Promise<ReleaseSlot> {

@@ -15,15 +15,18 @@ import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../../platform/storage/file-system.js';
 import { Recording, type UploadSource } from '../recording.entity.js';
 import { QuotasService } from '../quotas.service.js';
-import { RecordingAccepted } from '../recordings.events.js';
+import { RecordingAccepted, type UploadExtras } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
 import { refuseScripted } from '../test-accounts/scripted-refusals.js';
 import { claimIdempotencyKey, findIdempotencyKey, forgetIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
-import { inspectAudio } from '../audio/inspect-audio.js';
+import { type AudioColumns, describeAudio } from '../audio/inspect-audio.js';
+import { formatInName, nameInUrl } from '../links/link-name.js';
+import { objectKeyOf } from './object-key.js';
 import type { UploadForm } from './upload-form.js';
 import {
   type RepeatRule,
   readCustomTags,
+  readExtras,
   readSeparateChannels,
   readSpokenLanguages,
   readTitle,
@@ -58,6 +61,11 @@ export interface UploadResult {
   replayed: boolean;
 }
 
+/** What was sent: a file, or the link of one. */
+interface Upload extends UploadExtras {
+  form: UploadForm | null;
+}
+
 interface IdempotencyClaim {
   key: string;
   fingerprint: string;
@@ -66,6 +74,8 @@ interface IdempotencyClaim {
 
 /** What a new recording does not have yet. */
 const EMPTY = emptyColumns(Recording);
+/** No worker claims a recording without a file, in this release or the one before: Postgres takes this for `infinity`. */
+const UNTIL_FETCHED = Infinity as unknown as Date;
 /** How long an upload waits for others of its account that may be the same one. */
 const UNDER_WAY_MS = 10_000;
 const LOOK_AGAIN_MS = 100;
@@ -97,49 +107,45 @@ export class UploadService {
    */
   async accept(
     accountId: string,
-    form: UploadForm,
+    form: UploadForm | null,
     details: UploadDetails,
     context: UploadContext,
   ): Promise<UploadResult> {
-    const recording = await this.describe(accountId, form, details, context);
+    const { url, callback } = readExtras(details);
+    const upload: Upload = { form, url: form ? null : url, callback };
+    const recording = await this.describe(accountId, upload, details, context);
     if (context.isTest) refuseScripted(recording);
-    const claim = claimOf(context, form, recording);
+    const claim = claimOf(context, upload, recording);
     const earlier = claim && (await this.replay(recording, claim));
-    return earlier ?? (await this.store(recording, form, claim, context.quotas));
+    return earlier ?? (await this.store(recording, upload, claim, context.quotas));
   }
 
   private async describe(
     accountId: string,
-    { file, originalFilename }: UploadForm,
+    { form, url }: Upload,
     details: UploadDetails,
     context: UploadContext,
   ): Promise<Recording> {
-    const { format, facts } = await inspectAudio(file, context.acceptedFormats);
+    const audio = form ? await describeAudio(form.file, context.acceptedFormats) : unknownAudio(nameInUrl(url ?? ''));
     const title = readTitle(details.title);
     const customTags = readCustomTags(details.custom_tags);
     const { language, languages } = readSpokenLanguages(details.language, details.languages);
     const vocabulary = readVocabulary(details.vocabulary);
-    const separateChannels = readSeparateChannels(details.channels, facts.channels);
+    const separateChannels = readSeparateChannels(details.channels, audio.channels);
     const id = uuidv7();
     const now = new Date();
-    const month = now.toISOString().slice(0, 'yyyy-mm'.length).replace('-', '/');
     return {
       ...EMPTY,
+      ...audio,
       id,
       accountId,
       userId: context.userId,
       keyId: context.keyId,
-      originalFilename,
+      originalFilename: form?.originalFilename ?? nameInUrl(url ?? ''),
       title,
-      objectKey: `${accountId}/${month}/${id}.${format}`,
+      // Nothing is stored under the key of a link: its file gets one of its own when it is there.
+      objectKey: objectKeyOf(accountId, now, `${form ? id : `${id}-0`}.${audio.audioFormat}`),
       bucket: this.objectStore.bucket,
-      durationMs: Math.round(facts.durationSeconds * 1000),
-      fileSizeBytes: file.sizeBytes,
-      audioFormat: format,
-      sampleRate: facts.sampleRate,
-      channels: facts.channels,
-      bitRate: facts.bitRate,
-      audioCodec: facts.codec,
       clientIp: context.clientIp,
       userAgent: context.userAgent,
       uploadSource: context.source,
@@ -153,6 +159,7 @@ export class UploadService {
       run: 1,
       attempt: 0,
       faults: 0,
+      leaseUntil: form ? null : UNTIL_FETCHED,
       createdAt: now,
       updatedAt: now,
     };
@@ -164,7 +171,7 @@ export class UploadService {
    */
   private async store(
     recording: Recording,
-    form: UploadForm,
+    upload: Upload,
     claim: IdempotencyClaim | null,
     quotas: Quotas,
   ): Promise<UploadResult> {
@@ -172,10 +179,10 @@ export class UploadService {
     const reserved = this.quotas.reserve({ objectKey, accountId, bytes, durationMs }, quotas);
     try {
       // The file is written at once, and gets its key when that is reserved, so that neither waits for the other.
-      await this.objectStore.put(objectKey, form.file, reserved);
+      await (upload.form ? this.objectStore.put(objectKey, upload.form.file, reserved) : reserved);
       await this.database.transact(async (tx) => {
         await this.claimKey(tx, recording, claim);
-        await this.insert(tx, recording);
+        await this.insert(tx, recording, upload);
       });
       return { recording, replayed: false };
     } catch (error) {
@@ -217,8 +224,8 @@ export class UploadService {
     if (!claimed) throw new IdempotencyKeyInUseError();
   }
 
-  private async insert(tx: Tx, recording: Recording): Promise<void> {
-    const event = new RecordingAccepted(recording);
+  private async insert(tx: Tx, recording: Recording, { url, callback }: Upload): Promise<void> {
+    const event = new RecordingAccepted(recording, { url, callback });
     const inserted = await insertAccepted(tx, recording, this.bus.writesFor(event, tx));
     if (!inserted) throw new Error(`the reservation of ${recording.objectKey} expired`);
     await this.bus.emit(event, tx);
@@ -242,19 +249,30 @@ export class UploadService {
   }
 }
 
+/** Of a link: all of it is known when the file is there. */
+const unknownAudio = (name: string): AudioColumns => ({
+  durationMs: 0,
+  fileSizeBytes: 0,
+  audioFormat: formatInName(name),
+  sampleRate: null,
+  channels: null,
+  bitRate: null,
+  audioCodec: null,
+});
+
 /** The operator has removed the account since the upload began. */
 const isAccountGone = (error: unknown): boolean =>
   (error as { constraint?: unknown } | null)?.constraint === 'recordings_account_fkey';
 
 function claimOf(
   { idempotencyKey: key, repeats }: UploadContext,
-  { sha256 }: UploadForm,
+  { form, url, callback }: Upload,
   { language, languages, translate, customTags, vocabulary, separateChannels, title }: Recording,
 ): IdempotencyClaim | null {
   if (key === null && !repeats) return null;
   // What later releases have added comes last, and only where it is given, so that older fingerprints stay valid.
   const contents = [
-    sha256,
+    form ? form.sha256 : { url },
     language,
     customTags,
     ...(repeats ? [repeats.sameText] : []),
@@ -263,6 +281,7 @@ function claimOf(
     ...(languages ? [{ languages }] : []),
     ...(translate ? [{ task: 'translate' }] : []),
     ...(title === null ? [] : [{ title }]),
+    ...(callback ? [{ callback }] : []),
   ];
   const fingerprint = createHash('sha256').update(JSON.stringify(contents)).digest('hex');
   if (key !== null) return { key, fingerprint, keptSeconds: KEPT_SECONDS };

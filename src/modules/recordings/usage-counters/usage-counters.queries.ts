@@ -62,6 +62,12 @@ export async function countDurationChange(
   await insertDelta(runner, recording, 'processing', { durationMs, queuedMs: durationMs });
 }
 
+/** The file of a recording that counted without one. */
+export async function countFetchedAudio(runner: SqlRunner, recording: CountedRecording): Promise<void> {
+  const { durationMs, fileSizeBytes: bytes } = recording;
+  await insertDelta(runner, recording, 'processing', { durationMs, bytes, queuedMs: durationMs });
+}
+
 function endedAs(status: RecordingStatus, count: number): Partial<Figures> {
   return status === 'processing' ? {} : { [status]: count };
 }

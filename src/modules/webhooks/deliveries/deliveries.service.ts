@@ -13,7 +13,7 @@ import { SecurityLogService } from '../../../platform/observability/security-log
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import type { WebhookEvent } from '../events/webhook-event.entity.js';
 import { type DeliveryOutcome, isSuccess } from '../sending/webhook-sender.service.js';
-import { Webhook } from '../webhook.entity.js';
+import { CALLBACK_KINDS, Webhook } from '../webhook.entity.js';
 import {
   claimDueDeliveries,
   type ClaimedDelivery,
@@ -66,11 +66,17 @@ export class DeliveriesService {
   ) {}
 
   /** Inserts a delivery for each webhook that is active and subscribed now. */
-  async fanOut(tx: Tx, event: Pick<WebhookEvent, 'id' | 'accountId' | 'kind' | 'createdAt'>): Promise<void> {
-    const { accountId, id: eventId, createdAt } = event;
+  async fanOut(
+    tx: Tx,
+    event: Pick<WebhookEvent, 'id' | 'accountId' | 'kind' | 'recordingId' | 'createdAt'>,
+  ): Promise<void> {
+    const { accountId, id: eventId, recordingId, kind, createdAt } = event;
+    const active = { accountId, status: 'active' as const };
+    const subscribed = { ...active, recordingId: IsNull(), events: ArrayContains([kind]) };
+    const isEnd = recordingId !== null && CALLBACK_KINDS.includes(kind);
     const webhooks = await tx.manager.find(Webhook, {
       select: { id: true },
-      where: { accountId, status: 'active', events: ArrayContains([event.kind]) },
+      where: isEnd ? [subscribed, { ...active, recordingId }] : subscribed,
       // Blocks the deletion of a webhook until the commit, and nothing else.
       lock: { mode: 'for_key_share' },
     });

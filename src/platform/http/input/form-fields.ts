@@ -16,6 +16,8 @@ export interface FormFields {
   readonly maxFields: number;
   /** For messages about the form. */
   readonly names: readonly string[];
+  /** Whether the fields so far stand for a file. */
+  readonly mayLackFile?: boolean;
   /** @returns what is wrong with the field. */
   add(field: FormField): InvalidRequestError | null;
 }

@@ -1,0 +1,157 @@
+import { Inject, Injectable, Logger, type OnModuleDestroy, Optional } from '@nestjs/common';
+import { Counter, Registry } from 'prom-client';
+import { Env } from '../../../platform/config/env.js';
+import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
+import { AllowedNetworks } from '../../../platform/http/outgoing/address-rules.js';
+import { OutgoingRequestError } from '../../../platform/http/outgoing/outgoing-error.js';
+import { Spool } from '../../../platform/storage/spool.js';
+import { FetchedAudioService } from './fetched-audio.service.js';
+import { DOWNLOAD_DEFAULTS, LinkDownload, type DownloadOptions } from './link-download.js';
+import { LINK_ERRORS, LinkError, type LinkOutcome, toLinkError } from './link-error.js';
+import { type LinkLease, RecordingLinksService } from './recording-links.service.js';
+
+export interface FetcherOptions extends DownloadOptions {
+  /** Gaps between attempts in seconds: n gaps make n + 1 attempts. */
+  retrySeconds: readonly number[];
+}
+
+export const FETCHER_OPTIONS = Symbol('FETCHER_OPTIONS');
+
+const DEFAULTS: FetcherOptions = { ...DOWNLOAD_DEFAULTS, retrySeconds: [5, 30, 120, 600] };
+/** Links that one process fetches at the same time. */
+const MAX_FETCHES = 8;
+/** After an error of the service itself, which is no attempt at the link. */
+const SERVICE_ERROR_SECONDS = 5;
+
+/**
+ * Fetches the links of recordings. LinksProcessor and timers wake it.
+ */
+@Injectable()
+export class LinkFetcherService implements OnModuleDestroy {
+  private readonly logger = new Logger(LinkFetcherService.name);
+  private readonly options: FetcherOptions;
+  private readonly allowed: AllowedNetworks;
+  private readonly stopping = new AbortController();
+  private readonly loops = new Set<Promise<void>>();
+  private readonly outcomes: Counter<'outcome'>;
+
+  constructor(
+    private readonly links: RecordingLinksService,
+    private readonly audio: FetchedAudioService,
+    private readonly spool: Spool,
+    private readonly env: Env,
+    registry: Registry,
+    @Optional() @Inject(FETCHER_OPTIONS) options?: Partial<FetcherOptions>,
+  ) {
+    this.options = { ...DEFAULTS, ...options };
+    this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
+    this.outcomes = new Counter({
+      name: 'link_fetches_total',
+      help: 'Attempts to fetch the link of a recording that have ended, by their outcome (D72).',
+      labelNames: ['outcome'],
+      registers: [registry],
+    });
+  }
+
+  /** Looks for due links, unless as many are being fetched as may be; then it looks when one has ended. */
+  wake(): void {
+    if (this.stopping.signal.aborted || this.loops.size >= MAX_FETCHES) return;
+    const loop = this.run()
+      .catch((error: unknown) => this.logger.warn({ err: error }, 'links could not be claimed'))
+      .finally(() => this.loops.delete(loop));
+    this.loops.add(loop);
+  }
+
+  /** Ends the fetches under way, which do not count as attempts. */
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort(new Error('the service stops'));
+    await Promise.all(this.loops);
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const lease = await this.links.claim();
+      if (!lease) return;
+      // There may be more, for a loop beside this one.
+      this.wake();
+      await this.fetch(lease);
+    }
+  }
+
+  private async fetch(lease: LinkLease): Promise<void> {
+    const attempt = new AbortController();
+    const stop = (): void => attempt.abort(this.stopping.signal.reason);
+    this.stopping.signal.addEventListener('abort', stop);
+    const timers = [this.keepLease(lease, attempt), this.limitTime(attempt)];
+    try {
+      if (lease.attempt > this.options.retrySeconds.length + 1) throw LINK_ERRORS.exhausted();
+      await this.fetchAndStore(lease, attempt.signal);
+      this.outcomes.inc({ outcome: 'fetched' });
+    } catch (error) {
+      await this.end(lease, attempt.signal.aborted ? attempt.signal.reason : error).catch((failure: unknown) =>
+        this.logger.warn({ err: failure, recording_id: lease.recordingId }, 'link outcome not saved'),
+      );
+    } finally {
+      for (const timer of timers) clearInterval(timer);
+      this.stopping.signal.removeEventListener('abort', stop);
+    }
+  }
+
+  private async fetchAndStore(lease: LinkLease, signal: AbortSignal): Promise<void> {
+    await this.audio.discardEarlier(lease);
+    const download = new LinkDownload(this.spool, this.allowed, this.options, signal);
+    const { file, filename } = await download.run(this.links.urlOf(lease));
+    try {
+      await this.audio.store(lease, file, filename);
+    } finally {
+      await file.discard();
+    }
+  }
+
+  /** Saves how an attempt has failed: the recording fails, or its link is due again later. */
+  private async end(lease: LinkLease, error: unknown): Promise<void> {
+    if (error instanceof LeaseLostError) return;
+    const { signal } = this.stopping;
+    if (signal.aborted && error === signal.reason) return await this.links.release(lease);
+    const failure = error instanceof OutgoingRequestError ? toLinkError(error) : error;
+    if (!(failure instanceof LinkError)) {
+      this.logger.warn({ err: error, recording_id: lease.recordingId }, 'link not stored');
+      const delaySeconds = SERVICE_ERROR_SECONDS;
+      return await retryWhileUnavailable(() => this.links.release(lease, { delaySeconds }), { signal });
+    }
+    this.count(lease, failure.outcome);
+    const gapSeconds = this.options.retrySeconds[lease.attempt - 1];
+    if (failure.retry === null || gapSeconds === undefined) {
+      await retryWhileUnavailable(() => this.links.fail(lease, failure.reason), { signal });
+      return;
+    }
+    const delaySeconds = Math.max(gapSeconds, failure.retry.afterMs / 1000);
+    await retryWhileUnavailable(() => this.links.release(lease, { delaySeconds, attempts: 1 }), { signal });
+    setTimeout(() => this.wake(), delaySeconds * 1000).unref();
+  }
+
+  private count({ recordingId, attempt }: LinkLease, outcome: LinkOutcome): void {
+    this.outcomes.inc({ outcome });
+    this.logger.log({ recording_id: recordingId, attempt, outcome }, 'link not fetched');
+  }
+
+  /** Renews the lease, and ends the attempt when it is lost. While Postgres is unavailable it goes on. */
+  private keepLease(lease: LinkLease, attempt: AbortController): NodeJS.Timeout {
+    const renew = async (): Promise<void> => {
+      const isHeld = await this.links.renew(lease).catch(() => true);
+      if (!isHeld) attempt.abort(new LeaseLostError());
+    };
+    return setInterval(() => void renew(), (this.env.leaseSeconds * 1000) / 3);
+  }
+
+  /** A file may take as long as one that is uploaded. */
+  private limitTime(attempt: AbortController): NodeJS.Timeout {
+    const tooLong = new OutgoingRequestError('timeout', 'the file did not arrive in time');
+    return setTimeout(() => attempt.abort(tooLong), this.env.uploadTimeoutSeconds * 1000);
+  }
+}
+
+/** The recording was deleted, or another process has its link. */
+class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+}

@@ -1,0 +1,190 @@
+import { accountNotOnHold } from '../../../access/accounts.queries.js';
+import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
+import { selectList } from '../../../platform/database/statement-parts.js';
+import type { AudioColumns } from '../audio/inspect-audio.js';
+import { Recording } from '../recording.entity.js';
+import type { RecordingLink } from './recording-link.entity.js';
+
+/** A worker's right to fetch a link, until its lease ends. */
+export type LinkLease = Pick<RecordingLink, 'recordingId' | 'accountId' | 'encryptedUrl' | 'attempt' | 'claims'> & {
+  leaseToken: string;
+  /** The key of an object that an earlier claim, whose lease has ended, may have left. */
+  reservedKey: string | null;
+};
+
+/** What a recording has once its link was fetched. */
+export type FetchedAudio = AudioColumns & Pick<Recording, 'objectKey' | 'originalFilename'>;
+
+type HeldLink = Pick<LinkLease, 'recordingId' | 'leaseToken'>;
+
+const COLUMNS = selectList(Recording, 'r');
+
+export async function insertLink(
+  tx: Tx,
+  { recordingId, accountId, encryptedUrl }: Pick<RecordingLink, 'recordingId' | 'accountId' | 'encryptedUrl'>,
+): Promise<void> {
+  await tx.query(
+    'INSERT INTO recording_links (recording_id, account_id, encrypted_url, due_at) VALUES ($1, $2, $3, now())',
+    [recordingId, accountId, encryptedUrl],
+  );
+}
+
+/** Has the link of a retried recording fetched again. SQL, because of the clock of the database. @returns whether it has one. */
+export async function reopenLink(tx: Tx, recordingId: string, accountId: string): Promise<boolean> {
+  const rows = await tx.query(
+    `UPDATE recording_links SET due_at = now(), ended_at = NULL, attempt = 0
+     WHERE recording_id = $1 AND account_id = $2 AND ended_at IS NOT NULL RETURNING 1`,
+    [recordingId, accountId],
+  );
+  return rows.length > 0;
+}
+
+/** Due links considered of each account: more than one, because another worker may be claiming the first. */
+const HEADS = 8;
+
+/**
+ * The account with the fewest fetches under way has its longest due link fetched. The accounts are found by one probe of
+ * the index each.
+ */
+const CLAIM = `
+  WITH RECURSIVE waiting AS (
+    (SELECT account_id AS id FROM recording_links WHERE due_at IS NOT NULL ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT l.account_id FROM recording_links l WHERE l.due_at IS NOT NULL AND l.account_id > a.id
+            ORDER BY l.account_id LIMIT 1)
+    FROM waiting a WHERE a.id IS NOT NULL),
+  picked AS MATERIALIZED (
+    SELECT l.recording_id
+    FROM waiting a
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS fetches FROM recording_links
+      WHERE account_id = a.id AND due_at > now() AND lease_token IS NOT NULL) busy
+    CROSS JOIN LATERAL (
+      SELECT recording_id, due_at FROM recording_links
+      WHERE account_id = a.id AND due_at <= now() ORDER BY due_at LIMIT ${HEADS}) head
+    JOIN recording_links l ON l.recording_id = head.recording_id AND l.due_at <= now()
+    WHERE ${accountNotOnHold('a.id')}
+    ORDER BY busy.fetches, head.due_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED)
+  UPDATE recording_links l SET lease_token = $1, due_at = clock_timestamp() + make_interval(secs => $2),
+    attempt = attempt + 1, claims = claims + 1
+  FROM picked WHERE l.recording_id = picked.recording_id
+  RETURNING l.recording_id AS "recordingId", l.account_id AS "accountId", l.encrypted_url AS "encryptedUrl", l.attempt,
+    l.claims, l.lease_token AS "leaseToken", l.reserved_key AS "reservedKey"`;
+
+/** SQL, because it locks, updates and reads at once. @returns null when none is due. */
+export async function claimLink(
+  runner: SqlRunner,
+  leaseToken: string,
+  leaseSeconds: number,
+): Promise<LinkLease | null> {
+  const [lease] = await runner.query<LinkLease>(CLAIM, [leaseToken, leaseSeconds]);
+  return lease ?? null;
+}
+
+/** SQL, because of the clock of the database. @returns whether the lease is still held. */
+export async function renewLink(
+  runner: SqlRunner,
+  { recordingId, leaseToken }: HeldLink,
+  leaseSeconds: number,
+): Promise<boolean> {
+  const rows = await runner.query(
+    `UPDATE recording_links SET due_at = clock_timestamp() + make_interval(secs => $3)
+     WHERE recording_id = $1 AND lease_token = $2 RETURNING 1`,
+    [recordingId, leaseToken, leaseSeconds],
+  );
+  return rows.length > 0;
+}
+
+/** Ends the lease; the next attempt is later. @param attempts 0 when this one does not count. SQL as above. */
+export async function releaseLink(
+  runner: SqlRunner,
+  { recordingId, leaseToken }: HeldLink,
+  { delaySeconds, attempts }: { delaySeconds: number; attempts: 0 | 1 },
+): Promise<void> {
+  await runner.query(
+    `UPDATE recording_links SET lease_token = NULL, due_at = now() + make_interval(secs => $3),
+       attempt = attempt - 1 + $4::int
+     WHERE recording_id = $1 AND lease_token = $2`,
+    [recordingId, leaseToken, delaySeconds, attempts],
+  );
+}
+
+/** Notes the key before it is reserved, for whoever claims the link next. @returns whether the lease is still held. */
+export async function noteReservation(
+  runner: SqlRunner,
+  { recordingId, leaseToken }: HeldLink,
+  objectKey: string | null,
+): Promise<boolean> {
+  const rows = await runner.query(
+    'UPDATE recording_links SET reserved_key = $3 WHERE recording_id = $1 AND lease_token = $2 RETURNING 1',
+    [recordingId, leaseToken, objectKey],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Locks the recording of a link, and then the link: a deletion locks them in that order, too.
+ * @returns null when the lease is lost, or the recording deleted.
+ */
+export async function lockLinked(tx: Tx, { recordingId, leaseToken }: HeldLink): Promise<Recording | null> {
+  const [recording] = await tx.query<Recording>(
+    `SELECT ${COLUMNS} FROM recordings r WHERE id = $1 AND status = 'processing' FOR UPDATE`,
+    [recordingId],
+  );
+  const held = await tx.query('SELECT 1 FROM recording_links WHERE recording_id = $1 AND lease_token = $2 FOR UPDATE', [
+    recordingId,
+    leaseToken,
+  ]);
+  return held.length > 0 ? (recording ?? null) : null;
+}
+
+/** Removes the link of a recording that has its file. */
+export async function deleteLink(tx: Tx, recordingId: string): Promise<void> {
+  await tx.query('DELETE FROM recording_links WHERE recording_id = $1', [recordingId]);
+}
+
+/** Keeps the link of a recording that has failed for a retry. SQL, because of the clock of the database. */
+export async function endLink(tx: Tx, recordingId: string): Promise<void> {
+  await tx.query(
+    `UPDATE recording_links SET due_at = NULL, lease_token = NULL, ended_at = now() WHERE recording_id = $1`,
+    [recordingId],
+  );
+}
+
+/**
+ * Gives a recording that `lockLinked` has locked its file, and puts it into the queue. SQL, because it returns the row as
+ * Postgres wrote it.
+ */
+export async function attachAudio(tx: Tx, id: string, audio: FetchedAudio): Promise<Recording> {
+  const [recording] = await tx.query<Recording>(
+    `UPDATE recordings r SET object_key = $2, original_filename = $3, audio_format = $4, file_size_bytes = $5,
+       duration_ms = $6, sample_rate = $7, channels = $8, bit_rate = $9, audio_codec = $10, lease_until = NULL,
+       updated_at = now()
+     WHERE id = $1 RETURNING ${COLUMNS}`,
+    [
+      id,
+      audio.objectKey,
+      audio.originalFilename,
+      audio.audioFormat,
+      audio.fileSizeBytes,
+      audio.durationMs,
+      audio.sampleRate,
+      audio.channels,
+      audio.bitRate,
+      audio.audioCodec,
+    ],
+  );
+  if (!recording) throw new Error(`recording ${id} is locked but not found`);
+  return recording;
+}
+
+/** SQL, because the clock of the database decides. @returns how many, at most `count`. */
+export async function deleteOldLinks(runner: SqlRunner, days: number, count: number): Promise<number> {
+  const rows = await runner.query(
+    `DELETE FROM recording_links WHERE recording_id IN (
+       SELECT recording_id FROM recording_links WHERE ended_at < now() - make_interval(days => $1) LIMIT $2)
+     RETURNING 1`,
+    [days, count],
+  );
+  return rows.length;
+}
