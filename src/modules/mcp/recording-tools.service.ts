@@ -3,7 +3,14 @@ import { InvalidRequestError, PayloadTooLargeError } from '../../platform/errors
 import { RequestValidationPipe } from '../../platform/http/input/request-validation.pipe.js';
 import { checkDays } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import { checkOrder, isSearch, ListRecordingsQuery, RecordingsService } from '../recordings/recordings.service.js';
+import {
+  checkOrder,
+  isSearch,
+  labelsOf,
+  ListRecordingsQuery,
+  RecordingsService,
+  UpdateRecordingDto,
+} from '../recordings/recordings.service.js';
 import { RecordingSearchService } from '../recordings/search/recording-search.service.js';
 import { UploadRequestsService } from '../recordings/upload/upload-requests.service.js';
 import type { ToolCaller } from './tool-caller.js';
@@ -13,7 +20,7 @@ export const MAX_AUDIO_BYTES = 1_500_000;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** Values of `GET /v1/recordings`, with the tags as an object. */
-export type SearchInput = { tags?: Record<string, string> | undefined } & Record<
+export type SearchInput = { custom_tags?: Record<string, string> | undefined } & Record<
   string,
   string | number | object | undefined
 >;
@@ -21,20 +28,28 @@ export type SearchInput = { tags?: Record<string, string> | undefined } & Record
 export interface UploadInput {
   audio_base64: string;
   filename?: string | undefined;
-  tags?: Record<string, string> | undefined;
+  title?: string | undefined;
+  custom_tags?: Record<string, string> | undefined;
   language?: string | undefined;
   vocabulary?: string[] | undefined;
+}
+
+export interface UpdateInput {
+  recording_id: string;
+  title?: string | null | undefined;
+  custom_tags?: Record<string, string> | null | undefined;
 }
 
 /** A recording as assistants need it: without what is of storage and of networks. */
 interface RecordingSummary {
   id: string;
+  title: string;
   filename: string;
   status: string;
   duration_seconds: number;
   created_at: string;
   user_id: string | null;
-  tags: Record<string, string>;
+  custom_tags: Record<string, string>;
   snippet?: string;
 }
 
@@ -52,7 +67,7 @@ export class RecordingToolsService {
   ) {}
 
   /** @throws as `GET /v1/recordings` */
-  async search(accountId: string, { tags, ...given }: SearchInput) {
+  async search(accountId: string, { custom_tags: tags, ...given }: SearchInput) {
     const query = await this.queryOf({ limit: 20, ...given }, tags ?? {});
     const found = isSearch(query)
       ? await this.searches.search(accountId, query)
@@ -84,19 +99,28 @@ export class RecordingToolsService {
 
   /** @throws as `POST /v1/recordings` */
   async upload({ principal, request }: ToolCaller, input: UploadInput) {
-    const { audio_base64: audio, filename, tags, language, vocabulary } = input;
+    const { audio_base64: audio, filename, title, custom_tags: tags, language, vocabulary } = input;
     if (audio === '' || audio.length % 4 !== 0 || !BASE64.test(audio)) {
       throw new InvalidRequestError({ field: 'audio_base64', reason: 'must be base64 with its padding' });
     }
     const bytes = Buffer.from(audio, 'base64');
     if (bytes.length > MAX_AUDIO_BYTES) throw new PayloadTooLargeError('The audio', MAX_AUDIO_BYTES);
     const details = {
+      ...(title !== undefined && { title }),
       ...(tags && { custom_tags: JSON.stringify(tags) }),
       ...(language !== undefined && { language }),
       ...(vocabulary && { vocabulary: JSON.stringify(vocabulary) }),
     };
     const { recording } = await this.uploads.acceptAudio(request, principal, { bytes, filename }, details);
     return { recording: summaryOf(recording) };
+  }
+
+  /** @throws as `PATCH /v1/recordings/{recording_id}` */
+  async update(accountId: string, { recording_id: id, ...given }: UpdateInput) {
+    const fields = await this.validation.transform(given, { type: 'body', metatype: UpdateRecordingDto });
+    return {
+      recording: summaryOf(await this.recordings.update(accountId, id, labelsOf(fields as UpdateRecordingDto))),
+    };
   }
 
   private async queryOf(
@@ -120,12 +144,13 @@ export class RecordingToolsService {
 function summaryOf(recording: Listed & { snippet?: string }): RecordingSummary {
   return {
     id: recording.id,
+    title: recording.title ?? recording.originalFilename,
     filename: recording.originalFilename,
     status: recording.status,
     duration_seconds: recording.durationMs / 1000,
     created_at: resourceTime(recording.createdAt),
     user_id: recording.userId,
-    tags: JSON.parse(recording.customTags ?? '{}') as Record<string, string>,
+    custom_tags: JSON.parse(recording.customTags ?? '{}') as Record<string, string>,
     ...(recording.snippet !== undefined && { snippet: recording.snippet }),
   };
 }

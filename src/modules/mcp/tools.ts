@@ -50,12 +50,13 @@ const tags = z.record(z.string(), z.string());
 
 const SUMMARY = {
   id: z.string(),
+  title: z.string().describe('The name of the file, unless it was given a title'),
   filename: z.string(),
   status: z.string(),
   duration_seconds: z.number(),
   created_at: z.string().describe('UTC'),
   user_id: z.string().nullable().describe('The end user of the account whose recording it is'),
-  tags,
+  custom_tags: tags,
 };
 
 export const TOOLS: readonly Tool[] = [
@@ -63,7 +64,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'search_recordings',
     title: 'Search voice notes',
     description:
-      'Finds voice notes by the words of their transcriptions, tags, days, end user or status; without any of them, ' +
+      'Finds voice notes by the words of their transcriptions and titles, tags, days, end user or status; without any of them, ' +
       'lists all, the newest first. Results have the identifiers that the other tools take, and no transcriptions: ' +
       'use read_transcription.',
     scope: 'recordings:read',
@@ -78,7 +79,7 @@ export const TOOLS: readonly Tool[] = [
       date_from: z.string().optional().describe('First day (UTC), such as 2026-11-01'),
       date_to: z.string().optional().describe('Last day (UTC)'),
       user_id: z.string().optional().describe('Only recordings of this end user'),
-      tags: tags.optional().describe('Only recordings that have all these tags'),
+      custom_tags: tags.optional().describe('Only recordings that have all these tags'),
       page: integer(0, MAX_PAGE).optional().describe('0 is the first page'),
       limit: integer(1, MAX_LIMIT).optional().describe('Results on a page; 20 by default'),
     }),
@@ -148,12 +149,28 @@ export const TOOLS: readonly Tool[] = [
     input: z.strictObject({
       audio_base64: z.string().describe('The file in base64'),
       filename: z.string().optional().describe('Such as note.ogg'),
-      tags: tags.optional().describe('Tags of your own'),
+      title: z.string().optional().describe('What to call it'),
+      custom_tags: tags.optional().describe('Tags of your own'),
       language: z.string().optional().describe('English name of the language spoken, such as english'),
       vocabulary: z.array(z.string()).optional().describe('Names and words to expect'),
     }),
     output: { recording: z.object(SUMMARY) },
     run: ({ recordings }, caller, input) => recordings.upload(caller, input),
+  }),
+  defineTool({
+    name: 'update_recording',
+    title: 'Rename or tag a voice note',
+    description:
+      'Changes the title of a voice note, its tags, or both. Give all the tags: they replace those that it has.',
+    scope: 'recordings:write',
+    annotations: { ...WRITES, idempotentHint: true },
+    input: z.strictObject({
+      recording_id: recordingId,
+      title: z.string().nullable().optional().describe('null: as its file'),
+      custom_tags: tags.nullable().optional().describe('null removes them'),
+    }),
+    output: { recording: z.object(SUMMARY) },
+    run: ({ recordings }, { principal }, input) => recordings.update(principal.accountId, input),
   }),
   defineTool({
     name: 'correct_transcription',

@@ -26,7 +26,7 @@ import { RecordingSearchService } from './search/recording-search.service.js';
 import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
 // For other modules, which import no other file of the operations on recordings.
-export { checkOrder, isSearch, ListRecordingsQuery } from './recordings.dto.js';
+export { checkOrder, isSearch, labelsOf, ListRecordingsQuery, UpdateRecordingDto } from './recordings.dto.js';
 
 export const alreadyProcessing = () =>
   new ConflictError('This recording is being transcribed already. Try again when that has ended.');
