@@ -55,6 +55,7 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
 const OF_OTHERS = [
   'GET /v1/recordings/{recording_id}/signed-audio',
   'POST /v1/audio/transcriptions',
+  'POST /v1/audio/translations',
   'GET /v1/models',
   'GET /v1/models/{model}',
 ];

@@ -44,6 +44,7 @@ const note = (text: string) => ({
   durationSeconds: 2.5,
   confidence: 1,
   words: '[]',
+  languages: null,
 });
 const chunk = (offset: number, text: string, attempt = 1) => ({
   type: 'chunk' as const,

@@ -6,25 +6,27 @@ import type { Principal } from '../../access/principal.js';
 import { Env } from '../../platform/config/env.js';
 import type { ApiError } from '../../platform/errors/errors.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
-import { translate } from '../../platform/errors/error.filter.js';
+import { translate as asApiError } from '../../platform/errors/error.filter.js';
+import { languageCode } from '../../platform/languages.js';
 import { sendText } from '../../platform/http/send-text.js';
 import { requestIdOf } from '../../platform/observability/request-log.middleware.js';
 import { TranscriptExportsService } from '../transcriptions/exports/transcript-exports.service.js';
 import type { ChunkSignal } from '../transcriptions/transcript-signals.service.js';
 import { AudioTranscriptionsService, type EngineTranscript } from './audio-transcriptions.service.js';
-import { DescribeTranscription } from './compat.openapi.js';
+import { DescribeTranscription, DescribeTranslation } from './compat.openapi.js';
 import { openAiErrorBody, TranscriptionTimeoutError } from './openai-errors.js';
-import type { TranscriptionOptions } from './transcription-form.js';
+import type { Task, TranscriptionOptions } from './transcription-form.js';
 import { WaitingRequestsService } from './waiting-requests.service.js';
 
 const TEXT = 'text/plain; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
 /** Keeps proxies from ending a stream without data. */
 const COMMENT_MS = 15_000;
 
 type Engine = Pick<EngineTranscript, 'provider' | 'model'>;
 
 @ApiTags('Compatible')
-@Controller('v1/audio/transcriptions')
+@Controller('v1/audio')
 export class AudioTranscriptionsController {
   constructor(
     private readonly transcriptions: AudioTranscriptionsService,
@@ -39,7 +41,7 @@ export class AudioTranscriptionsController {
    * @remarks
    * For clients of OpenAI. The audio is stored as any other recording; the response waits for its transcription.
    */
-  @Post()
+  @Post('transcriptions')
   @HttpCode(200)
   @DescribeTranscription()
   @RequireScope('recordings:write', 'recordings:read')
@@ -49,8 +51,32 @@ export class AudioTranscriptionsController {
     @Res() response: Response,
     @Query() _query: NoQuery,
   ): Promise<void> {
+    await this.answer(principal, request, response, 'transcribe');
+  }
+
+  /**
+   * Translate audio into English and wait for the text
+   *
+   * @remarks
+   * For clients of OpenAI. Needs an engine that translates, such as a server with this operation of OpenAI. The recording is
+   * like any other; its transcription is the English text.
+   */
+  @Post('translations')
+  @HttpCode(200)
+  @DescribeTranslation()
+  @RequireScope('recordings:write', 'recordings:read')
+  async translate(
+    @CurrentPrincipal() principal: Principal,
+    @Req() request: Request,
+    @Res() response: Response,
+    @Query() _query: NoQuery,
+  ): Promise<void> {
+    await this.answer(principal, request, response, 'translate');
+  }
+
+  private async answer(principal: Principal, request: Request, response: Response, task: Task): Promise<void> {
     const wait = this.waiting.add(principal.accountId, response);
-    const { recordingId, isRepeat, options } = await this.transcriptions.accept(request, principal);
+    const { recordingId, isRepeat, options } = await this.transcriptions.accept(request, principal, task);
     response.setHeader('X-Recording-Id', recordingId);
     if (isRepeat) response.setHeader('Idempotent-Replayed', 'true');
     const stream = options.stream ? new TranscriptStream(response) : null;
@@ -64,13 +90,13 @@ export class AudioTranscriptionsController {
         (chunk) => stream?.add(chunk),
       );
       if (response.destroyed) return;
-      if (stream) stream.end(transcript);
+      if (stream) stream.end(transcript, await this.logprobs(principal.accountId, transcript, options));
       else await this.send(principal.accountId, response, transcript, options);
     } catch (error) {
       // The client has disconnected.
       if (response.destroyed) return;
       if (!stream?.hasBegun) throw error;
-      stream.fail(translate(error, requestIdOf(request)));
+      stream.fail(asApiError(error, requestIdOf(request)));
     } finally {
       clearTimeout(timer);
     }
@@ -80,20 +106,29 @@ export class AudioTranscriptionsController {
     accountId: string,
     response: Response,
     transcript: EngineTranscript,
-    { format, granularities }: TranscriptionOptions,
+    options: TranscriptionOptions,
   ): Promise<void> {
+    const { task, format, granularities } = options;
     nameEngine(response, transcript);
     const { text, words, durationSeconds, language, confidence } = transcript;
     switch (format) {
-      case 'json':
-        response.json(jsonOf(transcript));
+      case 'json': {
+        const logprobs = await this.logprobs(accountId, transcript, options);
+        const fields = { text, ...heardOf(transcript), usage: usageOf(transcript) };
+        if (logprobs === null) {
+          response.json(fields);
+          break;
+        }
+        response.setHeader('Content-Type', JSON_TYPE);
+        sendText(response, jsonWith(fields, logprobs));
         break;
+      }
       case 'verbose_json': {
         const withWords = granularities.includes('word');
         const withSegments = !withWords || granularities.includes('segment');
-        const source = { text, words, durationSeconds, language, confidence, usage: usageOf(transcript) };
+        const source = { task, text, words, durationSeconds, language, confidence, usage: usageOf(transcript) };
         const json = await this.exports.verboseJson(accountId, { ...source, withWords, withSegments });
-        response.setHeader('Content-Type', 'application/json; charset=utf-8');
+        response.setHeader('Content-Type', JSON_TYPE);
         sendText(response, json);
         break;
       }
@@ -107,6 +142,15 @@ export class AudioTranscriptionsController {
         sendText(response, await this.exports.render(accountId, { format, text, words, durationSeconds }));
         break;
     }
+  }
+
+  /** JSON text of the list, or null if it was not asked for. */
+  private async logprobs(
+    accountId: string,
+    { text, words, confidence }: EngineTranscript,
+    { include }: TranscriptionOptions,
+  ): Promise<string | null> {
+    return include.includes('logprobs') ? await this.exports.logprobs(accountId, { text, words, confidence }) : null;
   }
 }
 
@@ -143,12 +187,15 @@ export class TranscriptStream {
     this.sendDelta(chunk.text);
   }
 
-  end(transcript: EngineTranscript): void {
+  /** @param logprobs JSON text of the list, or null. */
+  end(transcript: EngineTranscript, logprobs: string | null = null): void {
     this.begin(transcript);
     // Another attempt may have another text than the one that was sent: `done` has the right one.
     const rest = transcript.text.startsWith(this.sent) ? transcript.text.slice(this.sent.length) : '';
     if (rest !== '') this.sendDelta(rest);
-    this.send({ type: 'transcript.text.done', text: transcript.text, usage: usageOf(transcript) });
+    const { text } = transcript;
+    const done = { type: 'transcript.text.done', text, ...heardOf(transcript), usage: usageOf(transcript) };
+    this.write(jsonWith(done, logprobs));
     this.response.end('data: [DONE]\n\n');
   }
 
@@ -174,7 +221,11 @@ export class TranscriptStream {
   }
 
   private send(event: object): void {
-    this.response.write(`data: ${JSON.stringify(event)}\n\n`);
+    this.write(JSON.stringify(event));
+  }
+
+  private write(json: string): void {
+    this.response.write(`data: ${json}\n\n`);
   }
 }
 
@@ -184,4 +235,12 @@ const usageOf = ({ durationSeconds }: Pick<EngineTranscript, 'durationSeconds'>)
   seconds: Math.ceil(durationSeconds),
 });
 
-const jsonOf = (transcript: EngineTranscript): object => ({ text: transcript.text, usage: usageOf(transcript) });
+/** As newer models of OpenAI name the languages of a list that were heard (D69). */
+const heardOf = ({ languages }: EngineTranscript): object =>
+  languages === null ? {} : { languages: languages.map((name) => ({ code: languageCode(name) ?? name })) };
+
+/** A long list is written as text by a thread. */
+const jsonWith = (fields: object, logprobs: string | null): string => {
+  const json = JSON.stringify(fields);
+  return logprobs === null ? json : `${json.slice(0, -1)},"logprobs":${logprobs}}`;
+};

@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Principal } from '../../access/principal.js';
-import { ConflictError } from '../../platform/errors/errors.js';
+import { ConflictError, InvalidRequestError } from '../../platform/errors/errors.js';
 import { RecordingsService } from '../recordings/recordings.service.js';
 import { UploadRequestsService } from '../recordings/upload/upload-requests.service.js';
+import { AnnouncedEnginesService } from '../transcriptions/engines/announced-engines.service.js';
 import type { ChunkSignal } from '../transcriptions/transcript-signals.service.js';
 import { TranscriptionsService } from '../transcriptions/transcriptions.service.js';
 import { AudioNotTranscribedError } from './openai-errors.js';
 import { RecordingEndsService } from './recording-ends.service.js';
-import { TranscriptionFormFields, type TranscriptionOptions } from './transcription-form.js';
+import { type Task, TranscriptionFormFields, type TranscriptionOptions } from './transcription-form.js';
 
 /** Requests within this time after a failure get the same failure; a later one has the recording transcribed again. */
 const FAILURE_REPEATED_MS = 60_000;
@@ -29,9 +30,15 @@ export interface EngineTranscript {
   confidence: number;
   /** JSON text of the list. */
   words: string;
+  /** English names of those that were heard; null unless several were given. */
+  languages: string[] | null;
   provider: string;
   model: string;
 }
+
+/** In the words of an error of a field, which clients of OpenAI show. */
+export const noTranslation = (): InvalidRequestError =>
+  new InvalidRequestError({ field: 'model', reason: 'This service has no engine that translates' });
 
 /** Stores audio as any other recording, and waits for its transcript. */
 @Injectable()
@@ -41,11 +48,13 @@ export class AudioTranscriptionsService {
     private readonly recordings: RecordingsService,
     private readonly transcriptions: TranscriptionsService,
     private readonly ends: RecordingEndsService,
+    private readonly engines: AnnouncedEnginesService,
   ) {}
 
-  /** @throws as an upload does. */
-  async accept(request: Request, principal: Principal): Promise<AcceptedAudio> {
-    const fields = new TranscriptionFormFields();
+  /** @throws as an upload does; InvalidRequestError when it is to be translated and no engine does so. */
+  async accept(request: Request, principal: Principal, task: Task): Promise<AcceptedAudio> {
+    if (task === 'translate' && !(await this.engines.mayTranslate())) throw noTranslation();
+    const fields = new TranscriptionFormFields(task);
     const { recording, replayed } = await this.uploads.accept(request, principal, fields);
     const repeatedFrom = Date.now() - FAILURE_REPEATED_MS;
     if (recording.status === 'failed' && (recording.processedAt?.getTime() ?? 0) < repeatedFrom) {
@@ -65,11 +74,12 @@ export class AudioTranscriptionsService {
     onChunk?: (chunk: ChunkSignal) => void,
   ): Promise<EngineTranscript> {
     for (;;) {
-      const { status, failureReason, durationMs } = await this.recordings.get(accountId, recordingId);
+      const { status, failureReason, durationMs, features } = await this.recordings.get(accountId, recordingId);
       if (status === 'failed') throw new AudioNotTranscribedError(failureReason ?? '');
       if (status === 'transcribed') {
         const transcription = await this.transcriptions.get(accountId, recordingId);
-        return { ...transcription, durationSeconds: durationMs / 1000 };
+        const languages = features?.languages?.map(({ language }) => language) ?? null;
+        return { ...transcription, languages, durationSeconds: durationMs / 1000 };
       }
       await this.ends.waitForEnd(recordingId, signal, onChunk);
     }

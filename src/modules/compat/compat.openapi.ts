@@ -8,36 +8,70 @@ import {
   PayloadTooLargeError,
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
-import { ApiErrorsIn } from '../../platform/http/openapi.js';
+import { ApiErrorsIn, together } from '../../platform/http/openapi.js';
+import { MAX_LANGUAGES } from '../../platform/languages.js';
+import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 import { notAnUpload } from '../recordings/upload/upload-requests.service.js';
 import { idempotencyKeyReused } from '../recordings/upload/upload.service.js';
+import { noTranslation } from './audio-transcriptions.service.js';
 import { AudioNotTranscribedError, OPENAI_ERRORS, TranscriptionTimeoutError } from './openai-errors.js';
-import { GRANULARITIES, RESPONSE_FORMATS, STREAM_NAMES } from './transcription-form.js';
+import { GRANULARITIES, INCLUSIONS, RESPONSE_FORMATS, STREAM_NAMES } from './transcription-form.js';
+
+const FILE = {
+  type: 'string',
+  format: 'binary',
+  description: `Audio in ${AUDIO_FORMAT_LIST}, at most 25 MB (${MAX_FILE_BYTES.toLocaleString('en-US')} bytes).`,
+};
+const MODEL = {
+  type: 'string',
+  description: 'Any name; the service decides which engine transcribes.',
+  example: 'whisper-1',
+};
+const FORMAT = { type: 'string', enum: [...RESPONSE_FORMATS], default: 'json' };
+const PROMPT = {
+  type: 'string',
+  description: 'Names and words to expect, separated by commas or lines. Of sentences, the names count.',
+  example: 'Kubernetes, Grafana',
+};
+const TEMPERATURE = { type: 'string', description: 'Accepted; no engine uses it.', example: '0' };
 
 const FORM = {
   schema: {
     type: 'object',
     required: ['file'],
+    not: together('language', 'languages[]'),
     additionalProperties: true,
     properties: {
-      file: {
-        type: 'string',
-        format: 'binary',
-        description: `Audio in ${AUDIO_FORMAT_LIST}, at most 25 MB (${MAX_FILE_BYTES.toLocaleString('en-US')} bytes).`,
-      },
-      model: {
-        type: 'string',
-        description: 'Any name; the service decides which engine transcribes.',
-        example: 'whisper-1',
-      },
+      file: FILE,
+      model: MODEL,
       language: { type: 'string', description: 'ISO 639 code of the language spoken.', example: 'en' },
-      prompt: {
-        type: 'string',
-        description: 'Names and words to expect, separated by commas or lines. Of sentences, the names count.',
-        example: 'Kubernetes, Grafana',
+      'languages[]': {
+        type: 'array',
+        maxItems: MAX_LANGUAGES,
+        items: { type: 'string' },
+        description: 'ISO 639 codes of the languages spoken, each part of the audio in one. In place of `language`.',
+        example: ['en', 'de'],
       },
-      response_format: { type: 'string', enum: [...RESPONSE_FORMATS], default: 'json' },
-      temperature: { type: 'string', description: 'Accepted; no engine uses it.', example: '0' },
+      prompt: PROMPT,
+      'keywords[]': {
+        type: 'array',
+        maxItems: MAX_TERMS,
+        items: { type: 'string', minLength: 1, maxLength: MAX_TERM_LENGTH },
+        description: 'Names and words to expect, before those of the `prompt`.',
+        example: ['Kubernetes', 'Grafana'],
+      },
+      response_format: FORMAT,
+      temperature: TEMPERATURE,
+      'include[]': {
+        type: 'array',
+        items: { type: 'string', enum: [...INCLUSIONS] },
+        description: 'For `json` and `stream`: `logprobs` adds how sure the engine is of each word.',
+      },
+      chunking_strategy: {
+        type: 'string',
+        description: '`auto`, or a `server_vad` object as JSON. The service always cuts at pauses.',
+        example: 'auto',
+      },
       'timestamp_granularities[]': {
         type: 'array',
         minItems: 1,
@@ -50,6 +84,15 @@ const FORM = {
         description: 'Whether to send the text as it is transcribed.',
       },
     },
+  },
+};
+
+const TRANSLATION_FORM = {
+  schema: {
+    type: 'object',
+    required: ['file'],
+    additionalProperties: true,
+    properties: { file: FILE, model: MODEL, prompt: PROMPT, response_format: FORMAT, temperature: TEMPERATURE },
   },
 };
 
@@ -79,7 +122,7 @@ const TRANSCRIPTION = object(
   {
     text: { type: 'string', description: 'Empty when nobody speaks.' },
     usage: USAGE,
-    task: { type: 'string', enum: ['transcribe'] },
+    task: { type: 'string', enum: ['transcribe', 'translate'] },
     language: { type: 'string', description: 'Lower-case English name.' },
     duration: { ...number, description: 'Seconds.' },
     segments: {
@@ -98,8 +141,22 @@ const TRANSCRIPTION = object(
       }),
     },
     words: { type: 'array', items: object({ word: { type: 'string' }, start: number, end: number }) },
+    languages: {
+      type: 'array',
+      items: object({ code: { type: 'string' } }),
+      description: 'Only for a request with `languages[]`: those that were heard, most of it first.',
+    },
+    logprobs: {
+      type: 'array',
+      items: object({
+        token: { type: 'string', description: 'A word.' },
+        logprob: number,
+        bytes: { type: 'array', items: { type: 'integer' } },
+      }),
+      description: 'Only with `include[]=logprobs`.',
+    },
   },
-  ['task', 'language', 'duration', 'segments', 'words'],
+  ['task', 'language', 'duration', 'segments', 'words', 'languages', 'logprobs'],
 );
 
 const USED = { type: 'duration', seconds: 3 };
@@ -166,4 +223,14 @@ export const DescribeTranscription = (): MethodDecorator =>
     ApiHeader(IDEMPOTENCY_KEY),
     ApiOkResponse(ANSWER),
     ApiErrorsIn(OPENAI_ERRORS, ...ERRORS),
+  );
+
+/** What `POST /v1/audio/translations` takes and answers. */
+export const DescribeTranslation = (): MethodDecorator =>
+  applyDecorators(
+    ApiConsumes('multipart/form-data'),
+    ApiBody(TRANSLATION_FORM),
+    ApiHeader(IDEMPOTENCY_KEY),
+    ApiOkResponse(ANSWER),
+    ApiErrorsIn(OPENAI_ERRORS, noTranslation(), ...ERRORS),
   );

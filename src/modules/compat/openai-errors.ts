@@ -63,7 +63,7 @@ function paramOf(error: ApiError): string | null {
   return error instanceof PayloadTooLargeError || error instanceof AudioNotTranscribedError ? 'file' : null;
 }
 
-const PATHS = /^\/v1\/(audio\/transcriptions|models(\/[^/]*)?)$/;
+const PATHS = /^\/v1\/(audio\/(transcriptions|translations)|models(\/[^/]*)?)$/;
 
 export const OPENAI_ERRORS: ErrorShape = {
   body: openAiErrorBody,

@@ -12,6 +12,9 @@ function read(...fields: [name: string, value: string | undefined][]): Transcrip
 describe('TranscriptionFormFields', () => {
   it('has defaults for everything', () => {
     expect(read()).toEqual({
+      task: 'transcribe',
+      languages: [],
+      include: [],
       language: undefined,
       prompt: '',
       vocabulary: [],
@@ -39,6 +42,63 @@ describe('TranscriptionFormFields', () => {
       expect(read([name, 'word,segment']).granularities).toEqual(['word', 'segment']);
     },
   );
+
+  it('reads languages by code or name, each once, and keywords before the terms of the prompt', () => {
+    const form = read(
+      ['languages[]', 'de'],
+      ['languages[1]', ''],
+      ['languages', 'en-US,German'],
+      ['languages[]', 'auto'],
+    );
+    expect(form.languages).toEqual(['german', 'english']);
+    const { vocabulary } = read(['keywords[]', ' Grafana '], ['prompt', 'Zoë'], ['keywords', 'a,,b,grafana']);
+    expect(vocabulary).toEqual(['Grafana', 'a', 'b', 'Zoë']);
+    const many = Array.from({ length: 100 }, (_, i): [string, string] => ['keywords[]', `k${i}`]);
+    expect(read(...many, ['prompt', 'Zoë']).vocabulary).toHaveLength(100);
+    expect(read(['include[]', 'logprobs']).include).toEqual(['logprobs']);
+  });
+
+  it.each([
+    [''],
+    ['auto'],
+    ['{"type":"server_vad"}'],
+    ['{"type":"server_vad","threshold":0.5,"prefix_padding_ms":0,"silence_duration_ms":500}'],
+  ])('takes the chunking strategy %s', (text) => {
+    expect(() => read(['chunking_strategy', text])).not.toThrow();
+  });
+
+  const NO_STRATEGY = /^chunking_strategy must be auto, or an object of type server_vad\.$/;
+
+  it.each<[[string, string][], RegExp]>([
+    [[['chunking_strategy', 'manual']], NO_STRATEGY],
+    [[['chunking_strategy', 'null']], NO_STRATEGY],
+    [[['chunking_strategy', '[]']], NO_STRATEGY],
+    [[['chunking_strategy', '{}']], NO_STRATEGY],
+    [[['chunking_strategy[threshold]', '0.5']], NO_STRATEGY],
+    [[['chunking_strategy', '{"type":"server_vad","threshold":1.5}']], /unknown setting: threshold\.$/],
+    [[['chunking_strategy', '{"type":"server_vad","silence_duration_ms":0.5}']], /setting: silence_duration_ms\.$/],
+    [[['chunking_strategy', '{"type":"server_vad","constructor":1}']], /setting: constructor\.$/],
+    [[['chunking_strategy', '{"type":"server_vad","a b":1}']], /setting: \(a name\)\.$/],
+    [
+      [
+        ['chunking_strategy[type]', 'server_vad'],
+        ['chunking_strategy[prefix_padding_ms]', 'x'],
+      ],
+      /setting: prefix_padding_ms\.$/,
+    ],
+  ])('refuses the chunking strategy %j', (fields, message) => {
+    expect(() => read(...fields)).toThrow(message);
+  });
+
+  it('reads of a translation only what OpenAI takes there', () => {
+    const form = new TranscriptionFormFields('translate');
+    const fields = { language: 'xx', 'include[]': 'usage', stream: 'yes', prompt: 'Zoë', response_format: 'text' };
+    for (const [name, value] of Object.entries(fields)) {
+      expect(form.add({ name, value, isTruncated: false })).toBeNull();
+    }
+    expect(form.read()).toMatchObject({ task: 'translate', language: undefined, stream: false, format: 'text' });
+    expect(form.details()).toEqual({ vocabulary: '["Zoë"]', task: 'translate' });
+  });
 
   it.each([
     ['true', true],
@@ -69,7 +129,7 @@ describe('TranscriptionFormFields', () => {
 
   it('ignores other fields, also when they are too long or not in UTF-8', () => {
     const form = new TranscriptionFormFields();
-    for (const name of ['include[]', 'chunking_strategy', 'known_speaker_references[]', '__proto__', undefined]) {
+    for (const name of ['known_speaker_names[]', 'known_speaker_references[]', '__proto__', undefined]) {
       expect(form.add({ name, value: undefined, isTruncated: true })).toBeNull();
     }
     expect(form.add({ name: 'prompt', value: 'x', isTruncated: true })?.message).toMatch(/at most 16384 bytes/);

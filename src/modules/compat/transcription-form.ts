@@ -1,7 +1,7 @@
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { type FormField, MAX_FIELD_BYTES } from '../../platform/http/input/form-fields.js';
 import { trimmedEnd } from '../../platform/http/input/text-rules.js';
-import { languageName } from '../../platform/languages.js';
+import { languageName, MAX_LANGUAGES } from '../../platform/languages.js';
 import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 import type { RepeatRule, UploadDetails, UploadFormFields } from '../recordings/upload/upload-requests.service.js';
 
@@ -11,13 +11,24 @@ type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 export const GRANULARITIES = ['word', 'segment'] as const;
 type Granularity = (typeof GRANULARITIES)[number];
 
+/** What a client may ask for in addition (D70). */
+export const INCLUSIONS = ['logprobs'] as const;
+type Inclusion = (typeof INCLUSIONS)[number];
+
+/** `translate`: the text is to be in English (D71). */
+export type Task = 'transcribe' | 'translate';
+
 /** What a client asks for, beside the audio. */
 export interface TranscriptionOptions {
+  task: Task;
   /** Lower-case English name; undefined without one. */
   language: string | undefined;
+  /** The same of each of several, in place of one; empty without any (D69). */
+  languages: string[];
   prompt: string;
-  /** Terms in the prompt (D48). */
+  /** The keywords, then the terms in the prompt (D48). */
   vocabulary: string[];
+  include: readonly Inclusion[];
   format: ResponseFormat;
   granularities: readonly Granularity[];
   stream: boolean;
@@ -26,35 +37,74 @@ export interface TranscriptionOptions {
 /** The same audio within this time is one recording. */
 const REPEAT_SECONDS = 600;
 
-const SINGLE = ['model', 'language', 'prompt', 'response_format', 'temperature', 'stream'] as const;
+const SINGLE = [
+  'model',
+  'language',
+  'prompt',
+  'response_format',
+  'temperature',
+  'stream',
+  'chunking_strategy',
+  'chunking_strategy[type]',
+  'chunking_strategy[threshold]',
+  'chunking_strategy[prefix_padding_ms]',
+  'chunking_strategy[silence_duration_ms]',
+] as const;
 type Single = (typeof SINGLE)[number];
+
+/** Of `POST /v1/audio/translations`. */
+const OF_TRANSLATION: readonly Single[] = ['model', 'prompt', 'response_format', 'temperature'];
 
 /** With the spellings of other languages. */
 const STREAM_VALUES = { true: true, false: false, True: true, False: false, '1': true, '0': false };
 export const STREAM_NAMES = Object.keys(STREAM_VALUES) as (keyof typeof STREAM_VALUES)[];
 
-/** `timestamp_granularities`, and as clients write lists: `[]`, `[0]`. */
-const GRANULARITIES_FIELD = /^timestamp_granularities(\[\d*\])?$/;
+const TRANSCRIPTION_NAMES = [
+  'model',
+  'language',
+  'languages',
+  'prompt',
+  'keywords',
+  'response_format',
+  'timestamp_granularities',
+  'include',
+  'chunking_strategy',
+  'stream',
+];
+
+/** Their names, and as clients write lists: `[]`, `[0]`. */
+const LIST_FIELD = /^(timestamp_granularities|include|languages|keywords)(?:\[\d*\])?$/;
+type List = 'timestamp_granularities' | 'include' | 'languages' | 'keywords';
 
 /**
- * The text fields of `POST /v1/audio/transcriptions`. Clients send more than this service has a use for, such as `model`,
- * `temperature` and `include[]`: all of that is taken and ignored.
+ * The text fields of `POST /v1/audio/transcriptions` and `/translations`. Clients send more than this service has a use for, such as
+ * `temperature` and `known_speaker_names[]`: all of that is taken and ignored (D70).
  */
 export class TranscriptionFormFields implements UploadFormFields {
   readonly maxFields = 64;
-  readonly names = ['model', 'language', 'prompt', 'response_format', 'timestamp_granularities', 'stream'];
+  readonly names: readonly string[];
   private readonly single: Partial<Record<Single, string>> = {};
-  private granularities: string[] = [];
+  private readonly lists: Record<List, string[]> = {
+    timestamp_granularities: [],
+    include: [],
+    languages: [],
+    keywords: [],
+  };
+
+  constructor(private readonly task: Task = 'transcribe') {
+    this.names = task === 'translate' ? OF_TRANSLATION : TRANSCRIPTION_NAMES;
+  }
 
   add({ name = '', value, isTruncated }: FormField): InvalidRequestError | null {
-    const isList = GRANULARITIES_FIELD.test(name);
-    if (!isList && !isSingle(name)) return null;
+    const isTranslation = this.task === 'translate';
+    const list = isTranslation ? undefined : (LIST_FIELD.exec(name)?.[1] as List | undefined);
+    if (!list && !(isTranslation ? OF_TRANSLATION : SINGLE).includes(name as Single)) return null;
     if (isTruncated) {
       return new InvalidRequestError({ field: name, reason: `must be at most ${MAX_FIELD_BYTES} bytes` });
     }
     if (value === undefined) return new InvalidRequestError({ field: name, reason: 'must be text in UTF-8' });
     // Some clients send a list as one text: `word,segment`.
-    if (isList) this.granularities = [...this.granularities, ...value.split(',')];
+    if (list) this.lists[list].push(...value.split(','));
     else if (name in this.single) return new InvalidRequestError({ field: name, reason: 'may be given only once' });
     else this.single[name as Single] = value;
     return null;
@@ -63,27 +113,36 @@ export class TranscriptionFormFields implements UploadFormFields {
   /** @throws InvalidRequestError */
   read(): TranscriptionOptions {
     const { language, prompt = '', response_format: format, stream } = this.single;
+    checkChunkingStrategy(this.single);
     return {
-      language: readLanguage(language),
+      task: this.task,
+      language: readLanguage('language', language),
+      languages: readLanguages(this.lists.languages),
       prompt,
-      vocabulary: promptTerms(prompt),
+      vocabulary: [...readKeywords(this.lists.keywords), ...promptTerms(prompt)].slice(0, MAX_TERMS),
+      include: this.lists.include.map((name) => oneOf('include', name, INCLUSIONS)),
       format: format === undefined ? 'json' : oneOf('response_format', format, RESPONSE_FORMATS),
-      granularities: this.granularities.map((name) => oneOf('timestamp_granularities', name, GRANULARITIES)),
+      granularities: this.lists.timestamp_granularities.map((name) =>
+        oneOf('timestamp_granularities', name, GRANULARITIES),
+      ),
       stream: stream !== undefined && STREAM_VALUES[oneOf('stream', stream, STREAM_NAMES)],
     };
   }
 
   details(): UploadDetails {
-    const { language, vocabulary } = this.read();
-    return { ...(language !== undefined && { language }), vocabulary: JSON.stringify(vocabulary) };
+    const { language, languages, vocabulary } = this.read();
+    return {
+      ...(language !== undefined && { language }),
+      ...(languages.length > 0 && { languages: JSON.stringify(languages) }),
+      vocabulary: JSON.stringify(vocabulary),
+      ...(this.task === 'translate' && { task: this.task }),
+    };
   }
 
   repeatRule(): RepeatRule {
     return { seconds: REPEAT_SECONDS, sameText: this.read().prompt };
   }
 }
-
-const isSingle = (name: string): name is Single => SINGLE.includes(name as Single);
 
 function oneOf<T extends string>(field: string, value: string, allowed: readonly T[]): T {
   const known = allowed.find((item) => item === value);
@@ -92,12 +151,82 @@ function oneOf<T extends string>(field: string, value: string, allowed: readonly
 }
 
 /** A code such as `en`; a name is understood, too. Empty and `auto` are what some clients send for none. */
-function readLanguage(text: string | undefined): string | undefined {
+function readLanguage(field: string, text: string | undefined): string | undefined {
   if (!text || text === 'auto') return undefined;
   const name = languageName(text);
   if (name !== null) return name;
-  throw new InvalidRequestError({ field: 'language', reason: 'must be the ISO 639 code of a language, such as en' });
+  throw new InvalidRequestError({ field, reason: 'must be the ISO 639 code of a language, such as en' });
 }
+
+function readLanguages(codes: readonly string[]): string[] {
+  const names = new Set(codes.flatMap((code) => readLanguage('languages', code.trim()) ?? []));
+  if (names.size <= MAX_LANGUAGES) return [...names];
+  throw new InvalidRequestError({ field: 'languages', reason: `must be at most ${MAX_LANGUAGES} languages` });
+}
+
+/** Unlike a prompt they are a list of terms, so that a wrong one can be named. */
+function readKeywords(keywords: readonly string[]): string[] {
+  const checked = checkVocabulary(keywords.filter((keyword) => keyword.trim() !== ''));
+  if (checked.ok) return checked.terms;
+  throw new InvalidRequestError({ field: 'keywords', reason: checked.reason });
+}
+
+/** By the names of OpenAI's `server_vad`. */
+const VAD_SETTINGS: Readonly<Record<string, { max: number; isInteger: boolean }>> = {
+  threshold: { max: 1, isInteger: false },
+  prefix_padding_ms: { max: 600_000, isInteger: true },
+  silence_duration_ms: { max: 600_000, isInteger: true },
+};
+
+/**
+ * The service always cuts at pauses, and takes no settings for it; what is valid for OpenAI is accepted. Clients send the
+ * object as JSON or as fields of its own.
+ * @throws InvalidRequestError
+ */
+function checkChunkingStrategy(single: Partial<Record<string, string>>): void {
+  const { chunking_strategy: text } = single;
+  if (text === 'auto') return;
+  const settings = text === undefined || text === '' ? fieldsOfStrategy(single) : jsonObject(text);
+  if (settings && Object.keys(settings).length === 0) return;
+  const broken =
+    settings?.type === 'server_vad'
+      ? Object.entries(settings).find(([name, value]) => name !== 'type' && !isVadSetting(name, value))?.[0]
+      : 'type';
+  if (broken === undefined) return;
+  throw new InvalidRequestError({
+    field: 'chunking_strategy',
+    reason:
+      broken === 'type'
+        ? 'must be auto, or an object of type server_vad'
+        : `has a wrong or unknown setting: ${plainName(broken)}`,
+  });
+}
+
+const fieldsOfStrategy = (single: Partial<Record<string, string>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(single).flatMap(([field, value]) => {
+      const name = /^chunking_strategy\[(\w+)\]$/.exec(field)?.[1];
+      return name === undefined ? [] : [[name, name === 'type' ? value : Number(value)]];
+    }),
+  );
+
+function jsonObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { type: '', ...value } : null;
+  } catch {
+    return null;
+  }
+}
+
+function isVadSetting(name: string, value: unknown): boolean {
+  const rule = Object.hasOwn(VAD_SETTINGS, name) ? VAD_SETTINGS[name] : undefined;
+  if (!rule || typeof value !== 'number' || !(value >= 0 && value <= rule.max)) return false;
+  return !rule.isInteger || Number.isInteger(value);
+}
+
+/** Of what a client sends, no more than a name is repeated. */
+const plainName = (name: string): string => (/^\w{1,40}$/.test(name) ? name : '(a name)');
 
 /** A longer piece between two separators is a sentence. */
 const MAX_WORDS = 4;

@@ -23,7 +23,7 @@ import {
 import { checkDays } from '../../platform/http/page.js';
 import { MAX_LANGUAGES } from '../../platform/languages.js';
 import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
-import { ApiErrors, ApiJsonBody } from '../../platform/http/openapi.js';
+import { ApiErrors, ApiJsonBody, together } from '../../platform/http/openapi.js';
 import { MAX_URL_CHARACTERS, OUTGOING_URL_PATTERN } from '../../platform/http/outgoing/address-rules.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import {
@@ -108,6 +108,7 @@ const UPLOAD_FORM = {
   schema: {
     type: 'object',
     required: ['file'],
+    not: together('language', 'languages'),
     properties: {
       file: {
         type: 'string',

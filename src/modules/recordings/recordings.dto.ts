@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiQueryOptions, ApiSchema } from '@nestjs/swagger';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { together } from '../../platform/http/openapi.js';
 import { TakesFamily } from '../../platform/http/input/request-validation.pipe.js';
 import {
   IsDay,
@@ -176,6 +177,10 @@ export function labelsOf({
   };
 }
 
+/** All of it goes into the schema, though the type names the description alone. */
+const NOT_BOTH = { description: '`language` or `languages`, not both.', not: together('language', 'languages') };
+
+@ApiSchema(NOT_BOTH)
 export class TranscribeAgainDto {
   /** Engine to use, by its name. By default as configured. */
   @IsOmittable()

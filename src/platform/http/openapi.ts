@@ -126,6 +126,12 @@ const STATUS_TEXT: Record<string, string> = {
   304: 'Not modified',
 };
 
+/** For `not`: several properties at once, each of which may be given alone. */
+export const together = (...names: string[]) => ({
+  required: names,
+  properties: Object.fromEntries(names.map((name) => [name, {}])),
+});
+
 /** Adds what operations have in common: the headers, the errors that many can answer with, and an example of success. */
 export function documentCommon(document: OpenAPIObject): OpenAPIObject {
   document.components = { ...document.components };

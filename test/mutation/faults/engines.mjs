@@ -39,6 +39,15 @@ export const engines = [
     ],
   },
   {
+    file: 'src/modules/transcriptions/worker/language-choice.ts',
+    tests: 'src/modules/transcriptions/worker/language-choice.spec.ts',
+    faults: [
+      ['a detected language outside of the list is taken', ' && candidates.includes(heard.language)', ''],
+      ['the last language is kept, however unsure', 'sureness(heard) > sureness(surest)', 'surest'],
+      ['no text is surer than some', "transcript.text.trim() === '' ? -1", "transcript.text.trim() === '' ? 2"],
+    ],
+  },
+  {
     file: `${ENGINES}/engine-vocabulary.ts`,
     tests: `${ENGINES}/engine-vocabulary.spec.ts`,
     faults: [

@@ -28,6 +28,8 @@ export interface Schema {
   allOf?: Schema[];
   anyOf?: Schema[];
   oneOf?: Schema[];
+  /** Properties of which one at most may be given. */
+  not?: { required: string[] };
 }
 
 export interface Parameter {
@@ -79,9 +81,16 @@ export const isChosenText = ({ schema }: Parameter): boolean => schema.maxLength
 /** Whether a URL is all that it takes: its signature stands in the place of credentials. */
 export const isSigned = ({ scope }: DescribedOperation): boolean => scope === undefined;
 
-/** The ways to fulfil a schema that takes one of several objects; itself when there is one way only. */
-export const waysOf = (schema: Schema): Schema[] =>
-  schema.oneOf?.every(({ type }) => type === 'object') ? schema.oneOf : [schema];
+/** The ways to fulfil a schema that takes one of several objects, or forbids properties together; itself when there is one. */
+export function waysOf(schema: Schema): Schema[] {
+  const { properties, not, oneOf } = schema;
+  if (properties && not) {
+    const without = (name: string) =>
+      Object.fromEntries(Object.entries(properties).filter(([other]) => other !== name));
+    return not.required.map((name) => ({ ...schema, not: undefined, properties: without(name) }));
+  }
+  return oneOf?.every(({ type }) => type === 'object') ? oneOf : [schema];
+}
 
 export function readDocument(): ApiDocument {
   return JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as ApiDocument;

@@ -98,9 +98,17 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
   'GET /v1/recordings/:recording_id/waveform': NONE,
   'POST /v1/recordings/:recording_id/audio-url': NONE,
   'POST /v1/audio/transcriptions': ['json', 'text', 'srt', 'vtt', 'verbose_json'].map((format) => ({
-    form: { prompt: PROMPT, response_format: format, 'timestamp_granularities[]': 'segment' },
+    form: {
+      prompt: PROMPT,
+      response_format: format,
+      'timestamp_granularities[]': 'segment',
+      'include[]': 'logprobs',
+    },
     headers: { 'Idempotency-Key': 'largest' },
   })),
+  'POST /v1/audio/translations': [
+    { form: { prompt: PROMPT, response_format: 'verbose_json' }, headers: { 'Idempotency-Key': 'translation' } },
+  ],
   'GET /v1/models': NONE,
   'GET /v1/models/:model': NONE,
 };

@@ -123,6 +123,11 @@ export const OPERATIONS: Operation[] = [
     isCompatible: true,
     body: 'form',
   }),
+  define('POST /v1/audio/translations', 'recordings:write', 200, shapes.COMPATIBLE_TRANSCRIPTION, {
+    alsoScopes: ['recordings:read'],
+    isCompatible: true,
+    body: 'form',
+  }),
   define('GET /v1/models', 'recordings:read', 200, shapes.MODELS, { isCompatible: true }),
   define('GET /v1/models/:model', 'recordings:read', 200, shapes.MODEL, { isCompatible: true }),
 ];

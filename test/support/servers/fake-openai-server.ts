@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo, Socket } from 'node:net';
 import busboy from 'busboy';
 
-/** What arrived in one call of `POST /v1/audio/transcriptions`. */
+/** What arrived in one call of `POST /v1/audio/transcriptions` or `/translations`. */
 interface FakeCall {
   headers: IncomingHttpHeaders;
   /** Every value of every field, in the order sent. */
@@ -71,6 +71,9 @@ export class FakeOpenAiServer {
   readonly calls: FakeCall[] = [];
   /** For every call that no queued answer is for. */
   answer: Answering = { json: VERBOSE_ANSWER };
+  /** To calls of `POST /v1/audio/translations`; null: the server has none, as most. */
+  translations: FakeAnswer | null = null;
+  readonly translationCalls: FakeCall[] = [];
   models: FakeAnswer = { json: { object: 'list', data: [] } };
   modelCalls = 0;
   private readonly queue: Answering[] = [];
@@ -108,6 +111,10 @@ export class FakeOpenAiServer {
     if (request.method === 'GET' && request.url === '/v1/models') {
       this.modelCalls += 1;
       return respond(response, this.models);
+    }
+    if (this.translations && request.url === '/v1/audio/translations') {
+      this.translationCalls.push(await readCall(request));
+      return respond(response, this.translations);
     }
     if (request.method !== 'POST' || request.url !== '/v1/audio/transcriptions') {
       return respond(response, { status: 404, json: { error: { message: `Invalid URL (${request.url})` } } });

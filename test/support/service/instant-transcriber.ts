@@ -19,8 +19,8 @@ class InstantTranscriber implements OnModuleInit {
   onModuleInit(): void {
     const notes = this.modules.get(AudioTranscriptionsService, { strict: false });
     const accept = notes.accept.bind(notes);
-    notes.accept = async (request, principal) => {
-      const note = await accept(request, principal);
+    notes.accept = async (...given) => {
+      const note = await accept(...given);
       await finishAs(this.database, this.leases, note.recordingId);
       return note;
     };

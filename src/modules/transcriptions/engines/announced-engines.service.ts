@@ -6,6 +6,7 @@ import { RedisService } from '../../../platform/redis/redis.service.js';
 const RUNNING_SECONDS = 15;
 const ANNOUNCE_MS = (RUNNING_SECONDS / 3) * 1000;
 const KEY = 'running-engines';
+const TRANSLATING_KEY = 'translating-engines';
 
 /** KEYS[1] engines by time  ARGV their names */
 const ANNOUNCE = `
@@ -29,8 +30,11 @@ export class AnnouncedEnginesService {
   }
 
   /** From now on, until the function that it returns is called or the process ends. */
-  announce(names: readonly string[]): () => void {
-    const announce = (): void => void this.command((client) => client.announceEngines(KEY, ...names));
+  announce(names: readonly string[], translating: () => readonly string[] = () => []): () => void {
+    const announce = (): void => {
+      void this.command((client) => client.announceEngines(KEY, ...names));
+      void this.command((client) => client.announceEngines(TRANSLATING_KEY, ...translating()));
+    };
     announce();
     const timer = setInterval(announce, ANNOUNCE_MS).unref();
     return () => clearInterval(timer);
@@ -39,6 +43,13 @@ export class AnnouncedEnginesService {
   /** Null while Redis is unavailable: then nobody knows. */
   async names(): Promise<string[] | null> {
     return await this.command((client) => client.readEngines(KEY));
+  }
+
+  /** False if engines run, and none of them translates. True also while nobody knows. */
+  async mayTranslate(): Promise<boolean> {
+    const translating = await this.command((client) => client.readEngines(TRANSLATING_KEY));
+    if (translating === null || translating.length > 0) return true;
+    return ((await this.names()) ?? []).length === 0;
   }
 
   private command<T>(run: (client: EnginesClient) => Promise<T>): Promise<T | null> {

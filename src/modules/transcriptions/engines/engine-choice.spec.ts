@@ -99,6 +99,16 @@ describe('routeOf', () => {
     expect(() => route(chain, { languages: ['polish', 'dutch'] })).toThrow(/^Language not supported: polish, dutch\. /);
   });
 
+  it('gives audio that is to be translated only to engines that do so', () => {
+    const chain = [{ name: 'english' }, { name: 'any' }, { name: 'gone' }];
+    const audio = { language: null, seconds: 1, faults: 0, translate: true };
+    const languagesOf = (name: string) => (name === 'gone' ? undefined : ('any' as const));
+    const able = (given: string[]) => routeOf(chain, audio, languagesOf, (name) => given.includes(name));
+    expect(able(['any']).choices).toEqual([{ name: 'any' }]);
+    expect(able([])).toMatchObject({ choices: [], missing: ['gone'] });
+    expect(() => routeOf(chain.slice(0, 2), audio, languagesOf)).toThrow(/^This service has no engine that translates/);
+  });
+
   it('gives a recording without a language to entries for any, or else to all', () => {
     const restricted = { name: 'any', languages: ['french'] };
     expect(names([restricted, { name: 'english' }])).toEqual(['english']);

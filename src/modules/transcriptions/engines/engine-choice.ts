@@ -88,11 +88,16 @@ export interface RoutedAudio {
   language: string | null;
   /** Names in place of one language, of which an engine must take one at least. */
   languages?: readonly string[] | null;
+  /** Whether its text is to be in English, whatever is spoken. */
+  translate?: boolean;
   /** According to the file; null when unknown. The decoded length decides in the end. */
   seconds: number | null;
   /** Crashes of engines on this recording. */
   faults: number;
 }
+
+/** For the client. */
+export const NO_TRANSLATION = 'This service has no engine that translates.';
 
 /** What an engine speaks; undefined when there is no such engine in this process. */
 export type LanguagesOf = (name: string) => readonly string[] | 'any' | undefined;
@@ -109,10 +114,17 @@ export interface EngineRoute {
 /** After so many crashes of one engine on a recording, the next engine gets it. */
 const CRASHES_PER_ENGINE = 2;
 
-/** @throws AudioRejectedError when no engine of the chain takes the language. */
-export function routeOf(chain: readonly EngineChoice[], audio: RoutedAudio, languagesOf: LanguagesOf): EngineRoute {
+/** @throws AudioRejectedError when no engine of the chain takes the language, or translates. */
+export function routeOf(
+  chain: readonly EngineChoice[],
+  audio: RoutedAudio,
+  languagesOf: LanguagesOf,
+  translates: (name: string) => boolean = () => false,
+): EngineRoute {
   const missing = byName(chain).flatMap(({ name }) => (languagesOf(name) === undefined ? name : []));
-  const present = chain.filter(({ name }) => !missing.includes(name));
+  const able = chain.filter(({ name }) => !audio.translate || missing.includes(name) || translates(name));
+  if (able.length === 0) throw new AudioRejectedError(NO_TRANSLATION);
+  const present = able.filter(({ name }) => !missing.includes(name));
   const asked = audio.languages ?? (audio.language === null ? null : [audio.language]);
   const speaking = byLanguage(present, asked, languagesOf);
   if (speaking.length === 0 && missing.length === 0) throw unsupported(asked ?? [], present, languagesOf);

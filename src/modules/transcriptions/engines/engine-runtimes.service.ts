@@ -89,6 +89,11 @@ export class EngineRuntimesService implements OnApplicationShutdown {
     return [...this.runtimes.keys()];
   }
 
+  /** Of the engines that translate now. */
+  get translating(): string[] {
+    return this.names.filter((name) => this.runtime(name).engine.translates);
+  }
+
   /** Every engine. */
   get all(): EngineRuntime[] {
     return [...this.runtimes.values()];
@@ -112,7 +117,12 @@ export class EngineRuntimesService implements OnApplicationShutdown {
    */
   route(audio: RoutedAudio, own: unknown, requested: string | null): EngineRoute {
     const chain = requested === null ? (this.chainOf(own) ?? this.chain) : [{ name: requested }];
-    return routeOf(chain, audio, (name) => this.runtimes.get(name)?.engine.languages);
+    return routeOf(
+      chain,
+      audio,
+      (name) => this.runtimes.get(name)?.engine.languages,
+      (name) => this.runtimes.get(name)?.engine.translates === true,
+    );
   }
 
   /** Null when one of the shared engines works. For the readiness check. */

@@ -22,6 +22,8 @@ export interface TranscriptionEngine {
   readonly detectsLanguage?: boolean;
   /** Whether the text of a chunk is the same whatever language it is told. Default: no. */
   readonly ignoresLanguage?: boolean;
+  /** Whether it writes in English what is said in any language, if it is told to `translate`. Default: no. */
+  readonly translates?: boolean;
   /** Terms of a vocabulary that it takes with a chunk; absent or 0 when it takes none. */
   readonly maxVocabularyTerms?: number;
   /** What its confidences are worth. Without it they are taken as they are. */
@@ -78,6 +80,8 @@ export interface TranscribeOptions {
   language: string | null;
   /** Only with `language` null: the chunk is in one of these, and what the engine detects is compared with them (D69). */
   languages?: readonly string[];
+  /** The text is to be in English; only an engine that `translates` gets it (D71). */
+  translate?: boolean;
   /** Names and words to expect, the most important first: at most `maxVocabularyTerms` of the engine (D48). */
   vocabulary: readonly string[];
   signal: AbortSignal;

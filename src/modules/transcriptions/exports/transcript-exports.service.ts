@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { costOfText, type ThreadTask, ThreadPoolService } from '../../../platform/concurrency/thread-pool.service.js';
 import { type ExportInput, renderExport } from './render-export.js';
-import { type VerboseInput, verboseJsonOf } from './verbose-json.js';
+import { type LogprobsInput, logprobsOf, type VerboseInput, verboseJsonOf } from './verbose-json.js';
 
 const RENDER_EXPORT: ThreadTask<ExportInput, string> = {
   run: renderExport,
@@ -10,6 +10,11 @@ const RENDER_EXPORT: ThreadTask<ExportInput, string> = {
 
 const VERBOSE_JSON: ThreadTask<VerboseInput, string> = {
   run: verboseJsonOf,
+  module: 'modules/transcriptions/exports/verbose-json.js',
+};
+
+const LOGPROBS: ThreadTask<LogprobsInput, string> = {
+  run: logprobsOf,
   module: 'modules/transcriptions/exports/verbose-json.js',
 };
 
@@ -28,5 +33,10 @@ export class TranscriptExportsService {
   /** As OpenAI names that form of its answer (D45); JSON text. @throws ServiceUnavailableError */
   async verboseJson(accountId: string, input: VerboseInput): Promise<string> {
     return await this.threads.run(accountId, VERBOSE_JSON, input, costOfText(input.text, input.words));
+  }
+
+  /** What OpenAI gives for `include[]=logprobs` (D70); JSON text. @throws ServiceUnavailableError */
+  async logprobs(accountId: string, input: LogprobsInput): Promise<string> {
+    return await this.threads.run(accountId, LOGPROBS, input, costOfText(input.text, input.words));
   }
 }

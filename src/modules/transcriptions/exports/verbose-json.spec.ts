@@ -1,12 +1,30 @@
 import { startCpuTime } from '../../../../test/support/cpu-wait.js';
-import { verboseJsonOf } from './verbose-json.js';
+import { logprobsOf, verboseJsonOf } from './verbose-json.js';
 
 interface Verbose {
   segments: { start: number; end: number; avg_logprob: number }[];
 }
 
+describe('logprobsOf', () => {
+  it('has a token for each word, and the certainty of the recording where a word has none', () => {
+    const at = { start: 0, end: 1 };
+    const words = JSON.stringify([
+      { word: 'Zoë', ...at, confidence: 0.5 },
+      { word: 'is', ...at, confidence: null },
+      { word: 'in.', ...at, confidence: 0 },
+    ]);
+    expect(JSON.parse(logprobsOf({ text: 'Zoë is in.', words, confidence: 1 }))).toEqual([
+      { token: 'Zoë', logprob: -0.6931, bytes: [90, 111, 195, 171] },
+      { token: ' is', logprob: 0, bytes: [32, 105, 115] },
+      { token: ' in.', logprob: -9.2103, bytes: [32, 105, 110, 46] },
+    ]);
+    expect(logprobsOf({ text: 'a', words: '[]', confidence: 1 })).toBe('[]');
+  });
+});
+
 describe('verboseJsonOf', () => {
   const transcript = {
+    task: 'transcribe' as const,
     language: 'english',
     durationSeconds: 4,
     confidence: 0.25,

@@ -5,6 +5,8 @@ import { type Cue, cuesOf } from './cues.js';
 
 /** A transcript, and what of it is wanted. */
 export interface VerboseInput {
+  /** `translate`: the text is in English, whatever was spoken. */
+  task: 'transcribe' | 'translate';
   text: string;
   /** JSON text of the list. */
   words: string;
@@ -19,6 +21,9 @@ export interface VerboseInput {
   usage: object;
 }
 
+/** A transcript of which the certainty is wanted. */
+export type LogprobsInput = Pick<VerboseInput, 'text' | 'words' | 'confidence'>;
+
 type SpokenWord = TimedWord & ChannelWord & { confidence: number | null };
 
 /**
@@ -26,12 +31,12 @@ type SpokenWord = TimedWord & ChannelWord & { confidence: number | null };
  * threads: of a long recording it takes a second.
  */
 export function verboseJsonOf({ withSegments, withWords, ...transcript }: VerboseInput): string {
-  const { language, durationSeconds: duration, text, usage } = transcript;
+  const { task, language, durationSeconds: duration, text, usage } = transcript;
   const words = JSON.parse(transcript.words) as SpokenWord[];
   const confidenceOf = confidences(words, transcript.confidence);
   const segments = withSegments ? cuesOf({ text, words, durationSeconds: duration }) : [];
   return JSON.stringify({
-    task: 'transcribe',
+    task,
     language,
     duration,
     text,
@@ -83,6 +88,18 @@ function confidences(words: readonly SpokenWord[], confidence: number): Confiden
     const [from, to] = [countWhere((middle) => middle < start), countWhere((middle) => middle <= end)];
     return to > from ? ((sums[to] ?? 0) - (sums[from] ?? 0)) / (to - from) : confidence;
   };
+}
+
+/**
+ * What OpenAI calls `logprobs`, as JSON text: one for each word, because engines report no smaller parts. Joined, the
+ * tokens are the words with a space between two. A function for threads, as above.
+ */
+export function logprobsOf({ words, confidence }: LogprobsInput): string {
+  const tokens = (JSON.parse(words) as SpokenWord[]).map(({ word, confidence: own }, index) => {
+    const token = index === 0 ? word : ` ${word}`;
+    return { token, logprob: logProbability(own ?? confidence), bytes: [...Buffer.from(token)] };
+  });
+  return JSON.stringify(tokens);
 }
 
 /** JSON has no -∞. */

@@ -73,8 +73,8 @@ export class EngineChainService {
    *   claims no such recordings for a while.
    */
   async candidatesFor(recording: EngineFields, requested: string | null = null): Promise<Candidates> {
-    const { accountId, accountEngines, language, languages, durationMs, faults } = recording;
-    const audio = { language, languages, seconds: durationMs > 0 ? durationMs / 1000 : null, faults };
+    const { accountId, accountEngines, language, languages, translate, durationMs, faults } = recording;
+    const audio = { language, languages, translate, seconds: durationMs > 0 ? durationMs / 1000 : null, faults };
     const { choices, missing, dependsOnLength } = this.runtimes.route(audio, accountEngines, requested);
     const all = choices.map((choice) => ({ choice, runtime: this.runtimes.runtime(choice.name) }));
     const problems: string[] = [];

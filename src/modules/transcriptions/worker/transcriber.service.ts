@@ -58,6 +58,8 @@ export interface AudioInput extends AudioSource {
   language: string | null;
   /** Those of several that the engine takes: each chunk is in one of them (D69). Absent or null: `language` counts. */
   languages?: readonly string[] | null;
+  /** Whether the text is to be in English, whatever is spoken; the engine must be one that does so (D71). */
+  translate?: boolean;
   /** Whether each of two channels is transcribed on its own. */
   separateChannels?: boolean;
   /** Seconds counted for the account (D32). Longer audio is refused; null or absent sets no limit. */
@@ -144,7 +146,12 @@ export class TranscriberService {
     const speechSeconds = channels.reduce((sum, channel) => sum + channel.speechSeconds, 0);
     const chunks = channels.map((channel) => channel.chunks);
     const { text, words, confidence, language } = joinChannels(chunks, durationSeconds);
-    const spoken = language ?? audio.languages?.[0] ?? audio.language ?? engine.defaultLanguage;
+    const spoken =
+      language ??
+      (audio.translate ? 'english' : null) ??
+      audio.languages?.[0] ??
+      audio.language ??
+      engine.defaultLanguage;
     const filtered = await this.filter({ text, words, language: spoken });
     const punctuated = this.env.addPunctuation ? addPunctuation({ ...filtered, durationSeconds }) : null;
     return {
@@ -168,25 +175,27 @@ export class TranscriberService {
 
   private async transcribeChannel(pass: Pass): Promise<TranscribedChannel> {
     const { audio, channel, runtime, vocabulary } = pass;
-    const { accountId, isBackground, language, languages, signal } = audio;
-    const options = { language: languages?.length === 1 ? (languages[0] as string) : language, vocabulary };
-    const candidates = languages && languages.length > 1 ? languages : null;
+    const { accountId, isBackground, language, languages, translate = false, signal } = audio;
+    const told = languages?.length === 1 ? (languages[0] as string) : language;
+    const options = { language: told, vocabulary, ...(translate && { translate }) };
+    const known = translate ? 'english' : languages?.length === 1 ? languages[0] : undefined;
+    const candidates = !translate && languages && languages.length > 1 ? languages : null;
     const cutter = new ChunkCutter(chunkSeconds(runtime, candidates), this.speech.open());
     const meter = new PeakMeter();
     const texts = new TextJoiner();
     const chunks = await transcribeChunks({
       chunks: (stop) => this.cut(pass, cutter, meter, stop),
       transcribe: async (chunk, stop) => {
-        const recognise = (told: string | null): Promise<ChunkTranscript> =>
+        const recognise = (each: string | null): Promise<ChunkTranscript> =>
           this.recognise(runtime, chunk, {
             ...options,
-            language: told,
-            ...(candidates && told === null && { languages: candidates }),
+            language: each,
+            ...(candidates && each === null && { languages: candidates }),
             signal: stop,
           });
         if (candidates) return await transcribeAmong(candidates, runtime.engine, recognise);
         const transcript = await recognise(options.language);
-        return languages?.[0] === undefined ? transcript : { ...transcript, language: languages[0] };
+        return known === undefined ? transcript : { ...transcript, language: known };
       },
       queue: runtime.queue,
       accountId,

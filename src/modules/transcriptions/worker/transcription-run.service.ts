@@ -88,7 +88,16 @@ export class TranscriptionRunService {
 
   private async transcribe(lease: Lease, signal: AbortSignal): Promise<Outcome> {
     const started = performance.now();
-    const { accountId, audioFormat: format, sampleRate, channels, separateChannels, language, languages } = lease;
+    const {
+      accountId,
+      audioFormat: format,
+      sampleRate,
+      channels,
+      separateChannels,
+      language,
+      languages,
+      translate,
+    } = lease;
     const vocabulary = sourcesOf(lease.vocabulary, lease.accountVocabulary);
     // An estimate rules no engine out.
     const candidates = isEstimate(lease) ? { ...lease, durationMs: 0 } : lease;
@@ -108,6 +117,7 @@ export class TranscriptionRunService {
           separateChannels,
           language,
           languages,
+          translate,
           ...(vocabulary && { vocabulary }),
           onText: (text, { name: provider, model }) => {
             this.signals.publish(lease.id, { type: 'chunk', attempt: lease.attempt, ...text, provider, model });
@@ -236,6 +246,7 @@ function featuresOf(
     speech_seconds: result.speechSeconds,
     no_speech: result.noSpeech,
     ...channelFeature(lease),
+    ...(lease.translate && { task: 'translate' as const }),
     ...(result.languages && { languages: result.languages }),
     ...(result.vocabulary && { vocabulary: result.vocabulary }),
     ...(result.punctuationAdded && { punctuation: 'added' as const }),

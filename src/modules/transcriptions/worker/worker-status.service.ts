@@ -32,7 +32,7 @@ export class WorkerStatusService implements OnApplicationBootstrap, OnApplicatio
   }
 
   onApplicationBootstrap(): void {
-    this.endAnnouncement = this.announced.announce(this.runtimes.names);
+    this.endAnnouncement = this.announced.announce(this.runtimes.names, () => this.runtimes.translating);
   }
 
   onApplicationShutdown(): void {

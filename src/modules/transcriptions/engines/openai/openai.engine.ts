@@ -5,6 +5,7 @@ import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import { pause } from '../../../../platform/concurrency/retry.js';
 import {
   type AudioChunk,
+  AudioRejectedError,
   type ChunkTranscript,
   type EngineDefinition,
   EngineError,
@@ -25,9 +26,11 @@ import {
   isTooDetailed,
   isTransient,
   keyRefused,
+  offersNoTranslations,
   refusesPrompt,
   toEngineError,
 } from './openai.errors.js';
+import { NO_TRANSLATION } from '../engine-choice.js';
 import { readTranscript } from './openai.response.js';
 
 type OpenAiSettings = Pick<Env, 'openaiBaseUrl' | 'openaiApiKey' | 'openaiModel' | 'transcriptionConcurrency'>;
@@ -79,6 +82,14 @@ const DETAILS: readonly FormFields[] = [
   [['response_format', 'json']],
 ];
 
+const TRANSLATION_DETAILS: readonly FormFields[] = [
+  [['response_format', 'verbose_json']],
+  [['response_format', 'json']],
+];
+
+/** So long a server without translations is not asked for one again. */
+const NO_TRANSLATIONS_MS = 600_000;
+
 /** Any server with `POST /audio/transcriptions`: whisper.cpp, speaches, vLLM, OpenAI and other hosted services. */
 export class OpenAiEngine implements TranscriptionEngine {
   readonly name = NAME;
@@ -93,10 +104,15 @@ export class OpenAiEngine implements TranscriptionEngine {
   private readonly hosted: boolean;
   private readonly client: OpenAiClient;
   private readonly lastProblem: () => Promise<string | null>;
-  /** Index in DETAILS of the most that the server has accepted. */
-  private detail = 0;
+  /** For each operation, the index in its list of the most that the server has accepted. */
+  private readonly detail = { transcriptions: 0, translations: 0 };
+  private noTranslationsUntil = 0;
   /** Until the server refuses a prompt. */
   private takesPrompt = true;
+
+  get translates(): boolean {
+    return performance.now() >= this.noTranslationsUntil;
+  }
 
   /** As many as improve the text: a long prompt makes Whisper's worse. */
   get maxVocabularyTerms(): number {
@@ -117,22 +133,25 @@ export class OpenAiEngine implements TranscriptionEngine {
   }
 
   async transcribe({ pcm }: AudioChunk, options: TranscribeOptions): Promise<ChunkTranscript> {
-    const { language, languages = [], vocabulary, signal } = options;
+    const { translate = false, vocabulary, signal } = options;
+    const operation = translate ? 'translations' : 'transcriptions';
+    const details = translate ? TRANSLATION_DETAILS : DETAILS;
     const seconds = pcm.length / BYTES_PER_SECOND;
     if (seconds > this.maxChunkSeconds) throw new RangeError(`A chunk of ${seconds} s is too long for one request`);
-    const requested = { language: language ?? this.defaultLanguage, seconds };
+    const requested = { language: options.language ?? this.defaultLanguage, seconds };
     if (seconds < MIN_SECONDS) return readTranscript({ text: '' }, requested);
     const limitMs = this.times.limit + seconds * this.times.limitPerSecond;
     let prompt = this.takesPrompt ? promptOf(vocabulary) : [];
-    for (let detail = this.detail; ;) {
-      const form = transcriptionForm(
-        [...this.fieldsFor(language, languages), ...prompt, ...(DETAILS[detail] ?? [])],
-        pcm,
-      );
-      const response = await this.sendWithRetries(form, { limitMs, signal });
+    for (let detail = this.detail[operation]; ;) {
+      const form = transcriptionForm([...this.fieldsFor(options), ...prompt, ...(details[detail] ?? [])], pcm);
+      const response = await this.sendWithRetries(`/audio/${operation}`, form, { limitMs, signal });
       if (response.status >= 200 && response.status < 300) {
-        this.detail = Math.max(this.detail, detail);
+        this.detail[operation] = Math.max(this.detail[operation], detail);
         return this.read(response, requested);
+      }
+      if (translate && offersNoTranslations(response)) {
+        this.noTranslationsUntil = performance.now() + NO_TRANSLATIONS_MS;
+        throw new AudioRejectedError(NO_TRANSLATION);
       }
       if (prompt.length > 0 && refusesPrompt(response)) {
         this.takesPrompt = false;
@@ -140,7 +159,7 @@ export class OpenAiEngine implements TranscriptionEngine {
         continue;
       }
       detail++;
-      if (detail >= DETAILS.length || !isTooDetailed(response)) throw this.errorFor(response);
+      if (detail >= details.length || !isTooDetailed(response)) throw this.errorFor(response);
     }
   }
 
@@ -153,7 +172,8 @@ export class OpenAiEngine implements TranscriptionEngine {
   }
 
   /** Only newer models of OpenAI take several languages. Others are asked for the one that they detect. */
-  private fieldsFor(language: string | null, languages: readonly string[]): FormFields {
+  private fieldsFor({ language, languages = [], translate }: TranscribeOptions): FormFields {
+    if (translate) return [['model', this.model]];
     const [name, given] = language === null ? ['languages[]', languages] : ['language', [language]];
     const isUnderstood = name === 'language' || TAKES_LANGUAGES.test(this.model);
     const codes = isUnderstood ? given.flatMap((each) => languageCode(each) ?? []) : [];
@@ -162,12 +182,13 @@ export class OpenAiEngine implements TranscriptionEngine {
 
   /** Retries what may soon succeed. @throws EngineError when no response came. */
   private async sendWithRetries(
+    path: string,
     form: ReturnType<typeof transcriptionForm>,
     options: { limitMs: number; signal: AbortSignal },
   ): Promise<OpenAiResponse> {
     let delayLeft = this.times.maxDelay;
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.send(form, options);
+      const outcome = await this.send(path, form, options);
       const final = outcome instanceof NoResponseError ? outcome.timedOut : !isTransient(outcome);
       const requested = outcome instanceof NoResponseError ? null : outcome.retryAfterMs;
       const wait = requested ?? this.times.backoff * 4 ** (attempt - 1) * (0.5 + Math.random());
@@ -181,11 +202,12 @@ export class OpenAiEngine implements TranscriptionEngine {
   }
 
   private async send(
+    path: string,
     form: ReturnType<typeof transcriptionForm>,
     options: { limitMs: number; signal: AbortSignal },
   ): Promise<OpenAiResponse | NoResponseError> {
     try {
-      return await this.client.post('/audio/transcriptions', form, options);
+      return await this.client.post(path, form, options);
     } catch (error) {
       if (error instanceof NoResponseError) return error;
       throw error;

@@ -46,6 +46,16 @@ export function isTooDetailed(response: OpenAiResponse): boolean {
   );
 }
 
+/** Whether the server has no translations, or not with this model. */
+export function offersNoTranslations(response: OpenAiResponse): boolean {
+  return [404, 405, 501].includes(response.status) || (response.status === 400 && isAboutModel(response));
+}
+
+function isAboutModel(response: OpenAiResponse): boolean {
+  const { code, param, message } = errorOf(response);
+  return code === 'model_not_found' || param === 'model' || UNKNOWN_MODEL.test(message);
+}
+
 /** Whether the server may accept the same audio without a prompt. */
 export function refusesPrompt(response: OpenAiResponse): boolean {
   const { param, message } = errorOf(response);
@@ -61,9 +71,9 @@ export function toEngineError(
   address: string,
   apiKey: string | null,
 ): AudioRejectedError | EngineError {
-  const { code, param, message } = errorOf(response);
+  const { message } = errorOf(response);
   const detail = message && `: ${redacted(message, apiKey)}`;
-  const aboutModel = code === 'model_not_found' || param === 'model' || UNKNOWN_MODEL.test(message);
+  const aboutModel = isAboutModel(response);
   if (response.status === 401) return new EngineUnavailableError(keyRefused(address, apiKey !== null));
   if (response.status === 413)
     return new AudioRejectedError('The transcription server refused the audio as too large.');
