@@ -51,6 +51,7 @@ describe('recording in the console', () => {
       const page = await tested.open({ signedInAs: speaker, route: '/record' });
       await page.getByLabel('Title').fill('Steps 1/2 "go" v2.5');
       await page.getByLabel('Spoken language').selectOption('english');
+      await page.getByLabel('Second language').selectOption('german');
       await exactly(page, 'Add a tag').click();
       await page.getByLabel('Name of tag 1').fill('project');
       await page.getByLabel('Value of tag 1').fill('atlas');
@@ -63,7 +64,8 @@ describe('recording in the console', () => {
 
       const [recording] = await sent(speaker);
       expect(recording).toMatchObject({ custom_tags: { project: 'atlas' }, upload_source: 'console' });
-      await speaker.finished(recording?.id as string);
+      const { features } = await speaker.finished(recording?.id as string);
+      expect(features).toMatchObject({ languages: [{ language: 'english' }] });
       const { body } = await speaker.get(`/v1/recordings/${recording?.id}/transcription`).expect(200);
       expect((body as { text: string }).text).toContain('go forward ten meters');
       await page

@@ -143,6 +143,7 @@ const UPLOAD_FORM = {
 const UPLOAD_BY_LINK = {
   type: 'object',
   required: ['url'],
+  not: together('language', 'languages'),
   properties: {
     url: {
       type: 'string',

@@ -6,7 +6,7 @@ import { PageHeader } from '../../layout/page-header';
 import { chooseFiles } from '../../uploads/file-picker';
 import { formDetails, newNoteDetails } from '../../uploads/new-note-details';
 import { addFiles } from '../../uploads/uploads';
-import { isNoteValid, noteLanguage, noteTags } from './details/note-form';
+import { isNoteValid, noteLanguages, noteTags } from './details/note-form';
 import { NoteFields } from './details/note-fields';
 import { RecorderCard } from './recorder-card';
 import { tagsOf } from './details/tag-rules';
@@ -46,7 +46,7 @@ async function upload(): Promise<void> {
 function useFormForFiles(): void {
   useSignalEffect(() => {
     const tags = isNoteValid.value ? tagsOf(noteTags.value) : {};
-    formDetails.value = { language: noteLanguage.value, tags };
+    formDetails.value = { language: noteLanguages.value, tags };
   });
   useEffect(() => () => void (formDetails.value = null), []);
 }

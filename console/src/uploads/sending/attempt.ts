@@ -24,7 +24,7 @@ export async function attemptUpload(
     signal,
     onProgress: ({ sent }) => onProgress(sent),
     ...(Object.keys(tags).length > 0 && { tags }),
-    ...(language !== '' && { language }),
+    ...(language.includes(',') ? { languages: language.split(',') } : language !== '' && { language }),
   });
   return id;
 }

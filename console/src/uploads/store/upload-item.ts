@@ -31,7 +31,7 @@ export interface UploadItem {
   /** Recorded time; null for a file. */
   seconds: number | null;
   tags: Record<string, string>;
-  /** English name, or empty to let the engine decide. */
+  /** English name, or two with a comma; empty to let the engine decide. */
   language: string;
   /** Made once, so that a repeated upload never becomes a second recording. */
   idempotencyKey: string;

@@ -1,6 +1,8 @@
+import type { Signal } from '@preact/signals';
+
 import { Field } from '../../../components/field';
 import { LANGUAGES, titleOf } from './languages';
-import { noteLanguage, noteTitle } from './note-form';
+import { noteLanguage, noteSecondLanguage, noteTitle } from './note-form';
 import { TagFields } from './tag-fields';
 
 /** Name, language and tags of what is recorded or uploaded here. */
@@ -20,18 +22,26 @@ export function NoteFields() {
             onInput={(event) => (noteTitle.value = event.currentTarget.value)}
           />
         </Field>
-        <Field label="Spoken language">
-          <select value={noteLanguage.value} onChange={(event) => (noteLanguage.value = event.currentTarget.value)}>
-            <option value="">Automatic</option>
-            {LANGUAGES.map((language) => (
-              <option key={language} value={language}>
-                {titleOf(language)}
-              </option>
-            ))}
-          </select>
-        </Field>
+        <Field label="Spoken language">{languageSelect(noteLanguage, 'Automatic')}</Field>
+        {noteLanguage.value !== '' && (
+          <Field label="Second language" hint="If you change between two.">
+            {languageSelect(noteSecondLanguage, 'None')}
+          </Field>
+        )}
         <TagFields />
       </div>
     </section>
   );
 }
+
+/** @param none what it means to choose no language */
+const languageSelect = (chosen: Signal<string>, none: string) => (
+  <select value={chosen.value} onChange={(event) => (chosen.value = event.currentTarget.value)}>
+    <option value="">{none}</option>
+    {LANGUAGES.map((language) => (
+      <option key={language} value={language}>
+        {titleOf(language)}
+      </option>
+    ))}
+  </select>
+);

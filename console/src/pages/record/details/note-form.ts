@@ -8,7 +8,15 @@ import { tagError, tagsError, type TagRow, tagsOf } from './tag-rules';
 /** What the person says of the next recording. It stays while other pages are shown. */
 export const noteTitle = signal('');
 export const noteLanguage = signal('');
+/** Only with a first one. */
+export const noteSecondLanguage = signal('');
 export const noteTags = signal<readonly TagRow[]>([]);
+
+/** As an upload takes them: with a comma between two. */
+export const noteLanguages = computed(() => {
+  const [first, second] = [noteLanguage.value, noteSecondLanguage.value];
+  return first === '' || second === '' || first === second ? first : `${first},${second}`;
+});
 
 export const isNoteValid = computed(
   () => tagsError(noteTags.value) === null && noteTags.value.every((row) => tagError(row, noteTags.value) === null),
@@ -32,7 +40,7 @@ export function removeTag(id: number): void {
 /** @param startedAt names a recording without a title */
 export function describeNote({ extension }: AudioType, startedAt: Date): Description {
   const title = noteTitle.value.trim() || `Voice note ${stampOf(startedAt)}`;
-  return { name: filenameOfTitle(title, extension), language: noteLanguage.value, tags: tagsOf(noteTags.value) };
+  return { name: filenameOfTitle(title, extension), language: noteLanguages.value, tags: tagsOf(noteTags.value) };
 }
 
 /** `2026-11-22 14.02`: some systems take no colon in the name of a file. */

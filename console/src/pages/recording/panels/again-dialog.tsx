@@ -58,7 +58,7 @@ function AgainForm({ note, onClose }: Omit<AgainDialogProps, 'open'>) {
   );
 }
 
-const NAMES = new Set(['language', 'vocabulary', 'engine']);
+const NAMES = new Set(['language', 'languages', 'vocabulary', 'engine']);
 
 function AgainFields({ error }: { error: unknown }) {
   const field = error instanceof ApiError ? String(error.details.field) : '';
@@ -67,8 +67,8 @@ function AgainFields({ error }: { error: unknown }) {
     <>
       <Field
         label="Language"
-        hint="Its English name, such as german. Leave empty to keep the current one."
-        error={errorOf('language')}
+        hint="Its English name, such as german, or several with commas. Leave empty to keep the current one."
+        error={errorOf('language') ?? errorOf('languages')}
       >
         <input name="language" list="languages" autocomplete="off" spellcheck={false} />
       </Field>
@@ -108,12 +108,14 @@ function RefusalNotice({ error }: { error: unknown }) {
 }
 
 /** What is empty is left out: the service takes what it had before. */
-function fieldsOf(form: FormData): { language?: string; vocabulary?: string[]; engine?: string } {
+function fieldsOf(form: FormData): { language?: string; languages?: string[]; vocabulary?: string[]; engine?: string } {
   const [language, engine] = [textOf(form, 'language').toLowerCase(), textOf(form, 'engine')];
   const terms = textOf(form, 'vocabulary').split(/[\n,]/);
   const vocabulary = terms.map((term) => term.trim()).filter((term) => term !== '');
   return {
-    ...(language !== '' && { language }),
+    ...(language.includes(',')
+      ? { languages: language.split(',').map((name) => name.trim()) }
+      : language !== '' && { language }),
     ...(engine !== '' && { engine }),
     ...(vocabulary.length > 0 && { vocabulary }),
   };
