@@ -875,6 +875,9 @@ export type SingleRecordingView = {
     subresource_uris: SubresourceUrisView;
 };
 
+/**
+ * `language` or `languages`, not both.
+ */
 export type TranscribeAgainDto = {
     /**
      * Engine to use, by its name. By default as configured.
@@ -4292,14 +4295,30 @@ export type AudioTranscriptionsCreateData = {
          */
         language?: string;
         /**
+         * ISO 639 codes of the languages spoken, each part of the audio in one. In place of `language`.
+         */
+        'languages[]'?: Array<string>;
+        /**
          * Names and words to expect, separated by commas or lines. Of sentences, the names count.
          */
         prompt?: string;
+        /**
+         * Names and words to expect, before those of the `prompt`.
+         */
+        'keywords[]'?: Array<string>;
         response_format?: 'json' | 'text' | 'srt' | 'vtt' | 'verbose_json';
         /**
          * Accepted; no engine uses it.
          */
         temperature?: string;
+        /**
+         * For `json` and `stream`: `logprobs` adds how sure the engine is of each word.
+         */
+        'include[]'?: Array<'logprobs'>;
+        /**
+         * `auto`, or a `server_vad` object as JSON. The service always cuts at pauses.
+         */
+        chunking_strategy?: string;
         /**
          * For `verbose_json`. With or without the brackets.
          */
@@ -4379,7 +4398,7 @@ export type AudioTranscriptionsCreateResponses = {
             type: 'duration';
             seconds: number;
         };
-        task?: 'transcribe';
+        task?: 'transcribe' | 'translate';
         /**
          * Lower-case English name.
          */
@@ -4405,10 +4424,165 @@ export type AudioTranscriptionsCreateResponses = {
             start: number;
             end: number;
         }>;
+        /**
+         * Only for a request with `languages[]`: those that were heard, most of it first.
+         */
+        languages?: Array<{
+            code: string;
+        }>;
+        /**
+         * Only with `include[]=logprobs`.
+         */
+        logprobs?: Array<{
+            /**
+             * A word.
+             */
+            token: string;
+            logprob: number;
+            bytes: Array<number>;
+        }>;
     };
 };
 
 export type AudioTranscriptionsCreateResponse = AudioTranscriptionsCreateResponses[keyof AudioTranscriptionsCreateResponses];
+
+export type AudioTranscriptionsTranslateData = {
+    body: {
+        /**
+         * Audio in webm, mp3, ogg, wav, m4a, aac, flac or amr, at most 25 MB (26,214,400 bytes).
+         */
+        file: Blob | File;
+        /**
+         * Any name; the service decides which engine transcribes.
+         */
+        model?: string;
+        /**
+         * Names and words to expect, separated by commas or lines. Of sentences, the names count.
+         */
+        prompt?: string;
+        response_format?: 'json' | 'text' | 'srt' | 'vtt' | 'verbose_json';
+        /**
+         * Accepted; no engine uses it.
+         */
+        temperature?: string;
+        [key: string]: unknown;
+    };
+    headers?: {
+        /**
+         * As for an upload. Without it the same audio, language and prompt are one recording for ten minutes.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/audio/translations';
+};
+
+export type AudioTranscriptionsTranslateErrors = {
+    /**
+     * `invalid_request_error`
+     */
+    400: OpenAiError;
+    /**
+     * `invalid_request_error`
+     */
+    401: OpenAiError;
+    /**
+     * `invalid_request_error` or `insufficient_quota`
+     */
+    403: OpenAiError;
+    /**
+     * `invalid_request_error`
+     */
+    404: OpenAiError;
+    /**
+     * `invalid_request_error` or `timeout_error`
+     */
+    408: OpenAiError;
+    /**
+     * `invalid_request_error`
+     */
+    409: OpenAiError;
+    /**
+     * `invalid_request_error`
+     */
+    413: OpenAiError;
+    /**
+     * `rate_limit_error`
+     */
+    429: OpenAiError;
+    /**
+     * `server_error`
+     */
+    500: OpenAiError;
+    /**
+     * `server_error`
+     */
+    503: OpenAiError;
+};
+
+export type AudioTranscriptionsTranslateError = AudioTranscriptionsTranslateErrors[keyof AudioTranscriptionsTranslateErrors];
+
+export type AudioTranscriptionsTranslateResponses = {
+    /**
+     * The transcript in the `response_format`; with `stream` as server-sent events.
+     */
+    200: {
+        /**
+         * Empty when nobody speaks.
+         */
+        text: string;
+        usage: {
+            type: 'duration';
+            seconds: number;
+        };
+        task?: 'transcribe' | 'translate';
+        /**
+         * Lower-case English name.
+         */
+        language?: string;
+        /**
+         * Seconds.
+         */
+        duration?: number;
+        segments?: Array<{
+            id: number;
+            seek: number;
+            start: number;
+            end: number;
+            text: string;
+            tokens: Array<number>;
+            temperature: number;
+            avg_logprob: number;
+            compression_ratio: number;
+            no_speech_prob: number;
+        }>;
+        words?: Array<{
+            word: string;
+            start: number;
+            end: number;
+        }>;
+        /**
+         * Only for a request with `languages[]`: those that were heard, most of it first.
+         */
+        languages?: Array<{
+            code: string;
+        }>;
+        /**
+         * Only with `include[]=logprobs`.
+         */
+        logprobs?: Array<{
+            /**
+             * A word.
+             */
+            token: string;
+            logprob: number;
+            bytes: Array<number>;
+        }>;
+    };
+};
+
+export type AudioTranscriptionsTranslateResponse = AudioTranscriptionsTranslateResponses[keyof AudioTranscriptionsTranslateResponses];
 
 export type ModelsListData = {
     body?: never;
