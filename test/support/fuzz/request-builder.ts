@@ -165,7 +165,9 @@ export class RequestBuilder {
     const collection = item?.path.slice(0, item.path.indexOf(`/{${parameter}}`));
     const creation = this.operations.find(({ method, path }) => method === 'POST' && path === collection);
     if (!creation) throw new Error(`no operation creates what ${parameter} names`);
-    const { headers, body } = encodeBody(exampleBody(creation));
+    const example = exampleBody(creation);
+    if (example?.kind === 'form') example.parts.push(...CALLBACK);
+    const { headers, body } = encodeBody(example);
     const { method, path } = creation;
     const credentials = { ...client.headers, 'Idempotency-Key': randomUUID() };
     const answer = await send(this.service.url, {
@@ -179,6 +181,12 @@ export class RequestBuilder {
     return id;
   }
 }
+
+/** Both or neither: a schema cannot say so, and its examples leave them out. So an upload has a callback to get. */
+const CALLBACK: FormPart[] = [
+  { name: 'callback_url', content: 'https://hooks.example.com/voice-notes' },
+  { name: 'callback_secret', content: 'a-secret-of-at-least-16-characters' },
+];
 
 /** A request as it goes over the wire. */
 export interface WireRequest {
