@@ -12,6 +12,12 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'GET /v1/account/errors': (client) => client.account.errors({ days: 1 }),
   'GET /v1/account/vocabulary': (client) => client.account.vocabulary(),
   'PUT /v1/account/vocabulary': (client) => client.account.setVocabulary([]),
+  'GET /v1/account/retention': (client) => client.account.retention(),
+  'PUT /v1/account/retention': (client) =>
+    client.account.setRetention({ retain_audio_days: 30, retain_text_days: null, delete_audio_after: null }),
+  'GET /v1/account/retention/upcoming': (client) => client.account.upcomingDeletions(),
+  'PUT /v1/recordings/{recording_id}/hold': (client) => client.recordings.hold(ID, 'Complaint'),
+  'DELETE /v1/recordings/{recording_id}/hold': (client) => client.recordings.releaseHold(ID),
   'GET /v1/account/api-keys': (client) => client.keys.list(),
   'POST /v1/account/api-keys': (client) => client.keys.create({ name: 'A key' }),
   'GET /v1/account/api-keys/{key_id}': (client) => client.keys.get(ID),

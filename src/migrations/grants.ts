@@ -21,7 +21,8 @@ const CORE: Grants = {
   migrations: { api: 'SELECT', transcriber: 'SELECT', deliverer: 'SELECT' },
   required_migrations: { api: 'SELECT', transcriber: 'SELECT', deliverer: 'SELECT' },
   accounts: {
-    api: 'SELECT, UPDATE (vocabulary, credential_version, updated_at)',
+    api: `SELECT, UPDATE (vocabulary, retain_audio_days, retain_text_days, delete_audio_after, credential_version,
+      updated_at)`,
     transcriber: 'SELECT (id, status, finish_queue, vocabulary, engines, plan, quotas, test_of)',
     deliverer: 'SELECT (id, status, finish_queue, engines, plan, quotas, test_of)',
   },
@@ -32,7 +33,7 @@ const CORE: Grants = {
   recordings: {
     api: ALL,
     transcriber: `SELECT, ${STATE_OF_RECORDINGS}`,
-    deliverer: `SELECT, DELETE, ${STATE_OF_RECORDINGS}, ${AUDIO_OF_RECORDINGS}`,
+    deliverer: `SELECT, DELETE, ${STATE_OF_RECORDINGS}, ${AUDIO_OF_RECORDINGS}, UPDATE (audio_deleted_at)`,
   },
   recording_links: { api: 'SELECT, INSERT, UPDATE', deliverer: ALL },
   idempotency_keys: { api: ALL, deliverer: 'SELECT, DELETE' },
@@ -51,7 +52,7 @@ const CORE: Grants = {
   },
   transcriptions: { api: 'SELECT, UPDATE', transcriber: 'SELECT, INSERT, UPDATE', deliverer: 'SELECT' },
   earlier_transcriptions: { api: 'SELECT', transcriber: 'SELECT, INSERT, DELETE' },
-  waveforms: { api: 'SELECT', transcriber: 'SELECT, INSERT, UPDATE' },
+  waveforms: { api: 'SELECT', transcriber: 'SELECT, INSERT, UPDATE', deliverer: 'SELECT, DELETE' },
   retranscriptions: { transcriber: 'SELECT, UPDATE (failed)', deliverer: 'SELECT, UPDATE' },
 
   events: {

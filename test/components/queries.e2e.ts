@@ -11,6 +11,7 @@ import { readQuotaUsage } from '../../src/modules/recordings/quotas.service.js';
 import { deleteRecordingsOfUser } from '../../src/modules/recordings/recording-erasure.service.js';
 import { selectPageOfUser } from '../../src/modules/recordings/recording-page.queries.js';
 import { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
+import { lockDue, selectUpcoming } from '../../src/modules/recordings/retention/retention.queries.js';
 import { findRecordings, reopenFailed, requestRerun } from '../../src/modules/recordings/recordings.queries.js';
 import {
   claimIdempotencyKey,
@@ -31,6 +32,7 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { useService } from '../../src/testing/test-service.js';
 import { checkRows } from '../support/check-rows.js';
 import { locksInOrder } from '../support/state/held-rows.js';
+import { costOf } from '../support/state/statement-cost.js';
 import { insertRecordings, type SqlColumns } from '../support/state/inserted-rows.js';
 
 const PREVIOUS = 'another secret key of at least 32 characters';
@@ -163,11 +165,37 @@ describe('recordings', () => {
     );
   });
 
+  it('of which something is due are found in an index, however many are there', async () => {
+    const finished = { status: `'transcribed'` };
+    await insertRecordings(service, client, finished, 20_000);
+    const inDays = (days: number) => ({
+      ...finished,
+      audio_due_at: `now() + interval '${days} days' + i * interval '1 s'`,
+    });
+    await insertRecordings(service, client, { ...inDays(-1), held_at: 'now()' }, 5000);
+    await insertRecordings(service, client, { ...inDays(-1), status: `'processing'` }, 5000);
+    await insertRecordings(service, client, inDays(1), 5000);
+    const due = await insertRecordings(service, client, inDays(-1), 10);
+    await query('ANALYZE recordings');
+
+    const sweep = await costOf(service.database, (runner) => lockDue(runner as Tx, 100));
+    expect(sweep).toMatchObject({ indexes: ['recordings_due_idx'], scanned: [] });
+    expect(sweep.pages).toBeLessThan(100);
+    const first = { dueMicros: '0', id: '00000000-0000-0000-0000-000000000000' };
+    const list = await costOf(service.database, (runner) => selectUpcoming(runner, accountId, first, 51));
+    expect(list).toMatchObject({ indexes: ['recordings_account_due_idx'], scanned: [] });
+    expect(list.pages).toBeLessThan(100);
+    await transact(async (tx) => {
+      const locked = await lockDue(tx, 100);
+      expect(locked.map(({ id }) => id).toSorted()).toEqual(due.toSorted());
+    });
+  });
+
   it('of an end user are locked in the order in which they are erased, so that two erasures cannot deadlock', async () => {
     const newer = await insert();
     const older = await insert({ created_at: `'2026-01-01T00:00:00Z'::timestamptz` });
     const user = { accountId, userId: 'ada', until: 'now' };
-    const erase = () => transact((tx) => deleteRecordingsOfUser(tx, user, 10));
+    const erase = () => transact((tx) => deleteRecordingsOfUser(tx, user, 10, false));
     expect(await locksInOrder(service.database, 'recordings', [newer, older], erase)).toBe(true);
   });
 

@@ -1,4 +1,4 @@
-import type { AccountUsageData, RequestErrorsListData } from '../api/types.gen.js';
+import type { AccountUpcomingData, AccountUsageData, RequestErrorsListData } from '../api/types.gen.js';
 import type { RequestOptions } from '../http/client-options.js';
 import type { Transport } from '../http/transport.js';
 import { Paged } from '../pages/paged.js';
@@ -7,7 +7,10 @@ import type {
   AccountErrors,
   ExchangedKey,
   Quotas,
+  Retention,
   SignInCode,
+  UpcomingDeletion,
+  UpcomingDeletions,
   UsageItem,
   UsageReport,
   Vocabulary,
@@ -66,5 +69,28 @@ export class AccountResource {
   /** @param vocabulary the most important first; an empty list removes all */
   setVocabulary(vocabulary: string[], options?: RequestOptions): Promise<Vocabulary> {
     return this.transport.json({ ...options, method: 'PUT', path: '/account/vocabulary', body: { vocabulary } });
+  }
+
+  /** How long new recordings are kept. Null is for ever. */
+  retention(options?: RequestOptions): Promise<Retention> {
+    return this.transport.json({ ...options, method: 'GET', path: '/account/retention' });
+  }
+
+  /** For recordings that are uploaded from now on. */
+  setRetention(retention: Retention, options?: RequestOptions): Promise<Retention> {
+    return this.transport.json({ ...options, method: 'PUT', path: '/account/retention', body: retention });
+  }
+
+  /** What is deleted next by its retention, in the order of the times. */
+  upcomingDeletions(
+    query: AccountUpcomingData['query'] = {},
+    options?: RequestOptions,
+  ): Paged<UpcomingDeletions, UpcomingDeletion> {
+    const path = '/account/retention/upcoming';
+    return new Paged({
+      first: () => this.transport.json<UpcomingDeletions>({ ...options, method: 'GET', path, query }),
+      next: (uri) => this.transport.follow<UpcomingDeletions>(uri, options),
+      itemsOf: ({ items }) => items,
+    });
   }
 }

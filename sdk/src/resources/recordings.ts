@@ -7,6 +7,7 @@ import { type Paged, pagesOf } from '../pages/paged.js';
 import type {
   Callback,
   Correction,
+  Hold,
   Recording,
   RecordingDetails,
   RecordingFilter,
@@ -30,7 +31,7 @@ export interface TranscriptionOptions extends RequestOptions {
 
 /** What else comes with a recording. Null where it has none (yet). */
 export interface RecordingOptions extends RequestOptions {
-  include?: readonly ('transcription' | 'waveform' | 'waiting_for' | 'title')[] | undefined;
+  include?: readonly ('transcription' | 'waveform' | 'waiting_for' | 'title' | 'retention')[] | undefined;
 }
 
 /** What a person may change of a recording. What is left out stays. */
@@ -101,9 +102,19 @@ export class RecordingsResource {
     return this.transport.json({ ...options, method: 'PATCH', path: pathOf(id), body });
   }
 
-  /** Deletes a recording with its audio and its transcription, in any state and for good. */
+  /** Deletes a recording with its audio and its transcription, in any state and for good, unless it is on hold. */
   async delete(id: string, options?: RequestOptions): Promise<void> {
     await this.transport.json({ ...options, method: 'DELETE', path: pathOf(id) });
+  }
+
+  /** Keeps a recording: nothing of it is deleted until the hold is released. @param reason for those who ask for it */
+  hold(id: string, reason: string, options?: RequestOptions): Promise<Hold> {
+    return this.transport.json({ ...options, method: 'PUT', path: `${pathOf(id)}/hold`, body: { reason } });
+  }
+
+  /** What is due meanwhile is deleted soon after. */
+  async releaseHold(id: string, options?: RequestOptions): Promise<void> {
+    await this.transport.json({ ...options, method: 'DELETE', path: `${pathOf(id)}/hold` });
   }
 
   /** Transcribes a failed recording once more. */

@@ -30,6 +30,12 @@ export interface UploadOptions extends RequestOptions {
   vocabulary?: string[] | undefined;
   /** `separate` transcribes each of two channels on its own. */
   channels?: 'mixed' | 'separate' | undefined;
+  /** Days after which its audio is deleted, instead of those of the account. */
+  retainAudioDays?: number | undefined;
+  /** Days after which all of it is deleted, instead of those of the account. */
+  retainTextDays?: number | undefined;
+  /** `transcribed` deletes its audio once it is transcribed. */
+  deleteAudioAfter?: 'transcribed' | undefined;
   /** Receives the events of this recording alone, signed with the secret of at least 16 characters. */
   callback?: { url: string; secret: string } | undefined;
   /** Instead of the name that the source has. A link has the name that its host gives. */
@@ -40,15 +46,9 @@ export interface UploadOptions extends RequestOptions {
 }
 
 /** The fields of the form beside the file. */
-export function fieldsOf({
-  title,
-  tags,
-  language,
-  languages,
-  vocabulary,
-  channels,
-  callback,
-}: UploadOptions): Record<string, string> {
+export function fieldsOf(options: UploadOptions): Record<string, string> {
+  const { title, tags, language, languages, vocabulary, channels, callback } = options;
+  const { retainAudioDays, retainTextDays, deleteAudioAfter } = options;
   return {
     ...(title !== undefined && { title }),
     ...(tags && { custom_tags: JSON.stringify(tags) }),
@@ -57,5 +57,8 @@ export function fieldsOf({
     ...(vocabulary && { vocabulary: JSON.stringify(vocabulary) }),
     ...(channels && { channels }),
     ...(callback && { callback_url: callback.url, callback_secret: callback.secret }),
+    ...(retainAudioDays !== undefined && { retain_audio_days: `${retainAudioDays}` }),
+    ...(retainTextDays !== undefined && { retain_text_days: `${retainTextDays}` }),
+    ...(deleteAudioAfter && { delete_audio_after: deleteAudioAfter }),
   };
 }

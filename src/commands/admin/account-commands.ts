@@ -38,6 +38,9 @@ interface UpdateOptions extends LimitOptions, Partial<Record<keyof Quotas, Quota
   email?: string;
   status?: AccountStatus;
   engines?: EngineChoice[] | 'default';
+  retainAudioDays?: number | 'unlimited';
+  retainTextDays?: number | 'unlimited';
+  deleteAudioAfter?: 'transcribed' | 'never';
 }
 
 export async function createAccount(app: INestApplicationContext, options: CreateOptions): Promise<object> {
@@ -60,8 +63,9 @@ export function updateAccount(extensions: readonly Extension[]) {
     const engines = await enginesOf(options, extensions);
     const changes = { name, email, plan, status, rateLimit, burstLimit, engines };
     const quotas = quotaChanges(options);
-    const account = await accounts.update(id, { ...changes, quotas });
-    const changed = Object.entries({ ...changes, ...quotas }).filter(([, value]) => value !== undefined);
+    const retention = retentionChanges(options);
+    const account = await accounts.update(id, { ...changes, ...retention, quotas });
+    const changed = Object.entries({ ...changes, ...retention, ...quotas }).filter(([, value]) => value !== undefined);
     recordByOperator(app, 'account changed', { account_id: id, fields: changed.map(([field]) => field) });
     return { account: await showAccount(app, account) };
   };
@@ -111,6 +115,16 @@ function quotaChanges(options: UpdateOptions): Partial<Record<keyof Quotas, numb
   return Object.fromEntries(given.map((name) => [name, valueOf(options[name])]));
 }
 
+/** Undefined is no change, and null for ever (D78). */
+function retentionChanges({ retainAudioDays, retainTextDays, deleteAudioAfter }: UpdateOptions) {
+  const daysOf = (option: number | 'unlimited' | undefined) => (option === 'unlimited' ? null : option);
+  return {
+    retainAudioDays: daysOf(retainAudioDays),
+    retainTextDays: daysOf(retainTextDays),
+    deleteAudioAfter: deleteAudioAfter === 'never' ? null : deleteAudioAfter,
+  };
+}
+
 /** The limits of the other plans are fixed (D5). */
 function refuseUnusedLimits(plan: Plan, { rateLimit, burstLimit }: LimitOptions): void {
   if (planOf(plan).ownLimits || (rateLimit === undefined && burstLimit === undefined)) return;
@@ -131,8 +145,20 @@ function presentForOperator(account: Account, usage: [UsagePeriod, UsagePeriod])
     rate_limit: rate,
     burst_limit: burst,
     quotas: showQuotas(account),
+    ...showRetention(account),
     ...(account.engines && { engines: account.engines }),
   };
+}
+
+/** Only where something is deleted by itself. */
+function showRetention({ retainAudioDays, retainTextDays, deleteAudioAfter }: Account): object {
+  const isLimited = retainAudioDays !== null || retainTextDays !== null || deleteAudioAfter !== null;
+  const retention = {
+    retain_audio_days: retainAudioDays,
+    retain_text_days: retainTextDays,
+    delete_audio_after: deleteAudioAfter,
+  };
+  return isLimited ? { retention } : {};
 }
 
 function showQuotas({ plan, quotas }: Account): object {

@@ -4,7 +4,7 @@ import { SCOPES } from '../../access/scopes.js';
 import { type Extension, registerExtensions } from '../../extension.js';
 import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../access/plans.js';
 import { formatOutput } from './format-output.js';
-import { choice, choices, count, day, email, engines, futureTime, quota, text } from './option-parsers.js';
+import { choice, choices, count, day, email, engines, futureTime, quota, retention, text } from './option-parsers.js';
 
 /** Runs a command on the application and returns what it prints, as one JSON value. */
 type Action<Options> = (app: INestApplicationContext, options: Options) => Promise<object>;
@@ -87,6 +87,13 @@ function addAccountCommands(program: Command, run: Run, extensions: Extension[])
     .option('--audio-seconds-per-month <quota>', `audio uploaded in a month, ${QUOTA}`, quota)
     .option('--queued-audio-seconds <quota>', `audio that waits for its transcription, ${QUOTA}`, quota)
     .option('--concurrent-uploads <quota>', `uploads at the same time, ${QUOTA}`, quota)
+    .option('--retain-audio-days <days>', 'days that the audio of new recordings is kept, or unlimited', retention)
+    .option('--retain-text-days <days>', 'days that new recordings are kept at all, or unlimited', retention)
+    .option(
+      '--delete-audio-after <state>',
+      'transcribed deletes the audio of new recordings once they are, never does not',
+      choice(['transcribed', 'never']),
+    )
     .option(
       '--engines <list>',
       'engines in their order, separated by commas or as JSON; default for those of the service',

@@ -64,6 +64,15 @@ export const quota: Parser<number | 'unlimited' | 'plan'> = (value, previous) =>
   return parsed;
 };
 
+/** Days that something is kept, or `unlimited`. */
+export const retention: Parser<number | 'unlimited'> = (value, previous) => {
+  const given = text(20)(value, previous);
+  if (given === 'unlimited') return given;
+  const parsed = Number(given);
+  check(/^\d+$/.test(given) && parsed >= 1 && parsed <= 3650, 'It must be an integer from 1 to 3650, or unlimited.');
+  return parsed;
+};
+
 /** Engines in their order, or `default` for those of the service. */
 export const engines: Parser<EngineChoice[] | 'default'> = (value, previous) => {
   const given = text(4000)(value, previous);

@@ -219,8 +219,11 @@ async function deleteRecordingsOf(runner: SqlRunner, accountId: string, limit: n
   const gone = await runner.query(
     `WITH gone AS (
        DELETE FROM recordings WHERE id IN (SELECT id FROM recordings WHERE account_id = $1 LIMIT $2)
-       RETURNING object_key)
-     INSERT INTO object_removals (object_key, remove_after) SELECT object_key, now() FROM gone RETURNING object_key`,
+       RETURNING object_key, audio_deleted_at),
+     removed AS (
+       INSERT INTO object_removals (object_key, remove_after)
+       SELECT object_key, now() FROM gone WHERE audio_deleted_at IS NULL)
+     SELECT 1 FROM gone`,
     [accountId, limit],
   );
   return gone.length;

@@ -1,19 +1,29 @@
 import { Body, Controller, Get, Put, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
+import { type Actor, CurrentActor, CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
 import { MAX_TERMS } from '../../platform/vocabulary.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
+import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { QuotasService } from '../recordings/quotas.service.js';
 import { UsageService } from '../recordings/usage-counters/usage.service.js';
+import { MAX_RETAIN_DAYS, RetentionService } from '../recordings/retention/retention.service.js';
 import {
   AccountView,
+  deletionPositionOf,
+  policyOf,
   presentQuotas,
+  presentRetention,
+  presentUpcoming,
   presentUsageReport,
   QuotasView,
   reportOptionsOf,
+  RetentionDto,
+  RetentionView,
+  UpcomingDeletionsQuery,
+  UpcomingDeletionsView,
   USAGE_EXAMPLE,
   UsageQuery,
   UsageReportView,
@@ -30,6 +40,8 @@ export class AccountController {
     private readonly accounts: AccountService,
     private readonly quotaUsage: QuotasService,
     private readonly usages: UsageService,
+    private readonly retention: RetentionService,
+    private readonly securityLog: SecurityLogService,
   ) {}
 
   /**
@@ -103,5 +115,60 @@ export class AccountController {
     @Query() _query: NoQuery,
   ): Promise<VocabularyView> {
     return { vocabulary: await this.accounts.setVocabulary(accountId, body.vocabulary) };
+  }
+
+  /**
+   * Get the retention
+   *
+   * @remarks
+   * Returns how long new recordings of the account are kept.
+   */
+  @Get('retention')
+  @RequireScope('account:read')
+  async getRetention(@CurrentPrincipal() { accountId }: Principal, @Query() _query: NoQuery): Promise<RetentionView> {
+    return presentRetention(await this.accounts.get(accountId));
+  }
+
+  /**
+   * Set the retention
+   *
+   * @remarks
+   * Replaces how long new recordings of the account are kept. An upload may say something else for itself. Recordings
+   * that are there already keep what was decided at their upload.
+   */
+  @Put('retention')
+  @ApiErrors(
+    new InvalidRequestError({
+      field: 'retain_audio_days',
+      reason: `must be an integer from 1 to ${MAX_RETAIN_DAYS}, or null`,
+    }),
+  )
+  @RequireScope('account:write')
+  async setRetention(
+    @CurrentPrincipal() { accountId }: Principal,
+    @CurrentActor() actor: Actor,
+    @Body() body: RetentionDto,
+    @Query() _query: NoQuery,
+  ): Promise<RetentionView> {
+    const policy = policyOf(body);
+    await this.accounts.setRetention(accountId, policy);
+    this.securityLog.record('retention changed', { ...actor, ...presentRetention(policy) });
+    return presentRetention(policy);
+  }
+
+  /**
+   * List upcoming deletions
+   *
+   * @remarks
+   * Returns what is deleted next of each recording by its retention, in the order of the times: the audio alone, or the
+   * whole recording.
+   */
+  @Get('retention/upcoming')
+  @RequireScope('account:read')
+  async upcoming(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Query() query: UpcomingDeletionsQuery,
+  ): Promise<UpcomingDeletionsView> {
+    return presentUpcoming(query, await this.retention.upcoming(accountId, deletionPositionOf(query), query.limit + 1));
   }
 }

@@ -9,8 +9,24 @@ import {
   type Quotas,
 } from '../../access/plans.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
-import { IsFilter, IsIntegerParameter, IsOmittable, IsText, IsVocabulary } from '../../platform/http/input/rules.js';
+import {
+  IsFilter,
+  IsIntegerParameter,
+  IsOmittable,
+  IsOneOfOrNull,
+  IsIntegerOrNull,
+  IsText,
+  IsValid,
+  IsVocabulary,
+} from '../../platform/http/input/rules.js';
+import { resourceTime } from '../../platform/http/timestamps.js';
 import { type QuotaOverview, quotaResetsAt } from '../recordings/quotas.service.js';
+import {
+  type DeletionPosition,
+  MAX_RETAIN_DAYS,
+  type RetentionPolicy,
+  type UpcomingDeletion,
+} from '../recordings/retention/retention.service.js';
 import type { UsageItem, UsageReport, UsageReportOptions } from '../recordings/usage-counters/usage.service.js';
 
 export class UsagePeriodView {
@@ -256,4 +272,127 @@ export class VocabularyView {
   /** Without white space around terms, and each term once. */
   @ApiProperty({ type: [String], example: ['Grafana', 'Zoë'] })
   vocabulary: string[];
+}
+
+export class RetentionDto {
+  /** Days after which the audio of a recording is deleted. Null: never. */
+  @IsIntegerOrNull(1, MAX_RETAIN_DAYS)
+  @ApiProperty({ example: 30 })
+  retain_audio_days: number | null;
+
+  /** Days after which a recording is deleted with its text and its audio. Null: never. */
+  @IsIntegerOrNull(1, MAX_RETAIN_DAYS)
+  @ApiProperty({ example: 365 })
+  retain_text_days: number | null;
+
+  /** `transcribed`: the audio is deleted once the recording is transcribed. Null: not for that reason. */
+  @IsOneOfOrNull(['transcribed'])
+  @ApiProperty({ example: null })
+  delete_audio_after: 'transcribed' | null;
+}
+
+export class RetentionView {
+  /** Null: the audio is kept for as long as the recording. */
+  @ApiProperty({ type: 'integer', nullable: true, example: 30 })
+  retain_audio_days: number | null;
+
+  /** Null: recordings are kept for ever. */
+  @ApiProperty({ type: 'integer', nullable: true, example: 365 })
+  retain_text_days: number | null;
+
+  @ApiProperty({ type: String, nullable: true, enum: ['transcribed', null], example: null })
+  delete_audio_after: 'transcribed' | null;
+}
+
+export const policyOf = (dto: RetentionDto): RetentionPolicy => ({
+  retainAudioDays: dto.retain_audio_days,
+  retainTextDays: dto.retain_text_days,
+  deleteAudioAfter: dto.delete_audio_after,
+});
+
+export const presentRetention = ({
+  retainAudioDays,
+  retainTextDays,
+  deleteAudioAfter,
+}: RetentionPolicy): RetentionView => ({
+  retain_audio_days: retainAudioDays,
+  retain_text_days: retainTextDays,
+  delete_audio_after: deleteAudioAfter,
+});
+
+/** Microseconds since 1970 and the id of a recording: where the next page begins. */
+const CURSOR = /^(\d{1,17})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const checkCursor = (value: unknown): string | null =>
+  typeof value === 'string' && CURSOR.test(value) ? null : 'must be the cursor of a next_uri';
+
+export class UpcomingDeletionsQuery {
+  /** Number of deletions on a page. */
+  @IsOmittable()
+  @IsIntegerParameter(1, 100)
+  limit: number = 50;
+
+  /** Cursor from `next_uri`: lists what follows. */
+  @IsOmittable()
+  @IsValid('isCursor', checkCursor)
+  @ApiProperty({ pattern: CURSOR.source, example: '1795600300000000-019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60' })
+  after?: string;
+}
+
+export class UpcomingDeletionView {
+  @ApiProperty({ example: '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60', format: 'uuid' })
+  recording_id: string;
+
+  /** What is deleted: the audio alone, or the whole recording. */
+  @ApiProperty({ enum: ['audio', 'recording'], example: 'audio' })
+  deletes: 'audio' | 'recording';
+
+  /** When. A recording that is transcribed then, or is on hold, waits until that has ended. */
+  @ApiProperty({ example: '2026-12-21T10:15:00' })
+  expires_at: string;
+
+  @ApiProperty({ example: false })
+  on_hold: boolean;
+
+  @ApiProperty({ example: '/v1/recordings/019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60' })
+  recording_uri: string;
+}
+
+export class UpcomingDeletionsView {
+  @ApiProperty({ type: [UpcomingDeletionView] })
+  items: UpcomingDeletionView[];
+
+  /** Path of this page. */
+  @ApiProperty({ example: '/v1/account/retention/upcoming?limit=50' })
+  uri: string;
+
+  /** Path of the next page; null on the last page. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  next_uri: string | null;
+}
+
+export function deletionPositionOf({ after }: UpcomingDeletionsQuery): DeletionPosition | null {
+  const [, dueMicros, id] = CURSOR.exec(after ?? '') ?? [];
+  return dueMicros === undefined || id === undefined ? null : { dueMicros, id };
+}
+
+/** @param found one more than the page has, if another page follows */
+export function presentUpcoming(
+  { limit, after }: UpcomingDeletionsQuery,
+  found: readonly UpcomingDeletion[],
+): UpcomingDeletionsView {
+  const pageUri = (cursor: string | undefined): string =>
+    `/v1/account/retention/upcoming?limit=${limit}${cursor === undefined ? '' : `&after=${cursor}`}`;
+  const items = found.slice(0, limit);
+  const last = found.length > limit ? items.at(-1) : undefined;
+  return {
+    items: items.map(({ id, dueAt, isAll, isHeld }) => ({
+      recording_id: id,
+      deletes: isAll ? 'recording' : 'audio',
+      expires_at: resourceTime(dueAt),
+      on_hold: isHeld,
+      recording_uri: `/v1/recordings/${id}`,
+    })),
+    uri: pageUri(after),
+    next_uri: last ? pageUri(`${last.dueMicros}-${last.id}`) : null,
+  };
 }

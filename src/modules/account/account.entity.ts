@@ -33,6 +33,17 @@ export class Account {
   @Column('text', { array: true, default: [] })
   vocabulary: string[];
 
+  /** Days that the audio of its recordings is kept; null: for ever (D78). */
+  @Column('integer', { nullable: true })
+  retainAudioDays: number | null;
+
+  /** Days that its recordings are kept with their texts; null: for ever. */
+  @Column('integer', { nullable: true })
+  retainTextDays: number | null;
+
+  @Column('text', { nullable: true })
+  deleteAudioAfter: 'transcribed' | null;
+
   /** Engines for its recordings in place of those of the service, as `EngineChoiceJson`; null: those of the service. */
   @Column('jsonb', { nullable: true })
   engines: object[] | null;

@@ -11,6 +11,7 @@ import { findOrFail, isResourceId } from '../../platform/database/find-or-fail.j
 import { lockByName } from '../../platform/database/locks.js';
 import { ConflictError, InvalidRequestError } from '../../platform/errors/errors.js';
 import { normalizeTerms } from '../../platform/vocabulary.js';
+import { refuseAudioBeyondText, type RetentionPolicy } from '../recordings/retention/retention.service.js';
 import { type UsagePeriod, UsageService } from '../recordings/usage-counters/usage.service.js';
 import { Account } from './account.entity.js';
 
@@ -25,7 +26,7 @@ export interface AccountAccess {
 }
 
 type NewAccount = Pick<Account, 'name' | 'email' | 'plan' | 'rateLimit' | 'burstLimit'>;
-type AccountFields = NewAccount & Pick<Account, 'status' | 'finishQueue' | 'engines'>;
+type AccountFields = NewAccount & Pick<Account, 'status' | 'finishQueue' | 'engines'> & RetentionPolicy;
 /** In `quotas`, undefined restores the quota of the plan and null means unlimited. Omitted quotas stay. */
 export type AccountChanges = Partial<AccountFields> & {
   quotas?: Partial<Record<keyof Quotas, number | null | undefined>>;
@@ -110,6 +111,7 @@ export class AccountService {
     if (changes.status !== undefined) given.finishQueue = changes.finishQueue ?? false;
     if (changes.quotas) given.quotas = { ...account.quotas, ...changes.quotas };
     refuseBurstBelowRate({ ...account, ...given });
+    refuseAudioBeyondText({ ...account, ...given });
     const { quotas: _, ...shared } = given;
     const updatedAt = new Date();
     await this.versions.change(accountId, async (tx) => {
@@ -130,6 +132,12 @@ export class AccountService {
     const vocabulary = normalizeTerms(terms);
     await this.accounts.update({ id: accountId }, { vocabulary, updatedAt: new Date() });
     return vocabulary;
+  }
+
+  /** For recordings that are uploaded from now on (D78). @throws InvalidRequestError */
+  async setRetention(accountId: string, policy: RetentionPolicy): Promise<void> {
+    refuseAudioBeyondText(policy);
+    await this.accounts.update({ id: accountId }, { ...policy, updatedAt: new Date() });
   }
 }
 

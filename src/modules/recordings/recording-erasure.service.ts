@@ -3,10 +3,10 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
-import { selectList } from '../../platform/database/statement-parts.js';
 import { EventBus } from '../../platform/database/event-bus.js';
 import { Recording } from './recording.entity.js';
 import { RecordingDeleted } from './recordings.events.js';
+import { deletionSql } from './recordings.queries.js';
 import { forgetUserUsage } from './usage-counters/usage-breakdown.queries.js';
 
 /** An end user, and the time up to which they are erased: as Postgres writes it, because a Date has no microseconds. */
@@ -29,10 +29,11 @@ export class RecordingErasureService {
     private readonly bus: EventBus,
   ) {}
 
-  /** Deletes some recordings, as one by one (D24), but their events do not name the user. @returns how many. */
-  async deleteSome(user: ErasedUser): Promise<number> {
+  /** Deletes some recordings, as one by one (D24), but their events do not name the user. @returns how many.
+   * @param hasHeld whether others of the user are on hold */
+  async deleteSome(user: ErasedUser, hasHeld: boolean): Promise<number> {
     return await this.database.transact(async (tx) => {
-      const gone = await deleteRecordingsOfUser(tx, user, BATCH);
+      const gone = await deleteRecordingsOfUser(tx, user, BATCH, hasHeld);
       for (const recording of gone) {
         await this.bus.emit(new RecordingDeleted({ ...recording, userId: null, customTags: null }), tx);
       }
@@ -40,17 +41,28 @@ export class RecordingErasureService {
     });
   }
 
-  /** Whether recordings of that time are left. Another process may delete them at the same time. SQL, because of the time. */
+  /** Whether recordings of that time are left that are not on hold. Another process may delete them at the same time. SQL, because of the time. */
   async hasRecordings({ accountId, userId, until }: ErasedUser): Promise<boolean> {
     const rows = await this.database.query(
-      'SELECT 1 FROM recordings WHERE account_id = $1 AND user_id = $2 AND created_at <= $3::timestamptz LIMIT 1',
+      `SELECT 1 FROM recordings
+       WHERE account_id = $1 AND user_id = $2 AND created_at <= $3::timestamptz AND held_at IS NULL LIMIT 1`,
       [accountId, userId, until],
     );
     return rows.length > 0;
   }
 
-  /** Whether the user has uploaded anything since. */
-  async hasNewRecordings(accountId: string, userId: string): Promise<boolean> {
+  /** Recordings of that time that are on hold: they are kept until their release (D79). SQL, because of the time. */
+  async countHeld({ accountId, userId, until }: ErasedUser): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM recordings
+       WHERE account_id = $1 AND user_id = $2 AND created_at <= $3::timestamptz AND held_at IS NOT NULL`,
+      [accountId, userId, until],
+    );
+    return row?.count ?? 0;
+  }
+
+  /** Whether the user has uploaded anything since, or something is on hold. */
+  async hasOtherRecordings(accountId: string, userId: string): Promise<boolean> {
     return await this.recordings.existsBy({ accountId, userId });
   }
 
@@ -64,33 +76,22 @@ export class RecordingErasureService {
   }
 }
 
+const OF_USER = `
+  SELECT id FROM recordings WHERE account_id = $1 AND user_id = $2 AND created_at <= $3::timestamptz AND held_at IS NULL
+  ORDER BY created_at DESC, id DESC LIMIT $4 FOR UPDATE`;
 /** The usage of the user was moved to nobody before, so that what is deleted is taken from there. */
-const DELETE = `
-  WITH gone AS (
-    DELETE FROM recordings WHERE id IN (
-      SELECT id FROM recordings WHERE account_id = $1 AND user_id = $2 AND created_at <= $3::timestamptz
-      ORDER BY created_at DESC, id DESC LIMIT $4 FOR UPDATE)
-    RETURNING *),
-  counted AS (
-    INSERT INTO usage_counter_deltas
-      (account_id, day, status, listed, accepted, duration_ms, bytes, queued_ms, key_id, user_id)
-    SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, -count(*), 0, 0, -sum(file_size_bytes),
-      -coalesce(sum(duration_ms) FILTER (WHERE status = 'processing' OR rerun = 'requested'), 0), key_id, NULL
-    FROM gone GROUP BY 1, 2, 3, key_id),
-  removed AS (INSERT INTO object_removals (object_key, remove_after) SELECT object_key, now() FROM gone)
-  SELECT ${selectList(Recording, 'r')} FROM gone r`;
+const DELETE = deletionSql(OF_USER, 'NULL::text');
+/** While the user has recordings on hold, the usage stays theirs. */
+const DELETE_BESIDE_HELD = deletionSql(OF_USER, 'user_id');
 
-/**
- * Deletes up to `count` recordings of an end user, with their counts, and puts their objects on the list of those to
- * remove. Rows are locked in the order of an index, so that two such statements cannot deadlock. SQL, because one
- * statement does it all.
- */
+/** Deletes up to `count` recordings of an end user that are not on hold. */
 export async function deleteRecordingsOfUser(
   tx: Tx,
   { accountId, userId, until }: ErasedUser,
   count: number,
+  hasHeld: boolean,
 ): Promise<Recording[]> {
-  return await tx.prepared<Recording>(DELETE, [accountId, userId, until, count]);
+  return await tx.prepared<Recording>(hasHeld ? DELETE_BESIDE_HELD : DELETE, [accountId, userId, until, count]);
 }
 
 /** SQL, because TypeORM's DELETE has no LIMIT. @returns how many, at most `count`. */

@@ -22,6 +22,12 @@ const UNLISTED = [
   'faults',
   'leaseToken',
   'leaseUntil',
+  'audioDueAt',
+  'textDueAt',
+  'deleteAudioAfter',
+  'audioDeletedAt',
+  'heldAt',
+  'holdReason',
 ] as const;
 
 /** A recording as a list needs it. */

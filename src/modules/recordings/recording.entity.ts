@@ -170,6 +170,27 @@ export class Recording {
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 
+  /** When its audio is to be deleted, and it with its text; null: never (D78). Decided at the upload. */
+  @Column('timestamptz', { nullable: true })
+  audioDueAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  textDueAt: Date | null;
+
+  /** `transcribed`: the audio is to be deleted once the recording is transcribed. */
+  @Column('text', { nullable: true })
+  deleteAudioAfter: 'transcribed' | null;
+
+  @Column('timestamptz', { nullable: true })
+  audioDeletedAt: Date | null;
+
+  /** Since when nothing of it may be deleted (D79). */
+  @Column('timestamptz', { nullable: true })
+  heldAt: Date | null;
+
+  @Column('text', { nullable: true })
+  holdReason: string | null;
+
   @Column('timestamptz')
   createdAt: Date;
 

@@ -1,4 +1,4 @@
-import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../platform/audio-formats.js';
 import { type PageResult, PageFields, pageFields } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
@@ -158,11 +158,47 @@ export class SingleRecordingView extends RecordingFields {
 }
 
 /** A resource that may be missing. `nullable` beside a reference to a schema does not allow null in OpenAPI 3.0. */
+const eitherOrNull = (schema: string) => [
+  { $ref: `#/components/schemas/${schema}` },
+  { type: 'object', nullable: true, enum: [null] },
+];
 const orNull = (schema: string): ApiPropertyOptions => ({
   required: false,
   example: null,
-  oneOf: [{ $ref: `#/components/schemas/${schema}` }, { type: 'object', nullable: true, enum: [null] }],
+  oneOf: eitherOrNull(schema),
 });
+
+class RecordingHoldView {
+  @ApiProperty({ example: 'Complaint C-1042' })
+  reason: string;
+
+  @ApiProperty({ example: '2026-11-21T10:15:00' })
+  held_at: string;
+}
+
+/** When something of a recording is deleted (D78). */
+@ApiExtraModels(RecordingHoldView)
+class RecordingRetentionView {
+  /** When the audio is deleted, if it is there; null: never, or as `delete_audio_after` says. */
+  @ApiProperty({ type: String, nullable: true, example: '2026-12-21T10:15:00' })
+  audio_expires_at: string | null;
+
+  /** When the audio was deleted. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  audio_deleted_at: string | null;
+
+  /** When the whole recording is deleted; null: never. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  text_expires_at: string | null;
+
+  /** `transcribed`: the audio is deleted once the recording is transcribed. */
+  @ApiProperty({ type: String, nullable: true, enum: ['transcribed', null], example: null })
+  delete_audio_after: 'transcribed' | null;
+
+  /** While it is on hold, nothing is deleted. */
+  @ApiProperty({ example: null, oneOf: eitherOrNull('RecordingHoldView') })
+  hold: unknown;
+}
 
 /** What was asked for with `include`, and only that. */
 export class RecordingDetailsView extends SingleRecordingView {
@@ -184,6 +220,10 @@ export class RecordingDetailsView extends SingleRecordingView {
    */
   @ApiProperty({ required: false, type: String, nullable: true, enum: ['engine', null], example: null })
   waiting_for?: unknown;
+
+  /** With `include=retention`: when its audio and its text are deleted, and whether it is on hold. */
+  @ApiProperty({ required: false, type: RecordingRetentionView })
+  retention?: unknown;
 
   /** With `include=title`: what a client calls it; the name of its file unless it was given a title. */
   @ApiProperty({ example: 'Call with the north gate' })

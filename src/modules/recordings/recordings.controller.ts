@@ -26,10 +26,12 @@ import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 import { ApiErrors, ApiJsonBody, together } from '../../platform/http/openapi.js';
 import { MAX_URL_CHARACTERS, OUTGOING_URL_PATTERN } from '../../platform/http/outgoing/address-rules.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
+import { MAX_RETAIN_DAYS } from './retention/retention-policy.js';
 import {
   CHANNEL_MODES,
   KEY_PAIR_SOURCES,
   MAX_TITLE_LENGTH,
+  RETAIN_DAYS_PATTERN,
   readUploadSource,
   UploadFields,
 } from './upload/upload-fields.js';
@@ -62,7 +64,7 @@ import {
 } from './recording.presenter.js';
 import { idempotencyKeyReused } from './upload/upload.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
-import { linkForgotten, notFailed, RecordingsService } from './recordings.service.js';
+import { audioDeleted, linkForgotten, notFailed, onHold, RecordingsService } from './recordings.service.js';
 
 const TEXT_FIELDS = {
   title: {
@@ -93,6 +95,11 @@ const TEXT_FIELDS = {
       '`callback_secret` as those of a webhook. Needs `callback_secret`.',
     example: 'https://hooks.example.com/voice-notes',
   },
+  delete_audio_after: {
+    type: 'string',
+    enum: ['transcribed'],
+    description: '`transcribed` deletes the audio once the recording is transcribed.',
+  },
   callback_secret: {
     type: 'string',
     minLength: 16,
@@ -102,6 +109,12 @@ const TEXT_FIELDS = {
   },
 };
 
+const RETAIN_AUDIO_DAYS = {
+  description: `Days after which the audio is deleted, 1 to ${MAX_RETAIN_DAYS}. By default as the account says.`,
+};
+const RETAIN_TEXT_DAYS = {
+  description: `Days after which the whole recording is deleted, 1 to ${MAX_RETAIN_DAYS}. By default as the account says.`,
+};
 const VOCABULARY = 'Names and words to expect, the most important first';
 
 const UPLOAD_FORM = {
@@ -134,6 +147,8 @@ const UPLOAD_FORM = {
           'characters.',
         example: 'Grafana, Zoë',
       },
+      retain_audio_days: { type: 'string', pattern: RETAIN_DAYS_PATTERN, ...RETAIN_AUDIO_DAYS, example: '30' },
+      retain_text_days: { type: 'string', pattern: RETAIN_DAYS_PATTERN, ...RETAIN_TEXT_DAYS, example: '365' },
       ...TEXT_FIELDS,
     },
   },
@@ -154,6 +169,8 @@ const UPLOAD_BY_LINK = {
         'that does not succeed.',
       example: 'https://files.example.com/note.ogg',
     },
+    retain_audio_days: { type: 'integer', minimum: 1, maximum: MAX_RETAIN_DAYS, ...RETAIN_AUDIO_DAYS, example: 30 },
+    retain_text_days: { type: 'integer', minimum: 1, maximum: MAX_RETAIN_DAYS, ...RETAIN_TEXT_DAYS, example: 365 },
     custom_tags: {
       type: 'object',
       additionalProperties: { type: 'string' },
@@ -285,8 +302,8 @@ export class RecordingsController {
    * Get a recording
    *
    * @remarks
-   * Returns the recording and its status. With `include` it also has its transcription, its waveform, or both, so that
-   * a page that shows a recording needs one request.
+   * Returns the recording and its status. With `include` it also has its transcription, its waveform, when something of
+   * it is deleted, or more of these, so that a page that shows a recording needs one request.
    * @param id Identifier of the recording.
    */
   @Get(':recording_id')
@@ -331,7 +348,7 @@ export class RecordingsController {
    */
   @Post(':recording_id/retry')
   @ApiAcceptedResponse({ type: SingleRecordingView, example: PROCESSING })
-  @ApiErrors(NO_RECORDING, notFailed(), linkForgotten(), QUOTA_EXCEEDED)
+  @ApiErrors(NO_RECORDING, notFailed(), linkForgotten(), audioDeleted(), QUOTA_EXCEEDED)
   @HttpCode(202)
   @RequireScope('recordings:write')
   async retry(
@@ -346,11 +363,11 @@ export class RecordingsController {
    * Delete a recording
    *
    * @remarks
-   * Deletes the recording, its transcription and its audio, whatever its status.
+   * Deletes the recording, its transcription and its audio, whatever its status. One that is on hold is not deleted.
    * @param id Identifier of the recording.
    */
   @Delete(':recording_id')
-  @ApiErrors(NO_RECORDING)
+  @ApiErrors(NO_RECORDING, onHold('Complaint C-1042', '2026-11-21T10:15:00'))
   @HttpCode(204)
   @RequireScope('recordings:write')
   async delete(

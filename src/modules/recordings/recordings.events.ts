@@ -90,6 +90,11 @@ export class TranscriptionCorrected {
   ) {}
 }
 
+/** Recordings were deleted at the end of their retention: what is stored about them must name nobody any more (D78). */
+export class RecordingsExpired {
+  constructor(readonly recordings: readonly RecordingSnapshot[]) {}
+}
+
 export class RecordingDeleted {
   constructor(readonly recording: RecordingSnapshot) {}
 }

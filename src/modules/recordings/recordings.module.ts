@@ -21,6 +21,8 @@ import { SearchBackfillService } from './search/search-backfill.service.js';
 import { SearchBackfill, SearchDocument } from './search/search.entities.js';
 import { TranscriptionShare } from './leases/transcription-share.entity.js';
 import { Recording } from './recording.entity.js';
+import { HoldsController } from './retention/holds.controller.js';
+import { RetentionService } from './retention/retention.service.js';
 import { RecordingsController } from './recordings.controller.js';
 import { RecordingsReconciler } from './recordings.reconciler.js';
 import { RecordingsService } from './recordings.service.js';
@@ -36,7 +38,13 @@ import { UsageService } from './usage-counters/usage.service.js';
     TypeOrmModule.forFeature([Recording, RecordingLink, SearchBackfill, SearchDocument, TranscriptionShare, Waveform]),
     JobQueueModule.register(LINK_QUEUE),
   ],
-  controllers: [RecordingsController, TranscribeAgainController, AudioDownloadController, WaveformsController],
+  controllers: [
+    RecordingsController,
+    TranscribeAgainController,
+    AudioDownloadController,
+    WaveformsController,
+    HoldsController,
+  ],
   providers: [
     RecordingsService,
     UsageService,
@@ -55,8 +63,10 @@ import { UsageService } from './usage-counters/usage.service.js';
     RecordingInclusionsService,
     WaveformsService,
     RecordingLinksService,
+    RetentionService,
   ],
   exports: [
+    RetentionService,
     JobQueueModule,
     RecordingLinksService,
     RecordingInclusionsService,

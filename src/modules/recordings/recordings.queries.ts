@@ -3,6 +3,7 @@ import { insertParts, selectList } from '../../platform/database/statement-parts
 import type { JoinedWrite } from '../../platform/database/event-bus.js';
 import { claimReservedObject } from '../../platform/storage/object-removals.service.js';
 import { Recording } from './recording.entity.js';
+import { POLICY_OF_UPLOAD } from './retention/retention.queries.js';
 import { tagTerms } from './search/search-terms.js';
 import { COUNT_ACCEPTED } from './usage-counters/usage-counters.queries.js';
 
@@ -38,10 +39,11 @@ export async function findRecordings(runner: SqlRunner, keys: readonly Recording
   return answers;
 }
 
-const INSERT = insertParts(Recording);
+const INSERT = insertParts(Recording, POLICY_OF_UPLOAD);
 const insertAcceptedSql = (joined: readonly string[]): string => `
   WITH claimed AS (${claimReservedObject(INSERT.valueOf('objectKey'))}),
-  accepted AS (INSERT INTO recordings (${INSERT.columns}) SELECT ${INSERT.values} FROM claimed RETURNING *)
+  accepted AS (INSERT INTO recordings (${INSERT.columns}) SELECT ${INSERT.values}
+    FROM claimed LEFT JOIN accounts policy ON policy.id = ${INSERT.valueOf('accountId')} RETURNING *)
   ${joined.map((sql, i) => `, joined_${i} AS (${sql})`).join('')}
   ${COUNT_ACCEPTED}`;
 
@@ -85,7 +87,7 @@ const SET_SPOKEN = `language = CASE WHEN $6::text[] IS NULL THEN coalesce($4, la
 
 /**
  * Opens a new run: one without a file has its link fetched first. SQL, because it returns the row.
- * @returns null unless the recording has failed, and has a file or a link.
+ * @returns null unless the recording has failed, and has a file or a link, which was not deleted.
  */
 export async function reopenFailed(
   tx: Tx,
@@ -97,7 +99,7 @@ export async function reopenFailed(
        lease_until = CASE WHEN file_size_bytes = 0 THEN 'infinity'::timestamptz END,
        processed_at = NULL, features = NULL, failure_reason = NULL, updated_at = now(),
        requested_engine = $3, vocabulary = nullif(coalesce($5, vocabulary), '{}'), ${SET_SPOKEN}
-     WHERE id = $2 AND account_id = $1 AND status = 'failed'
+     WHERE id = $2 AND account_id = $1 AND status = 'failed' AND audio_deleted_at IS NULL
        AND (file_size_bytes > 0 OR EXISTS (SELECT FROM recording_links l WHERE l.recording_id = r.id))
      RETURNING ${COLUMNS}`,
     [accountId, id, engine ?? null, language ?? null, vocabulary ?? null, languages ?? null],
@@ -107,7 +109,7 @@ export async function reopenFailed(
 
 /**
  * Puts a transcribed recording into the queue of its account. One that waits in the background is moved there. SQL, as
- * above. @returns null unless it is transcribed, and not to be transcribed again already.
+ * above. @returns null unless it is transcribed, has its audio, and is not to be transcribed again already.
  */
 export async function requestRerun(
   tx: Tx,
@@ -118,10 +120,38 @@ export async function requestRerun(
     `UPDATE recordings r SET rerun = 'requested', rerun_at = now(), attempt = 0, faults = 0, lease_until = NULL,
        requested_engine = $3, vocabulary = nullif(coalesce($5, vocabulary), '{}'), ${SET_SPOKEN}
      WHERE id = $2 AND account_id = $1 AND status = 'transcribed' AND lease_token IS NULL
-       AND rerun IS DISTINCT FROM 'requested' RETURNING ${COLUMNS}`,
+       AND rerun IS DISTINCT FROM 'requested' AND audio_deleted_at IS NULL RETURNING ${COLUMNS}`,
     [accountId, id, engine ?? null, language ?? null, vocabulary ?? null, languages ?? null],
   );
   return recording ?? null;
+}
+
+/**
+ * Deletes recordings with their counts, and puts their objects on the list of those to remove. Rows are locked in the
+ * order of an index, so that two such statements cannot deadlock. SQL, because one statement does it all.
+ * @param ids a sub-select or list of ids for IN
+ * @param user the end user from whose usage they are taken
+ */
+export const deletionSql = (ids: string, user: 'user_id' | 'NULL::text'): string => `
+  WITH gone AS (DELETE FROM recordings WHERE id IN (${ids}) AND held_at IS NULL RETURNING *),
+  counted AS (
+    INSERT INTO usage_counter_deltas
+      (account_id, day, status, key_id, user_id, listed, accepted, duration_ms, bytes, queued_ms)
+    SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, key_id, ${user}, -count(*), 0, 0,
+      -coalesce(sum(file_size_bytes) FILTER (WHERE audio_deleted_at IS NULL), 0),
+      -coalesce(sum(duration_ms) FILTER (WHERE status = 'processing' OR rerun = 'requested'), 0)
+    FROM gone GROUP BY 1, 2, 3, 4, 5),
+  removed AS (
+    INSERT INTO object_removals (object_key, remove_after)
+    SELECT object_key, now() FROM gone WHERE audio_deleted_at IS NULL
+    ON CONFLICT ON CONSTRAINT object_removals_pkey DO UPDATE SET remove_after = now())
+  SELECT ${COLUMNS} FROM gone r`;
+
+const DELETE_ALL = deletionSql('SELECT unnest($1::uuid[])', 'user_id');
+
+/** Those that the transaction has locked. */
+export async function deleteRecordings(tx: Tx, ids: readonly string[]): Promise<Recording[]> {
+  return await tx.prepared<Recording>(DELETE_ALL, [ids]);
 }
 
 /**
@@ -155,10 +185,10 @@ export async function updateLabels(
   return recording ?? null;
 }
 
-/** SQL, because it returns the row. */
+/** SQL, because it returns the row. @returns null for one that is on hold, too. */
 export async function deleteRecording(tx: Tx, { accountId, id }: RecordingKey): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
-    `DELETE FROM recordings r WHERE id = $2 AND account_id = $1 RETURNING ${COLUMNS}`,
+    `DELETE FROM recordings r WHERE id = $2 AND account_id = $1 AND held_at IS NULL RETURNING ${COLUMNS}`,
     [accountId, id],
   );
   return recording ?? null;

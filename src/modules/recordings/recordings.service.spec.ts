@@ -9,7 +9,14 @@ import type { RecordingSearchService } from './search/recording-search.service.j
 import { RecordingsService } from './recordings.service.js';
 
 const ID = '01900000-0000-7000-8000-000000000001';
-const RECORDING = { id: ID, accountId: 'a', durationMs: 1500, objectKey: 'a/key', createdAt: new Date() };
+const RECORDING = {
+  id: ID,
+  accountId: 'a',
+  durationMs: 1500,
+  objectKey: 'a/key',
+  createdAt: new Date(),
+  audioDeletedAt: null,
+};
 const QUOTAS: Quotas = { storedBytes: 1, audioSecondsPerMonth: 2, queuedAudioSeconds: 3, concurrentUploads: 4 };
 
 describe('RecordingsService', () => {
@@ -82,7 +89,7 @@ describe('RecordingsService', () => {
   it('a retry of what has not failed is 409, and needs no room', async () => {
     hits = /never/;
     await expect(service.retry('a', ID, QUOTAS)).rejects.toThrow(ConflictError);
-    expect(names()).toEqual(['get', 'reopen']);
+    expect(names()).toEqual(['get', 'reopen', 'get']);
   });
 
   it('again is a rerun of what is transcribed, and needs room in the queue and in the month', async () => {
@@ -128,7 +135,7 @@ describe('RecordingsService', () => {
   it('a deletion of what another has deleted meanwhile is 404, and removes nothing', async () => {
     hits = /never/;
     await expect(service.delete('a', ID)).rejects.toThrow(NotFoundError);
-    expect(names()).toEqual(['get', 'delete', 'commit']);
+    expect(names()).toEqual(['get', 'delete', 'commit', 'get']);
   });
 
   it.each<[string, () => Promise<unknown>]>([

@@ -3,9 +3,10 @@ import DataLoader from 'dataloader';
 import type { Quotas } from '../../access/plans.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
-import { ConflictError, NotFoundError } from '../../platform/errors/errors.js';
+import { type ApiError, ConflictError, NotFoundError } from '../../platform/errors/errors.js';
 import { EventBus } from '../../platform/database/event-bus.js';
 import type { PageResult } from '../../platform/http/page.js';
+import { resourceTime } from '../../platform/http/timestamps.js';
 import { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
 import { QuotasService } from './quotas.service.js';
 import { type ListedRecording, selectPageOfUser, selectRecordingPage } from './recording-page.queries.js';
@@ -37,6 +38,12 @@ export const linkForgotten = () =>
 
 /** It has failed before its link was fetched. */
 const isWithoutAudio = ({ status, fileSizeBytes }: Recording): boolean => status === 'failed' && fileSizeBytes === 0;
+export const audioDeleted = () =>
+  new ConflictError('The audio of this recording has been deleted, so it cannot be transcribed again.');
+export const onHold = (reason: string, since: string) =>
+  new ConflictError(
+    `This recording is on hold since ${since}: ${reason}. Release it first, with DELETE /v1/recordings/{recording_id}/hold.`,
+  );
 
 /** Recordings that one statement looks up. */
 const MAX_BATCH = 50;
@@ -107,7 +114,8 @@ export class RecordingsService {
     const before = await this.get(accountId, id);
     return await this.database.transact(async (tx) => {
       const recording = await this.reopen(tx, accountId, id, {}, quotas);
-      if (!recording) throw isWithoutAudio(before) ? linkForgotten() : notFailed();
+      if (!recording)
+        throw await this.refusalOfRun(accountId, id, isWithoutAudio(before) ? linkForgotten() : notFailed());
       return recording;
     });
   }
@@ -123,9 +131,18 @@ export class RecordingsService {
       const recording =
         (await this.rerun(tx, accountId, id, options, quotas)) ??
         (await this.reopen(tx, accountId, id, options, quotas));
-      if (!recording) throw isWithoutAudio(before) ? linkForgotten() : alreadyProcessing();
+      if (!recording) {
+        const refusal = isWithoutAudio(before) ? linkForgotten() : alreadyProcessing();
+        throw await this.refusalOfRun(accountId, id, refusal);
+      }
       return recording;
     });
+  }
+
+  /** Read again, because the audio may have been deleted meanwhile. */
+  private async refusalOfRun(accountId: string, id: string, otherwise: ConflictError): Promise<ApiError> {
+    const { audioDeletedAt } = await this.get(accountId, id);
+    return audioDeletedAt ? audioDeleted() : otherwise;
   }
 
   private async reopen(
@@ -165,21 +182,28 @@ export class RecordingsService {
     await this.quotas.enforce(tx, accountId, { ...quotas, storedBytes: null }, demand);
   }
 
-  /** In every status: the row, the rows that belong to it, and the audio. @throws NotFoundError */
+  /** In every status: the row, the rows that belong to it, and the audio. @throws NotFoundError, ConflictError on hold */
   async delete(accountId: string, id: string): Promise<void> {
     await this.get(accountId, id);
-    if (!(await this.deleteIfPresent(accountId, id))) throw new NotFoundError('recording');
+    if (!(await this.deleteIfPresent(accountId, id))) throw await this.refusalOfDeletion(accountId, id);
   }
 
-  /** As `delete`. @returns whether it was there. */
+  /** As `delete`. @returns whether it was there, and not on hold. */
   async deleteIfPresent(accountId: string, id: string): Promise<boolean> {
     return await this.database.transact(async (tx) => {
       const recording = await deleteRecording(tx, { accountId, id });
       if (!recording) return false;
       await countDeletion(tx, recording);
-      await this.objects.discard(tx, recording.objectKey);
+      if (recording.audioDeletedAt === null) await this.objects.discard(tx, recording.objectKey);
       await this.bus.emit(new RecordingDeleted(recording), tx);
       return true;
     });
+  }
+
+  /** @throws NotFoundError when it was deleted meanwhile */
+  private async refusalOfDeletion(accountId: string, id: string): Promise<ApiError> {
+    const { heldAt, holdReason } = await this.get(accountId, id);
+    // Released since: as if it had been deleted a moment later.
+    return heldAt ? onHold(holdReason ?? '', resourceTime(heldAt)) : new NotFoundError('recording');
   }
 }

@@ -7,7 +7,7 @@ import { NotFoundError, QuotaExceededError } from '../../platform/errors/errors.
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
 import { presentSingleRecording, SingleRecordingView } from './recording.presenter.js';
-import { alreadyProcessing } from './recordings.service.js';
+import { alreadyProcessing, audioDeleted } from './recordings.service.js';
 import { TranscribeAgainDto } from './recordings.dto.js';
 import { TranscribeAgainService, unknownEngine } from './transcribe-again.service.js';
 
@@ -31,6 +31,7 @@ export class TranscribeAgainController {
     unknownEngine(['openai', 'pocketsphinx']),
     new NotFoundError('recording'),
     alreadyProcessing(),
+    audioDeleted(),
     new QuotaExceededError('queued_audio_seconds', 7200, 7155.2, null),
   )
   @HttpCode(202)

@@ -80,6 +80,7 @@ export class RetranscriptionsService {
            'ffffffff-ffff-ffff-ffff-ffffffffffff', count(*), now(), now()
          FROM recordings r JOIN transcriptions t ON t.recording_id = r.id
          WHERE ($2::uuid IS NULL AND NOT ${isTestAccount('r.account_id')} OR r.account_id = $2) AND r.status = 'transcribed' AND t.model <> $3
+           AND r.audio_deleted_at IS NULL
            AND r.created_at >= $4::date::timestamp AT TIME ZONE 'UTC' AND r.created_at < now()
          GROUP BY r.account_id
          ON CONFLICT ON CONSTRAINT retranscriptions_pkey DO UPDATE SET
@@ -232,7 +233,7 @@ async function markNext(tx: Tx, accountId: string, count: number): Promise<Marke
 /** SQL, because the job says where the recordings begin. */
 async function selectNext(tx: Tx, accountId: string): Promise<Scanned[]> {
   return await tx.query<Scanned>(
-    `SELECT r.id, r.created_at::text AS "createdAt", coalesce(t.model <> job.model_not, false) AS matches
+    `SELECT r.id, r.created_at::text AS "createdAt", coalesce(t.model <> job.model_not, false) AND r.audio_deleted_at IS NULL AS matches
      FROM retranscriptions job JOIN recordings r ON r.account_id = job.account_id AND r.status = 'transcribed'
        AND r.created_at >= job.created_from AND r.created_at < job.created_until
        AND (r.created_at, r.id) < (job.before_at, job.before_id)
@@ -252,6 +253,7 @@ async function markAll(
   return await tx.query<{ durationMs: number }>(
     `WITH free AS (
        SELECT id FROM recordings WHERE id = ANY($1::uuid[]) AND status = 'transcribed' AND rerun IS NULL
+         AND audio_deleted_at IS NULL
        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
      UPDATE recordings r SET rerun = $2, rerun_at = now(), attempt = 0, faults = 0, requested_engine = NULL
      FROM free WHERE r.id = free.id RETURNING r.duration_ms AS "durationMs"`,

@@ -25,7 +25,11 @@ class ErasedUserView {
   @ApiProperty({ type: 'integer', example: 24 })
   redacted_events: number;
 
-  /** False when there is so much that the rest follows in the background. */
+  /** Only if there are any: recordings on hold, which are not deleted. Release them, and erase the user again. */
+  @ApiProperty({ type: 'integer', required: false, example: 1 })
+  held_recordings?: number;
+
+  /** False when there is so much that the rest follows in the background, or when recordings are on hold. */
   @ApiProperty({ example: true })
   complete: boolean;
 }
@@ -59,8 +63,13 @@ export class UsersController {
     @Query() _query: NoQuery,
   ): Promise<ErasedUserView> {
     if (!isCleanText(userId) || [...userId].length > MAX_USER_ID) throw invalidUser();
-    const { deletedRecordings, redactedEvents, complete } = await this.users.erase(accountId, userId);
+    const { deletedRecordings, redactedEvents, heldRecordings, complete } = await this.users.erase(accountId, userId);
     this.securityLog.record('end user erased', { ...actor, deleted_recordings: deletedRecordings });
-    return { deleted_recordings: deletedRecordings, redacted_events: redactedEvents, complete };
+    return {
+      deleted_recordings: deletedRecordings,
+      redacted_events: redactedEvents,
+      ...(heldRecordings > 0 && { held_recordings: heldRecordings }),
+      complete,
+    };
   }
 }

@@ -15,7 +15,9 @@ interface Erasure {
 export interface ErasureResult {
   deletedRecordings: number;
   redactedEvents: number;
-  /** False when the reconciler does the rest. */
+  /** What is on hold, and stays (D79). */
+  heldRecordings: number;
+  /** False when the reconciler does the rest, or something is on hold. */
   complete: boolean;
 }
 
@@ -41,11 +43,7 @@ export class UsersService implements OnModuleInit {
   }
 
   async erase(accountId: string, userId: string): Promise<ErasureResult> {
-    const until = await this.database.transact(async (tx) => {
-      const time = await requestErasure(tx, accountId, userId);
-      await this.recordings.forgetUsage(tx, accountId, userId);
-      return time;
-    });
+    const until = await requestErasure(this.database, accountId, userId);
     return await this.work({ accountId, userId, until });
   }
 
@@ -56,18 +54,22 @@ export class UsersService implements OnModuleInit {
   private async work(erasure: Erasure): Promise<ErasureResult> {
     const { accountId, userId, until } = erasure;
     const deadline = Date.now() + WORK_MS;
-    const result = { deletedRecordings: 0, redactedEvents: 0, complete: false };
+    const heldRecordings = await this.recordings.countHeld(erasure);
+    const result = { deletedRecordings: 0, redactedEvents: 0, heldRecordings, complete: false };
+    const hasHeld = heldRecordings > 0;
+    const forgetUsage = () => this.database.transact((tx) => this.recordings.forgetUsage(tx, accountId, userId));
+    if (!hasHeld) await forgetUsage();
     // The recordings first, because a transcription that is under way adds an event of the user when it ends.
     for (let left = true; left;) {
       if (Date.now() > deadline) return result;
-      const deleted = await this.recordings.deleteSome(erasure);
+      const deleted = await this.recordings.deleteSome(erasure, hasHeld);
       result.deletedRecordings += deleted;
       left = deleted > 0 || (await this.recordings.hasRecordings(erasure));
     }
     await this.recordings.forgetIdempotencyKeys(erasure);
     // What changed while it was under way, unless the user has come back.
-    const isBack = await this.recordings.hasNewRecordings(accountId, userId);
-    if (!isBack) await this.database.transact((tx) => this.recordings.forgetUsage(tx, accountId, userId));
+    const hasOthers = await this.recordings.hasOtherRecordings(accountId, userId);
+    if (!hasOthers) await forgetUsage();
     for (let left = true; left;) {
       if (Date.now() > deadline) return result;
       const { redacted, isLast } = await this.events.redactUser(accountId, userId, until, EVENTS);
@@ -75,7 +77,7 @@ export class UsersService implements OnModuleInit {
       left = !isLast;
     }
     await endErasure(this.database, erasure);
-    return { ...result, complete: true };
+    return { ...result, complete: !hasHeld };
   }
 }
 

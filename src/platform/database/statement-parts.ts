@@ -38,14 +38,25 @@ export interface InsertParts<Entity> {
   valueOf: (property: keyof Entity & string) => string;
 }
 
-/** What the INSERT of one whole row is made of. */
-export function insertParts<Entity>(entity: EntityClass<Entity>): InsertParts<Entity> {
+/** What is inserted in place of the value of a property, made of its placeholder and those of others. */
+export type InsertExpressions<Entity> = Partial<
+  Record<keyof Entity, (valueOf: InsertParts<Entity>['valueOf']) => string>
+>;
+
+/**
+ * What the INSERT of one whole row is made of.
+ */
+export function insertParts<Entity>(
+  entity: EntityClass<Entity>,
+  expressions: InsertExpressions<Entity> = {},
+): InsertParts<Entity> {
   const properties = propertiesOf(entity) as (keyof Entity & string)[];
+  const valueOf = (property: keyof Entity & string): string => `$${properties.indexOf(property) + 1}`;
   return {
     columns: properties.map(snakeCase).join(', '),
-    values: properties.map((_, i) => `$${i + 1}`).join(', '),
+    values: properties.map((property) => expressions[property]?.(valueOf) ?? valueOf(property)).join(', '),
     parametersOf: (row) => properties.map((property) => row[property]),
-    valueOf: (property) => `$${properties.indexOf(property) + 1}`,
+    valueOf,
   };
 }
 

@@ -4,7 +4,7 @@
  */
 export abstract class ApiError extends Error {
   abstract readonly status: number;
-  /** An integer, but for the named codes of D26 and D52. */
+  /** An integer, but for the named codes of D26, D52 and D78. */
   abstract readonly code: number | string;
   abstract readonly type: string;
   /** Whole seconds for a `Retry-After` header. */

@@ -43,8 +43,8 @@ export const counters = [
     faults: [
       [
         'the usage goes on naming an end user who was erased',
-        '      await this.recordings.forgetUsage(tx, accountId, userId);\n',
-        '',
+        'if (!hasHeld) await forgetUsage();',
+        'if (hasHeld) await forgetUsage();',
       ],
     ],
   },

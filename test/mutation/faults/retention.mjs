@@ -218,11 +218,20 @@ export const retention = [
     faults: [['a retry leaves its recording counted as failed', '{ ...endedAs(from, -1), listed', '{ listed']],
   },
   {
-    file: 'src/modules/recordings/recording-erasure.service.ts',
+    file: 'src/modules/recordings/recordings.queries.ts',
     tests: 'test/http/resources/account.e2e.ts',
     name: 'out of the queue',
+    faults: [['an erased rerun stays in the queue of the account', " OR rerun = 'requested'), 0)\n", '), 0)\n']],
+  },
+  {
+    file: 'src/modules/recordings/retention/retention.queries.ts',
+    tests: 'test/http/resources/retention.e2e.ts',
     faults: [
-      ['an erased rerun stays in the queue of the account', " OR rerun = 'requested'), 0), key_id", '), 0), key_id'],
+      ['the audio of a recording that is transcribed again is deleted', ' AND r.rerun IS NULL', ''],
+      ['what is on hold is deleted', ' AND r.held_at IS NULL', ''],
+      ['deleted audio goes on filling the quota', '-sum(file_size_bytes)', '0'],
+      ['audio goes before its time', ' AND ${DUE} <= now()', ''],
+      ['an upload does not take the policy of its account', '::timestamptz + ${hoursOf(column)})', '::timestamptz)'],
     ],
   },
   {

@@ -61,6 +61,11 @@ export const OPERATIONS: Operation[] = [
   define('PUT /v1/account/vocabulary', 'account:write', 200, shapes.VOCABULARY, {
     body: { vocabulary: ['Grafana', 'Zoë'] },
   }),
+  define('GET /v1/account/retention', 'account:read', 200, shapes.RETENTION),
+  define('PUT /v1/account/retention', 'account:write', 200, shapes.RETENTION, {
+    body: { retain_audio_days: 30, retain_text_days: 365, delete_audio_after: 'transcribed' },
+  }),
+  define('GET /v1/account/retention/upcoming', 'account:read', 200, shapes.UPCOMING_DELETIONS),
   define('GET /v1/account/api-keys', 'account:read', 200, shapes.pageOf('api_keys')),
   define('POST /v1/account/api-keys', 'account:write', 201, shapes.CREATED_API_KEY, { body: { name: 'A key' } }),
   define('GET /v1/account/api-keys/:key_id', 'account:read', 200, shapes.SINGLE_API_KEY),
@@ -109,6 +114,10 @@ export const OPERATIONS: Operation[] = [
     needs: 'failed',
   }),
   define('DELETE /v1/recordings/:recording_id', 'recordings:write', 204, {}),
+  define('PUT /v1/recordings/:recording_id/hold', 'recordings:write', 200, shapes.HOLD, {
+    body: { reason: 'Complaint C-1042' },
+  }),
+  define('DELETE /v1/recordings/:recording_id/hold', 'recordings:write', 204, {}),
   define('DELETE /v1/users/:user_id', 'account:write', 202, shapes.ERASED_USER),
   define('GET /v1/event-types', 'webhooks:read', 200, shapes.EVENT_TYPES),
   define('GET /v1/events', 'recordings:read', 200, shapes.EVENTS),

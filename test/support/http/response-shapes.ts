@@ -115,6 +115,19 @@ export const CREATED_SIGN_IN_CODE = shapeOf('CreatedSignInCodeView', {
   expires_at: creationTime,
 });
 
+export const RETENTION = shapeOf('RetentionView', {
+  retain_audio_days: orNull(integer),
+  retain_text_days: orNull(integer),
+  delete_audio_after: orNull(oneOf('transcribed')),
+});
+
+export const UPCOMING_DELETIONS = shapeOf('UpcomingDeletionsView', {
+  uri: like('a path', /^\/v1\/account\/retention\/upcoming\?/),
+  next_uri: orNull(like('a path', /^\/v1\/account\/retention\/upcoming\?/)),
+});
+
+export const HOLD = shapeOf('HoldView', { uri: pathOf('/v1/recordings/', '/hold') });
+
 export const USAGE_REPORT = shapeOf('UsageReportView', {
   from: like('a day', /^\d{4}-\d{2}-\d{2}$/),
   to: like('a day', /^\d{4}-\d{2}-\d{2}$/),

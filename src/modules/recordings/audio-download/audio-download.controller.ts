@@ -13,7 +13,7 @@ import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js
 import { ApiErrors } from '../../../platform/http/openapi.js';
 import { RecordingsService } from '../recordings.service.js';
 import { AudioUrlView, presentAudioUrl, SignedAudioQuery } from './audio-download.dto.js';
-import { AudioDownloadService, CONTENT_TYPES, INVALID_URL } from './audio-download.service.js';
+import { audioDeletedByRetention, AudioDownloadService, CONTENT_TYPES, INVALID_URL } from './audio-download.service.js';
 
 const NO_RECORDING = new NotFoundError('recording');
 const NO_AUDIO = new NotFoundError('audio');
@@ -21,6 +21,7 @@ const EXAMPLE_TAG = '"019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60"';
 const FILE_ERRORS = [
   NO_RECORDING,
   NO_AUDIO,
+  audioDeletedByRetention(),
   new PreconditionFailedError('The audio', EXAMPLE_TAG),
   new RangeNotSatisfiableError(88_211),
 ];
@@ -104,7 +105,7 @@ export class AudioDownloadController {
   @Post('audio-url')
   @HttpCode(201)
   @ApiCreatedResponse({ type: AudioUrlView })
-  @ApiErrors(NO_RECORDING)
+  @ApiErrors(NO_RECORDING, audioDeletedByRetention())
   @RequireScope('recordings:read')
   async createUrl(
     @CurrentPrincipal() principal: Principal,

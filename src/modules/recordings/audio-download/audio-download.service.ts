@@ -31,6 +31,14 @@ export const CONTENT_TYPES: Record<AudioFormat, string> = {
   amr: 'audio/amr',
 };
 
+/** The recording is there, and its audio is not any more (D78). */
+class AudioDeletedError extends NotFoundError {
+  override readonly code = 'AUDIO_DELETED';
+  override readonly message = 'The audio of this recording has been deleted, as its retention says.';
+}
+
+export const audioDeletedByRetention = () => new AudioDeletedError('audio');
+
 export const INVALID_URL =
   'This URL is not valid, or no longer. Create a new one with POST /v1/recordings/{recording_id}/audio-url.';
 
@@ -59,7 +67,7 @@ export class AudioDownloadService {
   /** @throws NotFoundError */
   async createUrl({ accountId, keyId, keyExpiresAt }: Principal, recordingId: string): Promise<SignedAudio> {
     if (keyId === null) throw new Error('only a key pair may read recordings');
-    await this.recordings.get(accountId, recordingId);
+    refuseDeleted(await this.recordings.get(accountId, recordingId));
     return await this.urls.sign({ accountId, recordingId, keyId }, keyExpiresAt);
   }
 
@@ -78,10 +86,11 @@ export class AudioDownloadService {
 
   /**
    * Answers a GET or HEAD as RFC 9110 asks for.
-   * @throws NotFoundError when the store has no such object, PreconditionFailedError, RangeNotSatisfiableError,
+   * @throws NotFoundError when the audio was deleted or the store has no such object, PreconditionFailedError, RangeNotSatisfiableError,
    *   StorageUnavailableError
    */
   async send(recording: Recording, type: 'attachment' | 'inline', request: Request, response: Response): Promise<void> {
+    refuseDeleted(recording);
     const { id, createdAt, fileSizeBytes: size, audioFormat, originalFilename } = recording;
     // Its link has not been fetched.
     if (size === 0) throw new NotFoundError('audio');
@@ -129,6 +138,11 @@ export class AudioDownloadService {
       onBytes: (count) => this.bytes.inc(count),
     };
   }
+}
+
+/** @throws AudioDeletedError */
+function refuseDeleted({ audioDeletedAt }: Recording): void {
+  if (audioDeletedAt) throw audioDeletedByRetention();
 }
 
 function rangesOf(

@@ -2,6 +2,7 @@ import { InvalidRequestError } from '../../../platform/errors/errors.js';
 import {
   readCustomTags,
   readIdempotencyKey,
+  readRetention,
   readSeparateChannels,
   readSpokenLanguages,
   readUploadSource,
@@ -23,8 +24,9 @@ describe('UploadFields', () => {
   const add = (fields: UploadFields, name: string | undefined, value: string | undefined, isTruncated = false) =>
     fields.add({ name, value, isTruncated })?.details;
 
-  it('keeps each of its fields, and at most ten parts are read for them', () => {
+  it('keeps each of its fields, and at most fifteen parts are read for them', () => {
     const fields = new UploadFields();
+    const retention = { retain_audio_days: '1', retain_text_days: '2', delete_audio_after: '' };
     const details = {
       title: 'A',
       custom_tags: '{}',
@@ -35,10 +37,11 @@ describe('UploadFields', () => {
       url: '',
       callback_url: '',
       callback_secret: '',
+      ...retention,
     };
     for (const [name, value] of Object.entries(details)) expect(add(fields, name, value)).toBeUndefined();
     expect(fields.details()).toEqual(details);
-    expect([fields.maxFields, fields.names]).toEqual([10, Object.keys(details)]);
+    expect([fields.maxFields, fields.names]).toEqual([15, Object.keys(details)]);
   });
 
   it.each<[string, string | undefined, string | undefined, boolean, object]>([
@@ -160,5 +163,32 @@ describe('what an upload says', () => {
     ['Separate', 6, 'channels must be one of mixed, separate'],
   ])('channels %s of %s: %s', (text, channels, read) => {
     expect(detailsOf(() => readSeparateChannels(text, channels))).toBe(read);
+  });
+
+  const NOT_DAYS = 'must be a number of days from 1 to 3650';
+
+  it.each<[string, Record<string, string>, object | string]>([
+    ['nothing', {}, { retainAudioDays: null, retainTextDays: null, deleteAudioAfter: null }],
+    [
+      'the most',
+      { retain_audio_days: '3650', retain_text_days: '3650' },
+      { retainAudioDays: 3650, retainTextDays: 3650 },
+    ],
+    ['the least', { retain_audio_days: '1' }, { retainAudioDays: 1, retainTextDays: null }],
+    ['after', { delete_audio_after: 'transcribed' }, { deleteAudioAfter: 'transcribed' }],
+    ['none', { retain_audio_days: '0' }, `retain_audio_days ${NOT_DAYS}`],
+    ['too many', { retain_text_days: '3651' }, `retain_text_days ${NOT_DAYS}`],
+    ['a fraction', { retain_text_days: '1.5' }, `retain_text_days ${NOT_DAYS}`],
+    ['a blank', { retain_audio_days: ' 1' }, `retain_audio_days ${NOT_DAYS}`],
+    ['another state', { delete_audio_after: 'failed' }, 'delete_audio_after must be transcribed'],
+    [
+      'audio beyond the text',
+      { retain_audio_days: '31', retain_text_days: '30' },
+      'retain_audio_days must be at most retain_text_days (30): the audio goes with the text at the latest',
+    ],
+  ])('retention of %s', (_, given, read) => {
+    const found = detailsOf(() => readRetention(given));
+    if (typeof read === 'string') expect(found).toBe(read);
+    else expect(found).toMatchObject(read);
   });
 });

@@ -9,6 +9,7 @@ import { textOf } from '../../../platform/http/input/rules.js';
 import { checkLanguage, checkLanguages, parseLanguages } from '../../../platform/languages.js';
 import { parseVocabulary } from '../../../platform/vocabulary.js';
 import type { UploadExtras } from '../recordings.events.js';
+import { MAX_RETAIN_DAYS, refuseAudioBeyondText, type RetentionPolicy } from '../retention/retention-policy.js';
 import { parseCustomTags } from './custom-tags.js';
 import { fileAndLink, notAnUpload } from './upload-form.js';
 
@@ -22,11 +23,17 @@ const NAMES = [
   'url',
   'callback_url',
   'callback_secret',
+  'retain_audio_days',
+  'retain_text_days',
+  'delete_audio_after',
 ] as const;
 type Name = (typeof NAMES)[number];
 
 /** In a form they are JSON text, in a JSON body also what that stands for. */
 const STRUCTURED: ReadonlySet<Name> = new Set(['custom_tags', 'languages', 'vocabulary']);
+
+/** In a form they are decimal text, in a JSON body also numbers. */
+const NUMBERS: ReadonlySet<Name> = new Set(['retain_audio_days', 'retain_text_days']);
 
 /** What an upload says about its audio, not validated yet. */
 export type UploadDetails = Partial<Record<Name, string>> & {
@@ -53,7 +60,7 @@ export interface UploadFormFields extends FormFields {
 
 /** The text fields of `POST /v1/recordings`. */
 export class UploadFields implements UploadFormFields {
-  readonly maxFields = 10;
+  readonly maxFields = 15;
   readonly names = NAMES;
   private readonly given: UploadDetails = {};
 
@@ -81,7 +88,9 @@ export class UploadFields implements UploadFormFields {
     if (!('url' in body)) throw notAnUpload();
     for (const [name, value] of Object.entries(body as Record<string, unknown>)) {
       const isObject = typeof value === 'object' && value !== null;
-      if (isKnown(name) && typeof value !== 'string' && !(isObject && STRUCTURED.has(name))) {
+      const isTyped =
+        isKnown(name) && ((isObject && STRUCTURED.has(name)) || (typeof value === 'number' && NUMBERS.has(name)));
+      if (isKnown(name) && typeof value !== 'string' && !isTyped) {
         throw new InvalidRequestError({ field: name, reason: 'must be text' });
       }
       const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -214,4 +223,29 @@ export function readExtras(details: UploadDetails): UploadExtras {
   const reason = checkSecret(secret);
   if (reason !== null) throw new InvalidRequestError({ field: 'callback_secret', reason });
   return { url, callback: { url: callbackUrl, secret } };
+}
+
+/** A number of days, as a form has it. */
+export const RETAIN_DAYS_PATTERN = '^(?:[1-9]\\d{0,2}|[12]\\d{3}|3[0-5]\\d{2}|36[0-4]\\d|3650)$';
+
+/**
+ * How long an upload says that it is to be kept. Null: as its account says (D78).
+ * @throws InvalidRequestError
+ */
+export function readRetention(details: UploadDetails): RetentionPolicy {
+  const retainAudioDays = readDays('retain_audio_days', details);
+  const retainTextDays = readDays('retain_text_days', details);
+  refuseAudioBeyondText({ retainAudioDays: retainAudioDays ?? undefined, retainTextDays });
+  const after = details.delete_audio_after;
+  if (after !== undefined && after !== 'transcribed') {
+    throw new InvalidRequestError({ field: 'delete_audio_after', reason: 'must be transcribed' });
+  }
+  return { retainAudioDays, retainTextDays, deleteAudioAfter: after ?? null };
+}
+
+function readDays(field: 'retain_audio_days' | 'retain_text_days', details: UploadDetails): number | null {
+  const text = details[field];
+  if (text === undefined) return null;
+  if (new RegExp(RETAIN_DAYS_PATTERN).test(text)) return Number(text);
+  throw new InvalidRequestError({ field, reason: `must be a number of days from 1 to ${MAX_RETAIN_DAYS}` });
 }

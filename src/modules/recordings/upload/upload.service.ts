@@ -27,6 +27,7 @@ import {
   type RepeatRule,
   readCustomTags,
   readExtras,
+  readRetention,
   readSeparateChannels,
   readSpokenLanguages,
   readTitle,
@@ -132,6 +133,7 @@ export class UploadService {
     const { language, languages } = readSpokenLanguages(details.language, details.languages);
     const vocabulary = readVocabulary(details.vocabulary);
     const separateChannels = readSeparateChannels(details.channels, audio.channels);
+    const retention = readRetention(details);
     const id = uuidv7();
     const now = new Date();
     return {
@@ -155,6 +157,10 @@ export class UploadService {
       translate: details.task === 'translate',
       vocabulary,
       separateChannels,
+      // What it does not say itself comes from its account, when the row is inserted.
+      audioDueAt: afterDays(now, retention.retainAudioDays),
+      textDueAt: afterDays(now, retention.retainTextDays),
+      deleteAudioAfter: retention.deleteAudioAfter,
       status: 'processing',
       run: 1,
       attempt: 0,
@@ -264,12 +270,24 @@ const unknownAudio = (name: string): AudioColumns => ({
 const isAccountGone = (error: unknown): boolean =>
   (error as { constraint?: unknown } | null)?.constraint === 'recordings_account_fkey';
 
+const DAY_MS = 86_400_000;
+const afterDays = (from: Date, days: number | null): Date | null =>
+  days === null ? null : new Date(from.getTime() + days * DAY_MS);
+
+/** The time of an upload is its own; what counts is for how long. */
+const keptFor = ({ createdAt, audioDueAt, textDueAt, deleteAudioAfter }: Recording): object[] => {
+  const daysUntil = (time: Date | null) => time && (time.getTime() - createdAt.getTime()) / DAY_MS;
+  const kept = { audio: daysUntil(audioDueAt), text: daysUntil(textDueAt), after: deleteAudioAfter };
+  return Object.values(kept).some((value) => value !== null) ? [kept] : [];
+};
+
 function claimOf(
   { idempotencyKey: key, repeats }: UploadContext,
   { form, url, callback }: Upload,
-  { language, languages, translate, customTags, vocabulary, separateChannels, title }: Recording,
+  recording: Recording,
 ): IdempotencyClaim | null {
   if (key === null && !repeats) return null;
+  const { language, languages, translate, customTags, vocabulary, separateChannels, title } = recording;
   // What later releases have added comes last, and only where it is given, so that older fingerprints stay valid.
   const contents = [
     form ? form.sha256 : { url },
@@ -282,6 +300,7 @@ function claimOf(
     ...(translate ? [{ task: 'translate' }] : []),
     ...(title === null ? [] : [{ title }]),
     ...(callback ? [{ callback }] : []),
+    ...keptFor(recording),
   ];
   const fingerprint = createHash('sha256').update(JSON.stringify(contents)).digest('hex');
   if (key !== null) return { key, fingerprint, keptSeconds: KEPT_SECONDS };

@@ -53,7 +53,7 @@ const COUNTER_DIFFERENCES = `
     SELECT * FROM ${COUNTERS_OF_ACCOUNT} AS counters),
   there AS (
     SELECT (created_at AT TIME ZONE 'UTC')::date AS day, status, count(*) AS listed, sum(duration_ms) AS duration_ms,
-      sum(file_size_bytes) AS bytes, sum(duration_ms) FILTER (WHERE status = 'processing' OR rerun = 'requested') AS queued_ms,
+      coalesce(sum(file_size_bytes) FILTER (WHERE audio_deleted_at IS NULL), 0) AS bytes, sum(duration_ms) FILTER (WHERE status = 'processing' OR rerun = 'requested') AS queued_ms,
       count(*) FILTER (WHERE status = 'transcribed') AS transcribed, count(*) FILTER (WHERE status = 'failed') AS failed
     FROM recordings WHERE account_id = $1 GROUP BY 1, 2),
   figures AS (
@@ -131,7 +131,8 @@ const BREAKDOWN_DIFFERENCES = `
     SELECT broken.dimension, broken.value COLLATE "C" AS value, (r.created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS accepted,
       count(*) FILTER (WHERE r.status = 'transcribed') AS transcribed,
       count(*) FILTER (WHERE r.status = 'failed') AS failed,
-      sum(r.duration_ms) AS duration_ms, sum(r.file_size_bytes) AS bytes
+      sum(r.duration_ms) AS duration_ms,
+      coalesce(sum(r.file_size_bytes) FILTER (WHERE r.audio_deleted_at IS NULL), 0) AS bytes
     FROM recordings r CROSS JOIN LATERAL
       (VALUES ('key', r.key_id::text), ('user', r.user_id)) AS broken (dimension, value)
     WHERE r.account_id = $1 AND broken.value IS NOT NULL AND (r.created_at AT TIME ZONE 'UTC')::date >= ${KEPT_SINCE}

@@ -94,13 +94,13 @@ export async function countRerunEnd(
 /** Usage stays counted; the list total, the stored bytes and the queue go down (D8, D32). */
 export async function countDeletion(
   runner: SqlRunner,
-  recording: CountedRecording & Pick<Recording, 'status' | 'rerun'>,
+  recording: CountedRecording & Pick<Recording, 'status' | 'rerun' | 'audioDeletedAt'>,
 ): Promise<void> {
   const { status, rerun, durationMs } = recording;
   const isQueued = status === 'processing' || rerun === 'requested';
   await insertDelta(runner, recording, status, {
     listed: -1,
-    bytes: -recording.fileSizeBytes,
+    bytes: recording.audioDeletedAt === null ? -recording.fileSizeBytes : 0,
     queuedMs: isQueued ? -durationMs : 0,
   });
 }

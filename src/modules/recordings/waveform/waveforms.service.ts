@@ -26,7 +26,7 @@ export const waveformNotReady = () =>
 export const waveformNotAvailable = () =>
   new NoWaveformError(
     'WAVEFORM_NOT_AVAILABLE',
-    'This recording has no waveform. POST /v1/recordings/{recording_id}/transcribe makes one.',
+    'This recording has no waveform. POST /v1/recordings/{recording_id}/transcribe makes one, while there is its audio.',
   );
 
 /** Waveforms of recordings (D52), which the worker writes with their transcripts. */

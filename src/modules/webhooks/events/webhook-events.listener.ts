@@ -6,6 +6,7 @@ import {
   RecordingDeleted,
   RecordingFailed,
   type RecordingSnapshot,
+  RecordingsExpired,
   RecordingTranscribed,
   TranscriptionCorrected,
 } from '../../recordings/recordings.events.js';
@@ -33,6 +34,7 @@ export class WebhookEventsListener implements OnModuleInit {
     this.bus.on(RecordingTranscribed, (event, tx) => this.publishTranscribed(tx, event), core);
     this.bus.on(RecordingFailed, (event, tx) => this.publishFailed(tx, event), core);
     this.bus.on(TranscriptionCorrected, (event, tx) => this.publishCorrected(tx, event), core);
+    this.bus.on(RecordingsExpired, ({ recordings }, tx) => this.events.redactRecordings(tx, recordings), core);
     this.bus.on(RecordingDeleted, ({ recording }, tx) => this.recordDeleted(tx, recording), core);
   }
 

@@ -107,6 +107,15 @@ export class WebhookEventsService {
     });
   }
 
+  /** Removes end users and tags from the bodies of the events of these recordings, in `tx`. */
+  async redactRecordings(tx: Tx, recordings: readonly { id: string; accountId: string }[]): Promise<void> {
+    const events = await lockEventsOfRecordings(tx, recordings);
+    await replaceBodies(
+      tx,
+      events.map(({ id, body }) => ({ id, body: withoutPersonalData(body) })),
+    );
+  }
+
   /**
    * Deletes events past EVENT_RETENTION_DAYS, with their deliveries. Those that wait for a delivery stay, however many there
    * are: each round goes on behind those that the last has seen, and begins at the oldest again after the last.
@@ -218,6 +227,18 @@ async function lockEventsOfUser(
   return await tx.query(
     `SELECT id, body FROM events WHERE id = ANY ($1) AND user_id = $2 ORDER BY id FOR NO KEY UPDATE`,
     [ids, userId],
+  );
+}
+
+/** In the order of their ids, as above. SQL because of FOR UPDATE. */
+async function lockEventsOfRecordings(
+  tx: Tx,
+  recordings: readonly { id: string; accountId: string }[],
+): Promise<{ id: string; body: string }[]> {
+  return await tx.prepared(
+    `SELECT e.id, e.body FROM events e
+     WHERE e.recording_id = ANY ($2::uuid[]) AND e.account_id = ANY ($1::uuid[]) ORDER BY e.id FOR NO KEY UPDATE`,
+    [recordings.map(({ accountId }) => accountId), recordings.map(({ id }) => id)],
   );
 }
 

@@ -68,6 +68,21 @@ export function IsInteger(minimum: number, maximum: number, unit = ''): Property
   );
 }
 
+/** As {@link IsInteger}, or null. */
+export function IsIntegerOrNull(minimum: number, maximum: number): PropertyDecorator {
+  return applyDecorators(
+    IsValid('isIntegerOrNull', orNull(integerFrom(minimum, maximum, ''))),
+    ApiProperty({ type: 'integer', nullable: true, minimum, maximum }),
+  );
+}
+
+const orNull =
+  (check: Check): Check =>
+  (value) => {
+    const problem = value === null ? null : check(value);
+    return problem && `${problem}, or null`;
+  };
+
 /** Reads a query parameter written as a plain decimal integer; anything else stays text and breaks the integer rule. */
 export const AsInteger = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) =>
@@ -93,6 +108,14 @@ function integerFrom(minimum: number, maximum: number, unit: string): Check {
 /** One of a few words, in a body. */
 export function IsOneOf(values: readonly string[]): PropertyDecorator {
   return applyDecorators(IsValid('isOneOf', oneOf(values)), ApiProperty({ enum: [...values] }));
+}
+
+/** One of a few words, or null, in a body. */
+export function IsOneOfOrNull(values: readonly string[]): PropertyDecorator {
+  return applyDecorators(
+    IsValid('isOneOfOrNull', orNull(oneOf(values))),
+    ApiProperty({ type: String, nullable: true, enum: [...values, null] }),
+  );
 }
 
 /** One of a few words, as a query parameter. */
