@@ -30,6 +30,7 @@ export type {
   RequestErrorsView as AccountErrors,
   RedeliverDto as RedeliveryFilter,
   RedeliveryView as Redelivery,
+  RetentionDto as NewRetention,
   RetentionView as Retention,
   SingleApiKeyView as ApiKeyDetails,
   SingleDeliveryView as DeliveryDetails,

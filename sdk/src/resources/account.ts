@@ -6,6 +6,7 @@ import type {
   Account,
   AccountErrors,
   ExchangedKey,
+  NewRetention,
   Quotas,
   Retention,
   SignInCode,
@@ -77,7 +78,7 @@ export class AccountResource {
   }
 
   /** For recordings that are uploaded from now on. */
-  setRetention(retention: Retention, options?: RequestOptions): Promise<Retention> {
+  setRetention(retention: NewRetention, options?: RequestOptions): Promise<Retention> {
     return this.transport.json({ ...options, method: 'PUT', path: '/account/retention', body: retention });
   }
 

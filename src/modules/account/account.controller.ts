@@ -152,7 +152,7 @@ export class AccountController {
   ): Promise<RetentionView> {
     const policy = policyOf(body);
     await this.accounts.setRetention(accountId, policy);
-    this.securityLog.record('retention changed', { ...actor, ...presentRetention(policy) });
+    this.securityLog.record('retention changed', { ...actor, ...body });
     return presentRetention(policy);
   }
 

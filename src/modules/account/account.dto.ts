@@ -302,6 +302,9 @@ export class RetentionView {
 
   @ApiProperty({ type: String, nullable: true, enum: ['transcribed', null], example: null })
   delete_audio_after: 'transcribed' | null;
+
+  @ApiProperty({ example: '/v1/account/retention' })
+  uri: string;
 }
 
 export const policyOf = (dto: RetentionDto): RetentionPolicy => ({
@@ -318,6 +321,7 @@ export const presentRetention = ({
   retain_audio_days: retainAudioDays,
   retain_text_days: retainTextDays,
   delete_audio_after: deleteAudioAfter,
+  uri: '/v1/account/retention',
 });
 
 /** Microseconds since 1970 and the id of a recording: where the next page begins. */

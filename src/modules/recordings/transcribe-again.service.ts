@@ -26,6 +26,8 @@ export class TranscribeAgainService {
     { engine, language, languages, vocabulary }: TranscribeAgainDto,
     quotas: Quotas,
   ): Promise<Recording> {
+    // What the account has not is 404, whatever else is wrong.
+    await this.recordings.get(accountId, id);
     if (engine !== undefined) await this.checkEngine(accountId, engine);
     const options: RunOptions = { engine, ...readSpokenLanguages(language, languages) };
     if (vocabulary) options.vocabulary = normalizeTerms(vocabulary);

@@ -119,6 +119,7 @@ export const RETENTION = shapeOf('RetentionView', {
   retain_audio_days: orNull(integer),
   retain_text_days: orNull(integer),
   delete_audio_after: orNull(oneOf('transcribed')),
+  uri: like('its path', /^\/v1\/account\/retention$/),
 });
 
 export const UPCOMING_DELETIONS = shapeOf('UpcomingDeletionsView', {
@@ -126,7 +127,7 @@ export const UPCOMING_DELETIONS = shapeOf('UpcomingDeletionsView', {
   next_uri: orNull(like('a path', /^\/v1\/account\/retention\/upcoming\?/)),
 });
 
-export const HOLD = shapeOf('HoldView', { uri: pathOf('/v1/recordings/', '/hold') });
+export const HOLD = shapeOf('HoldView', { recording_uri: pathOf('/v1/recordings/') });
 
 export const USAGE_REPORT = shapeOf('UsageReportView', {
   from: like('a day', /^\d{4}-\d{2}-\d{2}$/),

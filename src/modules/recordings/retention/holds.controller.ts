@@ -27,8 +27,8 @@ export class HoldView {
   @ApiProperty({ example: '2026-11-21T10:15:00' })
   held_at: string;
 
-  @ApiProperty({ example: '/v1/recordings/019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60/hold' })
-  uri: string;
+  @ApiProperty({ example: '/v1/recordings/019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60' })
+  recording_uri: string;
 }
 
 const NO_RECORDING = new NotFoundError('recording');
@@ -61,7 +61,7 @@ export class HoldsController {
   ): Promise<HoldView> {
     const { heldAt, reason: stored } = await this.retention.hold(accountId, id, reason);
     this.securityLog.record('recording put on hold', { ...actor, recording_id: id });
-    return { recording_id: id, reason: stored, held_at: resourceTime(heldAt), uri: `/v1/recordings/${id}/hold` };
+    return { recording_id: id, reason: stored, held_at: resourceTime(heldAt), recording_uri: `/v1/recordings/${id}` };
   }
 
   /**
