@@ -25,6 +25,7 @@ export type {
   QuotasView as Quotas,
   RecordingDetailsView as RecordingDetails,
   RecordingPage,
+  RecordingRetentionView as RecordingRetention,
   RecordingView as Recording,
   RequestErrorView as AccountError,
   RequestErrorsView as AccountErrors,

@@ -214,6 +214,19 @@ describe('vnotes', () => {
     });
   });
 
+  it('keeps a recording from being deleted, and says how long new ones are kept', async () => {
+    expect(await user.json('hold', id, '--reason', 'Complaint C-1')).toMatchObject({ reason: 'Complaint C-1' });
+    const refused = await user.run('delete', id, '--yes');
+    expect(refused).toMatchObject({ stderr: expect.stringContaining('C-1') });
+    expect((await user.run('hold', id, '--release')).stdout).toBe(`${id}  released\n`);
+    expect(await user.run('hold', id)).toMatchObject({ code: 2, stderr: expect.stringContaining('--release') });
+
+    const set = await user.json('retention', '--audio-days', '30', '--delete-audio-after', 'transcribed');
+    expect(set).toMatchObject({ retain_audio_days: 30, retain_text_days: null, delete_audio_after: 'transcribed' });
+    const { stdout } = await user.run('retention', '--audio-days', 'unlimited', '--delete-audio-after', 'never');
+    expect(stdout).toBe('Audio       unlimited\nRecordings  unlimited\n');
+  });
+
   it('watches what happens', async () => {
     const child = user.start('watch', '--text', '--json', '--count', '2');
     const result = resultOf(child);

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import type { AccountEvent, Recording, Transcription, VoiceNotes } from 'vnotes';
+import type { AccountEvent, Recording, RecordingRetention, Transcription, VoiceNotes } from 'vnotes';
 
 import { beginnings, mayBeOld } from '../../session/live-events';
 
@@ -9,6 +9,8 @@ export type Again = { state: 'none' } | { state: 'pending' } | { state: 'failed'
 /** Remembers over a reload that a recording is to be transcribed again: only then its versions are asked for it. */
 const pendingKey = (id: string): string => `vnotes.again.${id}`;
 
+const ALWAYS = ['transcription', 'retention'] as const;
+
 /** One recording with its text, kept up to date. */
 export class Note {
   readonly recording = signal<Recording | null>(null);
@@ -17,6 +19,8 @@ export class Note {
   readonly failure = signal<string | null>(null);
   readonly peaks = signal<readonly number[] | null>(null);
   readonly again = signal<Again>({ state: 'none' });
+  /** When something of it is deleted. */
+  readonly retention = signal<RecordingRetention | null>(null);
   readonly isDeleted = signal(false);
   /** What kept it from being loaded. */
   readonly error = signal<unknown>(null);
@@ -39,9 +43,10 @@ export class Note {
     this.askedAt.value = beginnings.peek();
     try {
       // One request for all of it: a person on a small plan has ten a minute.
-      const include = this.peaks.peek() ? (['transcription'] as const) : (['transcription', 'waveform'] as const);
+      const include = this.peaks.peek() ? ALWAYS : ([...ALWAYS, 'waveform'] as const);
       const found = await this.client.recordings.get(this.id, { include, ...this.options });
-      const { transcription = null, failure_reason: reason = null, waveform, ...recording } = found;
+      const { transcription = null, failure_reason: reason = null, waveform, retention = null, ...recording } = found;
+      this.retention.value = retention;
       this.transcription.value = transcription;
       this.failure.value = reason;
       // A recording without a waveform has a plain seek bar, whatever the cause.

@@ -22,6 +22,9 @@ export interface UploadCommandOptions {
   languages?: string[];
   vocabulary?: string[];
   channels?: 'mixed' | 'separate';
+  retainAudioDays?: number;
+  retainTextDays?: number;
+  deleteAudioAfter?: 'transcribed';
   jobs?: number;
   again?: boolean;
   filename?: string;
@@ -118,7 +121,9 @@ export class UploadRun {
   /** The service is told the link, and fetches it. */
   private async sendLink(url: string) {
     const { tag: tags, language, languages, vocabulary, channels } = this.options;
-    const options = { tags, language, languages, vocabulary, channels };
+    const { retainAudioDays, retainTextDays, deleteAudioAfter } = this.options;
+    const retention = { retainAudioDays, retainTextDays, deleteAudioAfter };
+    const options = { tags, language, languages, vocabulary, channels, ...retention };
     const recording = await this.client.recordings.upload({ url }, options);
     return { recording, known: false };
   }
@@ -126,6 +131,8 @@ export class UploadRun {
   private async send(input: AudioInput) {
     const { again = false, tag: tags, language, languages, vocabulary, channels } = this.options;
     if (input.isLink) return await this.sendLink(input.path);
+    const { retainAudioDays, retainTextDays, deleteAudioAfter } = this.options;
+    const retention = { retainAudioDays, retainTextDays, deleteAudioAfter };
     const connection = await this.context.connection();
     const audio = await load(input);
     let line: ProgressLine | null = null;
@@ -143,8 +150,9 @@ export class UploadRun {
         languages,
         vocabulary,
         channels,
+        retention,
       };
-      const options: UploadOptions = { tags, language, languages, vocabulary, channels };
+      const options: UploadOptions = { tags, language, languages, vocabulary, channels, ...retention };
       options.onProgress = ({ sent }) => line?.update({ sent });
       const { client, records } = this;
       return await sendUpload({ client, records, identity, input, audio, options, again, onBegin });

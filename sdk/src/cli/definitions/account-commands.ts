@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { SCOPES } from '../../scopes.js';
-import { expiry, integer, listOf, profileName } from '../options/parsers.js';
+import { days, expiry, integer, listOf, profileName } from '../options/parsers.js';
 import { examples, runAction } from './run-action.js';
 
 export function addAccountCommands(program: Command): void {
@@ -12,6 +12,7 @@ export function addAccountCommands(program: Command): void {
     .addOption(new Option('--by <what>', 'break down by day, key or end user').choices(['day', 'key', 'user']))
     .addHelpText('after', examples('vnotes usage', 'vnotes usage --by user --days 7'))
     .action(runAction(async () => (await import('../commands/usage.js')).showUsage));
+  addRetention(program);
   addProfiles(program);
   program
     .command('mcp')
@@ -26,6 +27,22 @@ export function addAccountCommands(program: Command): void {
     .description('print a script that completes commands and options in your shell')
     .addHelpText('after', examples('source <(vnotes completion bash)', 'vnotes completion zsh > ~/.zfunc/_vnotes'))
     .action(runAction(async () => (await import('../completion/completion.js')).printCompletion(program)));
+}
+
+function addRetention(program: Command): void {
+  program
+    .command('retention')
+    .description('show or set how long new recordings are kept, and show what is deleted next')
+    .option('--audio-days <days>', 'delete their audio after this time, or unlimited', days)
+    .option('--text-days <days>', 'delete them with their text after this time, or unlimited', days)
+    .addOption(
+      new Option('--delete-audio-after <state>', 'delete their audio once they are transcribed, or not').choices([
+        'transcribed',
+        'never',
+      ]),
+    )
+    .addHelpText('after', examples('vnotes retention', 'vnotes retention --audio-days 30 --text-days 365'))
+    .action(runAction(async () => (await import('../commands/retention.js')).showRetention));
 }
 
 function addKeys(program: Command): void {

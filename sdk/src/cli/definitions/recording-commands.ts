@@ -6,6 +6,7 @@ import { examples, runAction } from './run-action.js';
 const STATUSES = ['processing', 'transcribed', 'failed'];
 const FORMATS = ['text', 'srt', 'vtt', 'json'];
 const MAX_SECONDS = 7200;
+const DAYS = integer(1, 3650);
 
 export function addRecordingCommands(program: Command): void {
   addUpload(program);
@@ -16,6 +17,7 @@ export function addRecordingCommands(program: Command): void {
   addWatch(program);
   addTrigger(program);
   addEdit(program);
+  addHold(program);
   program
     .command('delete <id...>')
     .description('delete recordings with their audio and text, for ever')
@@ -70,6 +72,11 @@ function addUploadOptions(command: Command): Command {
     .option('--vocabulary <words>', 'names and words to expect, separated by commas', list)
     .addOption(
       new Option('--channels <mode>', 'transcribe each of two channels on its own').choices(['mixed', 'separate']),
+    )
+    .option('--retain-audio-days <days>', 'delete the audio after this time (default: as the account says)', DAYS)
+    .option('--retain-text-days <days>', 'delete all of it after this time (default: as the account says)', DAYS)
+    .addOption(
+      new Option('--delete-audio-after <state>', 'delete the audio once it is transcribed').choices(['transcribed']),
     );
 }
 
@@ -140,6 +147,22 @@ function addEdit(program: Command): void {
       examples('vnotes edit 0199e1a0-7c1e-7a51-9d0e-6d1f2b3c4d5e --title "Call with Ada" --tag ticket=T-1042'),
     )
     .action(runAction(async () => (await import('../commands/edit.js')).editRecording));
+}
+
+function addHold(program: Command): void {
+  program
+    .command('hold <id>')
+    .description('keep a recording: nothing of it is deleted until the hold is released')
+    .option('--reason <text>', 'why, for those who want to delete it')
+    .option('--release', 'release the hold')
+    .addHelpText(
+      'after',
+      examples(
+        'vnotes hold 0199e1a0-7c1e-7a51-9d0e-6d1f2b3c4d5e --reason "Complaint C-1042"',
+        'vnotes hold 0199e1a0-7c1e-7a51-9d0e-6d1f2b3c4d5e --release',
+      ),
+    )
+    .action(runAction(async () => (await import('../commands/hold.js')).holdRecording));
 }
 
 function addWatch(program: Command): void {

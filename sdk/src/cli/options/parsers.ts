@@ -40,6 +40,10 @@ export const integer =
     return number;
   };
 
+/** Days that something is kept; null for ever. */
+export const days: Parser<number | null> = (value) =>
+  value === 'unlimited' ? null : integer(1, 3650)(value, undefined);
+
 /** A day in UTC, as the service counts them; `today`, `yesterday` and `7d` (days ago) too. */
 export const day: Parser<string> = (value) => {
   const back = value === 'today' ? 0 : value === 'yesterday' ? 1 : Number(/^(\d{1,4})d$/.exec(value)?.[1] ?? NaN);

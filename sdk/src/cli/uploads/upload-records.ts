@@ -15,6 +15,8 @@ export interface UploadIdentity {
   languages?: string[] | undefined;
   vocabulary: string[] | undefined;
   channels: string | undefined;
+  /** Only where an option is given. */
+  retention?: object;
 }
 
 export interface UploadRecord {
@@ -78,9 +80,10 @@ function newRecord({ path, sha256 }: UploadIdentity, key: string): UploadRecord 
 }
 
 function nameOf(identity: UploadIdentity): string {
-  const { service, account, path, sha256, tags, language, languages, vocabulary, channels } = identity;
+  const { service, account, path, sha256, tags, language, languages, vocabulary, channels, retention = {} } = identity;
   // Only where they are given, so that the names of earlier records stay.
-  const more = languages ? [languages] : [];
+  const isRetained = Object.values(retention).some((value) => value !== undefined);
+  const more = [...(languages ? [languages] : []), ...(isRetained ? [retention] : [])];
   const text = JSON.stringify([service, account, path, sha256, tags, language, vocabulary, channels, ...more]);
   return createHash('sha256').update(text).digest('hex').slice(0, 40);
 }

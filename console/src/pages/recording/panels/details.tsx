@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Recording, Transcription } from 'vnotes';
+import type { Recording, RecordingRetention, Transcription } from 'vnotes';
 import { Link } from 'wouter-preact';
 
 import { CopyButton } from '../../../components/copy-button';
@@ -30,6 +30,7 @@ export function Details({ note }: { note: Note }) {
             <AudioFacts recording={recording} />
             {transcription && <TextFacts transcription={transcription} />}
             <TimeFacts recording={recording} />
+            {note.retention.value && <RetentionFacts retention={note.retention.value} />}
           </dl>
           <div class="details-id">
             <code>{recording.id}</code>
@@ -88,6 +89,23 @@ function TimeFacts({ recording }: { recording: Recording }) {
       {recording.processed_at && <Fact name="Finished">{formatDate(recording.processed_at)}</Fact>}
       <Fact name="Source">{SOURCES[recording.upload_source] ?? recording.upload_source}</Fact>
       {recording.user_id !== null && <Fact name="End user">{recording.user_id}</Fact>}
+    </>
+  );
+}
+
+/** Only what was or is to be deleted. */
+function RetentionFacts({ retention }: { retention: RecordingRetention }) {
+  const { audio_deleted_at, audio_expires_at, text_expires_at, delete_audio_after, hold } = retention;
+  const isLater = audio_expires_at !== null && audio_expires_at !== text_expires_at;
+  return (
+    <>
+      {audio_deleted_at !== null && <Fact name="Audio deleted">{formatDate(audio_deleted_at)}</Fact>}
+      {audio_deleted_at === null && delete_audio_after && <Fact name="Audio">Is deleted after the transcription</Fact>}
+      {audio_deleted_at === null && !delete_audio_after && isLater && (
+        <Fact name="Audio is deleted">{formatDate(audio_expires_at)}</Fact>
+      )}
+      {text_expires_at !== null && <Fact name="Is deleted">{formatDate(text_expires_at)}</Fact>}
+      {hold && <Fact name="On hold">{hold.reason}</Fact>}
     </>
   );
 }

@@ -1,0 +1,44 @@
+import type { Context } from '../context.js';
+import { time } from '../terminal/format.js';
+
+interface RetentionOptions {
+  audioDays?: number | null;
+  textDays?: number | null;
+  deleteAudioAfter?: 'transcribed' | 'never';
+}
+
+/** Deletions that are shown. */
+const NEXT = 20;
+
+/** What is not given stays. */
+export async function showRetention(
+  context: Context,
+  { audioDays, textDays, deleteAudioAfter }: RetentionOptions,
+): Promise<void> {
+  const { output } = context;
+  const { account } = await context.client();
+  let retention = await account.retention();
+  if (audioDays !== undefined || textDays !== undefined || deleteAudioAfter !== undefined) {
+    const after = deleteAudioAfter === 'never' ? null : deleteAudioAfter;
+    retention = await account.setRetention({
+      retain_audio_days: audioDays === undefined ? retention.retain_audio_days : audioDays,
+      retain_text_days: textDays === undefined ? retention.retain_text_days : textDays,
+      delete_audio_after: after === undefined ? retention.delete_audio_after : after,
+    });
+  }
+  const { items: next } = await account.upcomingDeletions({ limit: NEXT });
+  output.document({ ...retention, next });
+  if (output.json) return;
+  const { retain_audio_days: audio, retain_text_days: text, delete_audio_after: after } = retention;
+  const kept = (value: number | null) => (value === null ? 'unlimited' : `${value} days`);
+  output.print(`Audio       ${after ? 'until it is transcribed, at most ' : ''}${kept(audio ?? text)}`);
+  output.print(`Recordings  ${kept(text)}`);
+  if (next.length === 0) return;
+  output.print('');
+  output.table(next, [
+    { title: 'ID', value: ({ recording_id: id }) => id },
+    { title: 'DELETES', value: ({ deletes }) => deletes },
+    { title: 'WHEN', value: ({ expires_at: at }) => time(at, output.forPeople) },
+    { title: 'ON HOLD', value: ({ on_hold: held }) => (held ? 'yes' : ''), optional: 1 },
+  ]);
+}
