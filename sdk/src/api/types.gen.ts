@@ -130,6 +130,60 @@ export type VocabularyDto = {
     vocabulary: Array<string>;
 };
 
+export type RetentionView = {
+    /**
+     * Null: the audio is kept for as long as the recording.
+     */
+    retain_audio_days: number | null;
+    /**
+     * Null: recordings are kept for ever.
+     */
+    retain_text_days: number | null;
+    delete_audio_after: 'transcribed' | null;
+    uri: string;
+};
+
+export type RetentionDto = {
+    /**
+     * Days after which the audio of a recording is deleted. Null: never.
+     */
+    retain_audio_days: number | null;
+    /**
+     * Days after which a recording is deleted with its text and its audio. Null: never.
+     */
+    retain_text_days: number | null;
+    /**
+     * `transcribed`: the audio is deleted once the recording is transcribed. Null: not for that reason.
+     */
+    delete_audio_after: 'transcribed' | null;
+};
+
+export type UpcomingDeletionView = {
+    recording_id: string;
+    /**
+     * What is deleted: the audio alone, or the whole recording.
+     */
+    deletes: 'audio' | 'recording';
+    /**
+     * When. A recording that is transcribed then, or is on hold, waits until that has ended.
+     */
+    expires_at: string;
+    on_hold: boolean;
+    recording_uri: string;
+};
+
+export type UpcomingDeletionsView = {
+    items: Array<UpcomingDeletionView>;
+    /**
+     * Path of this page.
+     */
+    uri: string;
+    /**
+     * Path of the next page; null on the last page.
+     */
+    next_uri: string | null;
+};
+
 export type RequestErrorView = {
     /**
      * Method and path, with the names of its parameters; `/v1*` for paths that do not exist.
@@ -558,6 +612,34 @@ export type RecordingPage = {
     total_is_exact?: boolean;
 };
 
+export type RecordingHoldView = {
+    reason: string;
+    held_at: string;
+};
+
+export type RecordingRetentionView = {
+    /**
+     * When the audio is deleted, if it is there; null: never, or as `delete_audio_after` says.
+     */
+    audio_expires_at: string | null;
+    /**
+     * When the audio was deleted.
+     */
+    audio_deleted_at: string | null;
+    /**
+     * When the whole recording is deleted; null: never.
+     */
+    text_expires_at: string | null;
+    /**
+     * `transcribed`: the audio is deleted once the recording is transcribed.
+     */
+    delete_audio_after: 'transcribed' | null;
+    /**
+     * While it is on hold, nothing is deleted.
+     */
+    hold: RecordingHoldView | null;
+};
+
 export type RecordingDetailsView = {
     id: string;
     tenant_id: string;
@@ -664,6 +746,10 @@ export type RecordingDetailsView = {
      * before the operator has started one; else null.
      */
     waiting_for?: 'engine' | null;
+    /**
+     * With `include=retention`: when its audio and its text are deleted, and whether it is on hold.
+     */
+    retention?: RecordingRetentionView;
     /**
      * With `include=title`: what a client calls it; the name of its file unless it was given a title.
      */
@@ -918,6 +1004,17 @@ export type WaveformView = {
      */
     peaks: Array<number>;
     uri: string;
+};
+
+export type HoldDto = {
+    reason: string;
+};
+
+export type HoldView = {
+    recording_id: string;
+    reason: string;
+    held_at: string;
+    recording_uri: string;
 };
 
 export type TranscriptionView = {
@@ -1486,6 +1583,7 @@ export type ModelsView = {
 export type ErasedUserView = {
     deleted_recordings: number;
     redacted_events: number;
+    held_recordings?: number;
     complete: boolean;
 };
 
@@ -1951,6 +2049,158 @@ export type AccountSetVocabularyResponses = {
 };
 
 export type AccountSetVocabularyResponse = AccountSetVocabularyResponses[keyof AccountSetVocabularyResponses];
+
+export type AccountGetRetentionData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/account/retention';
+};
+
+export type AccountGetRetentionErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AccountGetRetentionError = AccountGetRetentionErrors[keyof AccountGetRetentionErrors];
+
+export type AccountGetRetentionResponses = {
+    /**
+     * OK
+     */
+    200: RetentionView;
+};
+
+export type AccountGetRetentionResponse = AccountGetRetentionResponses[keyof AccountGetRetentionResponses];
+
+export type AccountSetRetentionData = {
+    body: RetentionDto;
+    path?: never;
+    query?: never;
+    url: '/v1/account/retention';
+};
+
+export type AccountSetRetentionErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AccountSetRetentionError = AccountSetRetentionErrors[keyof AccountSetRetentionErrors];
+
+export type AccountSetRetentionResponses = {
+    /**
+     * OK
+     */
+    200: RetentionView;
+};
+
+export type AccountSetRetentionResponse = AccountSetRetentionResponses[keyof AccountSetRetentionResponses];
+
+export type AccountUpcomingData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of deletions on a page.
+         */
+        limit?: number;
+        /**
+         * Cursor from `next_uri`: lists what follows.
+         */
+        after?: string;
+    };
+    url: '/v1/account/retention/upcoming';
+};
+
+export type AccountUpcomingErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AccountUpcomingError = AccountUpcomingErrors[keyof AccountUpcomingErrors];
+
+export type AccountUpcomingResponses = {
+    /**
+     * OK
+     */
+    200: UpcomingDeletionsView;
+};
+
+export type AccountUpcomingResponse = AccountUpcomingResponses[keyof AccountUpcomingResponses];
 
 export type RequestErrorsListData = {
     body?: never;
@@ -2529,6 +2779,14 @@ export type RecordingsUploadData = {
          */
         url: string;
         /**
+         * Days after which the audio is deleted, 1 to 3650. By default as the account says.
+         */
+        retain_audio_days?: number;
+        /**
+         * Days after which the whole recording is deleted, 1 to 3650. By default as the account says.
+         */
+        retain_text_days?: number;
+        /**
          * Your own tags.
          */
         custom_tags?: {
@@ -2558,6 +2816,10 @@ export type RecordingsUploadData = {
          * Receives the events `recording.transcribed` and `recording.failed` of this recording, signed with `callback_secret` as those of a webhook. Needs `callback_secret`.
          */
         callback_url?: string;
+        /**
+         * `transcribed` deletes the audio once the recording is transcribed.
+         */
+        delete_audio_after?: 'transcribed';
         /**
          * Secret that signs the requests to `callback_url`.
          */
@@ -2657,6 +2919,10 @@ export type RecordingsDeleteErrors = {
      * `NotFoundError`
      */
     404: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
     /**
      * `RateLimitError`
      */
@@ -3205,6 +3471,122 @@ export type WaveformsGetResponses = {
 };
 
 export type WaveformsGetResponse = WaveformsGetResponses[keyof WaveformsGetResponses];
+
+export type HoldsReleaseData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+    };
+    query?: never;
+    url: '/v1/recordings/{recording_id}/hold';
+};
+
+export type HoldsReleaseErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type HoldsReleaseError = HoldsReleaseErrors[keyof HoldsReleaseErrors];
+
+export type HoldsReleaseResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type HoldsReleaseResponse = HoldsReleaseResponses[keyof HoldsReleaseResponses];
+
+export type HoldsHoldData = {
+    body: HoldDto;
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+    };
+    query?: never;
+    url: '/v1/recordings/{recording_id}/hold';
+};
+
+export type HoldsHoldErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type HoldsHoldError = HoldsHoldErrors[keyof HoldsHoldErrors];
+
+export type HoldsHoldResponses = {
+    /**
+     * OK
+     */
+    200: HoldView;
+};
+
+export type HoldsHoldResponse = HoldsHoldResponses[keyof HoldsHoldResponses];
 
 export type CorrectionsRemoveData = {
     body?: never;
