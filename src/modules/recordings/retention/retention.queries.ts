@@ -1,7 +1,8 @@
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 import type { InsertExpressions, InsertParts } from '../../../platform/database/statement-parts.js';
 import type { Recording } from '../recording.entity.js';
-import type { RecordingKey } from '../recordings.queries.js';
+
+type RecordingKey = Pick<Recording, 'accountId' | 'id'>;
 
 /** The days of a policy are days of 24 hours from the upload on. */
 const hoursOf = (column: string): string => `make_interval(hours => 24 * policy.${column})`;
