@@ -2,13 +2,16 @@ import type { Context } from '../context.js';
 import { time } from '../terminal/format.js';
 
 interface RetentionOptions {
-  audioDays?: number | null;
-  textDays?: number | null;
+  audioDays?: number | 'unlimited';
+  textDays?: number | 'unlimited';
   deleteAudioAfter?: 'transcribed' | 'never';
 }
 
 /** Deletions that are shown. */
 const NEXT = 20;
+
+const daysOf = (given: number | 'unlimited' | undefined, present: number | null): number | null =>
+  given === 'unlimited' ? null : (given ?? present);
 
 /** What is not given stays. */
 export async function showRetention(
@@ -21,8 +24,8 @@ export async function showRetention(
   if (audioDays !== undefined || textDays !== undefined || deleteAudioAfter !== undefined) {
     const after = deleteAudioAfter === 'never' ? null : deleteAudioAfter;
     retention = await account.setRetention({
-      retain_audio_days: audioDays === undefined ? retention.retain_audio_days : audioDays,
-      retain_text_days: textDays === undefined ? retention.retain_text_days : textDays,
+      retain_audio_days: daysOf(audioDays, retention.retain_audio_days),
+      retain_text_days: daysOf(textDays, retention.retain_text_days),
       delete_audio_after: after === undefined ? retention.delete_audio_after : after,
     });
   }

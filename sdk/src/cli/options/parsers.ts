@@ -40,9 +40,9 @@ export const integer =
     return number;
   };
 
-/** Days that something is kept; null for ever. */
-export const days: Parser<number | null> = (value) =>
-  value === 'unlimited' ? null : integer(1, 3650)(value, undefined);
+/** Days that something is kept, or `unlimited`: commander takes null for no value. */
+export const days: Parser<number | 'unlimited'> = (value) =>
+  value === 'unlimited' ? value : integer(1, 3650)(value, undefined);
 
 /** A day in UTC, as the service counts them; `today`, `yesterday` and `7d` (days ago) too. */
 export const day: Parser<string> = (value) => {
