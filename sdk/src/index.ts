@@ -5,6 +5,7 @@ export type {
   RecordingAccepted,
   RecordingDeleted,
   RecordingFailed,
+  RecordingPartial,
   RecordingTranscribed,
   StoredEvent,
   TranscriptionCorrected,

@@ -52,6 +52,7 @@ const CORE: Grants = {
   },
   transcriptions: { api: 'SELECT, UPDATE', transcriber: 'SELECT, INSERT, UPDATE', deliverer: 'SELECT' },
   earlier_transcriptions: { api: 'SELECT', transcriber: 'SELECT, INSERT, DELETE' },
+  transcription_partials: { api: 'SELECT', transcriber: 'SELECT, INSERT, DELETE', deliverer: 'SELECT, DELETE' },
   waveforms: { api: 'SELECT', transcriber: 'SELECT, INSERT, UPDATE', deliverer: 'SELECT, DELETE' },
   retranscriptions: { transcriber: 'SELECT, UPDATE (failed)', deliverer: 'SELECT, UPDATE' },
 

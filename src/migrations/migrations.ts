@@ -7,6 +7,7 @@ import { WaitingAccounts1795521700000 } from './0004-waiting-accounts.js';
 import { Languages1795600000000 } from './0005-languages.js';
 import { RecordingLinks1795600100000 } from './0006-recording-links.js';
 import { RecordingTitles1795600200000 } from './0007-recording-titles.js';
+import { TranscriptionPartials1795600250000 } from './0008-transcription-partials.js';
 import { Retention1795600300000 } from './0009-retention.js';
 import { TestAccounts1795600400000 } from './0010-test-accounts.js';
 
@@ -18,6 +19,7 @@ const CORE: Migration[] = [
   Languages1795600000000,
   RecordingLinks1795600100000,
   RecordingTitles1795600200000,
+  TranscriptionPartials1795600250000,
   Retention1795600300000,
   TestAccounts1795600400000,
 ];

@@ -4,6 +4,8 @@ import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { type ReceivedRequest, signatureProblems, WebhookReceiver } from '../../src/testing/webhook-receiver.js';
+import type { PartOfText } from '../../src/modules/recordings/recordings.events.js';
+import { longRecording } from '../support/audio/long-recording.js';
 import { garbage, silenceWav } from '../support/audio/audio-bytes.js';
 import {
   CORRECTED_EVENT,
@@ -152,6 +154,29 @@ describe('a voice note goes in, its text comes out, and a signed event arrives',
         () => true,
       ),
     );
+  });
+
+  it('sends a long text in parts as they are done, to who asked for them by name (D77)', async () => {
+    const subscribe = (path: string, events: string[]) =>
+      client.post('/v1/webhooks', { url: receiver.url(path), events }).expect(201);
+    await subscribe('/parts', ['recording.partial']);
+    await subscribe('/others', ['recording.transcribed']);
+    const { body } = await client.upload(await longRecording(4)).expect(201);
+    const recording = await client.finished(body.id);
+    expect(recording.status).toBe('transcribed');
+    const { body: transcription } = await client.get(of(body.id)).expect(200);
+    const { body: feed } = await client.get('/v1/events?limit=100').expect(200);
+    const events = feed.events as { event: string; body: { partial: PartOfText } }[];
+    const kinds = events.map(({ event }) => event);
+    const parts = events.filter(({ event }) => event === 'recording.partial').map((event) => event.body.partial);
+    expect(parts.length).toBeGreaterThan(1);
+    expect(kinds).toEqual(['recording.accepted', ...parts.map(() => 'recording.partial'), 'recording.transcribed']);
+    expect(parts.map(({ index }) => index)).toEqual(parts.map((_, i) => i));
+    expect(parts.map(({ text }) => text).join(' ')).toBe(transcription.text);
+    expect(parts.every(({ start, end }, i) => start >= (parts[i - 1]?.end ?? 0) && end > start)).toBe(true);
+    await receiver.waitFor(() => eventsOf(body.id).length === parts.length + 1);
+    const at = (path: string) => eventsOf(body.id).filter((sent) => sent.path === path);
+    expect([at('/parts').length, at('/others').length]).toEqual([parts.length, 1]);
   });
 
   it('sends a corrected text to the webhook that subscribes to transcription.corrected, and to no other (D44)', async () => {

@@ -3,6 +3,7 @@ import type {
   RecordingAcceptedBody,
   RecordingDeletedBody,
   RecordingFailedBody,
+  RecordingPartialBody,
   RecordingTranscribedBody,
   TranscriptionCorrectedBody,
   WebhookTestBody,
@@ -13,6 +14,9 @@ export type RecordingAccepted = RecordingAcceptedBody;
 
 /** The transcription is available. */
 export type RecordingTranscribed = RecordingTranscribedBody;
+
+/** A part of the text of a long recording, which is still `processing`. */
+export type RecordingPartial = RecordingPartialBody;
 
 /** The recording could not be transcribed. */
 export type RecordingFailed = RecordingFailedBody;
@@ -27,9 +31,20 @@ export type TranscriptionCorrected = TranscriptionCorrectedBody;
 export type WebhookTest = WebhookTestBody;
 
 /** What a webhook receives; `event` tells which. An extension of the service may send further kinds. */
-export type WebhookEventBody = RecordingTranscribed | RecordingFailed | TranscriptionCorrected | WebhookTest;
+export type WebhookEventBody =
+  | RecordingTranscribed
+  | RecordingFailed
+  | TranscriptionCorrected
+  | RecordingPartial
+  | WebhookTest;
 
-type FeedBody = RecordingAccepted | RecordingTranscribed | RecordingFailed | RecordingDeleted | TranscriptionCorrected;
+type FeedBody =
+  | RecordingAccepted
+  | RecordingPartial
+  | RecordingTranscribed
+  | RecordingFailed
+  | RecordingDeleted
+  | TranscriptionCorrected;
 
 /** The kind, number and body of an event: `event` tells the type of `body`. */
 type Numbered<B extends FeedBody> = B extends FeedBody
@@ -49,10 +64,13 @@ export type AccountEvent = Numbered<FeedBody>;
 /** An event of the feed. Its `id` is the `X-Service-Event-Id` at webhooks. */
 export type StoredEvent = AccountEvent & Pick<EventView, 'id' | 'created_at'>;
 
+/** Kinds that webhooks get where nobody names any: those that hold no text. For the command line. */
+export const DEFAULT_WEBHOOK_EVENTS = ['recording.transcribed', 'recording.failed', 'transcription.corrected'] as const;
+
 /** Kinds that webhooks can subscribe to without an extension, for the command line. */
-export const WEBHOOK_EVENTS = ['recording.transcribed', 'recording.failed', 'transcription.corrected'] as const;
+export const WEBHOOK_EVENTS = [...DEFAULT_WEBHOOK_EVENTS, 'recording.partial'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 /** Kinds that the command line can make happen with a test key. */
-export const TRIGGER_KINDS = [...WEBHOOK_EVENTS, 'recording.accepted', 'recording.deleted'] as const;
+export const TRIGGER_KINDS = [...DEFAULT_WEBHOOK_EVENTS, 'recording.accepted', 'recording.deleted'] as const;
 export type TriggerKind = (typeof TRIGGER_KINDS)[number];

@@ -225,6 +225,10 @@ export class RecordingDetailsView extends SingleRecordingView {
   @ApiProperty({ required: false, type: RecordingRetentionView })
   retention?: unknown;
 
+  /** With `include=partial`: what is transcribed of a long recording so far. Null before the first part and at the end. */
+  @ApiProperty(orNull('PartialTextView'))
+  partial?: unknown;
+
   /** With `include=title`: what a client calls it; the name of its file unless it was given a title. */
   @ApiProperty({ example: 'Call with the north gate' })
   title?: string;

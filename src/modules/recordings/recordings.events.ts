@@ -78,6 +78,24 @@ export class RecordingFailed {
   ) {}
 }
 
+/** A part of the text of a recording that is being transcribed. */
+export interface PartOfText {
+  /** From 0, in the order of the text. */
+  index: number;
+  /** Seconds from the start of the recording. */
+  start: number;
+  end: number;
+  text: string;
+}
+
+/** A long recording is transcribed so far; it is still `processing` (D77). */
+export class RecordingPartlyTranscribed {
+  constructor(
+    readonly recording: RecordingSnapshot,
+    readonly part: PartOfText,
+  ) {}
+}
+
 /** A person has replaced the text of a transcription, or removed such a correction. */
 export class TranscriptionCorrected {
   constructor(

@@ -79,6 +79,21 @@ export class TranscriptionView {
 }
 
 /** As a part of its recording: with what the headers say of it at its own path. */
+/** What is transcribed of a long recording that is still `processing` (D77). */
+export class PartialTextView {
+  /** Of all parts so far. */
+  @ApiProperty({ example: 'Good morning. The north gate is open again, and' })
+  text: string;
+
+  /** How many there are. */
+  @ApiProperty({ type: 'integer', example: 2 })
+  parts: number;
+
+  /** Where in the audio the last one ends, in seconds. */
+  @ApiProperty({ example: 31.4 })
+  end: number;
+}
+
 export class IncludedTranscriptionView extends TranscriptionView {
   /** Send it as If-Match to change the transcription. */
   @ApiProperty({ example: '"019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f.1"' })

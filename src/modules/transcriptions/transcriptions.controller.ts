@@ -31,6 +31,7 @@ import { entityTag, servedVersion } from './transcription-versions.js';
 import {
   IncludedTranscriptionView,
   NO_TRANSCRIPTION,
+  PartialTextView,
   presentTranscription,
   presentVersionPage,
   TranscriptionVersionPage,
@@ -77,7 +78,7 @@ export class TranscriptionsController {
    * @param recordingId Identifier of the recording.
    */
   @Get()
-  @ApiExtraModels(TranscriptionView, IncludedTranscriptionView)
+  @ApiExtraModels(TranscriptionView, IncludedTranscriptionView, PartialTextView)
   @ApiHeader(IF_NONE_MATCH)
   @ApiOkResponse(FOUND)
   @ApiResponse({ status: 304, headers: VERSION_HEADERS })

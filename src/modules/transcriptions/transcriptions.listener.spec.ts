@@ -10,6 +10,7 @@ import {
   RerunRequested,
   type Transcript,
 } from '../recordings/recordings.events.js';
+import type { PartialTextsService } from './partial-texts.service.js';
 import type { RetranscriptionsService } from './retranscriptions.service.js';
 import type { TranscriptSignalsService } from './transcript-signals.service.js';
 import { type TranscriptionJob, TranscriptionsListener } from './transcriptions.listener.js';
@@ -36,6 +37,7 @@ describe('TranscriptionsListener', () => {
       {
         countFailure: async (_: Tx, id: string) => void done.push(['failed', id]),
       } as unknown as RetranscriptionsService,
+      { remove: async () => undefined } as unknown as PartialTextsService,
     ).onModuleInit();
   });
 

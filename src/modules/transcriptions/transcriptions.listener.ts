@@ -12,6 +12,7 @@ import {
   RecordingTranscribed,
   RerunRequested,
 } from '../recordings/recordings.events.js';
+import { PartialTextsService } from './partial-texts.service.js';
 import { RetranscriptionsService } from './retranscriptions.service.js';
 import { TranscriptSignalsService } from './transcript-signals.service.js';
 import { TranscriptionsService } from './transcriptions.service.js';
@@ -31,6 +32,7 @@ export class TranscriptionsListener implements OnModuleInit {
     private readonly transcriptions: TranscriptionsService,
     private readonly signals: TranscriptSignalsService,
     private readonly retranscriptions: RetranscriptionsService,
+    private readonly partials: PartialTextsService,
   ) {}
 
   onModuleInit(): void {
@@ -40,6 +42,13 @@ export class TranscriptionsListener implements OnModuleInit {
     this.bus.on(RerunRequested, ({ recording }, tx) => this.enqueue(tx, recording, 'rerun'), core);
     this.bus.on(RecordingTranscribed, (event, tx) => this.transcriptions.store(tx, event), core);
     this.bus.on(RecordingFailed, (event, tx) => this.countFailure(tx, event), core);
+    for (const ending of [RecordingTranscribed, RecordingFailed]) {
+      this.bus.on<RecordingTranscribed | RecordingFailed>(
+        ending,
+        ({ recording }, tx) => this.partials.remove(tx, recording.id),
+        core,
+      );
+    }
     for (const ending of [RecordingTranscribed, RecordingFailed, RecordingDeleted]) {
       this.bus.on<RecordingTranscribed | RecordingFailed | RecordingDeleted>(
         ending,

@@ -8,22 +8,25 @@ import { AnnouncedEnginesService } from './engines/announced-engines.service.js'
 import { UnservedRecordingsService } from './engines/unserved-recordings.service.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
 import { EarlierTranscription, Transcription } from './transcription.entity.js';
+import { TranscriptionPartial } from './transcription-partial.entity.js';
 import { Retranscription } from './retranscription.entity.js';
 import { RetranscriptionsService } from './retranscriptions.service.js';
 import { TRANSCRIPTION_QUEUE, TranscriptionsListener } from './transcriptions.listener.js';
 import { TranscriptionsReconciler } from './transcriptions.reconciler.js';
+import { PartialTextsService } from './partial-texts.service.js';
 import { TranscriptSignalsService } from './transcript-signals.service.js';
 import { TranscriptionsService } from './transcriptions.service.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Transcription, EarlierTranscription, Retranscription]),
+    TypeOrmModule.forFeature([Transcription, EarlierTranscription, Retranscription, TranscriptionPartial]),
     JobQueueModule.register(TRANSCRIPTION_QUEUE),
     RecordingsModule,
   ],
   controllers: [TranscriptionsController, CorrectionsController, VersionsController],
   providers: [
     CorrectionsService,
+    PartialTextsService,
     RetranscriptionsService,
     AnnouncedEnginesService,
     TranscriptExportsService,
@@ -37,6 +40,7 @@ import { TranscriptionsService } from './transcriptions.service.js';
     JobQueueModule,
     AnnouncedEnginesService,
     CorrectionsService,
+    PartialTextsService,
     TranscriptExportsService,
     TranscriptionsService,
     TranscriptSignalsService,

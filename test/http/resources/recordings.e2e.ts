@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import request, { type Test } from 'supertest';
-import { RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
+import { type Lease, RecordingLeasesService } from '../../../src/modules/recordings/leases/recording-leases.service.js';
 import { RecordingSearchService } from '../../../src/modules/recordings/search/recording-search.service.js';
 import { SearchBackfillService } from '../../../src/modules/recordings/search/search-backfill.service.js';
+import { PartialTextsService } from '../../../src/modules/transcriptions/partial-texts.service.js';
 import { TranscriptionsService } from '../../../src/modules/transcriptions/transcriptions.service.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
@@ -537,6 +539,72 @@ describe('recordings', () => {
       const stranger = await service.account();
       expectError(await stranger.patch(path, { title: 'stolen' }), 'NotFoundError');
       expect((await client.get(`${path}?include=title`).expect(200)).body.title).not.toBe('stolen');
+    });
+  });
+
+  describe('the text of a long one so far (D77)', () => {
+    const partOf = (index: number, text: string) => ({ index, start: index * 20, end: index * 20 + 19.5, text });
+    const bodies = async () => {
+      const { body } = await client.get('/v1/events?limit=100').expect(200);
+      const events = body.events as { event: string; body: { partial: object; recording: { status: string } } }[];
+      return events.filter(({ event }) => event === 'recording.partial').map((event) => event.body);
+    };
+
+    it('is there with include=partial and in an event for each part, written once, until it ends', async () => {
+      const partials = service.app.get(PartialTextsService);
+      const id = await upload(client, { custom_tags: '{"ticket":"T-1"}' });
+      const soFar = async () =>
+        (await client.get(`${RECORDINGS}/${id}?include=partial`).expect(200)).body.partial as object | null;
+      expect(await soFar()).toBeNull();
+      const lease = (await claimRecording(service, id)) as Lease;
+      expect(await partials.write(lease, partOf(0, 'Good morning.'))).toBe(true);
+      expect(await partials.write(lease, partOf(0, 'Good morning.'))).toBe(false);
+      expect(await partials.write({ ...lease, leaseToken: randomUUID() }, partOf(1, 'lost'))).toBe(false);
+      await expect(partials.write({ ...lease, accountId: randomUUID() }, partOf(1, 'lost'))).rejects.toThrow();
+      expect(await partials.write(lease, partOf(1, 'And now'))).toBe(true);
+      expect(await partials.written(id)).toEqual({ parts: 2, end: 39.5 });
+      expect(await soFar()).toEqual({ text: 'Good morning. And now', parts: 2, end: 39.5 });
+      expect((await bodies()).map(({ partial }) => partial)).toEqual([
+        partOf(0, 'Good morning.'),
+        partOf(1, 'And now'),
+      ]);
+      expect((await client.get(`${RECORDINGS}/${id}`).expect(200)).body).toStrictEqual(SINGLE_RECORDING);
+
+      await service.database.query('UPDATE recordings SET lease_until = NULL WHERE id = $1', [id]);
+      await transcribe(service, id, { text: 'Good morning. And now the end.' });
+      expect(await soFar()).toBeNull();
+      expect(await partials.write(lease, partOf(2, 'late'))).toBe(false);
+      expect(await bodies()).toHaveLength(2);
+
+      await client.delete(`${RECORDINGS}/${id}`).expect(204);
+      expect(await bodies()).toMatchObject([
+        { recording: { id, custom_tags: { ticket: 'T-1' } }, partial: { index: 0, text: '' } },
+        { recording: { id }, partial: { index: 1, text: '' } },
+      ]);
+      expect(
+        await service.database.query('SELECT 1 FROM transcription_partials WHERE recording_id = $1', [id]),
+      ).toEqual([]);
+    });
+
+    it('is at no webhook that did not ask for it by name, and goes with an end user', async () => {
+      const subscribe = async (events: string[]): Promise<string> =>
+        (await client.post('/v1/webhooks', { url: 'https://hooks.example.com/x', events }).expect(201)).body.id;
+      const others = await subscribe(['recording.transcribed', 'recording.failed', 'transcription.corrected']);
+      const named = await subscribe(['recording.partial']);
+      const { body: token } = await client.post('/v1/account/access-tokens', { identity: 'ada' }).expect(201);
+      const { body: recording } = await request(service.url)
+        .post(RECORDINGS)
+        .set('Authorization', `Bearer ${token.token}`)
+        .attach('file', NOTE, 'note.wav')
+        .expect(201);
+      const lease = (await claimRecording(service, recording.id)) as Lease;
+      await service.app.get(PartialTextsService).write(lease, partOf(0, 'my name is Ada'));
+      const deliveriesOf = async (id: string) =>
+        (await client.get(`/v1/webhooks/${id}/deliveries`).expect(200)).body.deliveries as { event: string }[];
+      expect(await deliveriesOf(others)).toEqual([]);
+      expect((await deliveriesOf(named)).map(({ event }) => event)).toEqual(['recording.partial']);
+      await client.delete('/v1/users/ada').expect(202);
+      expect(await bodies()).toMatchObject([{ recording: { identity: null }, partial: { text: '' } }]);
     });
   });
 

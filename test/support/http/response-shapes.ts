@@ -150,7 +150,12 @@ export const AUDIO_URL = shapeOf('AudioUrlView', {
 });
 
 export const WEBHOOK = shapeOf('WebhookView', {
-  events: listOf('events', ['recording.transcribed', 'recording.failed', 'transcription.corrected']),
+  events: listOf('events', [
+    'recording.transcribed',
+    'recording.failed',
+    'transcription.corrected',
+    'recording.partial',
+  ]),
   uri: pathOf('/v1/webhooks/'),
 });
 

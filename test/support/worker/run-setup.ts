@@ -6,12 +6,14 @@ import type {
   Outcome,
   RecordingLeasesService,
 } from '../../../src/modules/recordings/leases/recording-leases.service.js';
+import type { PartialTextsService } from '../../../src/modules/transcriptions/partial-texts.service.js';
 import type { TranscriptSignalsService } from '../../../src/modules/transcriptions/transcript-signals.service.js';
 import type { TranscriptionJob } from '../../../src/modules/transcriptions/transcriptions.listener.js';
 import type {
   ChainInput,
   EngineChainService,
 } from '../../../src/modules/transcriptions/worker/engine-chain.service.js';
+import { TextProgressService } from '../../../src/modules/transcriptions/worker/text-progress.service.js';
 import type { TranscriptionResult } from '../../../src/modules/transcriptions/worker/transcriber.service.js';
 import { TranscriptionRunService } from '../../../src/modules/transcriptions/worker/transcription-run.service.js';
 
@@ -129,7 +131,10 @@ export class RunSetup {
       },
     } as unknown as JobQueue<TranscriptionJob>,
     { leaseSeconds: 60 } as Env,
-    { publish: (...signal: unknown[]) => void this.published.push(signal) } as unknown as TranscriptSignalsService,
+    new TextProgressService(
+      { publish: (...signal: unknown[]) => void this.published.push(signal) } as unknown as TranscriptSignalsService,
+      {} as PartialTextsService,
+    ),
   );
 
   /** Begins a run, which waits for the store. */

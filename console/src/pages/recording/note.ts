@@ -84,7 +84,7 @@ export class Note {
   /** Heeds what happened to this recording, by whomever. */
   heed({ event, body }: Pick<AccountEvent, 'event' | 'body'>): void {
     const { recording, error } = body as { recording?: { id: string }; error?: { message: string } };
-    if (recording?.id !== this.id) return;
+    if (recording?.id !== this.id || event === 'recording.partial') return;
     if (event === 'recording.deleted') this.isDeleted.value = true;
     else if (event === 'recording.failed' && this.transcription.peek()) {
       this.endAgain({ state: 'failed', reason: error?.message ?? '' });

@@ -104,7 +104,7 @@ function changed(page: Page, changes: ReadonlyMap<string, Partial<Recording>>): 
 /** What an event says of a recording that is shown; null when the list has to be asked for again. */
 function changeBy({ event }: AccountEvent): Partial<Recording> | null {
   if (event === 'recording.transcribed') return { status: 'transcribed' };
-  if (event === 'transcription.corrected') return {};
+  if (event === 'transcription.corrected' || event === 'recording.partial') return {};
   return null;
 }
 

@@ -7,4 +7,5 @@ export const EVENT_KINDS: readonly { kind: EventKind; meaning: string }[] = [
   { kind: 'recording.transcribed', meaning: 'The transcript of a recording is ready.' },
   { kind: 'recording.failed', meaning: 'A recording could not be transcribed.' },
   { kind: 'transcription.corrected', meaning: 'A transcript was corrected, or its original restored.' },
+  { kind: 'recording.partial', meaning: 'A part of a long transcript is ready. Holds its text.' },
 ];

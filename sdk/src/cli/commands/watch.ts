@@ -29,6 +29,7 @@ export async function watch(context: Context, { after, text, count }: WatchOptio
 interface EventBody {
   timestamp?: string;
   recording?: { id?: string; duration?: number; custom_tags?: Record<string, string> };
+  partial?: { text?: string };
   error?: { message?: string };
 }
 
@@ -49,11 +50,13 @@ export function printEvent(event: AccountEvent, said: string | null, output: Out
   if (said !== null) output.print(`          ${oneLine(said)}`);
 }
 
-const hasText = ({ event }: AccountEvent) => event === 'recording.transcribed' || event === 'transcription.corrected';
+const WITH_TEXT = new Set(['recording.transcribed', 'transcription.corrected', 'recording.partial']);
+const hasText = ({ event }: AccountEvent) => WITH_TEXT.has(event);
 
 /** Null if the recording was deleted meanwhile. */
 async function textOf(client: VoiceNotes, event: AccountEvent): Promise<string | null> {
-  const { recording }: EventBody = event.body;
+  const { recording, partial }: EventBody = event.body;
+  if (partial) return partial.text ?? null;
   if (recording?.id === undefined) return null;
   return await transcriptOf(client, recording.id, 'text').then(
     (text) => text.trimEnd(),

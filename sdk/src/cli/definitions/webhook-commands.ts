@@ -27,7 +27,7 @@ function addManagement(webhooks: Command): void {
   webhooks
     .command('create <url>')
     .description('create a webhook; its secret is shown this once')
-    .option('--events <types>', 'separated by commas (default: all)', listOf(WEBHOOK_EVENTS))
+    .option('--events <types>', 'separated by commas (default: all but recording.partial)', listOf(WEBHOOK_EVENTS))
     .option('--secret-stdin', 'read the secret from standard input instead of having one made')
     .addHelpText('after', examples('vnotes webhooks create https://example.com/hook --events recording.transcribed'))
     .action(runAction(async () => (await import('../webhooks/manage.js')).createWebhook));
@@ -76,7 +76,7 @@ function addListen(webhooks: Command): void {
     .option('--port <number>', 'port to listen on (default: a free one)', integer(1, 65_535))
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--public-url <url>', 'where the service reaches this machine, such as the URL of a tunnel')
-    .option('--events <types>', 'separated by commas (default: all)', listOf(WEBHOOK_EVENTS))
+    .option('--events <types>', 'separated by commas (default: all but recording.partial)', listOf(WEBHOOK_EVENTS))
     .option('--forward <url>', 'send each event on to your own server, with its headers')
     .option('--count <number>', 'end after so many events', integer(1, 1_000_000))
     .option('--no-test', 'do not send a test event at the beginning')

@@ -6,7 +6,7 @@ import { beforeEnd } from '../ending.js';
 import { type Delivery, Receiver } from './receiver.js';
 import { EventPrinter } from './event-printer.js';
 import { ListenerRecords } from './listener-records.js';
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../../events/event-types.js';
+import { DEFAULT_WEBHOOK_EVENTS, type WebhookEvent } from '../../events/event-types.js';
 
 interface ListenOptions {
   port?: number;
@@ -64,7 +64,7 @@ export async function listen(context: Context, options: ListenOptions): Promise<
 
 async function register(client: VoiceNotes, url: string, { events, publicUrl }: ListenOptions) {
   try {
-    return await client.webhooks.create({ url, events: events ?? [...WEBHOOK_EVENTS] });
+    return await client.webhooks.create({ url, events: events ?? [...DEFAULT_WEBHOOK_EVENTS] });
   } catch (error) {
     if (!(error instanceof ApiError) || error.type !== 'ValidationError' || publicUrl !== undefined) throw error;
     throw new CliError(

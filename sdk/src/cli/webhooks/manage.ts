@@ -1,4 +1,4 @@
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../../events/event-types.js';
+import { DEFAULT_WEBHOOK_EVENTS, type WebhookEvent } from '../../events/event-types.js';
 import type { Context } from '../context.js';
 import { usageError } from '../cli-error.js';
 import { deleteEach } from '../commands/delete.js';
@@ -34,7 +34,7 @@ export async function createWebhook(context: Context, options: CreateOptions, ur
   const client = await context.client();
   const secret = options.secretStdin ? await lineOfStdin() : undefined;
   if (secret === '') throw usageError('Standard input has no secret.');
-  const webhook = await client.webhooks.create({ url, events: options.events ?? [...WEBHOOK_EVENTS], secret });
+  const webhook = await client.webhooks.create({ url, events: options.events ?? [...DEFAULT_WEBHOOK_EVENTS], secret });
   output.document(webhook);
   output.print(`ID      ${webhook.id}`);
   output.print(`Secret  ${webhook.secret}`);

@@ -28,6 +28,7 @@ import {
   type TranscribedChunk,
 } from './join-transcripts.js';
 import { chunkSeconds, transcribeAmong } from './language-choice.js';
+import type { HeardChunk } from './partial-text-writer.js';
 import { transcribeChunks } from './transcribe-chunks.js';
 
 /** What the engine has recognised in a whole recording. Word times are seconds from its start. */
@@ -70,6 +71,8 @@ export interface AudioInput extends AudioSource {
   maxSeconds?: number | undefined;
   /** Called with the text of each chunk, in order, and the length of the text before it. */
   onText?: (chunk: { offset: number; text: string }) => void;
+  /** Called after `onText`, with where the chunk stands. */
+  onChunk?: ((chunk: HeardChunk) => void) | undefined;
   signal: AbortSignal;
 }
 
@@ -183,8 +186,9 @@ export class TranscriberService {
     const cutter = new ChunkCutter(chunkSeconds(runtime, candidates), this.speech.open());
     const meter = new PeakMeter();
     const texts = new TextJoiner();
+    let cut = 0;
     const chunks = await transcribeChunks({
-      chunks: (stop) => this.cut(pass, cutter, meter, stop),
+      chunks: (stop) => counted(this.cut(pass, cutter, meter, stop), (number) => (cut = number)),
       transcribe: async (chunk, stop) => {
         const recognise = (each: string | null): Promise<ChunkTranscript> =>
           this.recognise(runtime, chunk, {
@@ -202,7 +206,10 @@ export class TranscriberService {
       isBackground,
       onResult: (chunk) => {
         const text = texts.add(chunk);
-        if (text && channel === null && this.streamsText) audio.onText?.(text);
+        if (!text || channel !== null || !this.streamsText) return;
+        audio.onText?.(text);
+        const { start, seconds } = chunk;
+        audio.onChunk?.({ start, end: start + seconds, text: text.text.trim(), isOnly: cut === 1 });
       },
       signal,
     });
@@ -285,5 +292,13 @@ export class TranscriberService {
   private decode(audio: AudioSource, channel: number | null, signal: AbortSignal): AsyncGenerator<Buffer> {
     const { maxAudioSeconds, sandbox } = this.env;
     return decode(audio, { maxSeconds: maxAudioSeconds + 1, channel, signal, sandbox });
+  }
+}
+
+async function* counted<T>(items: AsyncIterable<T>, tell: (number: number) => void): AsyncGenerator<T> {
+  let number = 0;
+  for await (const item of items) {
+    tell(++number);
+    yield item;
   }
 }

@@ -17,8 +17,8 @@ import { NoEngineError } from '../engines/engine-failures.js';
 import { sourcesOf } from '../engines/engine-vocabulary.js';
 import { CircuitBreaker } from '../engines/circuit-breaker.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
-import { TranscriptSignalsService } from '../transcript-signals.service.js';
 import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.listener.js';
+import { type TextProgress, TextProgressService } from './text-progress.service.js';
 import { LongerThanCountedError, type TranscriptionResult } from './transcriber.service.js';
 import { type ChainInput, type ChainResult, EngineChainService } from './engine-chain.service.js';
 
@@ -56,7 +56,7 @@ export class TranscriptionRunService {
     private readonly store: ObjectStore,
     @InjectQueue(TRANSCRIPTION_QUEUE) private readonly jobs: JobQueue<TranscriptionJob>,
     private readonly env: Env,
-    private readonly signals: TranscriptSignalsService,
+    private readonly progress: TextProgressService,
   ) {}
 
   /** @param stopping aborted with {@link WorkerStoppingError}. Throws only when the database cannot be reached. */
@@ -66,7 +66,10 @@ export class TranscriptionRunService {
     const renewal = this.keepRenewing(lease, lost);
     const signal = AbortSignal.any([stopping, lost.signal]);
     try {
-      await this.finish(lease, await this.transcribe(lease, signal), signal);
+      const progress = this.progress.of(lease);
+      const outcome = await this.transcribe(lease, progress, signal);
+      await progress.end();
+      await this.finish(lease, outcome, signal);
     } catch (error) {
       await this.handleFailure(lease, signal.aborted ? signal.reason : error);
     } finally {
@@ -81,12 +84,12 @@ export class TranscriptionRunService {
     const outcome = scriptedOutcome(lease);
     if (outcome.status === 'transcribed') {
       const { text, provider, model } = outcome.transcript;
-      this.signals.publish(lease.id, { type: 'chunk', attempt: lease.attempt, offset: 0, text, provider, model });
+      this.progress.of(lease).onText({ offset: 0, text }, { name: provider, model });
     }
     await this.finish(lease, outcome, signal);
   }
 
-  private async transcribe(lease: Lease, signal: AbortSignal): Promise<Outcome> {
+  private async transcribe(lease: Lease, { onText, onChunk }: TextProgress, signal: AbortSignal): Promise<Outcome> {
     const started = performance.now();
     const {
       accountId,
@@ -119,9 +122,8 @@ export class TranscriptionRunService {
           languages,
           translate,
           ...(vocabulary && { vocabulary }),
-          onText: (text, { name: provider, model }) => {
-            this.signals.publish(lease.id, { type: 'chunk', attempt: lease.attempt, ...text, provider, model });
-          },
+          onText,
+          onChunk,
           signal,
         });
       },

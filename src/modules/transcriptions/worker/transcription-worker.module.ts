@@ -6,6 +6,7 @@ import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService, TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcriber.service.js';
 import { EngineChainService } from './engine-chain.service.js';
+import { TextProgressService } from './text-progress.service.js';
 import { TranscriptionRunService } from './transcription-run.service.js';
 import { TranscriptionWorkerService } from './transcription-worker.service.js';
 import { TranscriptionsProcessor } from './transcriptions.processor.js';
@@ -25,6 +26,7 @@ export class TranscriptionWorkerModule {
         SpeechDetectionService,
         TranscriberService,
         EngineChainService,
+        TextProgressService,
         TranscriptionRunService,
         TranscriptionWorkerService,
         TranscriptionsProcessor,

@@ -67,6 +67,32 @@ export class RecordingAcceptedBody extends EventBody {
   recording: AcceptedEventRecording;
 }
 
+export class PartOfTextBody {
+  /** Number of the part in the recording, from 0 without a gap. */
+  @ApiProperty({ type: 'integer', example: 0 })
+  index: number;
+
+  /** Seconds from the start of the recording. */
+  @ApiProperty({ example: 0.4 })
+  start: number;
+
+  @ApiProperty({ example: 31.2 })
+  end: number;
+
+  /** Empty once the recording is deleted. */
+  @ApiProperty({ example: 'Good morning. The north gate is open again.' })
+  text: string;
+}
+
+export class RecordingPartialBody extends EventBody {
+  @ApiProperty({ enum: ['recording.partial'] })
+  event: 'recording.partial';
+
+  recording: AcceptedEventRecording;
+
+  partial: PartOfTextBody;
+}
+
 export class RecordingTranscribedBody extends EventBody {
   @ApiProperty({ enum: ['recording.transcribed'] })
   event: 'recording.transcribed';

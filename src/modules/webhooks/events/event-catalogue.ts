@@ -4,6 +4,7 @@ import {
   RecordingAcceptedBody,
   RecordingDeletedBody,
   RecordingFailedBody,
+  RecordingPartialBody,
   RecordingTranscribedBody,
   TranscriptionCorrectedBody,
   WebhookTestBody,
@@ -13,6 +14,7 @@ import {
   correctedPayload,
   deletedPayload,
   failedPayload,
+  partialPayload,
   testPayload,
   transcribedPayload,
 } from './event-payload.js';
@@ -47,6 +49,8 @@ const EXAMPLE: RecordingSnapshot = {
 
 const exampleOf = (payload: string): object => JSON.parse(payload) as object;
 
+const EXAMPLE_PART = { index: 0, start: 0.4, end: 31.2, text: 'Good morning. The north gate is open again.' };
+
 /** Webhooks can subscribe to these. Extensions add theirs (`registerEventKind`). */
 const SUBSCRIBABLE: readonly EventKind[] = [
   {
@@ -66,6 +70,12 @@ const SUBSCRIBABLE: readonly EventKind[] = [
     description: 'A person has corrected the text, or removed a correction.',
     schema: TranscriptionCorrectedBody,
     example: exampleOf(correctedPayload(EXAMPLE, 'corrected', new Date('2026-11-22T08:00:00Z'))),
+  },
+  {
+    kind: 'recording.partial',
+    description: 'A part of the text of a long recording that is still being transcribed.',
+    schema: RecordingPartialBody,
+    example: exampleOf(partialPayload(EXAMPLE, EXAMPLE_PART, ENDED_AT)),
   },
 ];
 

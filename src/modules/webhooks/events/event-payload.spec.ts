@@ -5,8 +5,10 @@ import {
   deletedPayload,
   endUserOf,
   failedPayload,
+  partialPayload,
   transcribedPayload,
   withoutPersonalData,
+  withoutText,
 } from './event-payload.js';
 
 const RECORDING: RecordingSnapshot = {
@@ -53,6 +55,15 @@ describe('event payloads', () => {
     );
   });
 
+  it('write recording.partial in the order of the interface', () => {
+    const part = { index: 2, start: 30.0004, end: 45.25, text: 'a "b"' };
+    expect(partialPayload({ ...RECORDING, userId: null }, part, new Date('2026-11-21T10:00:05Z'))).toBe(
+      '{"event":"recording.partial","timestamp":"2026-11-21T10:00:05Z","recording":{"id":"0193-r",' +
+        '"status":"processing","duration":3.74,"format":"webm","identity":null,"created_at":"2026-11-21T10:00:00Z"},' +
+        '"partial":{"index":2,"start":30,"end":45.25,"text":"a \\"b\\""}}',
+    );
+  });
+
   it('write transcription.corrected in the order of the interface', () => {
     expect(correctedPayload(RECORDING, 'corrected', new Date('2026-11-22T08:00:00Z'))).toBe(
       '{"event":"transcription.corrected","timestamp":"2026-11-22T08:00:00Z","recording":{"id":"0193-r",' +
@@ -94,6 +105,16 @@ describe('personal data in the body of an event', () => {
   it('is removed with the tags, and nothing else changes', () => {
     expect(withoutPersonalData(transcribedPayload(tagged))).toBe(transcribedPayload({ ...tagged, ...without }));
     expect(withoutPersonalData(failedPayload(tagged, REASON))).toBe(failedPayload({ ...tagged, ...without }, REASON));
-    for (const body of ['{"x":1}', 'null', 'not JSON']) expect(withoutPersonalData(body)).toBe(body);
+    const part = { index: 0, start: 0, end: 20, text: 'my name is Ada' };
+    const partial = partialPayload(tagged, part, new Date('2026-11-21T10:00:05Z'));
+    expect(withoutPersonalData(partial)).toBe(
+      partialPayload({ ...tagged, ...without }, { ...part, text: '' }, new Date('2026-11-21T10:00:05Z')),
+    );
+    expect(withoutText(partial)).not.toContain('Ada');
+    expect(endUserOf(withoutText(partial))).toBe('user "1"');
+    for (const body of ['{"x":1}', 'null', 'not JSON']) {
+      expect(withoutPersonalData(body)).toBe(body);
+      expect(withoutText(body)).toBe(body);
+    }
   });
 });

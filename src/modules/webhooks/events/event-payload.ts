@@ -1,5 +1,5 @@
 import { eventTime } from '../../../platform/http/timestamps.js';
-import type { RecordingSnapshot } from '../../recordings/recordings.events.js';
+import type { PartOfText, RecordingSnapshot } from '../../recordings/recordings.events.js';
 
 /** Members of a JSON object in the order they are written; each value is JSON text already. */
 type Members = Record<string, string>;
@@ -7,6 +7,15 @@ type Members = Record<string, string>;
 /** The body of a `recording.accepted` event (D40). */
 export function acceptedPayload(recording: RecordingSnapshot, occurredAt: Date): string {
   return eventText('recording.accepted', occurredAt, { recording: recordingText(recording, 'processing') });
+}
+
+/** The body of a `recording.partial` event, the only one with a text (D77). */
+export function partialPayload(recording: RecordingSnapshot, part: PartOfText, occurredAt: Date): string {
+  const { index, start, end } = part;
+  return eventText('recording.partial', occurredAt, {
+    recording: recordingText(recording, 'processing'),
+    partial: object({ index: `${index}`, start: seconds(start), end: seconds(end), text: text(part.text) }),
+  });
 }
 
 /** The body of a `recording.transcribed` event (D29). */
@@ -74,6 +83,8 @@ function recordingText(
   });
 }
 
+const seconds = (value: number): string => `${Math.round(value * 1000) / 1000}`;
+
 function text(value: string | null): string {
   return JSON.stringify(value);
 }
@@ -87,6 +98,7 @@ function object(members: Members): string {
 /** As much of a body as all kinds of the core share. */
 interface Body {
   recording?: { identity?: unknown; custom_tags?: unknown } | null;
+  partial?: { text?: unknown } | null;
 }
 
 /** The end user that the recording in a body names. Null for one of an extension that has another form. */
@@ -97,12 +109,21 @@ export function endUserOf(body: string): string | null {
   return typeof identity === 'string' ? identity : null;
 }
 
-/** The body without the end user and the tags of its recording (D46). The order of the other keys stays. */
+/** The body without the end user, the tags and the text of its recording (D46). The order of the other keys stays. */
 export function withoutPersonalData(body: string): string {
   const event = parsed(body);
   if (!event?.recording) return body;
   event.recording.identity = null;
   delete event.recording.custom_tags;
+  if (event.partial) event.partial.text = '';
+  return JSON.stringify(event);
+}
+
+/** The body without the text of a part of its recording (D77). */
+export function withoutText(body: string): string {
+  const event = parsed(body);
+  if (!event?.partial) return body;
+  event.partial.text = '';
   return JSON.stringify(event);
 }
 

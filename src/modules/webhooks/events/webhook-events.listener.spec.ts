@@ -44,6 +44,7 @@ describe('WebhookEventsListener', () => {
     const events: Partial<WebhookEventsService> = {
       publish: async (_, event) => void published.push(event),
       record: async (_, event) => void recorded.push(event),
+      removeText: async () => undefined,
     };
     new WebhookEventsListener(bus, events as WebhookEventsService).onModuleInit();
   });

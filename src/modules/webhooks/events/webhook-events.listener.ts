@@ -5,6 +5,7 @@ import {
   RecordingAccepted,
   RecordingDeleted,
   RecordingFailed,
+  RecordingPartlyTranscribed,
   type RecordingSnapshot,
   RecordingsExpired,
   RecordingTranscribed,
@@ -15,6 +16,7 @@ import {
   correctedPayload,
   deletedPayload,
   failedPayload,
+  partialPayload,
   transcribedPayload,
 } from './event-payload.js';
 import { eventParameters, insertEventFor, type NewFeedEvent, WebhookEventsService } from './webhook-events.service.js';
@@ -31,11 +33,17 @@ export class WebhookEventsListener implements OnModuleInit {
     const core = { mustSucceed: true };
     this.bus.join(RecordingAccepted, ({ recording }, tx) => this.joinAccepted(tx, recording));
     this.bus.on(RecordingAccepted, ({ recording }, tx) => this.recordRetry(tx, recording), core);
+    this.bus.on(RecordingPartlyTranscribed, (event, tx) => this.publishPart(tx, event), core);
     this.bus.on(RecordingTranscribed, (event, tx) => this.publishTranscribed(tx, event), core);
     this.bus.on(RecordingFailed, (event, tx) => this.publishFailed(tx, event), core);
     this.bus.on(TranscriptionCorrected, (event, tx) => this.publishCorrected(tx, event), core);
     this.bus.on(RecordingsExpired, ({ recordings }, tx) => this.events.redactRecordings(tx, recordings), core);
     this.bus.on(RecordingDeleted, ({ recording }, tx) => this.recordDeleted(tx, recording), core);
+  }
+
+  private async publishPart(tx: Tx, { recording, part }: RecordingPartlyTranscribed): Promise<void> {
+    const body = partialPayload(recording, part, new Date());
+    await this.events.publish(tx, { ...about(recording), kind: 'recording.partial', body });
   }
 
   private async publishTranscribed(tx: Tx, { recording, rerun }: RecordingTranscribed): Promise<void> {
@@ -69,6 +77,7 @@ export class WebhookEventsListener implements OnModuleInit {
   private async recordDeleted(tx: Tx, recording: RecordingSnapshot): Promise<void> {
     const body = deletedPayload(recording, new Date());
     await this.events.record(tx, { ...about(recording), kind: 'recording.deleted', body });
+    await this.events.removeText(tx, recording.accountId, recording.id);
   }
 }
 

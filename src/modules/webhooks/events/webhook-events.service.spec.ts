@@ -9,7 +9,7 @@ import { EVENT_KINDS, registerEventKind } from './event-catalogue.js';
 import { WebhookEventsService } from './webhook-events.service.js';
 
 describe('WebhookEventsService', () => {
-  const CORE = ['recording.transcribed', 'recording.failed', 'transcription.corrected'];
+  const CORE = ['recording.transcribed', 'recording.failed', 'transcription.corrected', 'recording.partial'];
   const inserted: unknown[][] = [];
   const fannedOut: object[] = [];
   const announced: string[] = [];
@@ -148,7 +148,7 @@ describe('what remains of events', () => {
     expect(statements.slice(0, 3).map(({ parameters }) => parameters)).toEqual([
       ['account', 'jane', '2026-01-01', 3],
       [['e'], 'jane'],
-      [['e'], ['{"recording":{"id":"r","identity":null}}']],
+      [['e'], ['{"recording":{"id":"r","identity":null}}'], [null]],
     ]);
   });
 });

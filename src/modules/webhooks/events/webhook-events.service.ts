@@ -4,7 +4,7 @@ import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../../platform/database/database.service.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { EVENT_KINDS, type FeedKind } from './event-catalogue.js';
-import { endUserOf, withoutPersonalData } from './event-payload.js';
+import { endUserOf, withoutPersonalData, withoutText } from './event-payload.js';
 import { EventSignalsService } from './event-signals.service.js';
 import type { WebhookEvent } from './webhook-event.entity.js';
 
@@ -113,6 +113,16 @@ export class WebhookEventsService {
     await replaceBodies(
       tx,
       events.map(({ id, body }) => ({ id, body: withoutPersonalData(body) })),
+    );
+  }
+
+  /** Removes the text of a recording that goes from the bodies of its `recording.partial` events, which stay (D77). */
+  async removeText(tx: Tx, accountId: string, recordingId: string): Promise<void> {
+    const events = await lockPartsOf(tx, accountId, recordingId);
+    if (events.length === 0) return;
+    await replaceBodies(
+      tx,
+      events.map(({ id, body }) => ({ id, body: withoutText(body) })),
     );
   }
 
@@ -242,6 +252,15 @@ async function lockEventsOfRecordings(
   );
 }
 
+/** The `recording.partial` events of a recording, locked in the order of their ids. SQL because of FOR UPDATE. */
+async function lockPartsOf(tx: Tx, accountId: string, recordingId: string): Promise<{ id: string; body: string }[]> {
+  return await tx.query(
+    `SELECT id, body FROM events WHERE recording_id = $2 AND kind = 'recording.partial' AND account_id = $1
+     ORDER BY id FOR NO KEY UPDATE`,
+    [accountId, recordingId],
+  );
+}
+
 /** With them go the answers of receivers, which may repeat them. SQL, because one statement gives each row another body. */
 async function replaceBodies(tx: Tx, events: readonly { id: string; body: string }[]): Promise<void> {
   await tx.query(
@@ -250,8 +269,8 @@ async function replaceBodies(tx: Tx, events: readonly { id: string; body: string
      ), tried AS (
        UPDATE delivery_attempts a SET response = NULL FROM sent WHERE a.delivery_id = sent.id
      )
-     UPDATE events e SET body = redacted.body, user_id = NULL
-     FROM unnest($1::uuid[], $2::text[]) AS redacted (id, body) WHERE e.id = redacted.id`,
-    [events.map(({ id }) => id), events.map(({ body }) => body)],
+     UPDATE events e SET body = redacted.body, user_id = redacted.user_id
+     FROM unnest($1::uuid[], $2::text[], $3::text[]) AS redacted (id, body, user_id) WHERE e.id = redacted.id`,
+    [events.map(({ id }) => id), events.map(({ body }) => body), events.map(({ body }) => endUserOf(body))],
   );
 }

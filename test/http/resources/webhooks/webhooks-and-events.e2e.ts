@@ -115,7 +115,7 @@ describe('webhooks', () => {
         {
           field: 'events',
           reason:
-            '"recording.completed" is not an event type. Use recording.transcribed, recording.failed or transcription.corrected',
+            '"recording.completed" is not an event type. Use recording.transcribed, recording.failed, transcription.corrected or recording.partial',
         },
       ]);
     });
