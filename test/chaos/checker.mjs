@@ -72,8 +72,8 @@ async function textOf(client, id) {
   return body.text || null;
 }
 
-/** Events that webhooks can get; the others are in the feed only. */
-const OF_WEBHOOKS = `e.kind NOT IN ('recording.accepted', 'recording.deleted')`;
+/** Events that the webhooks of the test get. */
+const OF_WEBHOOKS = `e.kind NOT IN ('recording.accepted', 'recording.deleted', 'recording.partial')`;
 
 async function checkStates({ database }) {
   const terminal = `change = 'UPDATE' AND status IN ('transcribed', 'failed')`;

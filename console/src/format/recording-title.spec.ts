@@ -26,6 +26,12 @@ describe('the title of a recording', () => {
     expect(titleFrom('note.wav')).toBe('note.wav');
   });
 
+  it('is what it was renamed to, whatever its file is called', () => {
+    const recording = { original_filename: 'blob', upload_source: 'api', created_at: '2026-03-14T09:26:53' } as const;
+    expect(titleOf({ ...recording, title: 'North gate' })).toBe('North gate');
+    expect(titleOf({ ...recording, title: 'blob' })).toMatch(/^Recording from/);
+  });
+
   it('is the time of a recording that has no name', () => {
     expect(titleFrom('blob')).toMatch(/^Recording from .*2026/);
   });

@@ -31,7 +31,11 @@ export function titleOfItem({ kind, name }: Pick<UploadItem, 'kind' | 'name'>): 
 }
 
 /** The title, or the name of the file; else when it was made. */
-export function titleOf(recording: Pick<Recording, 'original_filename' | 'upload_source' | 'created_at'>): string {
+export function titleOf(
+  recording: Pick<Recording, 'title' | 'original_filename' | 'upload_source' | 'created_at'>,
+): string {
+  // Without a title of its own it is called as its file.
+  if (recording.title !== undefined && recording.title !== recording.original_filename) return recording.title;
   const name = recording.original_filename?.trim() ?? '';
   if (NAMELESS.has(name)) return `Recording from ${formatDate(recording.created_at)}`;
   return recording.upload_source === 'console' ? titleOfFilename(name) : name;

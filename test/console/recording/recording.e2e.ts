@@ -117,6 +117,29 @@ describe('the page of a recording', () => {
     expect(await page.getByRole('heading', { name: 'delivery at the north gate' }).isVisible()).toBe(true);
   });
 
+  it('is renamed, and its tags are changed, on its page', async () => {
+    const id = await addNote(service, client, { filename: 'memo.wav', text: TEXT, tags: { ticket: 'T-1' } });
+    const page = await open(id);
+    await page.getByRole('heading', { name: 'memo.wav' }).waitFor();
+    const edit = async () => {
+      await page.getByLabel('More', { exact: true }).click();
+      await page.getByRole('button', { name: 'Title and tags…' }).click();
+    };
+    await edit();
+    const dialog = page.getByRole('dialog', { name: 'Title and tags' });
+    await dialog.getByLabel('Title').fill('Damaged boxes');
+    await dialog.getByLabel('Tags').fill('no key\nsite=north');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('may only contain').waitFor();
+    await dialog.getByLabel('Tags').fill('ticket=T-2\nsite=north=1');
+    await expectGood(page, 'recording-title');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Damaged boxes' }).waitFor();
+    await dialog.waitFor({ state: 'hidden' });
+    const { body } = await client.get(`/v1/recordings/${id}?include=title`).expect(200);
+    expect([body.title, body.custom_tags]).toEqual(['Damaged boxes', { ticket: 'T-2', site: 'north=1' }]);
+  });
+
   it('does everything by keyboard alone', async () => {
     const page = await open(note);
     await page.locator('.word').first().waitFor();

@@ -13,6 +13,7 @@ import { may, reasonFor } from '../../session/permissions';
 import type { Note } from './note';
 import { AgainDialog } from './panels/again-dialog';
 import { Details } from './panels/details';
+import { EditDialog } from './panels/edit-dialog';
 import { DownloadMenu } from './panels/download-menu';
 import { Menu, MenuItem } from './panels/menu';
 import { AgainNotice, FailedNote, NoSpeech, Processing } from './panels/note-states';
@@ -27,6 +28,7 @@ const BACK = { href: '/', label: 'Recordings' };
 export function NoteView({ note }: { note: Note }) {
   const recording = note.recording.value as Recording;
   const isAsking = useSignal(false);
+  const isEditing = useSignal(false);
   const playback = useMemo(() => new Playback(note.client, recording), [note]);
   useEffect(() => () => playback.dispose(), [playback]);
   const ask = () => (isAsking.value = true);
@@ -36,7 +38,7 @@ export function NoteView({ note }: { note: Note }) {
         title={titleOf(recording)}
         back={BACK}
         hint={<Hint recording={recording} />}
-        actions={<Actions note={note} onAgain={ask} />}
+        actions={<Actions note={note} onAgain={ask} onEdit={() => (isEditing.value = true)} />}
       />
       <div class="note-columns">
         <div class="note-main">
@@ -46,6 +48,7 @@ export function NoteView({ note }: { note: Note }) {
         </div>
         <Details note={note} />
       </div>
+      <EditDialog note={note} open={isEditing.value} onClose={() => (isEditing.value = false)} />
       <AgainDialog note={note} open={isAsking.value} onClose={() => (isAsking.value = false)} />
     </div>
   );
@@ -90,13 +93,18 @@ function Hint({ recording }: { recording: Recording }) {
   );
 }
 
-function Actions({ note, onAgain }: Pick<ContentProps, 'note' | 'onAgain'>) {
+function Actions({ note, onAgain, onEdit }: Pick<ContentProps, 'note' | 'onAgain'> & { onEdit: () => void }) {
   const isUnderWay = note.recording.value?.status === 'processing' || note.again.value.state === 'pending';
   const isWritable = may('recordings:write');
   return (
     <>
       <DownloadMenu note={note} version="current" />
       <Menu label="More" icon="more" iconOnly>
+        {isWritable && (
+          <MenuItem icon="edit" onClick={onEdit}>
+            Title and tags…
+          </MenuItem>
+        )}
         {!isUnderWay && isWritable && (
           <MenuItem icon="retry" onClick={onAgain}>
             Transcribe again…

@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals';
 import type { AccountEvent, Recording, RecordingRetention, Transcription, VoiceNotes } from 'vnotes';
 
 import { beginnings, mayBeOld } from '../../session/live-events';
+import { outdatePage } from '../recordings/kept-page';
 
 /** Transcribing again: it is under way, or its last run failed for this reason. */
 export type Again = { state: 'none' } | { state: 'pending' } | { state: 'failed'; reason: string };
@@ -9,7 +10,7 @@ export type Again = { state: 'none' } | { state: 'pending' } | { state: 'failed'
 /** Remembers over a reload that a recording is to be transcribed again: only then its versions are asked for it. */
 const pendingKey = (id: string): string => `vnotes.again.${id}`;
 
-const ALWAYS = ['transcription', 'retention'] as const;
+const ALWAYS = ['transcription', 'retention', 'title'] as const;
 
 /** One recording with its text, kept up to date. */
 export class Note {
@@ -68,6 +69,12 @@ export class Note {
     if (status === 'processing') return await this.load();
     sessionStorage.setItem(pendingKey(this.id), 'pending');
     this.again.value = { state: 'pending' };
+  }
+
+  async update(changes: Parameters<VoiceNotes['recordings']['update']>[1]): Promise<void> {
+    this.recording.value = await this.client.recordings.update(this.id, changes, this.options);
+    // No event tells the list.
+    outdatePage();
   }
 
   /** @throws ApiError 412 when somebody else has saved another text */

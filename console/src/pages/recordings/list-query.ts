@@ -66,6 +66,7 @@ export function requestOf(query: ListQuery): RecordingsQuery {
   return {
     page: query.page,
     limit: PAGE_SIZE,
+    include: 'title',
     ...(isSearch && { q: query.q.slice(0, 1000) }),
     ...(isSearch && query.byRank && { order: 'rank' as const }),
     ...(query.status && { status: query.status }),

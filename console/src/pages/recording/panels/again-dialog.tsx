@@ -96,7 +96,7 @@ function AgainFields({ error }: { error: unknown }) {
   );
 }
 
-function RefusalNotice({ error }: { error: unknown }) {
+export function RefusalNotice({ error }: { error: unknown }) {
   const { title, hint } = describeError(error);
   return (
     <div role="alert">
