@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = WebhookRecordingTranscribedWebhookRequest | WebhookRecordingFailedWebhookRequest | WebhookTranscriptionCorrectedWebhookRequest | WebhookWebhookTestWebhookRequest;
+export type Webhooks = WebhookRecordingTranscribedWebhookRequest | WebhookRecordingFailedWebhookRequest | WebhookTranscriptionCorrectedWebhookRequest | WebhookRecordingPartialWebhookRequest | WebhookWebhookTestWebhookRequest;
 
 export type UsagePeriodView = {
     /**
@@ -751,6 +751,10 @@ export type RecordingDetailsView = {
      */
     retention?: RecordingRetentionView;
     /**
+     * With `include=partial`: what is transcribed of a long recording so far. Null before the first part and at the end.
+     */
+    partial?: PartialTextView | null;
+    /**
      * With `include=title`: what a client calls it; the name of its file unless it was given a title.
      */
     title?: string;
@@ -1077,6 +1081,21 @@ export type IncludedTranscriptionView = {
     version: 'corrected' | 'original';
 };
 
+export type PartialTextView = {
+    /**
+     * Of all parts so far.
+     */
+    text: string;
+    /**
+     * How many there are.
+     */
+    parts: number;
+    /**
+     * Where in the audio the last one ends, in seconds.
+     */
+    end: number;
+};
+
 /**
  * Either `text` or `words`.
  */
@@ -1182,7 +1201,7 @@ export type TranscriptionVersionPage = {
 export type WebhookView = {
     id: string;
     url: string;
-    events: Array<'recording.transcribed' | 'recording.failed' | 'transcription.corrected'>;
+    events: Array<'recording.transcribed' | 'recording.failed' | 'transcription.corrected' | 'recording.partial'>;
     status: 'active' | 'disabled';
     created_at: string;
     updated_at: string;
@@ -1229,7 +1248,7 @@ export type CreateWebhookDto = {
     /**
      * Event types to subscribe to.
      */
-    events: Array<'recording.transcribed' | 'recording.failed' | 'transcription.corrected'>;
+    events: Array<'recording.transcribed' | 'recording.failed' | 'transcription.corrected' | 'recording.partial'>;
     /**
      * Secret that signs the requests. Generated (`whsec_…`) on create and kept on update when omitted.
      */
@@ -1239,7 +1258,7 @@ export type CreateWebhookDto = {
 export type CreatedWebhookView = {
     id: string;
     url: string;
-    events: Array<'recording.transcribed' | 'recording.failed' | 'transcription.corrected'>;
+    events: Array<'recording.transcribed' | 'recording.failed' | 'transcription.corrected' | 'recording.partial'>;
     secret: string;
     status: 'active' | 'disabled';
     created_at: string;
@@ -1255,7 +1274,7 @@ export type UpdateWebhookDto = {
     /**
      * Event types to subscribe to.
      */
-    events: Array<'recording.transcribed' | 'recording.failed' | 'transcription.corrected'>;
+    events: Array<'recording.transcribed' | 'recording.failed' | 'transcription.corrected' | 'recording.partial'>;
     /**
      * Secret that signs the requests. Generated (`whsec_…`) on create and kept on update when omitted.
      */
@@ -1690,6 +1709,32 @@ export type AcceptedEventRecording = {
     status: 'processing';
 };
 
+export type PartOfTextBody = {
+    /**
+     * Number of the part in the recording, from 0 without a gap.
+     */
+    index: number;
+    /**
+     * Seconds from the start of the recording.
+     */
+    start: number;
+    end: number;
+    /**
+     * Empty once the recording is deleted.
+     */
+    text: string;
+};
+
+export type RecordingPartialBody = {
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    event: 'recording.partial';
+    recording: AcceptedEventRecording;
+    partial: PartOfTextBody;
+};
+
 export type RecordingAcceptedBody = {
     /**
      * When it happened.
@@ -1747,6 +1792,8 @@ export type EventBody = ({
 } & RecordingFailedBody) | ({
     event: 'transcription.corrected';
 } & TranscriptionCorrectedBody) | ({
+    event: 'recording.partial';
+} & RecordingPartialBody) | ({
     event: 'recording.accepted';
 } & RecordingAcceptedBody) | ({
     event: 'recording.deleted';
@@ -5135,6 +5182,15 @@ export type WebhookTranscriptionCorrectedWebhookPayload = TranscriptionCorrected
 export type WebhookTranscriptionCorrectedWebhookRequest = {
     body: WebhookTranscriptionCorrectedWebhookPayload;
     key: 'transcription.corrected';
+    path?: never;
+    query?: never;
+};
+
+export type WebhookRecordingPartialWebhookPayload = RecordingPartialBody;
+
+export type WebhookRecordingPartialWebhookRequest = {
+    body: WebhookRecordingPartialWebhookPayload;
+    key: 'recording.partial';
     path?: never;
     query?: never;
 };
