@@ -205,6 +205,8 @@ function expectRefusal({ status, body, headers }: Response, expected: number, co
   expect(headers['x-ratelimit-limit']).toBeDefined();
 }
 
+const manyKeys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`key-${i}`, 1]));
+
 describe('messages', () => {
   const post = (body: string | object, headers: Record<string, string> = {}) =>
     owner
@@ -228,6 +230,8 @@ describe('messages', () => {
     ['a key twice', '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 400, -32_600],
     ['too deep a body', `${'{"a":'.repeat(20)}1${'}'.repeat(20)}`, 400, -32_600],
     ['too large a body', { ...LIST, params: { x: 'x'.repeat(2_100_000) } }, 413, -32_600],
+    ['too many values', { ...LIST, params: { x: Array.from({ length: 2000 }, () => 0) } }, 400, -32_600],
+    ['too many keys', { ...LIST, params: { x: manyKeys(20_000) } }, 400, -32_600],
     ['no JSON-RPC', { hello: 'world' }, 400, -32_600],
     ['an id that is none', { ...LIST, id: {} }, 400, -32_600],
   ])('with %s are refused', async (_, body, status, code) => {
