@@ -63,6 +63,12 @@ describe('a worker that is killed while it fetches a link (D72)', () => {
     });
     await eventually(async () => {
       await ageSpool();
+      // As if the store could not be writing any more.
+      await observer.database.query(
+        `UPDATE object_removals SET remove_after = now()
+         WHERE object_key LIKE '%' || $1 || '%' AND account_id IS NULL AND remove_after > now() + interval '1 minute'`,
+        [id],
+      );
       const left = await observer.database.query(
         `SELECT 1 FROM object_removals WHERE object_key LIKE '%' || $1 || '%'`,
         [id],
@@ -104,7 +110,30 @@ describe('a worker that is killed while it fetches a link (D72)', () => {
     await lock.query('COMMIT');
     const next = await fleet.process('deliverer', SETTINGS);
     await eventually(() => isFetched(body.id as string));
+    // The store may yet write what the first has sent: its key is kept, and removed again later.
+    const kept = await observer.database.query<object>(
+      `SELECT object_key LIKE '%/' || $1 || '.wav' AS "isFirst", account_id AS counts, bytes FROM object_removals
+       WHERE object_key LIKE '%' || $1 || '%' AND remove_after > now() + interval '1 minute'`,
+      [body.id],
+    );
+    expect(kept).toEqual([{ isFirst: true, counts: null, bytes: null }]);
     await expectExactlyOne(client.accountId, body.id as string);
     expect(next.log()).not.toContain('link outcome not saved');
+  });
+
+  it('is not begun by one whose disk is almost full, as no upload is', async () => {
+    const client = await observer.account();
+    const url = source.serve('/room.wav', (_, response: ServerResponse) => void response.end(WAV));
+    const full = await fleet.process('deliverer', {
+      ...SETTINGS,
+      STORAGE_MIN_FREE_BYTES: `${2 ** 52}`,
+      LOG_LEVEL: 'error',
+    });
+    const { body } = await client.post('/v1/recordings', { url }).expect(201);
+    await eventually(() => full.log().includes('storage almost full'));
+    expect(source.requestsOf('/room.wav')).toEqual([]);
+    await fleet.process('deliverer', SETTINGS);
+    await eventually(() => isFetched(body.id as string));
+    await expectExactlyOne(client.accountId, body.id as string);
   });
 });

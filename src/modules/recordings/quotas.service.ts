@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Counter, Registry } from 'prom-client';
-import { QUOTA_NAMES, type QuotaName, type Quotas, quotasOf } from '../../access/plans.js';
+import { QUOTA_NAMES, type QuotaName, type Quotas, quotasOf, testQuotasOf } from '../../access/plans.js';
 import { coalesce } from '../../platform/concurrency/coalesce.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
 import { lockByNames } from '../../platform/database/locks.js';
@@ -295,9 +295,10 @@ export async function readQuotaUsage(
 
 /** Null when there is no such account. SQL, because the table belongs to another module. */
 async function selectQuotas(runner: SqlRunner, accountId: string): Promise<Quotas | null> {
-  const [account] = await runner.query<{ plan: string; quotas: Partial<Quotas> }>(
-    'SELECT plan, quotas FROM accounts WHERE id = $1',
+  const [account] = await runner.query<{ plan: string; quotas: Partial<Quotas>; isTest: boolean }>(
+    'SELECT plan, quotas, test_of IS NOT NULL AS "isTest" FROM accounts WHERE id = $1',
     [accountId],
   );
-  return account ? quotasOf(account.plan, account.quotas) : null;
+  if (!account) return null;
+  return account.isTest ? testQuotasOf(account.plan) : quotasOf(account.plan, account.quotas);
 }

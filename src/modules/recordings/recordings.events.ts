@@ -38,6 +38,8 @@ export class RecordingAccepted {
     readonly recording: RecordingSnapshot,
     /** What came with the upload; null at a retry. */
     readonly upload: UploadExtras | null = null,
+    /** It is retried without a file: its link has to be fetched again. */
+    readonly needsLink = false,
   ) {}
 }
 

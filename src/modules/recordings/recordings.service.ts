@@ -157,7 +157,7 @@ export class RecordingsService {
     // Its audio was counted in the month of its upload.
     await this.enforce(tx, recording, { ...quotas, audioSecondsPerMonth: null });
     await countStatusChange(tx, recording, 'failed', 'processing', 0);
-    await this.bus.emit(new RecordingAccepted(recording), tx);
+    await this.bus.emit(new RecordingAccepted(recording, null, recording.fileSizeBytes === 0), tx);
     return recording;
   }
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import type { Extension } from '../../../src/extension.js';
 import { FETCHER_OPTIONS, type FetcherOptions } from '../../../src/modules/recordings/links/link-fetcher.service.js';
-import type { ApiClient } from '../../../src/testing/api-client.js';
+import { DatabaseService } from '../../../src/platform/database/database.service.js';
+import { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { signatureProblems, WebhookReceiver } from '../../../src/testing/webhook-receiver.js';
@@ -346,6 +347,67 @@ describe('an upload by its link (D72)', () => {
     await service.database.query('DELETE FROM recording_links WHERE recording_id = $1', [third.id]);
     const { body: refusal } = await client.post(`/v1/recordings/${third.id as string}/retry`).expect(409);
     expect(refusal.error.message).toContain('no longer kept');
+  });
+
+  it('is refused a retry while its link is being forgotten, and not left without one', async () => {
+    const client = await service.account();
+    const { id } = await post(
+      client,
+      source.serve('/forgotten.wav', (_, r) => void r.writeHead(404).end()),
+    );
+    await client.finished(id as string);
+    const forgetting = service.app.get(DatabaseService).dataSource.createQueryRunner();
+    await forgetting.startTransaction();
+    await forgetting.query('DELETE FROM recording_links WHERE recording_id = $1', [id]);
+    const retry = client.post(`/v1/recordings/${id as string}/retry`).then(({ status }) => status);
+    await eventually(async () => {
+      const [waiting] = await service.database.query<{ count: number }>(
+        `SELECT count(*)::int FROM pg_stat_activity
+         WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE recording_links%' AND datname = current_database()`,
+      );
+      return waiting?.count === 1;
+    });
+    await forgetting.commitTransaction();
+    await forgetting.release();
+    expect(await retry).toBe(409);
+    const { body } = await client.get(`/v1/recordings/${id as string}`).expect(200);
+    expect(body.status).toBe('failed');
+  });
+
+  it('waits for no slow hosts of another account', async () => {
+    const [slow, other] = [await service.account(), await service.account()];
+    const held = new Set<ServerResponse>();
+    let isOver = false;
+    // One byte at a time, so that it never stalls.
+    const drips = (_: unknown, response: ServerResponse): void => {
+      if (isOver) {
+        response.writeHead(404).end();
+        return;
+      }
+      held.add(response.writeHead(200));
+      const timer = setInterval(() => response.write('x'), 200);
+      response.on('close', () => clearInterval(timer));
+    };
+    for (let i = 0; i < 12; i++) await post(slow, source.serve(`/drips/${i}`, drips));
+    await eventually(() => held.size >= 2);
+    const { id } = await post(other, source.serve('/quick.wav', sends(WAV)));
+    expect(await other.finished(id as string)).toMatchObject({ status: 'transcribed' });
+    expect([...held].filter(({ destroyed }) => destroyed)).toEqual([]);
+    isOver = true;
+    for (const response of held) response.destroy();
+    await eventually(async () => (await slow.get('/v1/recordings?status=failed').expect(200)).body.total === 12);
+  });
+
+  it('counts for a test account as its uploads do', async () => {
+    const live = await service.account();
+    const { body: key } = await live.post('/v1/account/api-keys', { name: 'CI', mode: 'test' }).expect(201);
+    const test = new ApiClient(service.url, '', { id: key.id, key: key.api_key, secret: key.api_secret });
+    // Those that its plan would have.
+    await service.database.query(`UPDATE accounts SET quotas = '{"audioSecondsPerMonth": 0}' WHERE test_of = $1`, [
+      live.accountId,
+    ]);
+    const { id } = await post(test, source.serve('/of-test.wav', sends(WAV)));
+    expect(await test.finished(id as string)).toMatchObject({ status: 'transcribed' });
   });
 
   it('is the same upload with the same Idempotency-Key', async () => {

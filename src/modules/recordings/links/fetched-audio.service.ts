@@ -30,7 +30,8 @@ export class FetchedAudioService {
   /** Removes what a claim has left whose process has ended, and with it what that has reserved of the quotas. */
   async discardEarlier(lease: LinkLease): Promise<void> {
     if (lease.reservedKey === null) return;
-    await this.objects.cancel(lease.reservedKey);
+    // The store may still be writing what that process has sent.
+    await this.objects.cancel(lease.reservedKey, { mayArriveLate: true });
     await this.links.noteReservation(lease, null);
   }
 

@@ -33,6 +33,8 @@ export class LinkFetcherService implements OnModuleDestroy {
   private readonly allowed: AllowedNetworks;
   private readonly stopping = new AbortController();
   private readonly loops = new Set<Promise<void>>();
+  /** The account of each fetch under way. */
+  private readonly held: string[] = [];
   private readonly outcomes: Counter<'outcome'>;
 
   constructor(
@@ -70,12 +72,20 @@ export class LinkFetcherService implements OnModuleDestroy {
 
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      const lease = await this.links.claim();
+      const lease = await this.links.claim(this.fullAccounts());
       if (!lease) return;
+      this.held.push(lease.accountId);
       // There may be more, for a loop beside this one.
       this.wake();
-      await this.fetch(lease);
+      await this.fetch(lease).finally(() => this.held.splice(this.held.indexOf(lease.accountId), 1));
     }
+  }
+
+  /** Accounts that hold as many fetches as are free: slow hosts of one account leave some to the others. */
+  private fullAccounts(): string[] {
+    const free = MAX_FETCHES - this.held.length;
+    const countOf = (accountId: string): number => this.held.filter((id) => id === accountId).length;
+    return [...new Set(this.held)].filter((accountId) => countOf(accountId) >= free);
   }
 
   private async fetch(lease: LinkLease): Promise<void> {

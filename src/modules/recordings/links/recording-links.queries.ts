@@ -63,7 +63,7 @@ const CLAIM = `
       SELECT recording_id, due_at FROM recording_links
       WHERE account_id = a.id AND due_at <= now() ORDER BY due_at LIMIT ${HEADS}) head
     JOIN recording_links l ON l.recording_id = head.recording_id AND l.due_at <= now()
-    WHERE ${accountNotOnHold('a.id')}
+    WHERE a.id <> ALL($3::uuid[]) AND ${accountNotOnHold('a.id')}
     ORDER BY busy.fetches, head.due_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED)
   UPDATE recording_links l SET lease_token = $1, due_at = clock_timestamp() + make_interval(secs => $2),
     attempt = attempt + 1, claims = claims + 1
@@ -74,10 +74,13 @@ const CLAIM = `
 /** SQL, because it locks, updates and reads at once. @returns null when none is due. */
 export async function claimLink(
   runner: SqlRunner,
-  leaseToken: string,
-  leaseSeconds: number,
+  {
+    leaseToken,
+    leaseSeconds,
+    exceptAccounts,
+  }: { leaseToken: string; leaseSeconds: number; exceptAccounts: readonly string[] },
 ): Promise<LinkLease | null> {
-  const [lease] = await runner.query<LinkLease>(CLAIM, [leaseToken, leaseSeconds]);
+  const [lease] = await runner.query<LinkLease>(CLAIM, [leaseToken, leaseSeconds, exceptAccounts]);
   return lease ?? null;
 }
 
@@ -181,9 +184,10 @@ export async function attachAudio(tx: Tx, id: string, audio: FetchedAudio): Prom
 /** SQL, because the clock of the database decides. @returns how many, at most `count`. */
 export async function deleteOldLinks(runner: SqlRunner, days: number, count: number): Promise<number> {
   const rows = await runner.query(
+    // The second condition is checked again when a retry has changed the row meanwhile.
     `DELETE FROM recording_links WHERE recording_id IN (
        SELECT recording_id FROM recording_links WHERE ended_at < now() - make_interval(days => $1) LIMIT $2)
-     RETURNING 1`,
+       AND ended_at IS NOT NULL RETURNING 1`,
     [days, count],
   );
   return rows.length;

@@ -6,8 +6,10 @@ import { DatabaseService, type Tx } from '../../../platform/database/database.se
 import { EventBus } from '../../../platform/database/event-bus.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { SecretsService } from '../../../platform/secrets.service.js';
+import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
 import { claimReservedObject } from '../../../platform/storage/object-removals.service.js';
 import { updateToTerminal } from '../leases/recording-leases.queries.js';
+import { linkForgotten } from '../recordings.service.js';
 import { RecordingAccepted, RecordingFailed, RecordingFetched } from '../recordings.events.js';
 import { countFetchedAudio, countStatusChange } from '../usage-counters/usage-counters.queries.js';
 import { LINK_ERRORS } from './link-error.js';
@@ -45,6 +47,7 @@ export class RecordingLinksService implements OnModuleInit {
     private readonly bus: EventBus,
     private readonly secrets: SecretsService,
     @InjectQueue(LINK_QUEUE) private readonly jobs: JobQueue<LinkJob>,
+    private readonly disk: DiskSpaceService,
     private readonly env: Env,
   ) {}
 
@@ -52,9 +55,12 @@ export class RecordingLinksService implements OnModuleInit {
     this.bus.on(RecordingAccepted, (event, tx) => this.accept(event, tx), { mustSucceed: true });
   }
 
-  /** Claims a due link of the account with the fewest fetches under way. @returns null when none is due. */
-  async claim(): Promise<LinkLease | null> {
-    return await claimLink(this.database, randomUUID(), this.env.leaseSeconds);
+  /** Claims a due link of the account with the fewest fetches under way. @returns null when none is due, or no room for it. */
+  async claim(exceptAccounts: readonly string[]): Promise<LinkLease | null> {
+    // As an upload is refused then. The links stay due.
+    if (!(await this.disk.hasRoom())) return null;
+    const { leaseSeconds } = this.env;
+    return await claimLink(this.database, { leaseToken: randomUUID(), leaseSeconds, exceptAccounts });
   }
 
   /** Whether the lease is still held. */
@@ -120,12 +126,15 @@ export class RecordingLinksService implements OnModuleInit {
     return await deleteOldLinks(this.database, KEPT_DAYS, count);
   }
 
-  private async accept({ recording, upload }: RecordingAccepted, tx: Tx): Promise<void> {
+  private async accept({ recording, upload, needsLink }: RecordingAccepted, tx: Tx): Promise<void> {
     const { id: recordingId, accountId, run } = recording;
     if (upload?.url) {
       await insertLink(tx, { recordingId, accountId, encryptedUrl: this.secrets.encrypt(upload.url, recordingId) });
-    } else if (upload || !(await reopenLink(tx, recordingId, accountId))) {
+    } else if (!needsLink) {
       return;
+    } else if (!(await reopenLink(tx, recordingId, accountId))) {
+      // It was forgotten a moment ago. Without it the recording would be processing for ever.
+      throw linkForgotten();
     }
     tx.afterCommit(() => void this.jobs.enqueue({ recordingId }, { deduplicationKey: run }));
   }
