@@ -76,18 +76,21 @@ async function checkClient({ checks, needs = [] }, folder) {
 
 async function makeTypescript(folder) {
   const plugins = ['@hey-api/typescript', '@hey-api/sdk', '@hey-api/client-fetch'];
+  const input = `${folder}.json`;
+  writeFileSync(input, JSON.stringify(readDocument()));
   const [command, ...args] = localBin(
     'openapi-ts',
     '--silent',
     '--no-log-file',
     '-i',
-    OPENAPI,
+    input,
     '-o',
     folder,
     '-p',
     ...plugins,
   );
   const { code, output } = await run(command, args, { cwd: ROOT });
+  rmSync(input);
   if (code !== 0) throw new Error(output);
   const compilerOptions = {
     module: 'nodenext',
@@ -104,7 +107,16 @@ async function makeTypescript(folder) {
 }
 
 function readModel() {
-  return clientModel(JSON.parse(readFileSync(OPENAPI, 'utf8')));
+  return clientModel(readDocument());
+}
+
+/** Generators know one body for each operation: of an upload it is the form with the file, not the JSON with a link. */
+function readDocument() {
+  const document = JSON.parse(readFileSync(OPENAPI, 'utf8'));
+  for (const { requestBody } of Object.values(document.paths).flatMap(Object.values)) {
+    if (requestBody?.content['multipart/form-data']) delete requestBody.content['application/json'];
+  }
+  return document;
 }
 
 function writeFiles(folder, files) {

@@ -11,7 +11,9 @@ import { AudioRejectedError, EngineError } from '../../src/modules/transcription
 import { NoEngineError } from '../../src/modules/transcriptions/engines/engine-failures.js';
 import { TranscriptionWorkerService } from '../../src/modules/transcriptions/worker/transcription-worker.service.js';
 import type { EngineChainService } from '../../src/modules/transcriptions/worker/engine-chain.service.js';
+import { PartialTextsService } from '../../src/modules/transcriptions/partial-texts.service.js';
 import { TranscriptSignalsService } from '../../src/modules/transcriptions/transcript-signals.service.js';
+import { TextProgressService } from '../../src/modules/transcriptions/worker/text-progress.service.js';
 import {
   TRANSCRIPTION_QUEUE,
   type TranscriptionJob,
@@ -302,7 +304,7 @@ describe('an attempt that fails', () => {
       app.get(ObjectStore),
       app.get<JobQueue<TranscriptionJob>>(getQueueToken(TRANSCRIPTION_QUEUE)),
       app.get(Env),
-      app.get(TranscriptSignalsService),
+      new TextProgressService(app.get(TranscriptSignalsService), app.get(PartialTextsService)),
     );
   }
 

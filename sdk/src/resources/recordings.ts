@@ -211,7 +211,8 @@ export class RecordingsResource {
   }
 }
 
-const isLink = (source: AudioSource | AudioLink): source is AudioLink => typeof source === 'object' && 'url' in source;
+const isLink = (source: AudioSource | AudioLink): source is AudioLink =>
+  (source as AudioLink | null)?.url !== undefined;
 
 function withTag({ value, headers }: { value: unknown; headers: Headers }): Transcription {
   const version = headers.get('transcription-version') === 'corrected' ? 'corrected' : 'original';

@@ -49,13 +49,7 @@ export async function uploadLink(
   options: UploadOptions = {},
 ): Promise<RecordingView> {
   const { tags: custom_tags, languages, vocabulary, ...fields } = options;
-  const body = {
-    ...fieldsOf(fields),
-    url,
-    ...(custom_tags && { custom_tags }),
-    ...(languages && { languages }),
-    ...(vocabulary && { vocabulary }),
-  };
+  const body = { ...fieldsOf(fields), url, custom_tags, languages, vocabulary };
   const headers = { 'Idempotency-Key': options.idempotencyKey ?? randomId() };
   const { signal, timeout, maxRetries } = options;
   const request = { method: 'POST', path: '/recordings', headers, body, mayRepeat: true };

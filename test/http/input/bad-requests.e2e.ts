@@ -29,6 +29,9 @@ const CORRECTION = 'PUT /v1/recordings/:recording_id/transcription';
 const RIGHT: Record<string, string[]> = {
   [CORRECTION]: ['a line feed', '90,000 characters', 'nothing', 'white space'],
   'PUT /v1/account/vocabulary': ['an empty array'],
+  'PUT /v1/account/retention': ['null', 'a number'],
+  // Both are right values of tags.
+  'PATCH /v1/recordings/:recording_id': ['null', 'an object'],
 };
 const MAX_JSON_BYTES = 102_400;
 
