@@ -23,7 +23,7 @@ export async function insertNotes(stage, accountId, count) {
     userId: `'user-' || i % 1000`,
     customTags: `CASE WHEN i % 3 = 0 THEN '{"kind":"third"}' WHEN i % 10 = 1 THEN '{"kind":"tenth"}' END`,
   });
-  const recording = { id: '', accountId, userId: null, customTags: null };
+  const recording = { id: '', accountId, userId: null, customTags: null, title: null };
   const texts = await Promise.all(
     Array.from({ length: TEXTS }, randomText).map(async (text) => ({ text, ...(await textTerms(recording, text)) })),
   );

@@ -285,7 +285,7 @@ describe('an upload by its link (D72)', () => {
         const { range, 'if-range': ifRange } = request.headers;
         if (range !== undefined && ifRange === tag()) {
           const from = Number(/\d+/.exec(range as string)?.[0]);
-          const headers = { 'Content-Range': `bytes ${from}-${LONG_WAV.length - 1}/${LONG_WAV.length}`, ETag: tag() };
+          const headers = { 'Content-Range': `bytes ${from}-${LONG_WAV.length - 1}/*`, ETag: tag() };
           response.writeHead(206, headers).end(LONG_WAV.subarray(from));
         } else if (range === undefined) {
           response.writeHead(200, { 'Content-Length': LONG_WAV.length, ETag: tag() });
@@ -309,6 +309,21 @@ describe('an upload by its link (D72)', () => {
         breaksOff(() => `"${tags++}"`),
       ),
     );
+    let whole = 0;
+    // Goes on at another byte than it was asked for, once.
+    const shifted = await post(
+      client,
+      source.serve('/shifted.wav', (request, response) => {
+        if (request.headers.range !== undefined) {
+          response.writeHead(206, { 'Content-Range': `bytes 0-9/${LONG_WAV.length}` }).end(LONG_WAV.subarray(0, 10));
+        } else if (whole++ > 0) response.writeHead(200, { 'Content-Length': LONG_WAV.length }).end(LONG_WAV);
+        else breaksOff(() => '"shifted"')(request, response);
+      }),
+    );
+    expect(await client.finished(shifted.id as string)).toMatchObject({
+      status: 'transcribed',
+      file_size_bytes: LONG_WAV.length,
+    });
     expect(await client.finished(same.id as string)).toMatchObject({
       status: 'transcribed',
       file_size_bytes: LONG_WAV.length,

@@ -43,11 +43,11 @@ const MAX_REDIRECTS = 5;
 /** Of one attempt. */
 const MAX_RESUMES = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Request timeout, another file by now than the one to resume, too early, too many requests. */
-const TEMPORARY = new Set([408, 412, 416, 425, 429]);
+/** Another part than the one that was asked for; request timeout, another file by now than the one to resume, too early, too many requests. */
+const TEMPORARY = new Set([206, 408, 412, 416, 425, 429]);
 /** A host can delay the next attempt by at most an hour. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
-const CONTENT_RANGE = /^bytes (\d+)-\d+\/(\d+)$/;
+const CONTENT_RANGE = /^bytes (\d+)-\d+\/(\d+|\*)$/;
 
 type Answer = Dispatcher.ResponseData;
 

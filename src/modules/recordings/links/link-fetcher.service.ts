@@ -20,8 +20,9 @@ export const FETCHER_OPTIONS = Symbol('FETCHER_OPTIONS');
 const DEFAULTS: FetcherOptions = { ...DOWNLOAD_DEFAULTS, retrySeconds: [5, 30, 120, 600] };
 /** Links that one process fetches at the same time. */
 const MAX_FETCHES = 8;
-/** After an error of the service itself, which is no attempt at the link. */
+/** After an error of the service itself, which is no attempt at the link: doubled each time. */
 const SERVICE_ERROR_SECONDS = 5;
+const MAX_SERVICE_ERROR_SECONDS = 600;
 
 /**
  * Fetches the links of recordings. LinksProcessor and timers wake it.
@@ -126,7 +127,8 @@ export class LinkFetcherService implements OnModuleDestroy {
     const failure = error instanceof OutgoingRequestError ? toLinkError(error) : error;
     if (!(failure instanceof LinkError)) {
       this.logger.warn({ err: error, recording_id: lease.recordingId }, 'link not stored');
-      const delaySeconds = SERVICE_ERROR_SECONDS;
+      const earlier = lease.claims - lease.attempt;
+      const delaySeconds = Math.min(SERVICE_ERROR_SECONDS * 2 ** earlier, MAX_SERVICE_ERROR_SECONDS);
       return await retryWhileUnavailable(() => this.links.release(lease, { delaySeconds }), { signal });
     }
     this.count(lease, failure.outcome);
