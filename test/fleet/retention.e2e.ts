@@ -121,7 +121,7 @@ describe('D78: workers that are killed in the middle of a sweep', () => {
     const [named] = await service.database.query<{ gone: number; others: number }>(
       `SELECT count(*) FILTER (WHERE recording_id = ANY ($2::uuid[]))::int AS gone,
          count(*) FILTER (WHERE recording_id <> ALL ($2::uuid[]))::int AS others
-       FROM events WHERE account_id = $1 AND (body LIKE '%ada%' OR body LIKE '%T-1%' OR user_id IS NOT NULL)`,
+       FROM events WHERE account_id = $1 AND (body LIKE '%"ada"%' OR body LIKE '%T-1%' OR user_id IS NOT NULL)`,
       [client.accountId, whole],
     );
     expect(named).toEqual({ gone: 0, others: NOTES - whole.length });
