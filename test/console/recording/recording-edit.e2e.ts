@@ -224,8 +224,16 @@ describe('the text of a recording', () => {
     await exactly(second, 'Cancel').click();
     await second.getByRole('button', { name: 'Sign out' }).first().click();
     await second.getByRole('button', { name: 'Sign in' }).waitFor();
-    const kept = await second.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name));
-    expect(kept).not.toContain('vnotes-drafts');
+    // It is opened after a deletion under way, and made anew only when it is gone.
+    const isGone = await second.evaluate(
+      () =>
+        new Promise<boolean>((resolve) => {
+          const request = indexedDB.open('vnotes-drafts');
+          request.addEventListener('upgradeneeded', () => resolve(true));
+          request.addEventListener('success', () => resolve(false));
+        }),
+    );
+    expect(isGone).toBe(true);
   });
 
   it('is transcribed again, says what goes on, and lists the versions', async () => {
