@@ -11,7 +11,7 @@ import { checkAccess } from '../../access/check-access.js';
 import { translate } from '../../platform/errors/error.filter.js';
 import type { ApiError } from '../../platform/errors/errors.js';
 import { requestIdOf } from '../../platform/observability/request-log.middleware.js';
-import type { ToolCaller } from './tool-caller.js';
+import type { ToolCaller } from './recording-tools.service.js';
 import { NOTICE, resultText } from './tool-result.js';
 import { type Tool, TOOLS, type ToolServices } from './tools.js';
 

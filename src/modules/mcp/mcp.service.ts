@@ -1,8 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { MCP_PATH } from '../../platform/http/server/request-line.js';
-import { RecordingToolsService } from './recording-tools.service.js';
-import type { ToolCaller } from './tool-caller.js';
+import { RecordingToolsService, type ToolCaller } from './recording-tools.service.js';
 import { TranscriptionToolsService } from './transcription-tools.service.js';
 
 /** Answers the messages of MCP clients. The SDK is loaded with the first one: most processes never have any. */

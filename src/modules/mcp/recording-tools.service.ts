@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import type { Principal } from '../../access/principal.js';
 import { InvalidRequestError, PayloadTooLargeError } from '../../platform/errors/errors.js';
 import { RequestValidationPipe } from '../../platform/http/input/request-validation.pipe.js';
 import { checkDays } from '../../platform/http/page.js';
@@ -13,7 +15,6 @@ import {
 } from '../recordings/recordings.service.js';
 import { RecordingSearchService } from '../recordings/search/recording-search.service.js';
 import { UploadRequestsService } from '../recordings/upload/upload-requests.service.js';
-import type { ToolCaller } from './tool-caller.js';
 
 /** Longer audio is too long for a message. */
 export const MAX_AUDIO_BYTES = 1_500_000;
@@ -54,6 +55,12 @@ interface RecordingSummary {
 }
 
 type Listed = Awaited<ReturnType<RecordingsService['list']>>['items'][number];
+
+/** Who calls a tool, and in which request. */
+export interface ToolCaller {
+  principal: Principal;
+  request: Request;
+}
 
 /** Finds and uploads recordings for assistants. */
 @Injectable()

@@ -2,8 +2,7 @@ import type { Tool as ToolDescription } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Scope } from '../../access/scopes.js';
 import { type BrokenRule, InvalidRequestError } from '../../platform/errors/errors.js';
-import { MAX_AUDIO_BYTES, type RecordingToolsService } from './recording-tools.service.js';
-import type { ToolCaller } from './tool-caller.js';
+import { MAX_AUDIO_BYTES, type RecordingToolsService, type ToolCaller } from './recording-tools.service.js';
 import { MAX_CHARACTERS, READABLE_FORMATS, type TranscriptionToolsService } from './transcription-tools.service.js';
 
 /** What tools do their work with. */

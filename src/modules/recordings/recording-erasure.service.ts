@@ -29,8 +29,10 @@ export class RecordingErasureService {
     private readonly bus: EventBus,
   ) {}
 
-  /** Deletes some recordings, as one by one (D24), but their events do not name the user. @returns how many.
-   * @param hasHeld whether others of the user are on hold */
+  /**
+   * Deletes some recordings, as one by one (D24), but their events do not name the user. @returns how many.
+   * @param hasHeld whether others of the user are on hold
+   */
   async deleteSome(user: ErasedUser, hasHeld: boolean): Promise<number> {
     return await this.database.transact(async (tx) => {
       const gone = await deleteRecordingsOfUser(tx, user, BATCH, hasHeld);

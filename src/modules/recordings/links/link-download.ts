@@ -227,7 +227,7 @@ function redirectedUrl(answer: Answer, from: string): string {
   const location = headerOf(answer, 'location') ?? '';
   if (location === '' || !URL.canParse(location, from)) throw LINK_ERRORS.redirects();
   const url = new URL(location, from);
-  // A fragment is for whoever shows the file.
+  // A fragment is not sent to the host.
   url.hash = '';
   return url.href;
 }

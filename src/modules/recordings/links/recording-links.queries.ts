@@ -112,7 +112,7 @@ export async function releaseLink(
   );
 }
 
-/** Notes the key before it is reserved, for whoever claims the link next. @returns whether the lease is still held. */
+/** Notes the key before it is reserved, for the next claim of the link. @returns whether the lease is still held. */
 export async function noteReservation(
   runner: SqlRunner,
   { recordingId, leaseToken }: HeldLink,

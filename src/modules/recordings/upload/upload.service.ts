@@ -13,7 +13,7 @@ import { EventBus } from '../../../platform/database/event-bus.js';
 import { ObjectRemovalsService } from '../../../platform/storage/object-removals.service.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../../platform/storage/file-system.js';
-import { Recording, type UploadSource } from '../recording.entity.js';
+import { objectKeyOf, Recording, type UploadSource } from '../recording.entity.js';
 import { QuotasService } from '../quotas.service.js';
 import { RecordingAccepted, type UploadExtras } from '../recordings.events.js';
 import { insertAccepted } from '../recordings.queries.js';
@@ -21,7 +21,6 @@ import { refuseScripted } from '../test-accounts/scripted-refusals.js';
 import { claimIdempotencyKey, findIdempotencyKey, forgetIdempotencyKey, KEPT_SECONDS } from './idempotency.queries.js';
 import { type AudioColumns, describeAudio } from '../audio/inspect-audio.js';
 import { formatInName, nameInUrl } from '../links/link-name.js';
-import { objectKeyOf } from './object-key.js';
 import type { UploadForm } from './upload-form.js';
 import {
   type RepeatRule,
