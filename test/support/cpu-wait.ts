@@ -30,6 +30,11 @@ export function startStopwatch(pids: readonly number[] = [process.pid]): () => n
   return () => Math.max(0, workClock(pids) - started);
 }
 
+/** Milliseconds of CPU time that the main thread of this process has taken so far (proc(5)). Linux only. */
+export function mainThreadCpuTime(): number {
+  return Number(readFileSync(`/proc/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1_000_000;
+}
+
 /**
  * Starts to measure. Each call of what is returned gives the milliseconds of CPU time that this process has taken since
  * then: unlike the time of a clock, it does not grow while other processes have the CPU.
