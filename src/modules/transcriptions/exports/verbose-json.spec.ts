@@ -70,9 +70,13 @@ describe('verboseJsonOf', () => {
         text: 'a '.repeat(count),
         words: JSON.stringify(list),
       };
-      const cpuMs = startCpuTime();
-      verboseJsonOf(input);
-      return cpuMs();
+      // The least of three: the compiler and the garbage collector also take CPU time.
+      const runs = [1, 2, 3].map(() => {
+        const cpuMs = startCpuTime();
+        verboseJsonOf(input);
+        return cpuMs();
+      });
+      return Math.min(...runs);
     };
     cpuMsFor(10_000);
     // Of all words for each segment it would be 100 times as much.
