@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { EngineRuntimesService } from '../engines/engine-runtimes.service.js';
 import { ENGINE_SELECTION, type EngineSelection } from '../engines/engine-registry.js';
+import { SpeakerDiarizerService } from '../speakers/speaker-diarizer.service.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService, TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcriber.service.js';
@@ -24,6 +25,7 @@ export class TranscriptionWorkerModule {
         EngineRuntimesService,
         { provide: TRANSCRIPT_FILTERS, useValue: filters },
         SpeechDetectionService,
+        SpeakerDiarizerService,
         TranscriberService,
         EngineChainService,
         TextProgressService,
