@@ -21,8 +21,8 @@ const CORE: Grants = {
   migrations: { api: 'SELECT', transcriber: 'SELECT', deliverer: 'SELECT' },
   required_migrations: { api: 'SELECT', transcriber: 'SELECT', deliverer: 'SELECT' },
   accounts: {
-    api: `SELECT, UPDATE (vocabulary, retain_audio_days, retain_text_days, delete_audio_after, credential_version,
-      updated_at)`,
+    api: `SELECT, UPDATE (vocabulary, speakers, retain_audio_days, retain_text_days, delete_audio_after,
+      credential_version, updated_at)`,
     transcriber: 'SELECT (id, status, finish_queue, vocabulary, engines, plan, quotas, test_of)',
     deliverer: 'SELECT (id, status, finish_queue, engines, plan, quotas, test_of)',
   },

@@ -10,6 +10,7 @@ import { RecordingTitles1795600200000 } from './0007-recording-titles.js';
 import { TranscriptionPartials1795600250000 } from './0008-transcription-partials.js';
 import { Retention1795600300000 } from './0009-retention.js';
 import { TestAccounts1795600400000 } from './0010-test-accounts.js';
+import { Speakers1795600500000 } from './0011-speakers.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -22,6 +23,7 @@ const CORE: Migration[] = [
   TranscriptionPartials1795600250000,
   Retention1795600300000,
   TestAccounts1795600400000,
+  Speakers1795600500000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

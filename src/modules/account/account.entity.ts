@@ -33,6 +33,10 @@ export class Account {
   @Column('text', { array: true, default: [] })
   vocabulary: string[];
 
+  /** Speakers to find in recordings whose upload says nothing of them; 0: as many as there are (D86). */
+  @Column('smallint', { nullable: true })
+  speakers: number | null;
+
   /** Days that the audio of its recordings is kept; null: for ever (D78). */
   @Column('integer', { nullable: true })
   retainAudioDays: number | null;

@@ -37,6 +37,10 @@ export interface RecordingFeatures {
   punctuation?: 'added';
   /** How many were transcribed each on its own; only if the upload asked for that. */
   channels?: number;
+  /** Who found how many; null if that failed. Only where speakers were asked for (D86). */
+  speakers?: { count: number; model: string } | null;
+  /** Why `speakers` is null, in a sentence. Only then. */
+  speakers_problem?: string;
 }
 
 @Entity('recordings')
@@ -124,6 +128,14 @@ export class Recording {
   /** Whether each of two channels is transcribed on its own. */
   @Column('boolean')
   separateChannels: boolean;
+
+  /** How many speakers to find; 0: as many as there are, null: none is asked for (D86). */
+  @Column('smallint', { nullable: true })
+  speakers: number | null;
+
+  /** By label, such as `{"A":"Ada"}`. Another run keeps them. */
+  @Column('jsonb', { nullable: true })
+  speakerNames: Record<string, string> | null;
 
   @Column('text')
   status: RecordingStatus;

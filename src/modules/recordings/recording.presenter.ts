@@ -61,6 +61,17 @@ const FEATURES: ApiPropertyOptions = {
       description:
         'Number of channels that were transcribed separately. Only after an upload with `channels=separate`.',
     },
+    speakers: {
+      type: 'object',
+      nullable: true,
+      required: ['count', 'model'],
+      properties: {
+        count: { type: 'integer', description: '0 when nobody speaks.' },
+        model: { type: 'string', description: 'What told the speakers apart; `channels`: each is a channel.' },
+      },
+      description: 'Only if the upload or the account asked for `speakers`. Null when they could not be found.',
+    },
+    speakers_problem: { type: 'string', description: 'Only where `speakers` is null: why.' },
   },
   example: { speech_seconds: 9.7, no_speech: false },
 };

@@ -26,7 +26,14 @@ export interface Transcript {
   provider: string;
   model: string;
   processingDurationMs: number;
-  words: readonly { word: string; start: number; end: number; confidence: number | null; channel?: number }[];
+  words: readonly {
+    word: string;
+    start: number;
+    end: number;
+    confidence: number | null;
+    channel?: number;
+    speaker?: string;
+  }[];
 }
 
 /**

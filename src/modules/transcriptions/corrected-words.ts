@@ -11,6 +11,8 @@ export interface TranscriptionWord {
   confidence: number | null;
   /** Its channel, if each was transcribed on its own. */
   channel?: number;
+  /** Who says it, if that was asked for and found. */
+  speaker?: string;
 }
 
 /** Two hours of fast speech have about 150,000 characters and 25,000 words. */

@@ -105,6 +105,8 @@ export interface TranscriptWord {
   confidence: number | null;
   /** 0 is the first. Only of a recording whose channels were transcribed each on its own; never from an engine. */
   channel?: number;
+  /** Who says it: `A`, `B`, and so on (D86). */
+  speaker?: string;
 }
 
 /** This audio can never be transcribed: not decodable, too long, or in an unsupported language. Not retried. */

@@ -59,9 +59,10 @@ export class TextJoiner {
 }
 
 /** Rounded, which halves the length of the stored text. */
-function shifted({ word, start, end, confidence }: TranscriptWord, by: number): TranscriptWord {
+function shifted({ word, start, end, confidence, speaker }: TranscriptWord, by: number): TranscriptWord {
   const probability = confidence === null ? null : rounded(confidence, 4);
-  return { word, start: rounded(start + by, 2), end: rounded(end + by, 2), confidence: probability };
+  const times = { start: rounded(start + by, 2), end: rounded(end + by, 2) };
+  return { word, ...times, confidence: probability, ...(speaker !== undefined && { speaker }) };
 }
 
 function rounded(value: number, digits: number): number {
@@ -191,7 +192,11 @@ export function storable(transcript: ChunkTranscript): ChunkTranscript {
     ...transcript,
     text: clean(transcript.text),
     language: clean(transcript.language),
-    words: transcript.words.map((word) => ({ ...word, word: clean(word.word) })),
+    words: transcript.words.map(({ speaker, ...word }) => ({
+      ...word,
+      word: clean(word.word),
+      ...(speaker !== undefined && { speaker: clean(speaker) }),
+    })),
   };
 }
 
