@@ -459,6 +459,23 @@ export type CreatedRecordingView = {
          * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
          */
         channels?: number;
+        /**
+         * Only if the upload or the account asked for `speakers`. Null when they could not be found.
+         */
+        speakers?: {
+            /**
+             * 0 when nobody speaks.
+             */
+            count: number;
+            /**
+             * What told the speakers apart; `channels`: each is a channel.
+             */
+            model: string;
+        } | null;
+        /**
+         * Only where `speakers` is null: why.
+         */
+        speakers_problem?: string;
     } | null;
     client_ip: string | null;
     user_agent: string | null;
@@ -552,6 +569,23 @@ export type RecordingView = {
          * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
          */
         channels?: number;
+        /**
+         * Only if the upload or the account asked for `speakers`. Null when they could not be found.
+         */
+        speakers?: {
+            /**
+             * 0 when nobody speaks.
+             */
+            count: number;
+            /**
+             * What told the speakers apart; `channels`: each is a channel.
+             */
+            model: string;
+        } | null;
+        /**
+         * Only where `speakers` is null: why.
+         */
+        speakers_problem?: string;
     } | null;
     client_ip: string | null;
     user_agent: string | null;
@@ -715,6 +749,23 @@ export type RecordingDetailsView = {
          * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
          */
         channels?: number;
+        /**
+         * Only if the upload or the account asked for `speakers`. Null when they could not be found.
+         */
+        speakers?: {
+            /**
+             * 0 when nobody speaks.
+             */
+            count: number;
+            /**
+             * What told the speakers apart; `channels`: each is a channel.
+             */
+            model: string;
+        } | null;
+        /**
+         * Only where `speakers` is null: why.
+         */
+        speakers_problem?: string;
     } | null;
     client_ip: string | null;
     user_agent: string | null;
@@ -852,6 +903,23 @@ export type TitledRecordingView = {
          * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
          */
         channels?: number;
+        /**
+         * Only if the upload or the account asked for `speakers`. Null when they could not be found.
+         */
+        speakers?: {
+            /**
+             * 0 when nobody speaks.
+             */
+            count: number;
+            /**
+             * What told the speakers apart; `channels`: each is a channel.
+             */
+            model: string;
+        } | null;
+        /**
+         * Only where `speakers` is null: why.
+         */
+        speakers_problem?: string;
     } | null;
     client_ip: string | null;
     user_agent: string | null;
@@ -948,6 +1016,23 @@ export type SingleRecordingView = {
          * Number of channels that were transcribed separately. Only after an upload with `channels=separate`.
          */
         channels?: number;
+        /**
+         * Only if the upload or the account asked for `speakers`. Null when they could not be found.
+         */
+        speakers?: {
+            /**
+             * 0 when nobody speaks.
+             */
+            count: number;
+            /**
+             * What told the speakers apart; `channels`: each is a channel.
+             */
+            model: string;
+        } | null;
+        /**
+         * Only where `speakers` is null: why.
+         */
+        speakers_problem?: string;
     } | null;
     client_ip: string | null;
     user_agent: string | null;

@@ -13,6 +13,8 @@ const UNLISTED = [
   'translate',
   'vocabulary',
   'separateChannels',
+  'speakers',
+  'speakerNames',
   'failureReason',
   'run',
   'rerun',
