@@ -36,6 +36,12 @@ const CORE: Grants = {
     deliverer: `SELECT, DELETE, ${STATE_OF_RECORDINGS}, ${AUDIO_OF_RECORDINGS}, UPDATE (audio_deleted_at)`,
   },
   recording_links: { api: 'SELECT, INSERT, UPDATE', deliverer: ALL },
+  live_recordings: {
+    api: 'SELECT, INSERT, UPDATE',
+    transcriber: 'SELECT, UPDATE (lease_token, lease_until)',
+    deliverer: ALL,
+  },
+  live_audio: { api: 'SELECT, INSERT', transcriber: 'SELECT', deliverer: 'SELECT, DELETE' },
   idempotency_keys: { api: ALL, deliverer: 'SELECT, DELETE' },
   object_removals: { api: ALL, transcriber: 'SELECT', deliverer: ALL },
   usage_counters: { api: 'SELECT', transcriber: 'SELECT', deliverer: ALL },

@@ -11,6 +11,7 @@ import { TranscriptionPartials1795600250000 } from './0008-transcription-partial
 import { Retention1795600300000 } from './0009-retention.js';
 import { TestAccounts1795600400000 } from './0010-test-accounts.js';
 import { Speakers1795600500000 } from './0011-speakers.js';
+import { LiveRecordings1795600700000 } from './0013-live-recordings.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -24,6 +25,7 @@ const CORE: Migration[] = [
   Retention1795600300000,
   TestAccounts1795600400000,
   Speakers1795600500000,
+  LiveRecordings1795600700000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -10,6 +10,7 @@ import { resourceTime } from '../../platform/http/timestamps.js';
 import { type ReleaseSlot, SharedSlots } from '../../platform/rate-limit/shared-slots.js';
 import { RedisService } from '../../platform/redis/redis.service.js';
 import {
+  changeReservation,
   insertReservations,
   type ObjectReservation,
   reservationsOf,
@@ -36,6 +37,9 @@ export interface QuotaDemand {
   monthMs: number;
   queuedMs: number;
 }
+
+/** Of the audio of an upload that is not stored yet. */
+export type AudioAmount = Pick<ObjectReservation, 'bytes' | 'durationMs'>;
 
 interface UploadDemand {
   reservation: ObjectReservation;
@@ -116,6 +120,35 @@ export class QuotasService implements OnApplicationShutdown {
   async reserve(reservation: ObjectReservation, quotas: Quotas): Promise<void> {
     const { refusal } = await this.reserveShared({ reservation, quotas });
     this.refuse(refusal);
+  }
+
+  /**
+   * Enlarges the reservation of an upload that grows, or begins it. Until `tx` ends the account uses nothing else.
+   * @param reserved what is reserved now; zeros at the beginning.
+   * @param needs at least this in all, and up to `wants` where there is room.
+   * @param given by default the present quotas of the account.
+   * @returns what is reserved now. @throws QuotaExceededError
+   */
+  async grow(
+    tx: Tx,
+    reserved: ObjectReservation,
+    { needs, wants }: { needs: AudioAmount; wants: AudioAmount },
+    given?: Quotas,
+  ): Promise<ObjectReservation> {
+    const { accountId } = reserved;
+    const quotas = given ?? (await selectQuotas(tx, accountId));
+    let amount = wants;
+    if (quotas && countsUsage(quotas)) {
+      const usages = await lockUsage(tx, [accountId], monthStart(new Date()));
+      const usage = usages.get(accountId) as QuotaUsage;
+      const addedMs = needs.durationMs - reserved.durationMs;
+      const demand = { bytes: needs.bytes - reserved.bytes, monthMs: addedMs, queuedMs: addedMs };
+      this.refuse(refusalOf(quotas, usage, demand, new Date()));
+      amount = withinRoom(quotas, usage, reserved, wants);
+    }
+    const grown = { ...reserved, ...amount };
+    await changeReservation(tx, grown);
+    return grown;
   }
 
   /** Whether uploads of the account are counted that are not stored yet. SQL, as in {@link readQuotaUsage}. */
@@ -207,6 +240,24 @@ const msOf = (seconds: number | null): number | null => (seconds === null ? null
 
 function fits(limit: number | null, used: number, added: number): limit is null {
   return limit === null || (used < limit && used + added <= limit);
+}
+
+/** As much of what is wanted as fits beside all that is used, of which `reserved` is a part. */
+function withinRoom(
+  { storedBytes, audioSecondsPerMonth, queuedAudioSeconds }: Quotas,
+  usage: QuotaUsage,
+  reserved: AudioAmount,
+  wants: AudioAmount,
+): AudioAmount {
+  const roomOf = (limit: number | null, used: number): number => (limit === null ? Infinity : limit - used);
+  const roomMs = Math.min(
+    roomOf(msOf(audioSecondsPerMonth), usage.monthMs),
+    roomOf(msOf(queuedAudioSeconds), usage.queuedMs),
+  );
+  return {
+    bytes: Math.min(wants.bytes, reserved.bytes + roomOf(storedBytes, usage.storedBytes)),
+    durationMs: Math.min(wants.durationMs, reserved.durationMs + roomMs),
+  };
 }
 
 /** First day of the month of `now`, `YYYY-MM-DD`. */

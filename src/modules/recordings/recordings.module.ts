@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AudioDownloadController } from './audio-download/audio-download.controller.js';
 import { AudioDownloadService } from './audio-download/audio-download.service.js';
 import { AudioUrlsService } from './audio-download/audio-urls.service.js';
+import { GrowingUploadsService } from './upload/growing-uploads.service.js';
 import { UploadRequestsService } from './upload/upload-requests.service.js';
 import { UploadService } from './upload/upload.service.js';
 import { JobQueueModule } from '../../platform/queue/job-queue.module.js';
@@ -52,6 +53,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     AudioDownloadService,
     AudioUrlsService,
     UploadRequestsService,
+    GrowingUploadsService,
     QuotasService,
     RecordingLeasesService,
     RecordingQueueMetricsService,
@@ -72,6 +74,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     RecordingInclusionsService,
     RecordingsService,
     UploadRequestsService,
+    GrowingUploadsService,
     UsageService,
     QuotasService,
     RecordingLeasesService,

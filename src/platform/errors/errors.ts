@@ -239,6 +239,14 @@ export class ConcurrentUploadsError extends RateLimitError {
   }
 }
 
+/** More live recordings at the same time than the account may have uploads. */
+export class ConcurrentLiveRecordingsError extends RateLimitError {
+  constructor(limit: number, used: number) {
+    const message = `This account may have ${limit} live recordings at a time. End one to begin another.`;
+    super(1, message, { quota: 'concurrent_uploads', limit, used });
+  }
+}
+
 /** More event streams at the same time than the account may have. */
 export class TooManyEventStreamsError extends RateLimitError {
   constructor(limit: number, used: number) {

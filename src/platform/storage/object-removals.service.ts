@@ -93,6 +93,34 @@ export async function insertReservations(runner: SqlRunner, reserved: readonly O
   );
 }
 
+/** Changes what a reserved object counts for, and reserves it anew when it is not on the list any more. SQL as above. */
+export async function changeReservation(
+  runner: SqlRunner,
+  { objectKey, accountId, bytes, durationMs }: ObjectReservation,
+): Promise<void> {
+  await runner.prepared(
+    `INSERT INTO object_removals AS r (object_key, account_id, bytes, duration_ms, remove_after)
+     VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5))
+     ON CONFLICT ON CONSTRAINT object_removals_pkey DO UPDATE SET account_id = excluded.account_id, attempts = 0,
+       bytes = excluded.bytes, duration_ms = excluded.duration_ms, remove_after = excluded.remove_after`,
+    [objectKey, accountId, bytes, durationMs, RESERVED_SECONDS],
+  );
+}
+
+/** Counts a reserved object for nobody any more. @param mayArriveLate as for `cancel`. SQL, because of the clock. */
+export async function giveUpReservation(
+  runner: SqlRunner,
+  objectKey: string,
+  { mayArriveLate }: { mayArriveLate: boolean },
+): Promise<void> {
+  await runner.query(
+    `UPDATE object_removals SET account_id = NULL, bytes = NULL, duration_ms = NULL,
+       remove_after = CASE WHEN $2 THEN remove_after ELSE now() END
+     WHERE object_key = $1 AND account_id IS NOT NULL`,
+    [objectKey, mayArriveLate],
+  );
+}
+
 /**
  * The reservations of an account, as a sub-select; their keys are neither claimed nor given up.
  * @param account a placeholder or column of the statement

@@ -66,6 +66,13 @@ interface Upload extends UploadExtras {
   form: UploadForm | null;
 }
 
+/** A file that is stored later, under a key of its own. */
+export interface FileToCome {
+  originalFilename: string;
+  /** Until it is there. */
+  audioFormat: AudioFormat;
+}
+
 interface IdempotencyClaim {
   key: string;
   fingerprint: string;
@@ -113,20 +120,22 @@ export class UploadService {
   ): Promise<UploadResult> {
     const { url, callback } = readExtras(details);
     const upload: Upload = { form, url: form ? null : url, callback };
-    const recording = await this.describe(accountId, upload, details, context);
+    const recording = await this.describe(accountId, form ?? linkedFile(url ?? ''), details, context);
     if (context.isTest) refuseScripted(recording);
     const claim = claimOf(context, upload, recording);
     const earlier = claim && (await this.replay(recording, claim));
     return earlier ?? (await this.store(recording, upload, claim, context.quotas));
   }
 
-  private async describe(
+  /** The row of an upload. @throws InvalidRequestError */
+  async describe(
     accountId: string,
-    { form, url }: Upload,
+    file: UploadForm | FileToCome,
     details: UploadDetails,
     context: UploadContext,
   ): Promise<Recording> {
-    const audio = form ? await describeAudio(form.file, context.acceptedFormats) : unknownAudio(nameInUrl(url ?? ''));
+    const isHere = 'file' in file;
+    const audio = isHere ? await describeAudio(file.file, context.acceptedFormats) : unknownAudio(file.audioFormat);
     const title = readTitle(details.title);
     const customTags = readCustomTags(details.custom_tags);
     const { language, languages } = readSpokenLanguages(details.language, details.languages);
@@ -142,10 +151,10 @@ export class UploadService {
       accountId,
       userId: context.userId,
       keyId: context.keyId,
-      originalFilename: form?.originalFilename ?? nameInUrl(url ?? ''),
+      originalFilename: file.originalFilename,
       title,
-      // Nothing is stored under the key of a link: its file gets one of its own when it is there.
-      objectKey: objectKeyOf(accountId, now, `${form ? id : `${id}-0`}.${audio.audioFormat}`),
+      // Nothing is stored under this key of a file that comes later: it gets one of its own when it is there.
+      objectKey: objectKeyOf(accountId, now, `${isHere ? id : `${id}-0`}.${audio.audioFormat}`),
       bucket: this.objectStore.bucket,
       clientIp: context.clientIp,
       userAgent: context.userAgent,
@@ -164,7 +173,7 @@ export class UploadService {
       run: 1,
       attempt: 0,
       faults: 0,
-      leaseUntil: form ? null : UNTIL_FETCHED,
+      leaseUntil: isHere ? null : UNTIL_FETCHED,
       createdAt: now,
       updatedAt: now,
     };
@@ -254,11 +263,16 @@ export class UploadService {
   }
 }
 
-/** Of a link: all of it is known when the file is there. */
-const unknownAudio = (name: string): AudioColumns => ({
+const linkedFile = (url: string): FileToCome => {
+  const originalFilename = nameInUrl(url);
+  return { originalFilename, audioFormat: formatInName(originalFilename) };
+};
+
+/** All of it is known when the file is there. */
+const unknownAudio = (audioFormat: AudioFormat): AudioColumns => ({
   durationMs: 0,
   fileSizeBytes: 0,
-  audioFormat: formatInName(name),
+  audioFormat,
   sampleRate: null,
   channels: null,
   bitRate: null,
