@@ -284,8 +284,29 @@ describe('the cuts of ChunkCutter', () => {
 
   it('come at the maximum where there is no pause', async () => {
     expect(await cuts([said(1500)])).toEqual(['0–1499']);
-    expect(await cuts([said(1501)], { maxSeconds: 15 })).toEqual(['0–1499']);
-    expect(await cuts([said(1700)], { maxSeconds: 15.009 })).toEqual(['0–1499', '1500–1699']);
+    expect(await cuts([said(1501)], { maxSeconds: 15 })).toEqual(['0–1499', '1300–1500']);
+    expect(await cuts([said(1700)], { maxSeconds: 15.009 })).toEqual(['0–1499', '1300–1699']);
+  });
+
+  it('divide no word there: the next chunk begins 2 s before, or a sixth of the maximum', async () => {
+    const { chunks, cutter } = await cutRuns([said(5000)]);
+    expect(chunks.map(framesOf)).toEqual(['0–1499', '1300–2799', '2600–4099', '3900–4999']);
+    expect(chunks.map(({ continues }) => continues)).toEqual([true, true, true, undefined]);
+    // What two chunks have in common counts once.
+    expect(cutter.speechSeconds).toBe(50);
+    expect(await cuts([said(1500)], { maxSeconds: 6 })).toEqual(['0–599', '500–1099', '1000–1499']);
+  });
+
+  it('are as before at pauses, also behind a cut within speech', async () => {
+    const { chunks } = await cutRuns([said(1600), quiet(300), said(200), quiet(50)]);
+    expect(chunks.map(framesOf)).toEqual(['0–1499', '1300–1629', '1870–2129']);
+    expect(chunks.map(({ continues }) => continues)).toEqual([true, undefined, undefined]);
+  });
+
+  it('make no chunk that has nothing new', async () => {
+    const { chunks, cutter } = await cutRuns([said(1492), quiet(300), said(200), quiet(50)]);
+    expect(chunks.map(framesOf)).toEqual(['0–1499', '1762–2021']);
+    expect(cutter.speechSeconds).toBe(16.92);
   });
 
   it('take the last pause up to the maximum too', async () => {

@@ -14,13 +14,21 @@ const MIN_PAUSE = Math.round(0.15 * FRAMES_PER_SECOND);
 const LONG_PAUSE = 2 * FRAMES_PER_SECOND;
 /** A cut comes after this share of the maximum length, so that chunks do not become needlessly short. */
 const CUT_FROM = 1 / 3;
+/**
+ * Where there is no pause to cut at, the next chunk begins with so much of this one, so that a word that the cut divides
+ * is whole in one of them. Longer than any word, with others beside it. A sixth of short chunks, which bounds its cost.
+ */
+const OVERLAP = 2 * FRAMES_PER_SECOND;
+const MAX_OVERLAP = 1 / 6;
 
 /**
  * Cuts a stream of audio at its pauses, into chunks of speech of at most `maxChunkSeconds`. Audio without speech is left
- * out, because engines invent words in silence. Holds little more audio than one chunk.
+ * out, because engines invent words in silence. Chunks that are cut within speech overlap (D89). Holds little more audio
+ * than one chunk.
  */
 export class ChunkCutter {
   private readonly maxFrames: number;
+  private readonly overlapFrames: number;
   /** Audio that is in no chunk yet; `isSpeech` has one flag for each of its frames that is analysed. */
   private readonly held = new ByteQueue();
   private isSpeech: boolean[] = [];
@@ -30,12 +38,15 @@ export class ChunkCutter {
   private readonly pending = new ByteQueue();
   private totalBytes = 0;
   private speechFrames = 0;
+  /** End of the last chunk, which may be within the held audio; like `position`. */
+  private taken = 0;
 
   constructor(
     maxChunkSeconds: number,
     private readonly detector: SpeechDetector,
   ) {
     this.maxFrames = Math.floor(maxChunkSeconds * FRAMES_PER_SECOND);
+    this.overlapFrames = Math.min(OVERLAP, Math.floor(this.maxFrames * MAX_OVERLAP));
   }
 
   /** Length of all audio so far. */
@@ -79,23 +90,26 @@ export class ChunkCutter {
     for (;;) {
       const first = this.isSpeech.indexOf(true);
       this.drop(first < 0 ? this.isSpeech.length - (atEnd ? 0 : PADDING) : first - PADDING);
-      const end = first < 0 ? null : this.endOfChunk(atEnd);
-      if (end === null) return;
-      const chunk = this.take(end);
+      const cut = first < 0 ? null : this.nextCut(atEnd);
+      if (cut === null) return;
+      const chunk = this.take(cut);
       if (chunk) yield chunk;
     }
   }
 
-  /** End of the chunk that starts with the held audio, in frames; null when more audio is needed to decide. */
-  private endOfChunk(atEnd: boolean): number | null {
+  /** Where the chunk that starts with the held audio ends; null when more audio is needed to decide. */
+  private nextCut(atEnd: boolean): Cut | null {
     const limit = Math.min(this.isSpeech.length, this.maxFrames);
     const pauses = this.pausesUpTo(limit);
     const long = pauses.find((pause) => pause.length >= LONG_PAUSE);
-    if (long) return long.start + PADDING;
-    if (this.isSpeech.length <= this.maxFrames)
-      return atEnd ? Math.min(this.isSpeech.length, this.isSpeech.lastIndexOf(true) + 1 + PADDING) : null;
+    if (long) return { end: long.start + PADDING, overlap: 0 };
+    if (this.isSpeech.length <= this.maxFrames) {
+      const end = Math.min(this.isSpeech.length, this.isSpeech.lastIndexOf(true) + 1 + PADDING);
+      return atEnd ? { end, overlap: 0 } : null;
+    }
     const best = longest(pauses.filter((pause) => pause.start >= this.maxFrames * CUT_FROM));
-    return best ? best.start + Math.round(best.length / 2) : limit;
+    if (best) return { end: best.start + Math.round(best.length / 2), overlap: 0 };
+    return { end: limit, overlap: this.overlapFrames };
   }
 
   private pausesUpTo(limit: number): Pause[] {
@@ -110,23 +124,35 @@ export class ChunkCutter {
     return pauses;
   }
 
-  private take(end: number): AudioChunk | null {
+  private take({ end, overlap }: Cut): AudioChunk | null {
     const start = this.position / FRAMES_PER_SECOND;
     const isSpeech = this.isSpeech.slice(0, end);
-    const frames = isSpeech.filter(Boolean).length;
-    const pcm = this.drop(end);
-    if (frames < MIN_SPEECH) return null;
-    this.speechFrames += frames;
-    return this.detector.knowsVoices ? { pcm, start, speech: sectionsOf(isSpeech) } : { pcm, start };
+    const fresh = countSpeech(isSpeech.slice(Math.max(0, this.taken - this.position)));
+    this.taken = this.position + end;
+    const pcm = this.drop(end - overlap, end);
+    if (fresh === 0 || countSpeech(isSpeech) < MIN_SPEECH) return null;
+    this.speechFrames += fresh;
+    return {
+      pcm,
+      start,
+      ...(this.detector.knowsVoices && { speech: sectionsOf(isSpeech) }),
+      ...(overlap > 0 && { continues: true as const }),
+    };
   }
 
-  private drop(frames: number): Buffer {
+  /** @returns the dropped audio, and more of it up to frame `until` */
+  private drop(frames: number, until = frames): Buffer {
     const dropped = Math.max(0, frames);
     this.isSpeech = this.isSpeech.slice(dropped);
     this.position += dropped;
-    return this.held.take(dropped * FRAME_BYTES);
+    const pcm = this.held.take(Math.max(dropped, until) * FRAME_BYTES);
+    // A copy, so that it does not keep the whole chunk.
+    if (until > dropped) this.held.putBack(Buffer.from(pcm.subarray(dropped * FRAME_BYTES)));
+    return pcm;
   }
 }
+
+const countSpeech = (isSpeech: readonly boolean[]): number => isSpeech.filter(Boolean).length;
 
 /** The runs of speech, in seconds. */
 function sectionsOf(isSpeech: readonly boolean[]): SpeechSection[] {
@@ -138,6 +164,12 @@ function sectionsOf(isSpeech: readonly boolean[]): SpeechSection[] {
     sections.push({ start: start / FRAMES_PER_SECOND, end: frame / FRAMES_PER_SECOND });
   }
   return sections;
+}
+
+/** The end of a chunk, and how much of its end belongs to the next as well; in frames of the held audio. */
+interface Cut {
+  end: number;
+  overlap: number;
 }
 
 /** In frames of the held audio. */

@@ -13,6 +13,12 @@ export class ByteQueue {
     this.length += buffer.length;
   }
 
+  /** Returns bytes that were taken: they are the next. */
+  putBack(buffer: Buffer): void {
+    this.buffers.unshift(buffer);
+    this.length += buffer.length;
+  }
+
   /** Takes up to this many bytes. */
   take(bytes: number): Buffer {
     const wanted = Math.min(bytes, this.length);

@@ -67,6 +67,8 @@ export interface AudioChunk {
   start: number;
   /** Where somebody speaks, in order. Absent when only the level of the sound is known. */
   speech?: readonly SpeechSection[];
+  /** It ends within speech, and the next chunk begins with its last seconds (D89). */
+  continues?: true;
 }
 
 /** In seconds from the start of the chunk. */

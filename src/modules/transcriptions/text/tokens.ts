@@ -66,6 +66,9 @@ export function unitsOf(text: string): string[] {
   return plain.match(UNIT) ?? [plain];
 }
 
+/** Where the units of a text begin in it. */
+export const unitStarts = (text: string): number[] => [...text.matchAll(UNIT)].map(({ index }) => index);
+
 /** With the quotation marks and brackets that close after it. */
 const CLAUSE_END = /[,;:،、，；：–—][\p{Pe}\p{Pf}"']*$/u;
 

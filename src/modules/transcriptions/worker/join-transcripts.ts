@@ -10,6 +10,8 @@ export interface TranscribedChunk {
   start: number;
   seconds: number;
   transcript: ChunkTranscript;
+  /** The next chunk begins with its last seconds (D89). */
+  continues?: true;
 }
 
 export interface JoinedTranscript {

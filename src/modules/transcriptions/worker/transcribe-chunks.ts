@@ -1,6 +1,7 @@
 import { BYTES_PER_SECOND } from '../audio/pcm.js';
 import type { AudioChunk, ChunkTranscript } from '../engines/transcription-engine.js';
 import type { FairQueue, QueueEntry } from '../../../platform/concurrency/fair-queue.js';
+import { SeamJoiner } from './join-seams.js';
 import type { TranscribedChunk } from './join-transcripts.js';
 
 export interface ChunkSource {
@@ -12,7 +13,7 @@ export interface ChunkSource {
   accountId: string;
   /** Behind all others. */
   isBackground?: boolean;
-  /** Called with each result as soon as it and all before it are there. */
+  /** Called with each result as soon as it and all before it are there; and the next, where that overlaps with it. */
   onResult?: (chunk: TranscribedChunk) => void;
   signal: AbortSignal;
 }
@@ -20,7 +21,7 @@ export interface ChunkSource {
 /**
  * Transcribes the chunks of one recording in parallel while they are being decoded. Holds at most one chunk that has no
  * slot yet; then the source waits. The first failure ends the source and drops the waiting chunk.
- * @returns the transcripts in the order of the chunks
+ * @returns the transcripts in the order of the chunks, without what two of them have in common
  */
 export async function transcribeChunks({
   chunks,
@@ -42,18 +43,21 @@ export async function transcribeChunks({
       failure.abort(error);
       throw error;
     });
-    return { start: chunk.start, seconds: secondsOf(chunk), transcript };
+    const { start, continues } = chunk;
+    return { start, seconds: secondsOf(chunk), transcript, ...(continues && { continues }) };
   };
-  const report = async (
-    result: Promise<TranscribedChunk>,
-    before: Promise<unknown> | undefined,
-  ): Promise<TranscribedChunk> => {
+  const seams = new SeamJoiner();
+  const results: TranscribedChunk[] = [];
+  const finish = (finished: readonly TranscribedChunk[]): void => {
+    results.push(...finished);
+    if (!signal.aborted) for (const chunk of finished) onResult?.(chunk);
+  };
+  const report = async (result: Promise<TranscribedChunk>, before: Promise<unknown> | undefined): Promise<void> => {
     const chunk = await result;
     await before;
-    if (!signal.aborted) onResult?.(chunk);
-    return chunk;
+    finish(seams.add(chunk));
   };
-  const reported: Promise<TranscribedChunk>[] = [];
+  const reported: Promise<void>[] = [];
   try {
     for await (const chunk of chunks(signal)) {
       const { taken, result } = takeSlot(entry, secondsOf(chunk), () => run(chunk));
@@ -63,7 +67,9 @@ export async function transcribeChunks({
       await Promise.race([taken, aborted]);
       signal.throwIfAborted();
     }
-    return await Promise.race([Promise.all(reported), aborted]);
+    await Promise.race([Promise.all(reported), aborted]);
+    finish(seams.end());
+    return results;
   } catch (error) {
     failure.abort(error);
     throw error;
