@@ -31,7 +31,7 @@ const CORE = [
 
 const MODULES = readdirSync('src/modules');
 /** The public files of a module, the port of engines, and what an engine reads of its model. */
-const PUBLIC = String.raw`(\.(module|service|events)|/(transcription-engine|model-folder|installed-models))\.ts$`;
+const PUBLIC = String.raw`(\.(module|service|events)|/(transcription-engine|model-folder|speaker-model|installed-models))\.ts$`;
 
 /** A module imports platform, access, packages, itself and its dependencies. */
 const moduleRules = MODULES.map((name) => {

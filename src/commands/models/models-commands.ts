@@ -10,7 +10,7 @@ import {
   MODEL_NAME_RULE,
   verifyModel,
 } from '../../modules/models/installed-models.js';
-import { readModelFolder } from '../../modules/models/model-folder.js';
+import { readAnyModel } from '../../modules/models/speaker-model.js';
 import { type ModelSettings, modelSettings } from '../../platform/config/env.js';
 import { languageName } from '../../platform/languages.js';
 import { formatOutput } from '../admin/format-output.js';
@@ -30,6 +30,7 @@ const NOTES = [
   'Size: about so much is downloaded (? where no source states it). Speed: an estimate from size and design.',
   'Licence: as its text or the page of the model states it; ? where it was not confirmed. All addresses: --json.',
   'Download and select one: npm run models -- pull NAME --use',
+  'Speakers need two, one of each kind: speaker-segmentation and speaker-embedding.',
 ];
 const MOST_LANGUAGES = 3;
 
@@ -102,7 +103,7 @@ export async function verify({ target }: { target?: string }): Promise<CommandRe
 export async function select({ target }: { target: string }): Promise<CommandResult> {
   const { models } = modelsContext();
   // A worker would find out only when it starts.
-  readModelFolder((await models.get(target)).folder);
+  readAnyModel((await models.get(target)).folder);
   await models.select(target);
   return {
     value: { model: presentModel(await models.get(target)) },

@@ -10,7 +10,8 @@ import {
   type ModelRecord,
   type RecordedFile,
 } from './installed-models.js';
-import { MODEL_RECORD, readModelFolder } from './model-folder.js';
+import { MODEL_RECORD } from './model-folder.js';
+import { readAnyModel } from './speaker-model.js';
 
 interface AddOptions {
   name: string;
@@ -30,7 +31,7 @@ const LEFT_OUT = /^\.|\.(onnx|ort|wav|py|sh|pt|ckpt|part)$/i;
  */
 export async function addModel(models: InstalledModels, source: string, options: AddOptions): Promise<ModelRecord> {
   const { name, signal, onWait } = options;
-  const { kind, files, languages } = readModelFolder(path.resolve(source));
+  const { kind, files, languages } = readAnyModel(path.resolve(source));
   return await withFileLock(models.lockOf(name), { signal, onWait }, async () => {
     if ((await models.find(name)) !== null) {
       throw new InstalledModelsError(`There is a model ${name} already. Remove it first, or choose another --name.`);
@@ -39,7 +40,7 @@ export async function addModel(models: InstalledModels, source: string, options:
     await rm(work, { recursive: true, force: true });
     await mkdir(work, { recursive: true });
     try {
-      const used = new Set(Object.values(files).map((file) => path.basename(file)));
+      const used = new Set(files.map((file) => path.basename(file)));
       const copied = await copyFiles(path.resolve(source), work, used, signal);
       const now = new Date().toISOString();
       const record: ModelRecord = {

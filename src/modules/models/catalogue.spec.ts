@@ -5,6 +5,7 @@ import { languageName } from '../../platform/languages.js';
 import { findEntry, languagesOf, readCatalogue } from './catalogue.js';
 import { CATALOGUE } from './catalogue-entries.js';
 import { MODEL_NAME } from './installed-models.js';
+import { SPEAKER_CATALOGUE } from './speaker-catalogue.js';
 
 describe('the catalogue', () => {
   it('has each name once, and repositories, licences and sizes in their form', () => {
@@ -51,14 +52,14 @@ describe("an operator's own catalogue", () => {
   };
 
   it('need not be there', async () => {
-    expect(await readCatalogue(path.join(folder, 'absent'))).toEqual(CATALOGUE);
+    expect(await readCatalogue(path.join(folder, 'absent'))).toEqual([...CATALOGUE, ...SPEAKER_CATALOGUE]);
   });
 
   it('comes first and replaces an entry of the same name', async () => {
     const [first, second, ...rest] = await read([ENTRY, { ...ENTRY, name: 'whisper-small' }]);
     expect(first).toMatchObject({ ...ENTRY, revision: 'main', languages: 'any', approximateBytes: null });
     expect(second).toMatchObject({ name: 'whisper-small', repository: 'acme/speech' });
-    expect(rest).toHaveLength(CATALOGUE.length - 1);
+    expect(rest).toHaveLength(CATALOGUE.length + SPEAKER_CATALOGUE.length - 1);
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { languageName } from '../../platform/languages.js';
 import { errorCode } from '../../platform/storage/file-system.js';
 import { CATALOGUE, type CatalogueEntry, SPEED_CLASSES } from './catalogue-entries.js';
 import { MODEL_NAME, MODEL_NAME_RULE } from './installed-models.js';
+import { SPEAKER_CATALOGUE } from './speaker-catalogue.js';
 
 /** In the folder of models: a list of entries of the operator's own, which come before those that ship with the service. */
 const OWN_CATALOGUE = 'catalogue.json';
@@ -17,7 +18,7 @@ class CatalogueError extends Error {
 export async function readCatalogue(modelsFolder: string): Promise<readonly CatalogueEntry[]> {
   const own = await readOwnCatalogue(path.join(modelsFolder, OWN_CATALOGUE));
   const names = new Set(own.map(({ name }) => name));
-  return [...own, ...CATALOGUE.filter(({ name }) => !names.has(name))];
+  return [...own, ...[...CATALOGUE, ...SPEAKER_CATALOGUE].filter(({ name }) => !names.has(name))];
 }
 
 /** @throws CatalogueError that names the most similar ones */

@@ -4,7 +4,8 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import path from 'node:path';
 import { errorCode, ignoreAbsent, sizeOf, syncFolder } from '../../platform/storage/file-system.js';
 import type { Licence } from './catalogue-entries.js';
-import { MODEL_RECORD, readModelFolder } from './model-folder.js';
+import { MODEL_RECORD } from './model-folder.js';
+import { readAnyModel, readSpeakerModel, SPEAKER_KINDS, type SpeakerKind } from './speaker-model.js';
 
 /** A name is a folder's: no separators, nothing hidden, and the same on file systems that ignore case. */
 export const MODEL_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
@@ -114,7 +115,7 @@ export class InstalledModels {
     const sizes = await sizesIn(folder);
     if (sizes === null) return null;
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
-    const isSelected = selectedModel(this.path) === name;
+    const isSelected = SELECTIONS.some((selection) => selectedModel(this.path, selection) === name);
     return { name, folder, bytes, isSelected, record: await readModelRecord(folder) };
   }
 
@@ -132,8 +133,8 @@ export class InstalledModels {
 
   /** A worker reads the name when it starts. */
   async select(name: string): Promise<void> {
-    await this.get(name);
-    await replaceFile(path.join(this.path, SELECTED_FILE), `${name}\n`);
+    const { folder } = await this.get(name);
+    await replaceFile(path.join(this.path, selectedFile(readSpeakerModel(folder)?.kind ?? 'speech')), `${name}\n`);
     await syncFolder(this.path);
   }
 
@@ -157,7 +158,8 @@ export class InstalledModels {
     if (model.isSelected && !force) {
       throw new InstalledModelsError(`${name} is the selected model. Select another one first, or add --force.`);
     }
-    if (model.isSelected) await rm(path.join(this.path, SELECTED_FILE), { force: true });
+    const selections = SELECTIONS.filter((selection) => selectedModel(this.path, selection) === name);
+    for (const selection of selections) await rm(path.join(this.path, selectedFile(selection)), { force: true });
     // Out of sight at once: a worker that starts now does not find half a model.
     const going = `${this.workFolderOf(name)}.removed`;
     await mkdir(path.dirname(going), { recursive: true });
@@ -192,13 +194,17 @@ async function replaceFile(file: string, text: string): Promise<void> {
   await rename(unfinished, file);
 }
 
+/** What models are selected for, one each: the engine, and the two kinds for speakers. */
+type Selection = 'speech' | SpeakerKind;
+const SELECTIONS: readonly Selection[] = ['speech', ...SPEAKER_KINDS];
+
 /** The file in the folder of models that names the one in use: `npm run models -- use NAME` writes it. */
-const SELECTED_FILE = 'selected';
+const selectedFile = (selection: Selection): string => (selection === 'speech' ? 'selected' : `selected.${selection}`);
 
 /** Name of the model in use; null when none was selected. Its folder has that name. */
-export function selectedModel(modelsFolder: string): string | null {
+export function selectedModel(modelsFolder: string, selection: Selection = 'speech'): string | null {
   try {
-    const name = readFileSync(path.join(modelsFolder, SELECTED_FILE), 'utf8').trim();
+    const name = readFileSync(path.join(modelsFolder, selectedFile(selection)), 'utf8').trim();
     return MODEL_NAME.test(name) ? name : null;
   } catch (error) {
     const code = errorCode(error);
@@ -242,7 +248,7 @@ async function problemsOf(folder: string, { name, bytes, sha256 }: RecordedFile)
 
 function kindProblems(folder: string): string[] {
   try {
-    readModelFolder(folder);
+    readAnyModel(folder);
     return [];
   } catch (error) {
     return [(error as Error).message];

@@ -107,20 +107,30 @@ function findModelFiles(folder: string): ModelFiles {
   const names = namesIn(folder);
   const found: ModelFiles = {};
   for (const [role, { pattern }] of Object.entries(FILE_ROLES) as [FileRole, { pattern: RegExp }][]) {
-    const candidates = names.filter((name) => pattern.test(name));
-    const models = new Set(candidates.map((name) => name.replace(PRECISION, '').replace(/\.(onnx|ort)$/, '')));
-    if (models.size > 1) {
-      throw new ModelError(
-        `${folder} holds files of several models (${candidates.join(', ')}): give each its own folder`,
-      );
-    }
-    const [best] = candidates.toSorted((one, other) => precisionOf(one) - precisionOf(other));
+    const best = smallestOf(
+      folder,
+      names.filter((name) => pattern.test(name)),
+    );
     if (best !== undefined) found[role] = path.join(folder, best);
   }
   return found;
 }
 
-function namesIn(folder: string): string[] {
+/**
+ * Of the files of one model in several precisions, that with the smallest.
+ * @throws ModelError when they are of several models
+ */
+export function smallestOf(folder: string, names: readonly string[]): string | undefined {
+  const models = new Set(names.map((name) => name.replace(PRECISION, '').replace(/\.(onnx|ort)$/, '')));
+  if (models.size > 1) {
+    throw new ModelError(`${folder} holds files of several models (${names.join(', ')}): give each its own folder`);
+  }
+  const [best] = names.toSorted((one, other) => precisionOf(one) - precisionOf(other));
+  return best;
+}
+
+/** @throws ModelError */
+export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).toSorted();
   } catch (error) {

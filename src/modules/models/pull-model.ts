@@ -6,8 +6,8 @@ import type { CatalogueEntry } from './catalogue-entries.js';
 import { type DownloadContext, downloadFile, type DownloadPlan, planDownload } from './download.js';
 import { withFileLock } from './file-lock.js';
 import { type InstalledModels, isComplete, type ModelRecord, type RecordedFile } from './installed-models.js';
-import { readModelFolder } from './model-folder.js';
 import { SourceError } from './source-client.js';
+import { readAnyModel } from './speaker-model.js';
 
 export interface PullContext extends Omit<DownloadContext, 'onProgress'> {
   /** Bytes of all files, including what earlier runs received. */
@@ -92,7 +92,7 @@ async function download(
 /** A folder of complete files that is no model would otherwise be kept for ever. */
 async function kindOf(work: string): Promise<string> {
   try {
-    return readModelFolder(work).kind;
+    return readAnyModel(work).kind;
   } catch (error) {
     await rm(work, { recursive: true, force: true });
     throw error;

@@ -18,6 +18,9 @@ describe('numbers of the environment', () => {
     ['TRANSCRIPTION_CONCURRENCY', 1, 256],
     ['TRANSCRIPTION_MEMORY_MB', 64, 65_536],
     ['SHERPA_MEMORY_MB', 16, 1_048_576],
+    ['SPEAKER_PROCESSES', 1, 256],
+    ['SPEAKER_MEMORY_MB', 16, 1_048_576],
+    ['SPEAKER_THRESHOLD', 1, 200],
     ['MAX_AUDIO_SECONDS', 1, 86_400],
     ['LEASE_SECONDS', 1, 3600],
     ['UPLOAD_TIMEOUT_SECONDS', 1, 3600],
@@ -52,7 +55,8 @@ describe('numbers of the environment', () => {
 
   it('are all in this table', () => {
     const isNumber = ([, value]: [string, unknown]) => typeof value === 'number';
-    const numbers = Object.entries(read({ TRANSCRIPTION_CONCURRENCY: '1', SHERPA_MEMORY_MB: '16' })).filter(isNumber);
+    const optional = ['TRANSCRIPTION_CONCURRENCY', 'SHERPA_MEMORY_MB', 'SPEAKER_PROCESSES', 'SPEAKER_MEMORY_MB'];
+    const numbers = Object.entries(read(Object.fromEntries(optional.map((name) => [name, '16'])))).filter(isNumber);
     expect(BOUNDS.map(([name]) => propertyOf(name)).toSorted()).toEqual(numbers.map(([name]) => name).toSorted());
   });
 });

@@ -149,6 +149,15 @@ function readTranscription(read: EnvReader) {
     sherpaModel: read.text('SHERPA_MODEL'),
     /** Private memory that a process of this engine may take; null: derived from the size of the model. */
     sherpaMemoryMb: read.optionalInteger('SHERPA_MEMORY_MB', 16, 1_048_576),
+    /** Paths of the models for speakers, or their names in that folder; null: those that were selected there. */
+    speakerSegmentationModel: read.text('SPEAKER_SEGMENTATION_MODEL'),
+    speakerEmbeddingModel: read.text('SPEAKER_EMBEDDING_MODEL'),
+    /** Recordings of which a process tells the speakers at the same time; null: two, or one on a single core. */
+    speakerProcesses: read.optionalInteger('SPEAKER_PROCESSES', 1, 256),
+    /** Memory for the audio of one of them, on which its longest length depends; null: a fifth of the machine's. */
+    speakerMemoryMb: read.optionalInteger('SPEAKER_MEMORY_MB', 16, 1_048_576),
+    /** Hundredths of the cosine distance up to which two voices are one person. */
+    speakerThreshold: read.integer('SPEAKER_THRESHOLD', 90, 1, 200),
     /** For the decoded audio that a worker process holds. */
     transcriptionMemoryMb: read.integer('TRANSCRIPTION_MEMORY_MB', 512, 64, 65_536),
     /** Whether a text without capitals and punctuation gets some. */

@@ -29,7 +29,7 @@ export class PocketSphinxEngine implements TranscriptionEngine {
   private readonly pool;
 
   constructor(sandbox: SandboxMode = 'auto') {
-    const module = { file: childFile('pocketsphinx'), reads: CHILD_READS };
+    const module = { file: childFile('engines/pocketsphinx'), reads: CHILD_READS };
     this.pool = new ChildPool(module, this.concurrency, sandbox);
   }
 

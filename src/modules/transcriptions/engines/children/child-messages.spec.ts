@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { type ChildMessage, receiveMessages } from './child-messages.js';
+import { type ChildMessage, lineOf, receiveMessages } from './child-messages.js';
 
 const TRANSCRIPT = { text: 'a b', confidence: 0.5, language: 'english', words: [] };
 const WORD = { word: 'a', start: 0, end: 1.5, confidence: null };
@@ -43,6 +43,28 @@ describe('receiveMessages', () => {
     const sent = { transcript: { ...TRANSCRIPT, words: [word], extra: 1 }, other: 2 };
     const messages = [{ ready: true }, { transcript: { ...TRANSCRIPT, words: [WORD] } }];
     expect(await received(lines({ ready: true, extra: 1 }, sent))).toEqual({ messages, broken: [] });
+  });
+
+  it('reads the speakers that a child has heard', async () => {
+    const segments = [
+      { start: 0.5, end: 4, speaker: 0 },
+      { start: 3, end: 7200.001, speaker: 19 },
+    ];
+    const message = { speakers: { segments, residentBytes: 123 } };
+    expect(lineOf(message)).toBe('{"speakers":{"segments":[[0.5,4,0],[3,7200.001,19]],"residentBytes":123}}');
+    expect(await received(`${lineOf(message)}\n`)).toEqual({ messages: [message], broken: [] });
+  });
+
+  it.each([
+    [{ segments: 1, residentBytes: 1 }, 'segments must be a list'],
+    [{ segments: [{}], residentBytes: 1 }, 'a segment must be a list'],
+    [{ segments: [[-1, 2, 0]], residentBytes: 1 }, 'start must be a number of seconds'],
+    [{ segments: [[1, null, 0]], residentBytes: 1 }, 'end must be a number of seconds'],
+    [{ segments: [[1, 2, 0.5]], residentBytes: 1 }, 'a count must be a whole number'],
+    [{ segments: [[1, 2, 1001]], residentBytes: 1 }, 'a count must be a whole number'],
+    [{ segments: [] }, 'a count must be a whole number'],
+  ])('refuses the speakers %j: %s', async (speakers, rule) => {
+    expect(await received(lines({ speakers }))).toEqual({ messages: [], broken: [`ChildMessageError: ${rule}`] });
   });
 
   it('keeps the first 2000 characters of a problem', async () => {

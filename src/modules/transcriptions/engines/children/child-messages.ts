@@ -1,16 +1,26 @@
 import type { Readable } from 'node:stream';
+import type { SpeakerSegment } from '../../speakers/speaker-diarizer.js';
 import type { AudioChunk, ChunkTranscript, TranscribeOptions, TranscriptWord } from '../transcription-engine.js';
 
 /**
- * What a child sends, each as one line of JSON: first that it is ready or why it cannot be, then one transcript for each
- * chunk. A child has read strangers' audio, so nothing that it writes is trusted.
+ * What a child sends, each as one line of JSON: first that it is ready or why it cannot be, then one answer for each
+ * request. A child has read strangers' audio, so nothing that it writes is trusted.
  */
-export type ChildMessage = { ready: true } | { problem: string } | { transcript: ChunkTranscript };
+export type ChildMessage = { ready: true } | { problem: string } | ChildAnswer;
+
+/** What a child has heard in the audio of a request. */
+export type ChildAnswer = { transcript: ChunkTranscript } | { speakers: HeardSpeakers };
+
+export interface HeardSpeakers {
+  segments: SpeakerSegment[];
+  /** Memory of the child. */
+  residentBytes: number;
+}
 
 /** Where the child writes its messages. Standard output would mix them with what its libraries print. */
 export const MESSAGE_DESCRIPTOR = 3;
 /**
- * What the child reads from its standard input for each chunk: the length of the options, the length of the audio, both
+ * What the child reads from its standard input for each request: the length of the options, the length of the audio, both
  * as 32 bits, little-endian, then the options as JSON, then the audio.
  */
 export const LENGTH_BYTES = 4;
@@ -19,10 +29,11 @@ export const HEADER_BYTES = 2 * LENGTH_BYTES;
 /** What a recogniser is told about a chunk. */
 export type ChunkOptions = Partial<Omit<TranscribeOptions, 'signal'> & Pick<AudioChunk, 'speech'>>;
 
-/** Typical: 6 kB for a chunk of 15 s. */
+/** Typical: 6 kB for a chunk of 15 s, 150 kB for the speakers of two hours. */
 const MAX_LINE_BYTES = 256 * 1024;
 const MAX_PROBLEM_LENGTH = 2_000;
 const MAX_WORDS = 4_096;
+const MAX_SPEAKER = 1_000;
 const NEWLINE = 0x0a;
 
 /** A child broke the rules for messages. */
@@ -37,12 +48,16 @@ interface Receiver {
 }
 
 /** Reads messages until the stream ends or breaks the rules. Keeps at most one line in memory. */
-export function receiveMessages(stream: Readable, { message, broken }: Receiver): void {
+export function receiveMessages(
+  stream: Readable,
+  { message, broken }: Receiver,
+  maxLineBytes: number = MAX_LINE_BYTES,
+): void {
   let line: Buffer[] = [];
   let length = 0;
   const take = (part: Buffer): void => {
     length += part.length;
-    if (length > MAX_LINE_BYTES) throw new ChildMessageError(`a message is longer than ${MAX_LINE_BYTES} bytes`);
+    if (length > maxLineBytes) throw new ChildMessageError(`a message is longer than ${maxLineBytes} bytes`);
     line.push(part);
   };
   const read = (data: Buffer): void => {
@@ -63,12 +78,20 @@ export function receiveMessages(stream: Readable, { message, broken }: Receiver)
   stream.on('data', read);
 }
 
+/** The line of a message, without its end. Segments are lists of start, end and speaker: there may be thousands. */
+export function lineOf(message: ChildMessage): string {
+  if (!('speakers' in message)) return JSON.stringify(message);
+  const segments = message.speakers.segments.map(({ start, end, speaker }) => [start, end, speaker]);
+  return JSON.stringify({ speakers: { ...message.speakers, segments } });
+}
+
 /** @throws ChildMessageError */
 function parseMessage(line: string): ChildMessage {
   const message = objectOf(parseJson(line), 'a message');
   if (message.ready === true) return { ready: true };
   if ('problem' in message) return { problem: textOf(message.problem, 'problem').slice(0, MAX_PROBLEM_LENGTH) };
   if ('transcript' in message) return { transcript: transcriptOf(objectOf(message.transcript, 'transcript')) };
+  if ('speakers' in message) return { speakers: speakersOf(objectOf(message.speakers, 'speakers')) };
   throw new ChildMessageError('a message is of no known kind');
 }
 
@@ -106,6 +129,22 @@ function wordOf({ word, start, end, confidence }: Record<string, unknown>): Tran
     end: secondsOf(end, 'end'),
     confidence: confidenceOf(confidence),
   };
+}
+
+function speakersOf({ segments, residentBytes }: Record<string, unknown>): HeardSpeakers {
+  if (!Array.isArray(segments)) throw new ChildMessageError('segments must be a list');
+  return { segments: segments.map((segment) => segmentOf(segment)), residentBytes: countOf(residentBytes, Infinity) };
+}
+
+function segmentOf(segment: unknown): SpeakerSegment {
+  if (!Array.isArray(segment)) throw new ChildMessageError('a segment must be a list');
+  const [start, end, speaker] = segment as unknown[];
+  return { start: secondsOf(start, 'start'), end: secondsOf(end, 'end'), speaker: countOf(speaker, MAX_SPEAKER) };
+}
+
+function countOf(value: unknown, most: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most) return value;
+  throw new ChildMessageError('a count must be a whole number');
 }
 
 function objectOf(value: unknown, name: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import type { SandboxMode } from '../../../../platform/config/env.js';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
-import { FairQueue } from '../../../../platform/concurrency/fair-queue.js';
+import { FairQueue, type QueueEntry } from '../../../../platform/concurrency/fair-queue.js';
 import { CircuitBreaker } from '../circuit-breaker.js';
 import { EngineError, EngineUnavailableError, type ChunkTranscript } from '../transcription-engine.js';
 import type { ChunkOptions } from './child-messages.js';
@@ -12,7 +12,8 @@ const RETRY_SECONDS = 10;
 /** A fixed number of engine processes, started when first needed and replaced when lost. */
 export class ChildPool {
   private children: EngineChild[] = [];
-  private readonly queue;
+  private readonly queue: FairQueue;
+  private readonly entry: QueueEntry;
   private readonly startProblem = sharedRun(() => this.tryStart(), RETRY_SECONDS * 1000);
   private readonly starts = new CircuitBreaker(RETRY_SECONDS);
   private closed = false;
@@ -22,7 +23,8 @@ export class ChildPool {
     size: number,
     private readonly sandbox: SandboxMode = 'auto',
   ) {
-    this.queue = new FairQueue(size).join();
+    this.queue = new FairQueue(size);
+    this.entry = this.queue.join();
   }
 
   /**
@@ -36,12 +38,37 @@ export class ChildPool {
     signal: AbortSignal,
     options: ChunkOptions = {},
   ): Promise<ChunkTranscript> {
-    const transcript = this.queue.run(() => {
+    return await this.run(this.entry, (child) => child.transcribe(pcm, options, limitMs), signal);
+  }
+
+  /** Joins the queue for the children; the caller leaves it. */
+  join(accountId: string, isBackground?: boolean): QueueEntry {
+    return this.queue.join(accountId, isBackground);
+  }
+
+  /**
+   * Gives the task a child of its own when it is its turn. Once aborted it rejects immediately; a waiting task never
+   * starts.
+   * @param cost of the task beside others of the queue
+   * @throws as `transcribe`, and what the task throws
+   */
+  async run<T>(
+    entry: QueueEntry,
+    task: (child: EngineChild) => Promise<T>,
+    signal: AbortSignal,
+    cost?: number,
+  ): Promise<T> {
+    const result = entry.run(async () => {
       signal.throwIfAborted();
       this.refuseClosed();
-      return this.idleChild().transcribe(pcm, options, limitMs);
-    });
-    return await abortable(transcript, signal);
+      return await task(this.idleChild());
+    }, cost);
+    return await abortable(result, signal);
+  }
+
+  /** Ends the children that do nothing; others are started when they are needed. */
+  async closeIdle(): Promise<void> {
+    await Promise.all(this.children.filter((child) => child.isIdle).map((child) => child.close()));
   }
 
   /** Null when a child is ready or can be started; otherwise the reason why not. */

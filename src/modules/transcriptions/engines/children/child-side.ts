@@ -2,10 +2,12 @@ import { writeSync } from 'node:fs';
 import os from 'node:os';
 import type { ChunkTranscript } from '../transcription-engine.js';
 import {
+  type ChildAnswer,
   type ChildMessage,
   type ChunkOptions,
   HEADER_BYTES,
   LENGTH_BYTES,
+  lineOf,
   MESSAGE_DESCRIPTOR,
 } from './child-messages.js';
 
@@ -16,12 +18,40 @@ export interface Recogniser {
   transcribe(pcm: Uint8Array, options: ChunkOptions): ChunkTranscript | Promise<ChunkTranscript>;
 }
 
+/** The audio of one request, as it comes. */
+export interface AudioReceiver {
+  write(part: Buffer): void;
+  /** Called when all of it has come. */
+  answer(): ChildAnswer | Promise<ChildAnswer>;
+}
+
+/** @param bytes of audio that will come */
+type RequestOpener = (options: unknown, bytes: number) => AudioReceiver;
+
 /**
- * Runs in the child process: creates the recogniser, then transcribes every chunk that its parent sends until the parent
- * ends or closes the pipe. A chunk that the recogniser cannot transcribe ends the process.
+ * Serves a recogniser: each request is a chunk. A chunk that the recogniser cannot transcribe ends the process.
  * @param create may throw an error that says what is missing
  */
 export async function serveChunks(create: () => Recogniser | Promise<Recogniser>): Promise<void> {
+  await serveRequests(async () => {
+    const recogniser = await create();
+    return (options) => {
+      const parts: Buffer[] = [];
+      return {
+        write: (part) => parts.push(part),
+        answer: async () => ({
+          transcript: await recogniser.transcribe(Buffer.concat(parts), options as ChunkOptions),
+        }),
+      };
+    };
+  });
+}
+
+/**
+ * Runs in the child process: answers every request of its parent until the parent ends or closes the pipe.
+ * @param create may throw an error that says what is missing
+ */
+export async function serveRequests(create: () => RequestOpener | Promise<RequestOpener>): Promise<void> {
   // A service that was started with a lower priority still has it, and may not raise it.
   if (os.getPriority() < NICENESS) os.setPriority(NICENESS);
   // A terminal's Ctrl-C or a service manager's stop reaches the whole process group. The parent finishes its chunks and
@@ -29,34 +59,44 @@ export async function serveChunks(create: () => Recogniser | Promise<Recogniser>
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => undefined);
   try {
-    const recogniser = await create();
-    receiveChunks(async (pcm, options) => send({ transcript: await recogniser.transcribe(pcm, options) }));
+    receiveRequests(await create());
     send({ ready: true });
   } catch (error) {
     send({ problem: error instanceof Error ? error.message : String(error) });
   }
 }
 
-/** The parent sends the next chunk when it has the transcript of the last. */
-function receiveChunks(receive: (pcm: Uint8Array, options: ChunkOptions) => Promise<void>): void {
-  let parts: Buffer[] = [];
-  let length = 0;
+/** The parent sends the next request when it has the answer to the last. */
+function receiveRequests(open: RequestOpener): void {
+  let head = Buffer.alloc(0);
+  let receiver: AudioReceiver | null = null;
+  let missing = 0;
   process.stdin.on('data', (data: Buffer) => {
-    parts.push(data);
-    length += data.length;
-    // The header may be split too.
-    if (length >= HEADER_BYTES && (parts[0]?.length ?? 0) < HEADER_BYTES) parts = [Buffer.concat(parts)];
-    const optionsEnd = length < HEADER_BYTES ? Infinity : HEADER_BYTES + (parts[0]?.readUInt32LE(0) ?? 0);
-    const end = optionsEnd === Infinity ? Infinity : optionsEnd + (parts[0]?.readUInt32LE(LENGTH_BYTES) ?? 0);
-    if (length < end) return;
-    const bytes = Buffer.concat(parts);
-    [parts, length] = [[], 0];
-    const options = JSON.parse(bytes.toString('utf8', HEADER_BYTES, optionsEnd)) as ChunkOptions;
-    void receive(bytes.subarray(optionsEnd, end), options);
+    let audio = data;
+    if (!receiver) {
+      // The header and the options may be split too.
+      head = Buffer.concat([head, data]);
+      const optionsEnd = head.length < HEADER_BYTES ? Infinity : HEADER_BYTES + head.readUInt32LE(0);
+      if (head.length < optionsEnd) return;
+      missing = head.readUInt32LE(LENGTH_BYTES);
+      receiver = open(JSON.parse(head.toString('utf8', HEADER_BYTES, optionsEnd)), missing);
+      audio = head.subarray(optionsEnd);
+      head = Buffer.alloc(0);
+    }
+    receiver.write(audio);
+    missing -= audio.length;
+    if (missing > 0) return;
+    void answer(receiver);
+    receiver = null;
   });
   process.stdin.on('end', () => process.exit());
 }
 
+async function answer(receiver: AudioReceiver): Promise<void> {
+  send(await receiver.answer());
+}
+
 function send(message: ChildMessage): void {
-  writeSync(MESSAGE_DESCRIPTOR, `${JSON.stringify(message)}\n`);
+  let rest = Buffer.from(`${lineOf(message)}\n`);
+  while (rest.length > 0) rest = rest.subarray(writeSync(MESSAGE_DESCRIPTOR, rest));
 }

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -17,6 +17,7 @@ import {
 import { killAll, type Limits } from '../../../../platform/processes/wrappers.js';
 import { type ChunkTranscript, EngineError, EngineUnavailableError } from '../transcription-engine.js';
 import {
+  type ChildAnswer,
   type ChildMessage,
   type ChunkOptions,
   HEADER_BYTES,
@@ -25,7 +26,7 @@ import {
   receiveMessages,
 } from './child-messages.js';
 
-/** A built module that calls `serveChunks`, and everything that it imports and reads. */
+/** A built module that calls `serveChunks` or `serveRequests`, and everything that it imports and reads. */
 export interface ChildModule {
   file: string;
   args?: readonly string[];
@@ -35,6 +36,8 @@ export interface ChildModule {
   modelBytes?: number;
   /** Time until it is ready, in milliseconds. */
   loadLimitMs?: number;
+  /** Longest message that it may send; default: 256 KiB. */
+  maxLineBytes?: number;
   /** What an operator is told about a process that ended before it was ready, given how it ended and what it said. */
   explain?: (end: string, said: string) => string;
 }
@@ -52,8 +55,13 @@ const LAST_OUTPUT_MS = 500;
 const MAX_ERROR_LENGTH = 300;
 const STREAMS = ['pipe', 'ignore', 'pipe', 'pipe'] as const;
 
+/** Decoded audio: all of it, or a file of so many bytes that is sent as it is read. */
+type ChildAudio = Uint8Array | { file: string; bytes: number };
+/** Of such a file, read at once. */
+const FILE_PART_BYTES = 1 << 20;
+
 /**
- * A process that transcribes one chunk at a time. Crashes and hangs of the native library stay inside it. It ends with
+ * A process that answers one request at a time, such as transcribing a chunk. Crashes and hangs of the native library stay inside it. It ends with
  * this process, and does not keep it alive while idle.
  */
 export class EngineChild {
@@ -93,18 +101,28 @@ export class EngineChild {
     return this.state.alive;
   }
 
-  /** @throws EngineError when the child crashes, breaks the rules, or takes longer than `limitMs` and is killed. */
+  /** @throws as `ask` */
   async transcribe(pcm: Uint8Array, options: ChunkOptions, limitMs: number): Promise<ChunkTranscript> {
+    const answer = await this.ask(pcm, options, limitMs);
+    return 'transcript' in answer ? answer.transcript : this.refuse();
+  }
+
+  /** @throws EngineError when the child crashes, breaks the rules, or takes longer than `limitMs` and is killed. */
+  async ask(audio: ChildAudio, options: object, limitMs: number): Promise<ChildAnswer> {
     this.state.busy = true;
     try {
       await this.ready;
-      const message = await this.nextMessage(limitMs, () => this.send(pcm, options));
-      if ('transcript' in message) return message.transcript;
-      this.end('an unexpected message');
-      throw new EngineError('The engine process sent an unexpected message', true);
+      const message = await this.nextMessage(limitMs, () => this.send(audio, options));
+      return 'transcript' in message || 'speakers' in message ? message : this.refuse();
     } finally {
       this.state.busy = false;
     }
+  }
+
+  /** Ends a child that has answered something else. */
+  refuse(): never {
+    this.end('an unexpected message');
+    throw new EngineError('The engine process sent an unexpected message', true);
   }
 
   /** Kills the child: it has no state that must be saved. */
@@ -141,11 +159,13 @@ export class EngineChild {
     child.on('exit', (code, signal) => void this.handleExit(endOf(code, signal)));
     // Its exit is reported instead.
     child.stdin?.on('error', () => undefined);
-    receiveMessages(child.stdio[MESSAGE_DESCRIPTOR] as Readable, {
-      // A message that nobody waits for could pass for the transcript of the next chunk, which is another's.
-      message: (message) => (this.pending ? this.settle(message) : this.end('a message without a request')),
-      broken: (error) => this.end(error.message),
-    });
+    const receiver = {
+      // A message that nobody waits for could pass for the answer to the next request, which is another's.
+      message: (message: ChildMessage) =>
+        this.pending ? this.settle(message) : this.end('a message without a request'),
+      broken: (error: Error) => this.end(error.message),
+    };
+    receiveMessages(child.stdio[MESSAGE_DESCRIPTOR] as Readable, receiver, this.module.maxLineBytes);
   }
 
   private settle(message: ChildMessage): void {
@@ -154,14 +174,25 @@ export class EngineChild {
     pending?.resolve(message);
   }
 
-  private send(pcm: Uint8Array, options: ChunkOptions): void {
+  private send(audio: ChildAudio, options: object): void {
     const json = Buffer.from(JSON.stringify(options));
     const header = Buffer.alloc(HEADER_BYTES);
     header.writeUInt32LE(json.length);
-    header.writeUInt32LE(pcm.length, LENGTH_BYTES);
+    header.writeUInt32LE(audio instanceof Uint8Array ? audio.length : audio.bytes, LENGTH_BYTES);
     const stdin = this.child?.stdin as Writable;
     stdin.write(Buffer.concat([header, json]));
-    stdin.write(pcm);
+    if (audio instanceof Uint8Array) stdin.write(audio);
+    else if (audio.bytes > 0) void this.sendFile(audio, stdin);
+  }
+
+  private async sendFile({ file, bytes }: { file: string; bytes: number }, stdin: Writable): Promise<void> {
+    try {
+      for await (const part of createReadStream(file, { end: bytes - 1, highWaterMark: FILE_PART_BYTES }))
+        await written(stdin, part as Buffer);
+    } catch (error) {
+      // The end of the child is the cause otherwise, and is reported instead.
+      if (this.state.alive) this.end(`its audio cannot be sent: ${(error as Error).message}`);
+    }
   }
 
   private async nextMessage(limitMs: number, request: () => void): Promise<ChildMessage> {
@@ -219,6 +250,10 @@ export class EngineChild {
   }
 }
 
+function written(stream: Writable, part: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => stream.write(part, (error) => (error ? reject(error) : resolve())));
+}
+
 /** With the first error that a process wrote. It is shown to operators, so it must not have read any audio. */
 function withError(message: string, stderr: string): string {
   const [line] = /^\S.*error(?: \[\w+\])?: .*$/im.exec(stderr) ?? [];
@@ -235,9 +270,9 @@ const DIST = path.join(ROOT, 'dist');
 /** What every child reads: the built service and the folders in which Node looks for its packages. */
 export const CHILD_READS = [DIST, path.join(ROOT, 'package.json'), ...packageFolders(ROOT)] as const;
 
-/** @param name below the folder of engines, without `.child.js` */
+/** @param name below the folder of transcriptions, without `.child.js` */
 export function childFile(name: string): string {
-  return path.join(DIST, `modules/transcriptions/engines/${name}.child.js`);
+  return path.join(DIST, `modules/transcriptions/${name}.child.js`);
 }
 
 /** Every folder in which Node looks for the packages that a module in this folder imports. */

@@ -21,7 +21,26 @@ declare module 'sherpa-onnx-node' {
     setConfig(config: OfflineRecognizerConfig): void;
   }
 
+  export interface Clustering {
+    /** −1: as many as `threshold` makes. */
+    numClusters: number;
+    threshold: number;
+  }
+
+  export interface OfflineSpeakerDiarizationConfig {
+    segmentation: { pyannote: { model: string }; numThreads: number };
+    embedding: { model: string; numThreads: number };
+    clustering: Clustering;
+  }
+
+  export interface OfflineSpeakerDiarization {
+    /** Takes as long as it takes, and ends the process over a voice that is shorter than a frame of the embedding. */
+    process(samples: Float32Array): { start: number; end: number; speaker: number }[];
+    setConfig(config: { clustering: Clustering }): void;
+  }
+
   const sherpa: {
+    OfflineSpeakerDiarization: new (config: OfflineSpeakerDiarizationConfig) => OfflineSpeakerDiarization;
     OfflineRecognizer: { createAsync(config: OfflineRecognizerConfig): Promise<OfflineRecognizer> };
   };
   export default sherpa;

@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import type { Env } from '../../../../platform/config/env.js';
+import { availableBytes } from '../../../../platform/processes/available-memory.js';
 import { selectedModel } from '../../../models/installed-models.js';
 import { ModelError, type ModelFolder, readModelFolder } from '../../../models/model-folder.js';
 import { BYTES_PER_SECOND } from '../../audio/pcm.js';
@@ -129,7 +130,7 @@ export class SherpaEngine implements TranscriptionEngine {
     const settings = sherpaSettings(model, languages, this.tokens?.path);
     const { bytes } = memoryNeeds(model.bytes, this.env.sherpaMemoryMb);
     return {
-      file: childFile('sherpa/sherpa'),
+      file: childFile('engines/sherpa/sherpa'),
       args: [JSON.stringify(settings)],
       reads: [...model.reads, ...(this.tokens ? [this.tokens.path] : []), ...CHILD_READS],
       modelBytes: bytes,
@@ -221,10 +222,4 @@ export function memoryNeeds(fileBytes: number, limitMb: number | null, machineBy
   const bytes = limitMb === null ? WORKING_BYTES + TIMES_FILES * fileBytes : limitMb * 2 ** 20;
   const resident = RESIDENT_BYTES + RESIDENT_TIMES_FILES * fileBytes;
   return { bytes, processes: Math.max(1, Math.floor((SHARE * machineBytes) / resident)) };
-}
-
-/** Memory of the machine, or of the container if that may take less. */
-function availableBytes(): number {
-  const limit = process.constrainedMemory();
-  return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();
 }
