@@ -37,6 +37,8 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'GET /v1/recordings/{recording_id}/transcription': (client) => client.recordings.transcription(ID),
   'PUT /v1/recordings/{recording_id}/transcription': (client) => client.recordings.correct(ID, { text: '' }),
   'DELETE /v1/recordings/{recording_id}/transcription': (client) => client.recordings.removeCorrection(ID),
+  'GET /v1/recordings/{recording_id}/speakers': (client) => client.recordings.speakers(ID),
+  'PUT /v1/recordings/{recording_id}/speakers': (client) => client.recordings.nameSpeakers(ID, []),
   'GET /v1/recordings/{recording_id}/transcriptions': (client) => client.recordings.versions(ID),
   'GET /v1/recordings/{recording_id}/audio': (client) => client.recordings.audio(ID),
   'POST /v1/recordings/{recording_id}/audio-url': (client) => client.recordings.audioUrl(ID),

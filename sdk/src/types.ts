@@ -1,5 +1,11 @@
 /** What the service answers, by the names of the resources. Times are UTC without a zone: `2026-11-21T10:15:04`. */
-import type { CreateAccessTokenDto, RecordingsListData, TranscriptionView } from './api/types.gen.js';
+import type {
+  CreateAccessTokenDto,
+  NameSpeakersDto,
+  RecordingsListData,
+  SpeakersView,
+  TranscriptionView,
+} from './api/types.gen.js';
 
 export type {
   AccountView as Account,
@@ -35,6 +41,7 @@ export type {
   RetentionView as Retention,
   SingleApiKeyView as ApiKeyDetails,
   SingleDeliveryView as DeliveryDetails,
+  SpeakerView as Speaker,
   TestCallView as TestCall,
   TitledRecordingView as TitledRecording,
   TranscribeAgainDto as TranscribeAgainFields,
@@ -53,6 +60,12 @@ export type {
 
 /** For whom an access token is made, and for how long. */
 export type NewAccessToken = CreateAccessTokenDto;
+
+/** The speakers of a recording with the tag of what was read, for a change that overwrites nobody else's. */
+export type Speakers = SpeakersView & { etag: string | null };
+
+/** Labels of speakers, and what to call them. */
+export type SpeakerNames = NameSpeakersDto['speakers'];
 
 /** Filters of the list of recordings: status, days, tags, end user and words. */
 export type RecordingFilter = NonNullable<RecordingsListData['query']>;

@@ -66,29 +66,23 @@ export interface ApiErrorFields {
 export class ApiError extends VoiceNotesError {
   override readonly name: string = 'ApiError';
   /** The HTTP status. */
-  readonly status: number;
+  declare readonly status: number;
   /** `UnknownError` when a proxy answered instead of the service. */
-  readonly type: ApiErrorType | (string & {});
+  declare readonly type: ApiErrorType | (string & {});
   /** For programs: a number, or a name such as `TRANSCRIPTION_NOT_READY`. Null when a proxy answered. */
-  readonly code: number | string | null;
+  declare readonly code: number | string | null;
   /** Facts about the error, such as the field that is wrong. */
-  readonly details: Record<string, unknown>;
+  declare readonly details: Record<string, unknown>;
   /** For the operator of the service, who finds the request in the logs by it. */
-  readonly requestId: string | null;
+  declare readonly requestId: string | null;
   /** The bucket of requests after this one. */
-  readonly rateLimit: RateLimit | null;
+  declare readonly rateLimit: RateLimit | null;
   /** Seconds after which the service asks to try again. */
-  readonly retryAfter: number | null;
+  declare readonly retryAfter: number | null;
 
   constructor(message: string, fields: ApiErrorFields) {
     super(message);
-    this.status = fields.status;
-    this.type = fields.type;
-    this.code = fields.code;
-    this.details = fields.details;
-    this.requestId = fields.requestId;
-    this.rateLimit = fields.rateLimit;
-    this.retryAfter = fields.retryAfter;
+    Object.assign(this, fields);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AudioUrlView, TranscriptionView, VersionsListData } from '../api/types.gen.js';
+import type { AudioUrlView, VersionsListData } from '../api/types.gen.js';
 import { RecordingWaiter, type WaitOptions } from '../events/recording-waiter.js';
 import type { RequestOptions } from '../http/client-options.js';
 import { isApiError } from '../http/errors.js';
@@ -12,6 +12,8 @@ import type {
   RecordingDetails,
   RecordingFilter,
   RecordingPage,
+  SpeakerNames,
+  Speakers,
   TitledRecording,
   TranscribeAgainFields,
   Transcription,
@@ -134,13 +136,13 @@ export class RecordingsResource {
   async transcription(id: string, { version, ...options }: TranscriptionOptions = {}): Promise<Transcription> {
     const path = `${pathOf(id)}/transcription`;
     const request = { ...options, method: 'GET', path, query: { version } };
-    return withTag(await this.transport.jsonWithHeaders(request));
+    return withVersion(await this.transport.jsonWithHeaders(request));
   }
 
-  /** The transcription as plain text, as paragraphs or as subtitles. */
+  /** The transcription as plain text, as paragraphs, as subtitles, or who speaks when (RTTM). */
   export(
     id: string,
-    format: 'text' | 'paragraphs' | 'srt' | 'vtt',
+    format: 'text' | 'paragraphs' | 'srt' | 'vtt' | 'rttm',
     { version, ...options }: TranscriptionOptions = {},
   ): Promise<string> {
     const path = `${pathOf(id)}/transcription`;
@@ -159,7 +161,7 @@ export class RecordingsResource {
     const path = `${pathOf(id)}/transcription`;
     const request = { ...options, method: 'PUT', path, body: correction, headers: ifMatch(etag) };
     try {
-      return withTag(await this.transport.jsonWithHeaders(request));
+      return withVersion(await this.transport.jsonWithHeaders(request));
     } catch (error) {
       if (!isApiError(error, 'PreconditionFailedError')) throw error;
       // A repeated request meets its own correction when the answer to the first one was lost.
@@ -167,6 +169,26 @@ export class RecordingsResource {
       if (present.version === 'corrected' && 'text' in correction && present.text === correction.text) return present;
       throw error;
     }
+  }
+
+  /** Who speaks, how much, and what they are called. None where speakers were not told apart. */
+  async speakers(id: string, options?: RequestOptions): Promise<Speakers> {
+    const path = `${pathOf(id)}/speakers`;
+    return withTag(await this.transport.jsonWithHeaders({ ...options, method: 'GET', path })) as Speakers;
+  }
+
+  /**
+   * Replaces all names of speakers. Those with the same name are shown as one person.
+   * @param options `etag` of what was read: later names of somebody else are not overwritten (PreconditionFailedError)
+   */
+  async nameSpeakers(
+    id: string,
+    speakers: SpeakerNames,
+    { etag, ...options }: RequestOptions & { etag?: string | null | undefined } = {},
+  ): Promise<Speakers> {
+    const path = `${pathOf(id)}/speakers`;
+    const request = { ...options, method: 'PUT', path, body: { speakers }, headers: ifMatch(etag) };
+    return withTag(await this.transport.jsonWithHeaders(request)) as Speakers;
   }
 
   /** Goes back to the engine's text. */
@@ -214,9 +236,16 @@ export class RecordingsResource {
 const isLink = (source: AudioSource | AudioLink): source is AudioLink =>
   (source as AudioLink | null)?.url !== undefined;
 
-function withTag({ value, headers }: { value: unknown; headers: Headers }): Transcription {
-  const version = headers.get('transcription-version') === 'corrected' ? 'corrected' : 'original';
-  return { ...(value as TranscriptionView), etag: headers.get('etag'), version };
+interface TaggedAnswer {
+  value: unknown;
+  headers: Headers;
+}
+
+const withTag = ({ value, headers }: TaggedAnswer): object => ({ ...(value as object), etag: headers.get('etag') });
+
+function withVersion(answer: TaggedAnswer): Transcription {
+  const version = answer.headers.get('transcription-version') === 'corrected' ? 'corrected' : 'original';
+  return { ...(withTag(answer) as Transcription), version };
 }
 
 function ifMatch(etag: string | null | undefined): Record<string, string> {

@@ -9,6 +9,8 @@ export interface TranscriptionWord {
   confidence: number | null;
   /** 0 or 1, only after an upload with `channels: 'separate'`. */
   channel?: number;
+  /** Label of who says it, such as `A`, if speakers were asked for and found. */
+  speaker?: string;
 }
 
 /** The words of a transcription, which has them as JSON text. */

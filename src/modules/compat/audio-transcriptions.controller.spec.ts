@@ -39,6 +39,8 @@ class FakeResponse extends EventEmitter {
 const ENGINE = { provider: 'engine', model: 'model' };
 const note = (text: string) => ({
   ...ENGINE,
+  recordingId: 'r',
+  names: null,
   text,
   language: 'english',
   durationSeconds: 2.5,

@@ -110,7 +110,7 @@ export class AudioTranscriptionsController {
   ): Promise<void> {
     const { task, format, granularities } = options;
     nameEngine(response, transcript);
-    const { text, words, durationSeconds, language, confidence } = transcript;
+    const { recordingId, text, words, names, durationSeconds, language, confidence } = transcript;
     switch (format) {
       case 'json': {
         const logprobs = await this.logprobs(accountId, transcript, options);
@@ -139,7 +139,10 @@ export class AudioTranscriptionsController {
       case 'srt':
       case 'vtt':
         response.setHeader('Content-Type', TEXT);
-        sendText(response, await this.exports.render(accountId, { format, text, words, durationSeconds }));
+        sendText(
+          response,
+          await this.exports.render(accountId, { format, recordingId, text, words, durationSeconds, names }),
+        );
         break;
     }
   }

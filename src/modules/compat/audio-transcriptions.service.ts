@@ -23,6 +23,7 @@ export interface AcceptedAudio {
 
 /** A transcript, the length of its recording, and its engine. */
 export interface EngineTranscript {
+  recordingId: string;
   text: string;
   /** Lower-case English name. */
   language: string;
@@ -30,6 +31,8 @@ export interface EngineTranscript {
   confidence: number;
   /** JSON text of the list. */
   words: string;
+  /** Of speakers, by label. */
+  names: Readonly<Record<string, string>> | null;
   /** English names of those that were heard; null unless several were given. */
   languages: string[] | null;
   provider: string;
@@ -74,12 +77,13 @@ export class AudioTranscriptionsService {
     onChunk?: (chunk: ChunkSignal) => void,
   ): Promise<EngineTranscript> {
     for (;;) {
-      const { status, failureReason, durationMs, features } = await this.recordings.get(accountId, recordingId);
+      const recording = await this.recordings.get(accountId, recordingId);
+      const { status, failureReason, durationMs, features, speakerNames: names } = recording;
       if (status === 'failed') throw new AudioNotTranscribedError(failureReason ?? '');
       if (status === 'transcribed') {
         const transcription = await this.transcriptions.get(accountId, recordingId);
         const languages = features?.languages?.map(({ language }) => language) ?? null;
-        return { ...transcription, languages, durationSeconds: durationMs / 1000 };
+        return { ...transcription, languages, names, durationSeconds: durationMs / 1000 };
       }
       await this.ends.waitForEnd(recordingId, signal, onChunk);
     }

@@ -115,7 +115,8 @@ export const TOOLS: readonly Tool[] = [
     title: 'Read a transcription',
     description:
       `Reads the transcription of a voice note, at most ${MAX_CHARACTERS} characters at a time: continue with offset = ` +
-      'next_offset until that is null. The formats srt and vtt have times. Keep the etag for correct_transcription.',
+      'next_offset until that is null. The formats srt and vtt have times; they and paragraphs tell who speaks, where that ' +
+      'is known. Keep the etag for correct_transcription, which takes the format text.',
     scope: 'recordings:read',
     annotations: READS,
     input: z.strictObject({

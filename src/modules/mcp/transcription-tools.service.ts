@@ -52,14 +52,11 @@ export class TranscriptionToolsService {
   /** A part of the text. @throws as `GET /v1/recordings/{recording_id}/transcription` */
   async read(accountId: string, input: ReadInput) {
     const { recording_id: id, format = 'text', offset = 0, max_characters: maximum = MAX_CHARACTERS } = input;
-    const { durationMs } = await this.recordings.get(accountId, id);
+    const { durationMs, speakerNames: names } = await this.recordings.get(accountId, id);
     const { words, language, confidence, etag, version, text: served } = await this.find(accountId, id);
-    const text = await this.exports.render(accountId, {
-      format,
-      text: served,
-      words,
-      durationSeconds: durationMs / 1000,
-    });
+    const source = { recordingId: id, words, durationSeconds: durationMs / 1000, names };
+    // The text alone, as it can be corrected: without who says it.
+    const text = format === 'text' ? served : await this.exports.render(accountId, { format, text: served, ...source });
     const end = endOf(text, offset, maximum);
     return {
       recording_id: id,

@@ -185,6 +185,20 @@ export async function updateLabels(
   return recording ?? null;
 }
 
+/** SQL, because it returns the row. @returns null when the account has no such recording. */
+export async function updateSpeakerNames(
+  tx: Tx,
+  { accountId, id }: RecordingKey,
+  speakerNames: Recording['speakerNames'],
+): Promise<Recording | null> {
+  const [recording] = await tx.query<Recording>(
+    `UPDATE recordings r SET speaker_names = $3::jsonb, updated_at = now()
+     WHERE id = $2 AND account_id = $1 RETURNING ${COLUMNS}`,
+    [accountId, id, speakerNames && JSON.stringify(speakerNames)],
+  );
+  return recording ?? null;
+}
+
 /** SQL, because it returns the row. @returns null for one that is on hold, too. */
 export async function deleteRecording(tx: Tx, { accountId, id }: RecordingKey): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(

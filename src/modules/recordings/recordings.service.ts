@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
 import type { Quotas } from '../../access/plans.js';
@@ -22,6 +23,7 @@ import {
   requestRerun,
   type RunOptions,
   updateLabels,
+  updateSpeakerNames,
 } from './recordings.queries.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
 import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';
@@ -96,6 +98,30 @@ export class RecordingsService {
       const recording = await findOrFail('recording', id, () => updateLabels(tx, { accountId, id }, labels));
       await this.search.relabel(tx, recording);
       return recording;
+    });
+  }
+
+  /**
+   * Changes the names of the speakers, and what is searched of them (D87).
+   * @param names by label; those that are not given go
+   * @param check throws what forbids the change; nothing of the recording changes meanwhile
+   * @throws NotFoundError
+   */
+  async nameSpeakers(
+    accountId: string,
+    id: string,
+    names: Record<string, string>,
+    check: (tx: Tx, recording: Recording) => Promise<void>,
+  ): Promise<void> {
+    await this.database.transact(async (tx) => {
+      const before = await findOrFail('recording', id, () => lockRecording(tx, { accountId, id }, 'any change'));
+      await check(tx, before);
+      if (isDeepStrictEqual(names, before.speakerNames ?? {})) return;
+      const speakerNames = Object.keys(names).length === 0 ? null : names;
+      const recording = await findOrFail('recording', id, () =>
+        updateSpeakerNames(tx, { accountId, id }, speakerNames),
+      );
+      await this.search.relabel(tx, recording);
     });
   }
 

@@ -36,6 +36,19 @@ describe('timeCorrectedText', () => {
     expect(timeCorrectedText('hello', [], 3)).toEqual([]);
   });
 
+  it('keeps the speakers, and gives other words that of their neighbours', () => {
+    const spoken = SPOKEN.map((word, index) => ({ ...word, speaker: index === 0 ? 'B' : 'A' }));
+    const speakers = (text: string) => timeCorrectedText(text, spoken, 3).map(({ word, speaker }) => [word, speaker]);
+    expect(speakers('Well, hello there, wide world')).toEqual([
+      ['Well,', 'B'],
+      ['hello', 'B'],
+      ['there,', 'B'],
+      ['wide', 'A'],
+      ['world', 'A'],
+    ]);
+    expect(readCorrectedWords(JSON.stringify(spoken)).words).toEqual(spoken);
+  });
+
   it('makes words that a correction may contain, of any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
@@ -81,7 +94,7 @@ describe('readCorrectedWords', () => {
   it.each<[object | null, string | null]>([
     [null, ' must be an object'],
     [[], ' must be an object'],
-    [{ ...WORD, speaker: 1 }, ' must have no fields but word, start, end, confidence, channel'],
+    [{ ...WORD, voice: 'A' }, ' must have no fields but word, start, end, confidence, channel, speaker'],
     [{ start: 1, end: 2 }, '.word must be text of 1 to 200 characters'],
     [{ ...WORD, word: ' ' }, '.word must be text of 1 to 200 characters'],
     [{ ...WORD, word: '👍'.repeat(200) }, null],
@@ -97,6 +110,11 @@ describe('readCorrectedWords', () => {
     [{ ...WORD, channel: 2 }, '.channel must be an integer from 0 to 1'],
     [{ ...WORD, channel: 0.5 }, '.channel must be an integer from 0 to 1'],
     [{ ...WORD, channel: null }, '.channel must be an integer from 0 to 1'],
+    [{ ...WORD, speaker: 'A' }, null],
+    [{ ...WORD, speaker: 'AB' }, null],
+    [{ ...WORD, speaker: 'a' }, '.speaker must be a label from A to ZZ'],
+    [{ ...WORD, speaker: 'Ada' }, '.speaker must be a label from A to ZZ'],
+    [{ ...WORD, speaker: null }, '.speaker must be a label from A to ZZ'],
     [{ ...WORD, confidence: 0 }, null],
     [{ ...WORD, confidence: 1.1 }, '.confidence must be a number from 0 to 1, or null'],
   ])('says of the word %j: %s', (word, problem) => {

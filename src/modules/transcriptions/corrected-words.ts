@@ -1,6 +1,6 @@
 import { isCleanText } from '../../platform/http/input/text-rules.js';
 import { timeTokens } from './text/time-tokens.js';
-import { channelsOf } from './text/turns.js';
+import { channelsOf, SPEAKER_LABEL, speakersOf } from './text/turns.js';
 import { joinWords, tokensOf } from './text/tokens.js';
 
 /** A word of a transcription: seconds from the start of the recording, and how sure the engine was of it (0–1). */
@@ -23,7 +23,7 @@ export const MAX_WORD_CHARACTERS = 200;
 export const MAX_SECONDS = 86_400;
 /** 0 is the first. */
 export const MAX_CHANNEL = 1;
-const FIELDS = ['word', 'start', 'end', 'confidence', 'channel'];
+const FIELDS = ['word', 'start', 'end', 'confidence', 'channel', 'speaker'];
 
 type Reading = { words: TranscriptionWord[]; problem: null } | { words: null; problem: string };
 
@@ -45,11 +45,11 @@ export function readCorrectedWords(value: unknown): Reading {
   for (const item of list as unknown[]) {
     const problem = problemOf(item, words.at(-1)?.start ?? 0);
     if (problem !== null) return { words: null, problem: `has a wrong item: words[${words.length}]${problem}` };
-    const { word, start, end, confidence, channel } = item as TranscriptionWord;
+    const { word, start, end, confidence, channel, speaker } = item as TranscriptionWord;
     characters += word.length + 1;
     // A person is sure of what they wrote.
     const read = { word, start, end, confidence: confidence === undefined ? 1 : confidence };
-    words.push(channel === undefined ? read : { ...read, channel });
+    words.push({ ...read, ...(channel !== undefined && { channel }), ...(speaker !== undefined && { speaker }) });
   }
   return characters <= MAX_TEXT_CHARACTERS + 1
     ? { words, problem: null }
@@ -66,7 +66,7 @@ function parsed(text: string): unknown {
 
 function problemOf(item: unknown, previousStart: number): string | null {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return ' must be an object';
-  const { word, start, end, confidence, channel } = item as Record<string, unknown>;
+  const { word, start, end, confidence, channel, speaker } = item as Record<string, unknown>;
   if (Object.keys(item).some((name) => !FIELDS.includes(name))) return ` must have no fields but ${FIELDS.join(', ')}`;
   if (typeof word !== 'string' || word.trim() === '' || [...word].length > MAX_WORD_CHARACTERS) {
     return `.word must be text of 1 to ${MAX_WORD_CHARACTERS} characters`;
@@ -78,6 +78,9 @@ function problemOf(item: unknown, previousStart: number): string | null {
   if (start < previousStart) return '.start must not be before that of the word before it';
   if (channel !== undefined && (!Number.isInteger(channel) || !isWithin(channel, 0, MAX_CHANNEL))) {
     return `.channel must be an integer from 0 to ${MAX_CHANNEL}`;
+  }
+  if (speaker !== undefined && (typeof speaker !== 'string' || !SPEAKER_LABEL.test(speaker))) {
+    return '.speaker must be a label from A to ZZ';
   }
   if (confidence === undefined || confidence === null || isWithin(confidence, 0, 1)) return null;
   return '.confidence must be a number from 0 to 1, or null';
@@ -137,14 +140,16 @@ export function timeCorrectedText(
   if (original.length === 0) return [];
   const tokens = timeTokens(tokensOf(text), original, durationSeconds);
   const channels = channelsOf(tokens, original);
+  const speakers = speakersOf(tokens, original);
   return tokens.map(({ text: word, start, end, words }, index) => {
-    const channel = channels[index];
+    const [channel, speaker] = [channels[index], speakers[index]];
     return {
       word,
       start: rounded(start, 3),
       end: rounded(end, 3),
       confidence: confidenceOf(words.map((at) => original[at]?.confidence ?? null)),
-      ...(channel === undefined ? {} : { channel }),
+      ...(channel !== undefined && { channel }),
+      ...(speaker !== undefined && { speaker }),
     };
   });
 }

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
 import { selectList } from '../../platform/database/statement-parts.js';
 import type { EntityTags } from '../../platform/http/header-values.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { TRANSCRIPTION_FORMATS, type TranscriptionFormat } from './exports/transcription-format.js';
+import type { SpeakerNames } from './text/turns.js';
 import { EarlierTranscription, type Transcription } from './transcription.entity.js';
 
 /** `current`: the correction if there is one; `original`: the engine's text (D44). */
@@ -30,15 +32,25 @@ export function servedVersion(transcription: Transcription, version: TextVersion
   return { transcription, version: 'corrected', text: correctedText, words: correctedWords, updatedAt, tag };
 }
 
-/** The strong `ETag` of one form. */
-export function entityTag({ tag }: ServedTranscription, format: TranscriptionFormat): string {
-  return format === 'json' ? `"${tag}"` : `"${tag}.${format}"`;
+/** The strong `ETag` of one form, or of the list of speakers. @param names of speakers, which all but JSON show */
+export function entityTag(
+  { tag }: ServedTranscription,
+  form: TranscriptionFormat | 'speakers',
+  names: SpeakerNames = null,
+): string {
+  if (form === 'json') return `"${tag}"`;
+  const named = names && createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 12);
+  return named === null ? `"${tag}.${form}"` : `"${tag}.${form}.${named}"`;
 }
 
-/** Whether `If-Match` holds: an editor may have read any form of the present version. */
+/** Whether `If-Match` holds: an editor may have read any form of the present version, whatever the names of speakers. */
 export function isCurrent(tags: EntityTags, transcription: Transcription): boolean {
-  const current = servedVersion(transcription, 'current');
-  return tags === '*' || TRANSCRIPTION_FORMATS.some((format) => tags.includes(entityTag(current, format)));
+  if (tags === '*') return true;
+  const { tag } = servedVersion(transcription, 'current');
+  const forms = TRANSCRIPTION_FORMATS.filter((form) => form !== 'json').map((form) => `"${tag}.${form}`);
+  return tags.some(
+    (other) => other === `"${tag}"` || forms.some((form) => other === `${form}"` || other.startsWith(`${form}.`)),
+  );
 }
 
 /** The result of one run of an engine (D49). */

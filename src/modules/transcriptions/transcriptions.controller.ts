@@ -12,13 +12,8 @@ import type { Request, Response } from 'express';
 import { RequireScope } from '../../access/access.decorators.js';
 import { CurrentPrincipal } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
-import {
-  InvalidRequestError,
-  NotFoundError,
-  PayloadTooLargeError,
-  PreconditionFailedError,
-} from '../../platform/errors/errors.js';
-import { ENTITY_TAGS, type EntityTags, isUnchanged, parseEntityTags } from '../../platform/http/header-values.js';
+import { NotFoundError, PayloadTooLargeError, PreconditionFailedError } from '../../platform/errors/errors.js';
+import { ENTITY_TAGS, isUnchanged, readIfMatch } from '../../platform/http/header-values.js';
 import { JsonBodyLimit } from '../../platform/http/input/json-body.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
@@ -94,7 +89,7 @@ export class TranscriptionsController {
     const format = query.format ?? acceptedFormat(request.get('accept'));
     const { recording, transcription } = await this.transcriptions.find(accountId, recordingId);
     const served = servedVersion(transcription, query.version ?? 'current');
-    const tag = entityTag(served, format);
+    const tag = entityTag(served, format, recording.speakerNames);
     response.vary('Accept');
     response.setHeader('ETag', tag);
     response.setHeader('Transcription-Version', served.version);
@@ -105,8 +100,9 @@ export class TranscriptionsController {
     if (format === 'json') return presentTranscription(served);
     response.setHeader('Content-Type', CONTENT_TYPES[format]);
     const { text: servedText, words } = served;
-    const durationSeconds = recording.durationMs / 1000;
-    return await this.exports.render(accountId, { format, text: servedText, words, durationSeconds });
+    const { durationMs, speakerNames: names } = recording;
+    const source = { text: servedText, words, durationSeconds: durationMs / 1000, names };
+    return await this.exports.render(accountId, { format, recordingId, ...source });
   }
 }
 
@@ -154,7 +150,12 @@ export class CorrectionsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<TranscriptionView> {
     checkOneGiven(correction);
-    const corrected = await this.corrections.correct(accountId, recordingId, correction, ifMatchOf(request));
+    const corrected = await this.corrections.correct(
+      accountId,
+      recordingId,
+      correction,
+      readIfMatch(request.get('if-match')),
+    );
     const served = servedVersion(corrected, 'current');
     response.setHeader('ETag', entityTag(served, 'json'));
     response.setHeader('Transcription-Version', served.version);
@@ -179,17 +180,8 @@ export class CorrectionsController {
     @Query() _query: NoQuery,
     @Req() request: Request,
   ): Promise<void> {
-    await this.corrections.remove(accountId, recordingId, ifMatchOf(request));
+    await this.corrections.remove(accountId, recordingId, readIfMatch(request.get('if-match')));
   }
-}
-
-/** @throws InvalidRequestError */
-function ifMatchOf(request: Request): EntityTags | null {
-  const header = request.get('if-match');
-  const tags = header === undefined ? null : parseEntityTags(header);
-  if (tags !== null || header === undefined) return tags;
-  const reason = 'must be * or the value of an ETag header, with its quotation marks';
-  throw new InvalidRequestError({ field: 'If-Match', reason });
 }
 
 @ApiTags('Recordings')

@@ -4,12 +4,13 @@ import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { IsFilter, IsOmittable, IsValid } from '../../platform/http/input/rules.js';
 import { MAX_CHANNEL, MAX_SECONDS, MAX_TEXT_CHARACTERS, MAX_WORD_CHARACTERS, MAX_WORDS } from './corrected-words.js';
 import { TRANSCRIPTION_FORMATS, type TranscriptionFormat } from './exports/transcription-format.js';
+import { SPEAKER_LABEL } from './text/turns.js';
 import { TEXT_VERSIONS, type TextVersion } from './transcription-versions.js';
 
 export class GetTranscriptionQuery {
   /**
-   * Form of the response, whatever `Accept` says: `json`, the plain `text`, subtitles as SubRip (`srt`) or WebVTT (`vtt`), or
-   * the text in `paragraphs`.
+   * Form of the response, whatever `Accept` says: `json`, the plain `text`, subtitles as SubRip (`srt`) or WebVTT (`vtt`),
+   * the text in `paragraphs`, or who speaks when (`rttm`).
    */
   @IsOmittable()
   @IsFilter(TRANSCRIPTION_FORMATS)
@@ -54,6 +55,7 @@ const WORD_SCHEMA = {
     end: { ...seconds, description: 'Never before the start.' },
     confidence: { type: 'number', nullable: true, minimum: 0, maximum: 1, default: 1 },
     channel: { type: 'integer', minimum: 0, maximum: MAX_CHANNEL, description: 'As the words of the engine have it.' },
+    speaker: { type: 'string', pattern: SPEAKER_LABEL.source, description: 'Label of who says it, such as `A`.' },
   },
 };
 

@@ -7,6 +7,8 @@ import { CorrectionsService } from './corrections.service.js';
 import { AnnouncedEnginesService } from './engines/announced-engines.service.js';
 import { UnservedRecordingsService } from './engines/unserved-recordings.service.js';
 import { TranscriptExportsService } from './exports/transcript-exports.service.js';
+import { SpeakersController } from './speakers.controller.js';
+import { SpeakersService } from './speakers.service.js';
 import { EarlierTranscription, Transcription } from './transcription.entity.js';
 import { TranscriptionPartial } from './transcription-partial.entity.js';
 import { Retranscription } from './retranscription.entity.js';
@@ -23,11 +25,12 @@ import { TranscriptionsService } from './transcriptions.service.js';
     JobQueueModule.register(TRANSCRIPTION_QUEUE),
     RecordingsModule,
   ],
-  controllers: [TranscriptionsController, CorrectionsController, VersionsController],
+  controllers: [TranscriptionsController, CorrectionsController, VersionsController, SpeakersController],
   providers: [
     CorrectionsService,
     PartialTextsService,
     RetranscriptionsService,
+    SpeakersService,
     AnnouncedEnginesService,
     TranscriptExportsService,
     TranscriptionsService,

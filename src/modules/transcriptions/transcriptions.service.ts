@@ -9,12 +9,13 @@ import type { RecordingSnapshot, RecordingTranscribed } from '../recordings/reco
 import { RecordingInclusionsService } from '../recordings/recording-inclusions.service.js';
 import { RecordingsService } from '../recordings/recordings.service.js';
 import { RecordingSearchService } from '../recordings/search/recording-search.service.js';
+import type { SpeakerNames } from './text/turns.js';
 import { Transcription } from './transcription.entity.js';
 import { presentIncludedTranscription } from './transcription.presenter.js';
 import { type FoundVersions, keepEarlier, selectVersions, servedVersion } from './transcription-versions.js';
 
 export interface TranscribedRecording {
-  recording: RecordingSnapshot;
+  recording: RecordingSnapshot & { speakerNames: SpeakerNames };
   transcription: Transcription;
 }
 

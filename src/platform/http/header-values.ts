@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { InvalidRequestError } from '../errors/errors.js';
 
 /** `*`, or the entity tags of an `If-Match` or `If-None-Match` header, quotation marks and `W/` included. */
 export type EntityTags = '*' | string[];
@@ -19,6 +20,14 @@ export function parseEntityTags(header: string): EntityTags | null {
   const list = header.trim();
   if (list === '*') return '*';
   return HEADER.test(list) ? (list.match(new RegExp(TAG, 'g')) ?? []) : null;
+}
+
+/** An `If-Match` header; null without one. @throws InvalidRequestError */
+export function readIfMatch(header: string | undefined): EntityTags | null {
+  const tags = header === undefined ? null : parseEntityTags(header);
+  if (tags !== null || header === undefined) return tags;
+  const reason = 'must be * or the value of an ETag header, with its quotation marks';
+  throw new InvalidRequestError({ field: 'If-Match', reason });
 }
 
 /** The comparison of `If-None-Match`: a weak tag is as good as a strong one. */

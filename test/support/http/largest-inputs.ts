@@ -30,7 +30,12 @@ const WEBHOOK = {
 };
 /** Many quotation marks and blanks, of which a careless expression tries every pair. */
 const PROMPT = `"${text(8000, '" ')}`;
-const FORMATS = ['json', 'text', 'srt', 'vtt', 'paragraphs'];
+const FORMATS = ['json', 'text', 'srt', 'vtt', 'paragraphs', 'rttm'];
+/** None of them is known, which is found out last. */
+const NAMES = list(100, (i) => ({
+  speaker: String.fromCharCode(65 + Math.floor(i / 26), 65 + (i % 26)),
+  name: text(100, '日'),
+}));
 
 /** For each operation of `OPERATIONS` the largest inputs that it takes. */
 export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
@@ -89,6 +94,8 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
     { body: { text: text(200_000, '日') } },
   ],
   'DELETE /v1/recordings/:recording_id/transcription': NONE,
+  'GET /v1/recordings/:recording_id/speakers': NONE,
+  'PUT /v1/recordings/:recording_id/speakers': [{ body: { speakers: NAMES } }],
   'GET /v1/recordings/:recording_id/transcriptions': PAGE,
   'POST /v1/recordings/:recording_id/transcribe': [{ body: { language: 'english' } }],
   'POST /v1/recordings/:recording_id/retry': NONE,

@@ -105,6 +105,13 @@ export const OPERATIONS: Operation[] = [
     body: { text: 'Hello, there.' },
   }),
   define('DELETE /v1/recordings/:recording_id/transcription', 'recordings:write', 204, {}, { needs: 'corrected' }),
+  define('GET /v1/recordings/:recording_id/speakers', 'recordings:read', 200, shapes.SPEAKERS, {
+    needs: 'transcribed',
+  }),
+  define('PUT /v1/recordings/:recording_id/speakers', 'recordings:write', 200, shapes.SPEAKERS, {
+    needs: 'transcribed',
+    body: { speakers: [] },
+  }),
   define('GET /v1/recordings/:recording_id/transcriptions', 'recordings:read', 200, shapes.TRANSCRIPTION_VERSIONS),
   define('POST /v1/recordings/:recording_id/transcribe', 'recordings:write', 202, shapes.SINGLE_RECORDING, {
     needs: 'transcribed',

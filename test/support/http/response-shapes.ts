@@ -237,6 +237,8 @@ export const WAVEFORM = shapeOf('WaveformView', {
   uri: pathOf('/v1/recordings/', '/waveform'),
 });
 
+export const SPEAKERS = shapeOf('SpeakersView', { speakers: [], uri: pathOf('/v1/recordings/', '/speakers') });
+
 /** Answers in OpenAI's shape have exact keys, too (D45). */
 export const COMPATIBLE_TRANSCRIPTION = { text, usage: matching('an object', (value) => typeof value === 'object') };
 export const MODEL = shapeOf('ModelView', { id: text, object: 'model', created: integer, owned_by: text });

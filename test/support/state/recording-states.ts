@@ -18,7 +18,7 @@ export interface TranscriptOptions {
   noSpeech?: boolean;
   model?: string;
   /** As an engine gives them; by default the first word of the text alone. */
-  words?: { word: string; start: number; end: number; confidence: number | null }[];
+  words?: { word: string; start: number; end: number; confidence: number | null; channel?: number; speaker?: string }[];
 }
 
 /** Uploads a tenth of a second of silence. @returns the id. */

@@ -4,7 +4,7 @@ import { day, integer, list, tag } from '../options/parsers.js';
 import { examples, runAction } from './run-action.js';
 
 const STATUSES = ['processing', 'transcribed', 'failed'];
-const FORMATS = ['text', 'srt', 'vtt', 'json'];
+const FORMATS = ['text', 'srt', 'vtt', 'rttm', 'json'];
 const MAX_SECONDS = 7200;
 const DAYS = integer(1, 3650);
 

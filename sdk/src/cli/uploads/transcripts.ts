@@ -4,9 +4,9 @@ import { ApiError, type Recording, type VoiceNotes } from '../../index.js';
 import { CliError } from '../cli-error.js';
 import type { AudioInput } from './audio-input.js';
 
-export type Format = 'text' | 'srt' | 'vtt' | 'json';
+export type Format = 'text' | 'srt' | 'vtt' | 'rttm' | 'json';
 
-const EXTENSIONS: Record<Format, string> = { text: 'txt', srt: 'srt', vtt: 'vtt', json: 'json' };
+const EXTENSIONS: Record<Format, string> = { text: 'txt', srt: 'srt', vtt: 'vtt', rttm: 'rttm', json: 'json' };
 
 /** The transcription as the text of a file. @throws CliError when there is none, with the reason */
 export async function transcriptOf(

@@ -193,7 +193,8 @@ export async function selectTagged(
   recordingId: string,
 ): Promise<TaggedRecording | null> {
   const [recording] = await runner.prepared<TaggedRecording>(
-    `SELECT id, account_id AS "accountId", user_id AS "userId", custom_tags AS "customTags", title
+    `SELECT id, account_id AS "accountId", user_id AS "userId", custom_tags AS "customTags", title,
+       speaker_names AS "speakerNames"
      FROM recordings WHERE id = $2 AND account_id = $1`,
     [accountId, recordingId],
   );

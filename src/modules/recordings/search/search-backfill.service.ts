@@ -89,7 +89,7 @@ async function selectBefore(
 ): Promise<(TaggedRecording & { isMissing: boolean })[]> {
   return await runner.query(
     `SELECT r.id, r.account_id AS "accountId", r.user_id AS "userId", r.custom_tags AS "customTags",
-       r.title, CASE WHEN r.status = 'transcribed' THEN s.text IS NULL
+       r.title, r.speaker_names AS "speakerNames", CASE WHEN r.status = 'transcribed' THEN s.text IS NULL
          ELSE r.custom_tags IS NOT NULL AND s.recording_id IS NULL END AS "isMissing"
      FROM recordings r LEFT JOIN search_documents s ON s.recording_id = r.id
      WHERE ($1::uuid IS NULL OR r.id < $1) ORDER BY r.id DESC LIMIT $2`,
@@ -111,7 +111,8 @@ async function selectUnlabelled(runner: SqlRunner, recordings: readonly TaggedRe
 /** The recording, locked against a change of its text and its labels. SQL because of FOR UPDATE. */
 async function lockTagged(tx: Tx, recordingId: string): Promise<(TaggedRecording & { text: string }) | null> {
   const [found] = await tx.query<TaggedRecording & { text: string }>(
-    `SELECT r.id, r.account_id AS "accountId", r.user_id AS "userId", r.custom_tags AS "customTags", r.title, s.text
+    `SELECT r.id, r.account_id AS "accountId", r.user_id AS "userId", r.custom_tags AS "customTags", r.title,
+       r.speaker_names AS "speakerNames", s.text
      FROM recordings r JOIN search_documents s ON s.recording_id = r.id
      WHERE r.id = $1 AND s.text IS NOT NULL FOR UPDATE`,
     [recordingId],

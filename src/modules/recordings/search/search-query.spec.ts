@@ -96,6 +96,7 @@ describe('textTerms', () => {
     userId: `o'neil\\`,
     customTags: '{"ticket":"T-1","__proto__":"x"}',
     title: 'A Café',
+    speakerNames: null,
   };
 
   it('is as before for a recording without a title and tags', async () => {

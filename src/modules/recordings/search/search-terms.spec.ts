@@ -4,7 +4,7 @@ import { AccountTerms, isPair, tagTerms, textTerms } from './search-terms.js';
 
 const ACCOUNT = '019aa5c0-5b1c-7f0e-8c53-5d0c7f1b9a10';
 const MARK = Buffer.from('0c7f1b9a10', 'hex').toString('base64').slice(0, 6);
-const RECORDING = { id: 'r', accountId: ACCOUNT, userId: null, customTags: null, title: null };
+const RECORDING = { id: 'r', accountId: ACCOUNT, userId: null, customTags: null, title: null, speakerNames: null };
 const terms = new AccountTerms(ACCOUNT);
 const hashed = (text: string): string => `#${createHash('sha256').update(text).digest('base64')}`;
 
@@ -52,6 +52,12 @@ describe('the terms of a recording', () => {
     const [first, second] = [...tokensOf(text)] as [never, never];
     expect(isPair(first, second)).toBe(has);
     expect((await textTerms(RECORDING, text)).terms.includes(`${MARK}${text}`)).toBe(has);
+  });
+
+  it('have the names of speakers, each once', async () => {
+    const speakerNames = { A: 'Ada Lovelace', B: 'Grace', C: 'Grace' };
+    const { folded } = await textTerms({ ...RECORDING, title: 'Talk', speakerNames }, 'hello');
+    expect(folded).toBe(' talk | ada lovelace | grace | hello ');
   });
 
   it('have at most 255 places of a word, and none behind 16,383', async () => {

@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Recording } from '../recording.entity.js';
 import { tokensOf, type Token } from './folding.js';
 
-/** What is known of a recording from its upload on. */
-export type TaggedRecording = Pick<Recording, 'id' | 'accountId' | 'userId' | 'customTags' | 'title'>;
+/** What is searched of a recording beside its text. */
+export type TaggedRecording = Pick<Recording, 'id' | 'accountId' | 'userId' | 'customTags' | 'title' | 'speakerNames'>;
 
 /** Longer terms are replaced by their hash; Postgres takes 2046 bytes. */
 export const MAX_TERM_LENGTH = 64;
@@ -50,7 +50,7 @@ export class AccountTerms {
     return `${this.mark}*`;
   }
 
-  /** Stands in every document with a text and the words of a title or of tags, which earlier releases did not index. */
+  /** Stands in every document with a text and the words of its labels, which earlier releases did not index. */
   get labelled(): string {
     return `${this.mark}+`;
   }
@@ -122,7 +122,7 @@ const TURN_POSITIONS = 10_000;
 /** Between the tokens of two texts, so that no phrase reaches from one into the other. */
 const BOUNDARY = '|';
 
-/** @returns the terms of a recording with its text, title and tags, and its tokens as `phrasePattern` finds them. */
+/** @returns the terms of a recording with its text and labels, and its tokens as `phrasePattern` finds them. */
 export async function textTerms(recording: TaggedRecording, text: string): Promise<{ terms: string; folded: string }> {
   const own = new AccountTerms(recording.accountId);
   const vector = new TermVector();
@@ -178,10 +178,11 @@ class WordTerms {
 const tagsOf = ({ customTags }: Pick<TaggedRecording, 'customTags'>): [string, string][] =>
   customTags === null ? [] : Object.entries(JSON.parse(customTags) as Record<string, string>);
 
-/** The texts that are searched beside the transcription: the title and the values of the tags. */
-export function labelsOf(recording: Pick<TaggedRecording, 'customTags' | 'title'>): string[] {
+/** The texts that are searched beside the transcription: the title, the values of the tags, and the names of speakers. */
+export function labelsOf(recording: Pick<TaggedRecording, 'customTags' | 'title' | 'speakerNames'>): string[] {
   const values = tagsOf(recording).map(([, value]) => value);
-  return recording.title === null ? values : [recording.title, ...values];
+  const names = Object.values(recording.speakerNames ?? {});
+  return [...(recording.title === null ? [] : [recording.title]), ...values, ...new Set(names)];
 }
 
 /** @returns how many tags there are. */

@@ -35,9 +35,9 @@ describe('the times of cues', () => {
     ]);
     expect(shown(['one', 0, 0.1, 0], ['two', 0.2, 0.3, 1], ['three', 0.4, 3, 0])).toHaveLength(2);
     const both = cuesOf(source(['one', 0, 0.1, 0], ['two', 0.5, 0.6, 1]));
-    expect(both.map(({ startMs, endMs, channel }) => [startMs, endMs, channel])).toEqual([
-      [0, 1000, 0],
-      [500, 1500, 1],
+    expect(both.map(({ startMs, endMs, voice }) => [startMs, endMs, voice])).toEqual([
+      [0, 1000, 'Channel 0'],
+      [500, 1500, 'Channel 1'],
     ]);
   });
 

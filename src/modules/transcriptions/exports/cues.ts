@@ -1,14 +1,16 @@
 import { markSentenceEnds, type SentenceToken } from '../text/sentences.js';
 import { type TimedWord, timeTokens } from '../text/time-tokens.js';
 import { endsClause, joinTokens, tokensOf } from '../text/tokens.js';
-import { channelName, type ChannelWord, turnsOf } from '../text/turns.js';
+import { isConversation, type SpeakerNames, turnsOf, type VoicedWord } from '../text/turns.js';
 
 /** What an export is made of. */
 export interface ExportSource {
   /** The words of the text, with its punctuation, are what is exported. */
   text: string;
   /** Times of its words, as an engine or a person gave them; without any the text is distributed over the duration. */
-  words: readonly (TimedWord & ChannelWord)[];
+  words: readonly (TimedWord & VoicedWord)[];
+  /** Who the speakers are; labels stand for those without a name. */
+  names?: SpeakerNames;
   /** Length of the recording; 0 when unknown. */
   durationSeconds: number;
 }
@@ -21,8 +23,8 @@ export interface Cue {
   lines: string[];
   /** The same in one line. */
   text: string;
-  /** On which it is spoken, if each was transcribed on its own. */
-  channel?: number;
+  /** Who says it, if that is known: a speaker's name or label, or a channel. */
+  voice?: string;
 }
 
 const MIN_CUE_MS = 1000;
@@ -38,50 +40,62 @@ const PAUSE_MS = 400;
 
 /**
  * Cuts a transcript into cues of 1 to 7 seconds and at most two lines, at pauses and, where it can be, at punctuation.
- * Cues are in order, and those of one channel do not overlap. Where words follow each other faster than cues can be shown,
- * cues come later than their words, until the next pause. A cue has what was said on one channel.
- * @param options `namesChannels`: whether the text begins with the name of its channel whenever that changes
+ * Cues are in order, and those of one voice do not overlap. Where words follow each other faster than cues can be shown,
+ * cues come later than their words, until the next pause. A cue has what was said by one voice.
+ * @param options `namesVoices`: whether the text begins with who speaks whenever that changes
  */
-export function cuesOf({ text, words, durationSeconds }: ExportSource, { namesChannels = false } = {}): Cue[] {
-  const turns = turnsOf(markSentenceEnds(timeTokens(tokensOf(text), words, durationSeconds)), words);
-  const parts = timed(turns.flatMap(({ channel, tokens }) => layOut(piecesOf(tokens), channel)));
-  const shown = namesChannels ? timed(parts.flatMap((part, index) => withName(part, parts[index - 1]))) : parts;
-  return shown.map(({ channel, tokens, ...rest }) => {
+export function cuesOf({ text, words, durationSeconds, names }: ExportSource, { namesVoices = false } = {}): Cue[] {
+  const turns = turnsOf(markSentenceEnds(timeTokens(tokensOf(text), words, durationSeconds)), words, names);
+  const parts = timed(turns.flatMap(({ voice, tokens }) => layOut(piecesOf(tokens), voice)));
+  const isNamed = namesVoices && isConversation(turns, words);
+  const shown = isNamed ? timed(parts.flatMap((part, index) => withName(part, parts[index - 1]))) : parts;
+  return shown.map(({ voice, tokens, ...rest }) => {
     const cue = { ...rest, text: joinTokens(tokens) };
-    return channel === undefined ? cue : { ...cue, channel };
+    return voice === undefined ? cue : { ...cue, voice };
   });
 }
 
 /** A cue without its times. */
 interface CuePart {
-  channel: number | undefined;
+  voice: string | undefined;
   tokens: SentenceToken[];
   lines: string[];
 }
 
-function layOut(pieces: readonly SentenceToken[], channel: number | undefined): CuePart[] {
-  return Array.from(new CueLayout(pieces).cues(), (cue) => ({ ...cue, channel }));
+function layOut(pieces: readonly SentenceToken[], voice: string | undefined): CuePart[] {
+  return Array.from(new CueLayout(pieces).cues(), (cue) => ({ ...cue, voice }));
 }
 
-/** The part with the name of its channel, if that is another than the one before. It may take two cues then. */
+/** The part with who speaks, if that is another than before. It may take two cues then. */
 function withName(part: CuePart, before: CuePart | undefined): CuePart[] {
-  const { channel, tokens } = part;
+  const { voice, tokens } = part;
   const [first] = tokens;
-  if (!first || channel === undefined || channel === before?.channel) return [part];
-  const name = { ...first, text: `${channelName(channel)}:`, end: first.start, words: [], endsSentence: false };
-  return layOut([name, { ...first, glued: false, newLine: false }, ...tokens.slice(1)], channel);
+  if (!first || voice === undefined || voice === before?.voice) return [part];
+  const name = { ...first, text: `${shortened(voice)}:`, end: first.start, words: [], endsSentence: false };
+  return layOut([name, { ...first, glued: false, newLine: false }, ...tokens.slice(1)], voice);
+}
+
+/** A name that fits into a line with its colon. */
+function shortened(name: string): string {
+  if (name.length < MAX_LINE) return name;
+  let short = '';
+  for (const character of charactersOf(name)) {
+    if (short.length + character.length > MAX_LINE - 2) break;
+    short += character;
+  }
+  return `${short.trimEnd()}…`;
 }
 
 /** In the order of their start. */
 function timed(parts: readonly CuePart[]): (CuePart & Pick<Cue, 'startMs' | 'endMs'>)[] {
-  const freeFrom = new Map<number | undefined, number>();
+  const freeFrom = new Map<string | undefined, number>();
   return parts
-    .map(({ channel, tokens, lines }) => {
-      const startMs = Math.max(tokens[0]?.start ?? 0, freeFrom.get(channel) ?? 0);
+    .map(({ voice, tokens, lines }) => {
+      const startMs = Math.max(tokens[0]?.start ?? 0, freeFrom.get(voice) ?? 0);
       const spokenUntil = tokens.at(-1)?.end ?? 0;
       const endMs = Math.min(Math.max(spokenUntil, startMs + MIN_CUE_MS), startMs + MAX_CUE_MS);
-      freeFrom.set(channel, endMs);
-      return { startMs, endMs, channel, tokens, lines };
+      freeFrom.set(voice, endMs);
+      return { startMs, endMs, voice, tokens, lines };
     })
     .toSorted((a, b) => a.startMs - b.startMs);
 }

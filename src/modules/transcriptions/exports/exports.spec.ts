@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { startCpuTime } from '../../../../test/support/cpu-wait.js';
 import { type Cue, cuesOf, type ExportSource } from './cues.js';
-import { paragraphsOf, subRipOf, webVttOf } from './render-export.js';
+import { diarizedSegmentsOf } from './diarized-json.js';
+import { type ExportInput, paragraphsOf, renderExport, subRipOf, webVttOf } from './render-export.js';
 
 type Spoken = [word: string, start: number, end: number];
 const source = (
@@ -266,14 +267,14 @@ describe('exports of channels that were transcribed each on its own', () => {
 
   it('keep the limits of cues, and leave the names out of the cues themselves', () => {
     const cues = cuesOf(call);
-    expect(cues.map(({ channel, startMs, text }) => [channel, startMs, text])).toEqual([
-      [0, 0, 'Good day.'],
-      [1, 1500, 'Hello!'],
-      [0, 4000, 'How are you?'],
-      [1, 4600, 'fine'],
+    expect(cues.map(({ voice, startMs, text }) => [voice, startMs, text])).toEqual([
+      ['Channel 0', 0, 'Good day.'],
+      ['Channel 1', 1500, 'Hello!'],
+      ['Channel 0', 4000, 'How are you?'],
+      ['Channel 1', 4600, 'fine'],
     ]);
-    for (const channel of [0, 1]) {
-      const own = cues.filter((cue) => cue.channel === channel);
+    for (const voice of ['Channel 0', 'Channel 1']) {
+      const own = cues.filter((cue) => cue.voice === voice);
       expectLimits(own, own.map(({ text }) => text).join(' '));
     }
     const long = Array.from({ length: 40 }, (_, i) => ({ word: 'extraordinary', start: i, end: i + 0.9, channel: 1 }));
@@ -296,7 +297,128 @@ describe('exports of channels that were transcribed each on its own', () => {
     const argument = { text: both.map(({ word }) => word).join(' '), words: both, durationSeconds: 10 };
     const cues = cuesOf(argument);
     expect(cues.at(-1)?.endMs).toBeLessThanOrEqual(10_500);
-    expect(cues.every(({ text, channel }) => !text.includes(channel === 0 ? 'right' : 'left'))).toBe(true);
+    expect(cues.every(({ text, voice }) => !text.includes(voice === 'Channel 0' ? 'right' : 'left'))).toBe(true);
     expect(cues.map(({ startMs }) => startMs)).toEqual(cues.map(({ startMs }) => startMs).toSorted((a, b) => a - b));
+  });
+});
+
+describe('exports of speakers who were told apart (D87)', () => {
+  const said: [word: string, start: number, speaker: string][] = [
+    ['good', 0, 'A'],
+    ['day', 0.4, 'A'],
+    ['hello', 0.8, 'B'],
+    ['how', 1.2, 'A'],
+    ['are', 1.6, 'A'],
+    ['you', 2, 'A'],
+    ['fine', 5, 'C'],
+  ];
+  const talk = (names: ExportInput['names'] = null, spoken = said): Omit<ExportInput, 'format'> => ({
+    recordingId: 'r-1',
+    text: 'Good day. Hello! How are you? Fine.',
+    words: JSON.stringify(spoken.map(([word, start, speaker]) => ({ word, start, end: start + 0.3, speaker }))),
+    durationSeconds: 6,
+    names,
+  });
+  const render = (format: ExportInput['format'], input = talk()): string => renderExport({ format, ...input });
+  const linesOf = (text: string): string[] => text.split('\n').filter((line) => /[a-z]/i.test(line));
+
+  it('have a line, a paragraph, or a cue for each turn, with its label or name', () => {
+    expect(render('text')).toBe('A: Good day.\nB: Hello!\nA: How are you?\nC: Fine.');
+    const named = talk({ A: 'Ada', B: 'Tom & <Co>' });
+    expect(render('text', named)).toBe('Ada: Good day.\nTom & <Co>: Hello!\nAda: How are you?\nC: Fine.');
+    expect(render('paragraphs', named)).toBe('Ada: Good day.\n\nTom & <Co>: Hello!\n\nAda: How are you?\n\nC: Fine.');
+    expect(linesOf(render('srt', named))).toEqual(linesOf(render('text', named)));
+    expect(render('vtt', named)).toMatch(/\n<v Ada>Good day\.\n(.*\n)+<v Tom &amp; &lt;Co&gt;>Hello!\n/);
+  });
+
+  it('show two labels with one name as one person, whose turns join', () => {
+    const merged = talk({ A: 'Ada', B: 'Ada' });
+    expect(render('text', merged)).toBe('Ada: Good day. Hello! How are you?\nC: Fine.');
+    expect(render('rttm', merged)).toBe(
+      'SPEAKER r-1 1 0.000 2.300 <NA> <NA> Ada <NA> <NA>\nSPEAKER r-1 1 5.000 0.300 <NA> <NA> C <NA> <NA>\n',
+    );
+  });
+
+  it('tell nobody who speaks where one voice is heard, but for the tag of WebVTT', () => {
+    const alone = talk({ A: 'Ada', B: 'Ada', C: 'Ada' });
+    const { text } = alone;
+    expect([render('text', alone), render('paragraphs', alone)]).toEqual([
+      text,
+      'Good day. Hello! How are you?\n\nFine.',
+    ]);
+    expect(render('srt', alone)).not.toContain('Ada');
+    expect(render('vtt', alone)).toContain('<v Ada>');
+  });
+
+  it('do not cut a text by pauses alone, as those of channels do', () => {
+    const call = JSON.stringify([
+      { word: 'yes', start: 0, end: 0.3, speaker: 'A', channel: 0 },
+      { word: 'but', start: 0.4, end: 0.6, speaker: 'B', channel: 1 },
+      { word: 'indeed', start: 0.5, end: 0.9, speaker: 'A', channel: 0 },
+    ]);
+    const input = { ...talk({ B: 'Ben' }), text: 'yes but indeed', words: call };
+    expect(render('text', input)).toBe('A: yes indeed\nBen: but');
+    expect(render('rttm', input)).toBe(
+      'SPEAKER r-1 1 0.000 0.900 <NA> <NA> A <NA> <NA>\nSPEAKER r-1 2 0.400 0.200 <NA> <NA> Ben <NA> <NA>\n',
+    );
+  });
+
+  it('of a script without spaces join nothing with a space, and begin turns between words', () => {
+    const spoken = [...'你好吗我很好'].map((word, i): [string, number, string] => [word, i / 2, i < 3 ? 'A' : 'B']);
+    const input = { ...talk({ B: '王 明' }, spoken), text: '你好吗？我很好。' };
+    expect(render('text', input)).toBe('A: 你好吗？\n王 明: 我很好。');
+    expect(render('rttm', input)).toContain(' 王_明 ');
+  });
+
+  it('cut a name that is longer than a line of SubRip, and no other form', () => {
+    const name = 'A name of many words '.repeat(4).trim();
+    const srt = render('srt', talk({ A: name }));
+    expect(srt.split('\n').every((line) => line.length <= 42)).toBe(true);
+    expect(srt).toContain('A name of many words A name of many word…:');
+    expect(render('text', talk({ A: name }))).toContain(`${name}: Good day.`);
+    const clusters = '👩‍👩‍👧‍👦'.repeat(12);
+    expect(render('srt', talk({ A: clusters })).isWellFormed()).toBe(true);
+  });
+
+  it('leave a text without speakers as it is, whatever its words say', () => {
+    const words = JSON.stringify([{ word: '"speaker":', start: 0, end: 1 }]);
+    const plain = { ...talk(), text: 'a\n"speaker":  b', words };
+    expect(render('text', plain)).toBe(plain.text);
+    expect(render('rttm', plain)).toBe('');
+  });
+
+  it('have the segments of OpenAI: turns in paragraphs, each with its times', () => {
+    expect(JSON.parse(diarizedSegmentsOf(talk({ A: 'Ada' })))).toEqual(
+      [
+        [0, 0.7, 'Good day.', 'Ada'],
+        [0.8, 1.1, 'Hello!', 'B'],
+        [1.2, 2.3, 'How are you?', 'Ada'],
+        [5, 5.3, 'Fine.', 'C'],
+      ].map(([start, end, text, speaker], index) => ({
+        type: 'transcript.text.segment',
+        id: `seg_00${index + 1}`,
+        start,
+        end,
+        text,
+        speaker,
+      })),
+    );
+  });
+
+  it('of two hours with 20 speakers are made in a bounded time', () => {
+    const spoken = Array.from({ length: 20_000 }, (_, i): [string, number, string] => {
+      const turn = Math.floor(i / 13) % 20;
+      return [`word${i % 89}`, i * 0.36, String.fromCharCode(65 + turn)];
+    });
+    const input = {
+      ...talk({ A: 'Ada' }, spoken),
+      text: spoken.map(([word]) => word).join(' '),
+      durationSeconds: 7200,
+    };
+    for (const format of ['text', 'srt', 'vtt', 'paragraphs', 'rttm'] as const) {
+      const cpuMs = startCpuTime();
+      expect(render(format, input).length).toBeGreaterThan(50_000);
+      expect(cpuMs()).toBeLessThan(4000);
+    }
   });
 });

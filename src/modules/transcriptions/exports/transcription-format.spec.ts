@@ -40,6 +40,7 @@ describe('acceptedFormat', () => {
       'application/x-subrip; charset=utf-8',
       'text/vtt; charset=utf-8',
       'text/plain; charset=utf-8',
+      'text/plain; charset=utf-8',
     ]);
   });
 });

@@ -1,5 +1,5 @@
 /** Forms in which a transcription is sent (D42). */
-export const TRANSCRIPTION_FORMATS = ['json', 'text', 'srt', 'vtt', 'paragraphs'] as const;
+export const TRANSCRIPTION_FORMATS = ['json', 'text', 'srt', 'vtt', 'paragraphs', 'rttm'] as const;
 export type TranscriptionFormat = (typeof TRANSCRIPTION_FORMATS)[number];
 
 export const CONTENT_TYPES: Record<TranscriptionFormat, string> = {
@@ -8,6 +8,7 @@ export const CONTENT_TYPES: Record<TranscriptionFormat, string> = {
   srt: 'application/x-subrip; charset=utf-8',
   vtt: 'text/vtt; charset=utf-8',
   paragraphs: 'text/plain; charset=utf-8',
+  rttm: 'text/plain; charset=utf-8',
 };
 
 /** Media types that `Accept` can ask for. SubRip has no registered one, so its usual names are taken. */

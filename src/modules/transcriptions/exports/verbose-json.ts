@@ -1,5 +1,5 @@
 import { deflateSync } from 'node:zlib';
-import type { ChannelWord } from '../text/turns.js';
+import type { VoicedWord } from '../text/turns.js';
 import type { TimedWord } from '../text/time-tokens.js';
 import { type Cue, cuesOf } from './cues.js';
 
@@ -24,7 +24,7 @@ export interface VerboseInput {
 /** A transcript of which the certainty is wanted. */
 export type LogprobsInput = Pick<VerboseInput, 'text' | 'words' | 'confidence'>;
 
-type SpokenWord = TimedWord & ChannelWord & { confidence: number | null };
+type SpokenWord = TimedWord & VoicedWord & { confidence: number | null };
 
 /**
  * `verbose_json` as JSON text: words and segments as requested, neither of them ever null. A function for

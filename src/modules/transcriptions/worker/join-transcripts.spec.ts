@@ -218,20 +218,19 @@ describe('turnsOf', () => {
     words: [word],
   });
   const BOTH = [{ channel: 0 }, { channel: 1 }];
-  const turns = (...tokens: TimedToken[]) =>
-    turnsOf(tokens, BOTH).map(({ channel, tokens: own }) => [channel, own.length]);
+  const turns = (...tokens: TimedToken[]) => turnsOf(tokens, BOTH).map(({ voice, tokens: own }) => [voice, own.length]);
 
   it('ends at a pause of a second in which the other side speaks, and at no other', () => {
     expect(turns(at(0, 0), at(0.7, 1), at(1.4, 0))).toEqual([
-      [0, 2],
-      [1, 1],
+      ['Channel 0', 2],
+      ['Channel 1', 1],
     ]);
     expect(turns(at(0, 0), at(0.7, 1), at(1.5, 0))).toEqual([
-      [0, 1],
-      [1, 1],
-      [0, 1],
+      ['Channel 0', 1],
+      ['Channel 1', 1],
+      ['Channel 0', 1],
     ]);
-    expect(turns(at(0, 0), at(9, 0))).toEqual([[0, 2]]);
+    expect(turns(at(0, 0), at(9, 0))).toEqual([['Channel 0', 2]]);
   });
 });
 
