@@ -1209,6 +1209,10 @@ export type CorrectTranscriptionDto = {
          * As the words of the engine have it.
          */
         channel?: number;
+        /**
+         * Label of who says it, such as `A`.
+         */
+        speaker?: string;
     }> | string;
 };
 
@@ -1281,6 +1285,45 @@ export type TranscriptionVersionPage = {
         requested_at: string;
     } | null;
     transcriptions: Array<TranscriptionVersionView>;
+};
+
+export type SpeakerView = {
+    /**
+     * Label, as words have it: `A` speaks first.
+     */
+    speaker: string;
+    name: string | null;
+    /**
+     * How many words of the text are theirs.
+     */
+    words: number;
+    /**
+     * How long they speak.
+     */
+    seconds: number;
+};
+
+export type SpeakersView = {
+    recording_id: string;
+    uri: string;
+    /**
+     * Empty where speakers were not told apart.
+     */
+    speakers: Array<SpeakerView>;
+};
+
+export type NameSpeakersDto = {
+    /**
+     * What to call the speakers, in place of all names that they have. Those that are left out have none. Speakers with the
+     * same name are shown as one person.
+     */
+    speakers: Array<{
+        /**
+         * Label, as words have it.
+         */
+        speaker: string;
+        name: string | null;
+    }>;
 };
 
 export type WebhookView = {
@@ -3800,10 +3843,10 @@ export type TranscriptionsGetData = {
     };
     query?: {
         /**
-         * Form of the response, whatever `Accept` says: `json`, the plain `text`, subtitles as SubRip (`srt`) or WebVTT (`vtt`), or
-         * the text in `paragraphs`.
+         * Form of the response, whatever `Accept` says: `json`, the plain `text`, subtitles as SubRip (`srt`) or WebVTT (`vtt`),
+         * the text in `paragraphs`, or who speaks when (`rttm`).
          */
-        format?: 'json' | 'text' | 'srt' | 'vtt' | 'paragraphs';
+        format?: 'json' | 'text' | 'srt' | 'vtt' | 'paragraphs' | 'rttm';
         /**
          * `original` returns the engine's text, also if the transcription was corrected.
          */
@@ -3988,6 +4031,138 @@ export type VersionsListResponses = {
 };
 
 export type VersionsListResponse = VersionsListResponses[keyof VersionsListResponses];
+
+export type SpeakersListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The ETag of an earlier answer: 304 if the list is the same.
+         */
+        'If-None-Match'?: string;
+    };
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+    };
+    query?: never;
+    url: '/v1/recordings/{recording_id}/speakers';
+};
+
+export type SpeakersListErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SpeakersListError = SpeakersListErrors[keyof SpeakersListErrors];
+
+export type SpeakersListResponses = {
+    /**
+     * OK
+     */
+    200: SpeakersView;
+};
+
+export type SpeakersListResponse = SpeakersListResponses[keyof SpeakersListResponses];
+
+export type SpeakersNameData = {
+    body: NameSpeakersDto;
+    headers?: {
+        /**
+         * The ETag of the list that you have read. If there is a later one: 412, and no change.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+    };
+    query?: never;
+    url: '/v1/recordings/{recording_id}/speakers';
+};
+
+export type SpeakersNameErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PreconditionFailedError`
+     */
+    412: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SpeakersNameError = SpeakersNameErrors[keyof SpeakersNameErrors];
+
+export type SpeakersNameResponses = {
+    /**
+     * OK
+     */
+    200: SpeakersView;
+};
+
+export type SpeakersNameResponse = SpeakersNameResponses[keyof SpeakersNameResponses];
 
 export type WebhooksListData = {
     body?: never;
