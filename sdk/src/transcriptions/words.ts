@@ -9,7 +9,7 @@ export interface TranscriptionWord {
   confidence: number | null;
   /** 0 or 1, only after an upload with `channels: 'separate'`. */
   channel?: number;
-  /** Label of who says it, such as `A`, if speakers were asked for and found. */
+  /** Who says it: `A`, `B` and so on. Only where speakers are told apart. */
   speaker?: string;
 }
 

@@ -41,6 +41,7 @@ const note = (text: string) => ({
   ...ENGINE,
   recordingId: 'r',
   names: null,
+  speakersProblem: null,
   text,
   language: 'english',
   durationSeconds: 2.5,

@@ -12,7 +12,7 @@ import { sendText } from '../../platform/http/send-text.js';
 import { requestIdOf } from '../../platform/observability/request-log.middleware.js';
 import { TranscriptExportsService } from '../transcriptions/exports/transcript-exports.service.js';
 import type { ChunkSignal } from '../transcriptions/transcript-signals.service.js';
-import { AudioTranscriptionsService, type EngineTranscript } from './audio-transcriptions.service.js';
+import { AudioTranscriptionsService, type EngineTranscript, noSpeakers } from './audio-transcriptions.service.js';
 import { DescribeTranscription, DescribeTranslation } from './compat.openapi.js';
 import { openAiErrorBody, TranscriptionTimeoutError } from './openai-errors.js';
 import type { Task, TranscriptionOptions } from './transcription-form.js';
@@ -90,7 +90,7 @@ export class AudioTranscriptionsController {
         (chunk) => stream?.add(chunk),
       );
       if (response.destroyed) return;
-      if (stream) stream.end(transcript, await this.logprobs(principal.accountId, transcript, options));
+      if (stream) await this.endStream(principal.accountId, stream, transcript, options);
       else await this.send(principal.accountId, response, transcript, options);
     } catch (error) {
       // The client has disconnected.
@@ -99,6 +99,20 @@ export class AudioTranscriptionsController {
       stream.fail(asApiError(error, requestIdOf(request)));
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  private async endStream(
+    accountId: string,
+    stream: TranscriptStream,
+    transcript: EngineTranscript,
+    options: TranscriptionOptions,
+  ): Promise<void> {
+    if (options.format === 'diarized_json') {
+      const segments = JSON.parse(await this.segments(accountId, transcript)) as object[];
+      stream.end(transcript, null, segments);
+    } else {
+      stream.end(transcript, await this.logprobs(accountId, transcript, options));
     }
   }
 
@@ -132,6 +146,14 @@ export class AudioTranscriptionsController {
         sendText(response, json);
         break;
       }
+      case 'diarized_json': {
+        const segments = await this.segments(accountId, transcript);
+        const fields = JSON.stringify({ task, duration: durationSeconds, text });
+        response.setHeader('Content-Type', JSON_TYPE);
+        const usage = JSON.stringify(usageOf(transcript));
+        sendText(response, `${fields.slice(0, -1)},"segments":${segments},"usage":${usage}}`);
+        break;
+      }
       case 'text':
         response.setHeader('Content-Type', TEXT);
         sendText(response, `${text}\n`);
@@ -145,6 +167,16 @@ export class AudioTranscriptionsController {
         );
         break;
     }
+  }
+
+  /** JSON text of the list. @throws InvalidRequestError where speakers were not told apart */
+  private async segments(
+    accountId: string,
+    { text, words, durationSeconds, names, speakersProblem }: EngineTranscript,
+  ): Promise<string> {
+    const segments = await this.exports.diarizedSegments(accountId, { text, words, durationSeconds, names });
+    if (segments === null) throw noSpeakers(speakersProblem);
+    return segments;
   }
 
   /** JSON text of the list, or null if it was not asked for. */
@@ -190,12 +222,13 @@ export class TranscriptStream {
     this.sendDelta(chunk.text);
   }
 
-  /** @param logprobs JSON text of the list, or null. */
-  end(transcript: EngineTranscript, logprobs: string | null = null): void {
+  /** @param logprobs JSON text of the list, or null. @param segments events of their own, once all speakers are known */
+  end(transcript: EngineTranscript, logprobs: string | null = null, segments: readonly object[] = []): void {
     this.begin(transcript);
     // Another attempt may have another text than the one that was sent: `done` has the right one.
     const rest = transcript.text.startsWith(this.sent) ? transcript.text.slice(this.sent.length) : '';
     if (rest !== '') this.sendDelta(rest);
+    for (const segment of segments) this.send(segment);
     const { text } = transcript;
     const done = { type: 'transcript.text.done', text, ...heardOf(transcript), usage: usageOf(transcript) };
     this.write(jsonWith(done, logprobs));

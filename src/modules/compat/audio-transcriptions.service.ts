@@ -33,6 +33,8 @@ export interface EngineTranscript {
   words: string;
   /** Of speakers, by label. */
   names: Readonly<Record<string, string>> | null;
+  /** Why speakers were not told apart; null where they were, or nobody asked for them. */
+  speakersProblem: string | null;
   /** English names of those that were heard; null unless several were given. */
   languages: string[] | null;
   provider: string;
@@ -42,6 +44,11 @@ export interface EngineTranscript {
 /** In the words of an error of a field, which clients of OpenAI show. */
 export const noTranslation = (): InvalidRequestError =>
   new InvalidRequestError({ field: 'model', reason: 'This service has no engine that translates' });
+
+export const noSpeakers = (problem: string | null): InvalidRequestError => {
+  const reason = `cannot be diarized_json, because the speakers of this audio were not told apart${problem === null ? '' : ` (${problem})`}. The other formats have its text`;
+  return new InvalidRequestError({ field: 'response_format', reason });
+};
 
 /** Stores audio as any other recording, and waits for its transcript. */
 @Injectable()
@@ -83,7 +90,8 @@ export class AudioTranscriptionsService {
       if (status === 'transcribed') {
         const transcription = await this.transcriptions.get(accountId, recordingId);
         const languages = features?.languages?.map(({ language }) => language) ?? null;
-        return { ...transcription, languages, names, durationSeconds: durationMs / 1000 };
+        const speakersProblem = features?.speakers_problem ?? null;
+        return { ...transcription, languages, names, speakersProblem, durationSeconds: durationMs / 1000 };
       }
       await this.ends.waitForEnd(recordingId, signal, onChunk);
     }

@@ -15,7 +15,13 @@ import { notAnUpload } from '../recordings/upload/upload-requests.service.js';
 import { idempotencyKeyReused } from '../recordings/upload/upload.service.js';
 import { noTranslation } from './audio-transcriptions.service.js';
 import { AudioNotTranscribedError, OPENAI_ERRORS, TranscriptionTimeoutError } from './openai-errors.js';
-import { GRANULARITIES, INCLUSIONS, RESPONSE_FORMATS, STREAM_NAMES } from './transcription-form.js';
+import {
+  GRANULARITIES,
+  INCLUSIONS,
+  RESPONSE_FORMATS,
+  STREAM_NAMES,
+  TRANSLATION_FORMATS,
+} from './transcription-form.js';
 
 const FILE = {
   type: 'string',
@@ -27,7 +33,7 @@ const MODEL = {
   description: 'Any name; the service decides which engine transcribes.',
   example: 'whisper-1',
 };
-const FORMAT = { type: 'string', enum: [...RESPONSE_FORMATS], default: 'json' };
+const FORMAT = { type: 'string', enum: [...TRANSLATION_FORMATS], default: 'json' };
 const PROMPT = {
   type: 'string',
   description: 'Names and words to expect, separated by commas or lines. Of sentences, the names count.',
@@ -60,7 +66,16 @@ const FORM = {
         description: 'Names and words to expect, before those of the `prompt`.',
         example: ['Kubernetes', 'Grafana'],
       },
-      response_format: FORMAT,
+      response_format: {
+        ...FORMAT,
+        enum: [...RESPONSE_FORMATS],
+        description: '`diarized_json` tells who speaks.',
+      },
+      speakers: {
+        type: 'string',
+        description: 'How many speakers to tell apart, as in an upload. `auto` for `diarized_json`.',
+        example: '2',
+      },
       temperature: TEMPERATURE,
       'include[]': {
         type: 'array',
@@ -117,7 +132,28 @@ const object = (properties: Record<string, object>, optional: string[] = []): ob
 });
 const USAGE = object({ type: { type: 'string', enum: ['duration'] }, seconds: { type: 'integer' } });
 
-/** `json` and `verbose_json` in one, because which of the two comes depends on the request. */
+const SEGMENT_SCHEMA = object({
+  id: { type: 'integer' },
+  seek: { type: 'integer' },
+  start: number,
+  end: number,
+  text: { type: 'string' },
+  tokens: { type: 'array', items: { type: 'integer' } },
+  temperature: number,
+  avg_logprob: number,
+  compression_ratio: number,
+  no_speech_prob: number,
+});
+const DIARIZED_SEGMENT_SCHEMA = object({
+  type: { type: 'string', enum: ['transcript.text.segment'] },
+  id: { type: 'string' },
+  start: number,
+  end: number,
+  text: { type: 'string' },
+  speaker: { type: 'string', description: 'Label of the speaker, or what a client calls them.' },
+});
+
+/** `json`, `verbose_json` and `diarized_json` in one, because which of them comes depends on the request. */
 const TRANSCRIPTION = object(
   {
     text: { type: 'string', description: 'Empty when nobody speaks.' },
@@ -125,21 +161,7 @@ const TRANSCRIPTION = object(
     task: { type: 'string', enum: ['transcribe', 'translate'] },
     language: { type: 'string', description: 'Lower-case English name.' },
     duration: { ...number, description: 'Seconds.' },
-    segments: {
-      type: 'array',
-      items: object({
-        id: { type: 'integer' },
-        seek: { type: 'integer' },
-        start: number,
-        end: number,
-        text: { type: 'string' },
-        tokens: { type: 'array', items: { type: 'integer' } },
-        temperature: number,
-        avg_logprob: number,
-        compression_ratio: number,
-        no_speech_prob: number,
-      }),
-    },
+    segments: { type: 'array', items: { anyOf: [SEGMENT_SCHEMA, DIARIZED_SEGMENT_SCHEMA] } },
     words: { type: 'array', items: object({ word: { type: 'string' }, start: number, end: number }) },
     languages: {
       type: 'array',
@@ -165,6 +187,15 @@ const EXAMPLES = {
   json: { value: { text: TEXT, usage: USED } },
   verbose_json: {
     value: { task: 'transcribe', language: 'english', duration: 2.2, text: TEXT, segments: [SEGMENT], usage: USED },
+  },
+  diarized_json: {
+    value: {
+      task: 'transcribe',
+      duration: 2.2,
+      text: TEXT,
+      segments: [{ type: 'transcript.text.segment', id: 'seg_001', start: 0.46, end: 2.1, text: TEXT, speaker: 'A' }],
+      usage: USED,
+    },
   },
 };
 

@@ -20,8 +20,24 @@ describe('TranscriptionFormFields', () => {
       vocabulary: [],
       format: 'json',
       granularities: [],
+      speakers: undefined,
       stream: false,
     });
+  });
+
+  it('asks for speakers where they are shown, and for as many as are given', () => {
+    const details = (...fields: [string, string][]) => {
+      const form = new TranscriptionFormFields();
+      for (const [name, value] of fields) form.add({ name, value, isTruncated: false });
+      return (form.details() as { speakers?: string }).speakers;
+    };
+    expect(details(['response_format', 'diarized_json'])).toBe('auto');
+    expect(details(['response_format', 'diarized_json'], ['speakers', '3'])).toBe('3');
+    expect(details(['speakers', '2'])).toBe('2');
+    expect(details(['response_format', 'verbose_json'])).toBeUndefined();
+    const translation = new TranscriptionFormFields('translate');
+    translation.add({ name: 'response_format', value: 'diarized_json', isTruncated: false });
+    expect(() => translation.read()).toThrow(/must be one of json, text, srt, vtt, verbose_json\.$/);
   });
 
   it.each([
@@ -111,7 +127,24 @@ describe('TranscriptionFormFields', () => {
   });
 
   it.each<[[string, string | undefined][], RegExp]>([
-    [[['response_format', 'diarized_json']], /^response_format must be one of json, text, srt, vtt, verbose_json\.$/],
+    [
+      [['response_format', 'xml']],
+      /^response_format must be one of json, text, srt, vtt, verbose_json, diarized_json\.$/,
+    ],
+    [
+      [
+        ['known_speaker_names[]', 'agent'],
+        ['response_format', 'diarized_json'],
+      ],
+      /^known_speaker_names cannot be used: leave it out, and name the speakers with PUT/,
+    ],
+    [
+      [
+        ['response_format', 'diarized_json'],
+        ['known_speaker_references[0]', 'data:audio/wav;base64,AAAA'],
+      ],
+      /^known_speaker_references cannot be used/,
+    ],
     [[['timestamp_granularities[]', 'sentence']], /^timestamp_granularities must be one of word, segment\.$/],
     [[['stream', 'yes']], /^stream must be one of/],
     [[['language', 'xx']], /^language must be the ISO 639 code/],

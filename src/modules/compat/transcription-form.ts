@@ -5,7 +5,9 @@ import { languageName, MAX_LANGUAGES } from '../../platform/languages.js';
 import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 import type { RepeatRule, UploadDetails, UploadFormFields } from '../recordings/upload/upload-requests.service.js';
 
-export const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
+/** Of a translation; there is no telling who said what. */
+export const TRANSLATION_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
+export const RESPONSE_FORMATS = [...TRANSLATION_FORMATS, 'diarized_json'] as const;
 type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
 export const GRANULARITIES = ['word', 'segment'] as const;
@@ -30,6 +32,8 @@ export interface TranscriptionOptions {
   vocabulary: string[];
   include: readonly Inclusion[];
   format: ResponseFormat;
+  /** How many to tell apart, as an upload says it; undefined: as the account says. */
+  speakers: string | undefined;
   granularities: readonly Granularity[];
   stream: boolean;
 }
@@ -44,6 +48,7 @@ const SINGLE = [
   'response_format',
   'temperature',
   'stream',
+  'speakers',
   'chunking_strategy',
   'chunking_strategy[type]',
   'chunking_strategy[threshold]',
@@ -70,15 +75,19 @@ const TRANSCRIPTION_NAMES = [
   'include',
   'chunking_strategy',
   'stream',
+  'speakers',
 ];
+
+/** Samples of voices, and whose they are: no engine compares them. */
+const KNOWN_SPEAKERS = /^(known_speaker_(?:names|references))(?:\[\d*\])?$/;
 
 /** Their names, and as clients write lists: `[]`, `[0]`. */
 const LIST_FIELD = /^(timestamp_granularities|include|languages|keywords)(?:\[\d*\])?$/;
 type List = 'timestamp_granularities' | 'include' | 'languages' | 'keywords';
 
 /**
- * The text fields of `POST /v1/audio/transcriptions` and `/translations`. Clients send more than this service has a use for, such as
- * `temperature` and `known_speaker_names[]`: all of that is taken and ignored (D70).
+ * The text fields of `POST /v1/audio/transcriptions` and `/translations`. Clients send more than this service has a use for,
+ * such as `temperature`: all of that is taken and ignored (D70).
  */
 export class TranscriptionFormFields implements UploadFormFields {
   readonly maxFields = 64;
@@ -90,6 +99,8 @@ export class TranscriptionFormFields implements UploadFormFields {
     languages: [],
     keywords: [],
   };
+  /** Name of a field that only `diarized_json` has a meaning for. */
+  private knownSpeakers: string | undefined;
 
   constructor(private readonly task: Task = 'transcribe') {
     this.names = task === 'translate' ? OF_TRANSLATION : TRANSCRIPTION_NAMES;
@@ -97,6 +108,7 @@ export class TranscriptionFormFields implements UploadFormFields {
 
   add({ name = '', value, isTruncated }: FormField): InvalidRequestError | null {
     const isTranslation = this.task === 'translate';
+    this.knownSpeakers ??= KNOWN_SPEAKERS.exec(name)?.[1];
     const list = isTranslation ? undefined : (LIST_FIELD.exec(name)?.[1] as List | undefined);
     if (!list && !(isTranslation ? OF_TRANSLATION : SINGLE).includes(name as Single)) return null;
     if (isTruncated) {
@@ -112,7 +124,8 @@ export class TranscriptionFormFields implements UploadFormFields {
 
   /** @throws InvalidRequestError */
   read(): TranscriptionOptions {
-    const { language, prompt = '', response_format: format, stream } = this.single;
+    const { language, prompt = '', stream } = this.single;
+    const format = this.readFormat();
     checkChunkingStrategy(this.single);
     return {
       task: this.task,
@@ -121,7 +134,8 @@ export class TranscriptionFormFields implements UploadFormFields {
       prompt,
       vocabulary: [...readKeywords(this.lists.keywords), ...promptTerms(prompt)].slice(0, MAX_TERMS),
       include: this.lists.include.map((name) => oneOf('include', name, INCLUSIONS)),
-      format: format === undefined ? 'json' : oneOf('response_format', format, RESPONSE_FORMATS),
+      format,
+      speakers: this.single.speakers ?? (format === 'diarized_json' ? 'auto' : undefined),
       granularities: this.lists.timestamp_granularities.map((name) =>
         oneOf('timestamp_granularities', name, GRANULARITIES),
       ),
@@ -129,12 +143,23 @@ export class TranscriptionFormFields implements UploadFormFields {
     };
   }
 
+  /** @throws InvalidRequestError */
+  private readFormat(): ResponseFormat {
+    const formats = this.task === 'translate' ? TRANSLATION_FORMATS : RESPONSE_FORMATS;
+    const format = oneOf<ResponseFormat>('response_format', this.single.response_format ?? 'json', formats);
+    if (format !== 'diarized_json' || this.knownSpeakers === undefined) return format;
+    const reason =
+      'cannot be used: leave it out, and name the speakers with PUT /v1/recordings/{recording_id}/speakers';
+    throw new InvalidRequestError({ field: this.knownSpeakers, reason });
+  }
+
   details(): UploadDetails {
-    const { language, languages, vocabulary } = this.read();
+    const { language, languages, vocabulary, speakers } = this.read();
     return {
       ...(language !== undefined && { language }),
       ...(languages.length > 0 && { languages: JSON.stringify(languages) }),
       vocabulary: JSON.stringify(vocabulary),
+      ...(speakers !== undefined && { speakers }),
       ...(this.task === 'translate' && { task: this.task }),
     };
   }

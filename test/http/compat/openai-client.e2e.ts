@@ -225,7 +225,7 @@ describe('the openai package', () => {
 
     it('names the field of a wrong value', async () => {
       const wrong: [string, string][] = [
-        ['response_format', 'diarized_json'],
+        ['response_format', 'xml'],
         ['timestamp_granularities[]', 'sentence'],
         ['stream', 'perhaps'],
       ];

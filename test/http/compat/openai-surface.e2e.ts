@@ -153,7 +153,11 @@ describe('parameters of the openai package (D70)', () => {
         [{ chunking_strategy: 'manual' }, 'chunking_strategy', /must be auto, or an object of type server_vad/],
         [{ chunking_strategy: { type: 'client_vad' } }, 'chunking_strategy', /must be auto, or an object/],
         [{ chunking_strategy: { type: 'server_vad', threshold: 2 } }, 'chunking_strategy', /setting: threshold/],
-        [{ response_format: 'diarized_json' }, 'response_format', /must be one of json/],
+        [
+          { response_format: 'diarized_json', known_speaker_names: ['agent'] },
+          'known_speaker_names',
+          /cannot be used: leave it out/,
+        ],
       ],
       async (options, param, says) => {
         const error = await errorOf(create(options));

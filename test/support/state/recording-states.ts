@@ -3,7 +3,7 @@ import {
   RecordingLeasesService,
   type Outcome,
 } from '../../../src/modules/recordings/leases/recording-leases.service.js';
-import { Recording } from '../../../src/modules/recordings/recording.entity.js';
+import { Recording, type RecordingFeatures } from '../../../src/modules/recordings/recording.entity.js';
 import { Env } from '../../../src/platform/config/env.js';
 import type { DatabaseService } from '../../../src/platform/database/database.service.js';
 import { selectList } from '../../../src/platform/database/statement-parts.js';
@@ -17,6 +17,8 @@ export interface TranscriptOptions {
   durationMs?: number;
   noSpeech?: boolean;
   model?: string;
+  /** Beside those that every recording has. */
+  features?: Partial<RecordingFeatures>;
   /** As an engine gives them; by default the first word of the text alone. */
   words?: { word: string; start: number; end: number; confidence: number | null; channel?: number; speaker?: string }[];
 }
@@ -53,7 +55,7 @@ function transcribedAs(spoken: TranscriptOptions): Outcome {
     processingDurationMs: 12,
     words: noSpeech ? [] : (spoken.words ?? [{ word, start: 0, end: 0.1, confidence: 0.9 }]),
   };
-  const features = { speech_seconds: noSpeech ? 0 : 0.1, no_speech: noSpeech };
+  const features = { speech_seconds: noSpeech ? 0 : 0.1, no_speech: noSpeech, ...spoken.features };
   return { status: 'transcribed', transcript, features, durationMs, peaks: Buffer.from([0, 128, 255]) };
 }
 

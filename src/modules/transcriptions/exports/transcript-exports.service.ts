@@ -41,8 +41,12 @@ export class TranscriptExportsService {
     return await this.threads.run(accountId, VERBOSE_JSON, input, costOfText(input.text, input.words));
   }
 
-  /** The segments of what OpenAI names `diarized_json` (D87); JSON text of the list. @throws ServiceUnavailableError */
-  async diarizedSegments(accountId: string, input: DiarizedInput): Promise<string> {
+  /**
+   * The segments of what OpenAI names `diarized_json` (D87).
+   * @returns JSON text of the list; null where speakers were not told apart. @throws ServiceUnavailableError
+   */
+  async diarizedSegments(accountId: string, input: DiarizedInput): Promise<string | null> {
+    if (input.text !== '' && !hasSpeakers(input.words)) return null;
     return await this.threads.run(accountId, DIARIZED_SEGMENTS, input, costOfText(input.text, input.words));
   }
 
