@@ -9,7 +9,7 @@ import { fitReport } from './calibration.js';
 import { compareResults, comparisonReport, summaryOf, textReport } from './report.js';
 import { reliabilitySvg } from './reliability-svg.js';
 import { type AccuracyResult, measure } from './measure.js';
-import { AccuracyError, readManifest } from './manifest.js';
+import { AccuracyError, readRecordings } from './manifest.js';
 
 export interface AccuracyOptions {
   engine?: string;
@@ -18,6 +18,7 @@ export interface AccuracyOptions {
   fit?: true;
   raw?: true;
   limit?: number;
+  sample?: number;
   jobs?: number;
   out: string;
   json?: true;
@@ -82,10 +83,10 @@ interface SelectedEngine {
 async function measureEngine(
   folder: string,
   { engine: name, model }: SelectedEngine,
-  { limit, jobs, raw }: AccuracyOptions,
+  { limit, sample, jobs, raw }: AccuracyOptions,
   extensions: Extension[],
 ): Promise<AccuracyResult> {
-  const entries = (await readManifest(folder)).slice(0, limit);
+  const entries = await readRecordings(folder, { limit, sample });
   const engines = addedBy(extensions, 'engines');
   const env = environment(name, model === undefined ? {} : modelSetting(registeredEngines(engines), name, model));
   return measure(selectEngine(env, engines).create(env), env, {

@@ -23,7 +23,9 @@ function accuracyProgram(extensions: Extension[]): Command {
   return new Command('accuracy')
     .description(
       'Measure word errors, speed and confidence of an engine on recordings of which the text is known.\n' +
-        'FOLDER/manifest.json: [{ "file": "note.wav", "ref": "what is said", "lang": "english" }]',
+        'FOLDER/manifest.json: [{ "file": "note.wav", "ref": "what is said", "lang": "english" }],\n' +
+        'or FOLDER is a part of LibriSpeech as it is unpacked, such as LibriSpeech/test-clean.\n' +
+        'English is judged by the rules of docs/accuracy.md and by those of the Open ASR Leaderboard.',
     )
     .usage(
       '--engine NAME FOLDER\n       accuracy --compare NAME[:MODEL] NAME[:MODEL] FOLDER\n' +
@@ -35,7 +37,8 @@ function accuracyProgram(extensions: Extension[]): Command {
     .option('--compare', 'compare two engines, or two results that were saved')
     .option('--fit', 'fit the mapping of confidences to a result of --raw')
     .option('--raw', 'take the confidences of the engine without the mapping of the service')
-    .option('--limit <number>', 'only the first recordings of the manifest', count)
+    .option('--limit <number>', 'only the first recordings', count)
+    .option('--sample <number>', 'only so many recordings, from all over the set', count)
     .option('--jobs <number>', 'recordings at the same time (default: as many as the engine has slots)', count)
     .option('--out <folder>', 'where results are saved', '.data/accuracy')
     .option('--json', 'print one JSON value and nothing else')

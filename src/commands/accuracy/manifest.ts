@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { languageName } from '../../platform/languages.js';
 
@@ -14,6 +14,48 @@ export interface ManifestEntry {
 /** What is wrong with the folder, the manifest or the options, for the person at the terminal. */
 export class AccuracyError extends Error {
   override readonly name = 'AccuracyError';
+}
+
+/** What of a set is measured. */
+interface Selection {
+  /** The first recordings. */
+  limit?: number | undefined;
+  /** Recordings from all over the set. */
+  sample?: number | undefined;
+}
+
+/** The recordings of a folder with a manifest, or of one of LibriSpeech. */
+export async function readRecordings(folder: string, { limit, sample }: Selection = {}): Promise<ManifestEntry[]> {
+  const librispeech = await readLibriSpeech(folder);
+  const entries = (librispeech.length > 0 ? librispeech : await readManifest(folder)).slice(0, limit);
+  if (sample === undefined || sample >= entries.length) return entries;
+  const step = entries.length / sample;
+  return Array.from({ length: sample }, (_, index) => entries[Math.floor(index * step)] as ManifestEntry);
+}
+
+/** Ends the name of a file with what is said in the recordings of a chapter. */
+const CHAPTER = '.trans.txt';
+
+/**
+ * Reads a part of LibriSpeech as it is unpacked: in each chapter's folder a text file with a line for each recording, its
+ * name and what is said, and the recordings as FLAC. Empty for a folder without such files.
+ */
+async function readLibriSpeech(folder: string): Promise<ManifestEntry[]> {
+  const files = await readdir(folder, { recursive: true }).catch(() => []);
+  const entries: ManifestEntry[] = [];
+  for (const chapter of files.filter((file) => file.endsWith(CHAPTER)).toSorted()) {
+    const text = await readFile(path.join(folder, chapter), 'utf8');
+    for (const line of text.split('\n').filter((item) => item.trim() !== '')) {
+      const [, name, ref] = /^(\S+)\s+(\S.*)$/.exec(line.trim()) ?? [];
+      if (name === undefined || ref === undefined) {
+        throw new AccuracyError(
+          `${path.join(folder, chapter)} must have the name of a recording and its text in each line`,
+        );
+      }
+      entries.push({ file: path.join(path.dirname(chapter), `${name}.flac`), ref, lang: 'english' });
+    }
+  }
+  return entries;
 }
 
 /**

@@ -20,6 +20,7 @@ import { AUDIO_FORMAT_LIST } from '../../platform/audio-formats.js';
 import type { Env } from '../../platform/config/env.js';
 import { cpuSecondsOf } from '../../platform/processes/cpu-seconds.js';
 import { AccuracyError, type ManifestEntry } from './manifest.js';
+import { leaderboardEnglish } from './leaderboard-english.js';
 import { alignWords, comparedUnits, countErrors, type ErrorCounts, unitNameOf } from './word-errors.js';
 
 export interface Measurement {
@@ -157,6 +158,8 @@ export interface FileResult {
   ref: string;
   text: string;
   errors: ErrorCounts;
+  /** By the rules of the Open ASR Leaderboard. Absent for other languages than English, and in older results. */
+  leaderboardErrors?: ErrorCounts;
   /** Whether words or characters are counted. */
   unit: 'word' | 'character';
   confidence: number;
@@ -208,6 +211,9 @@ export function judge(entry: ManifestEntry, recognised: Recognised | { problem: 
     ref: entry.ref,
     text,
     errors: countErrors(alignWords(said, comparedUnits(text, entry.lang))),
+    ...(entry.lang === 'english' && {
+      leaderboardErrors: countErrors(alignWords(leaderboardEnglish(entry.ref), leaderboardEnglish(text))),
+    }),
     unit: unitNameOf(said),
     confidence,
     words: judgedWords(said, words, entry.lang),

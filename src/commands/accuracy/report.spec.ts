@@ -67,12 +67,31 @@ describe('summaryOf', () => {
   });
 });
 
+describe('the figures by both rules', () => {
+  const TWO_WAYS: Said[] = [["We're in colour, number 22", 'we are in color uh number twenty two']];
+
+  it('differ where something is said in another way', () => {
+    const { errors } = summaryOf(resultOf('a', TWO_WAYS));
+    expect(errors).toMatchObject([{ units: 6, rate: 4 / 6, leaderboard: { units: 6, rate: 0 } }]);
+  });
+
+  it('are one figure for other languages, and for results of before', () => {
+    const german = resultOf('a', [['eins zwei', 'eins zwei', 'german']]);
+    expect(summaryOf(german).errors).toMatchObject([{ leaderboard: null }]);
+    expect(textReport(german, summaryOf(german))).not.toContain('Leaderboard');
+    const old = resultOf('a', GOOD);
+    for (const file of old.files) delete file.leaderboardErrors;
+    expect(summaryOf(old).errors).toMatchObject([{ leaderboard: null }]);
+  });
+});
+
 describe('reports', () => {
   it('tell the errors, the speed, the calibration and what was left out', () => {
     const result = resultOf('a', GOOD);
     const report = textReport(result, summaryOf(result));
     expect(report).toContain('english: word error rate 18.2 % (95 %: 0.0 % to');
     expect(report).toContain('over 11 words in 3 recordings: 1 substitutions, 1 deletions, 0 insertions');
+    expect(report).toContain('  by the rules of the Open ASR Leaderboard: 18.2 % (95 %:');
     expect(report).toContain('real-time factor: 0.500 wall, 0.833 CPU');
     expect(report).toContain('expected calibration error 0.150');
     expect(report).toContain('1 not measured: no');

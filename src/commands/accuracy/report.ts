@@ -28,6 +28,8 @@ interface ErrorSummary extends ErrorCounts {
   /** Substitutions, deletions and insertions by what was said: above 1 where more is invented than was said. */
   rate: number;
   interval: Interval | null;
+  /** By the rules of the Open ASR Leaderboard; null for other languages than English. */
+  leaderboard: { units: number; rate: number; interval: Interval | null } | null;
 }
 
 export interface Summary {
@@ -77,13 +79,25 @@ function errorSummary(files: readonly FileResult[], resampling: Resampling): Err
     lang,
     unit,
     files: files.length,
-    rate: rateOf(files),
-    interval: bootstrapInterval(files, rateOf, resampling),
+    rate: rateOf(files.map(({ errors }) => errors)),
+    interval: bootstrapInterval(
+      files.map(({ errors }) => errors),
+      rateOf,
+      resampling,
+    ),
+    leaderboard: leaderboardSummary(files, resampling),
   };
 }
 
-const rateOf = (files: readonly FileResult[]): number =>
-  sumOf(files, ({ errors }) => errorsIn(errors)) / sumOf(files, ({ errors }) => errors.units);
+function leaderboardSummary(files: readonly FileResult[], resampling: Resampling): ErrorSummary['leaderboard'] {
+  const counts = files.flatMap(({ leaderboardErrors }) => leaderboardErrors ?? []);
+  if (counts.length < files.length) return null;
+  const units = sumOf(counts, (count) => count.units);
+  return { units, rate: rateOf(counts), interval: bootstrapInterval(counts, rateOf, resampling) };
+}
+
+const rateOf = (counts: readonly ErrorCounts[]): number =>
+  sumOf(counts, errorsIn) / sumOf(counts, ({ units }) => units);
 
 export interface Comparison {
   first: string;
@@ -168,8 +182,15 @@ function errorLine(summary: ErrorSummary): string {
   return (
     `${lang ?? 'no language given'}: ${unit} error rate ${percent(rate)}${range(interval, percent)} ` +
     `over ${units} ${unit}s in ${files} recordings: ` +
-    `${substitutions} substitutions, ${deletions} deletions, ${insertions} insertions`
+    `${substitutions} substitutions, ${deletions} deletions, ${insertions} insertions` +
+    leaderboardLine(summary)
   );
+}
+
+function leaderboardLine({ leaderboard, unit }: ErrorSummary): string {
+  if (!leaderboard) return '';
+  const { rate, interval, units } = leaderboard;
+  return `\n  by the rules of the Open ASR Leaderboard: ${percent(rate)}${range(interval, percent)} over ${units} ${unit}s`;
 }
 
 function cpuText({ realTimeFactor: { cpu } }: Summary): string {

@@ -1,6 +1,7 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { encoded } from '../../support/audio/encoded.js';
 import { FakeOpenAiServer } from '../../support/servers/fake-openai-server.js';
 import { runBuilt } from '../../support/service/cli.js';
 import { SPEECH } from '../../../src/testing/speech.js';
@@ -50,6 +51,31 @@ describe('npm run accuracy', () => {
     );
   });
 
+  it('measures a part of LibriSpeech as it is unpacked, by both rules, and a sample of it', async () => {
+    const part = join(folder, 'LibriSpeech', 'test-clean');
+    const said: [chapter: string, source: string, ref: string][] = [
+      ['61-70968', 'go-forward-ten-meters.wav', 'GO FORWARD TEN METERS'],
+      ['61-70970', 'cards-001.wav', 'TEN OF CLUBS'],
+      ['121-121726', 'ss-0880.wav', 'HE WAS NOT AN ILL DISPOSED YOUNG MAN'],
+    ];
+    for (const [name, source, ref] of said) {
+      const chapter = join(part, ...name.split('-'));
+      await mkdir(chapter, { recursive: true });
+      await writeFile(join(chapter, `${name}.trans.txt`), `${name}-0000 ${ref}\n`);
+      await writeFile(join(chapter, `${name}-0000.flac`), await encoded(source, 'flac'));
+    }
+    const { recordings, skipped, files, summary } = await measured('--engine', 'pocketsphinx', part);
+    expect({ recordings, skipped, files: files.length }).toEqual({ recordings: 'test-clean', skipped: [], files: 3 });
+    const [errors] = summary.errors;
+    expect(errors).toMatchObject({ lang: 'english', units: 15, leaderboard: { units: 15 } });
+    expect(errors.leaderboard.rate).toBeLessThan(0.5);
+    const sample = await measured('--engine', 'pocketsphinx', '--sample', '2', part);
+    expect(sample.files.map(({ file }: { file: string }) => file)).toEqual([
+      '121/121726/121-121726-0000.flac',
+      '61/70968/61-70968-0000.flac',
+    ]);
+  });
+
   it('compares two engines, and two results', async () => {
     const server = await FakeOpenAiServer.start();
     try {
@@ -63,8 +89,8 @@ describe('npm run accuracy', () => {
       await server.stop();
     }
     const saved = (await readdir(out)).filter((name) => name.endsWith('.json')).map((name) => join(out, name));
-    expect(saved).toHaveLength(2);
-    const { comparisons } = await measured('--compare', ...saved);
+    const [first = '', second = ''] = saved.filter((name) => !name.includes('test-clean'));
+    const { comparisons } = await measured('--compare', first, second);
     expect(comparisons).toHaveLength(1);
   });
 
