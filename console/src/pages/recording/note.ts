@@ -3,6 +3,8 @@ import type { AccountEvent, Recording, RecordingRetention, Transcription, VoiceN
 
 import { beginnings, mayBeOld } from '../../session/live-events';
 import { outdatePage } from '../recordings/kept-page';
+import { SpeakerNaming } from './speakers/speaker-naming';
+import { hasSpeakers } from './text/words';
 
 /** Transcribing again: it is under way, or its last run failed for this reason. */
 export type Again = { state: 'none' } | { state: 'pending' } | { state: 'failed'; reason: string };
@@ -23,6 +25,7 @@ export class Note {
   /** When something of it is deleted. */
   readonly retention = signal<RecordingRetention | null>(null);
   readonly isDeleted = signal(false);
+  readonly naming: SpeakerNaming;
   /** What kept it from being loaded. */
   readonly error = signal<unknown>(null);
   /** It is being transcribed, for the first time or again. */
@@ -37,7 +40,9 @@ export class Note {
   constructor(
     readonly client: VoiceNotes,
     readonly id: string,
-  ) {}
+  ) {
+    this.naming = new SpeakerNaming(client, id, this.ended.signal);
+  }
 
   async load(): Promise<void> {
     this.error.value = null;
@@ -47,6 +52,8 @@ export class Note {
       const include = this.peaks.peek() ? ALWAYS : ([...ALWAYS, 'waveform'] as const);
       const found = await this.client.recordings.get(this.id, { include, ...this.options });
       const { transcription = null, failure_reason: reason = null, waveform, retention = null, ...recording } = found;
+      // Before the text is shown, so that no label is followed by its name.
+      if (transcription && hasSpeakers(transcription.words)) await this.naming.load();
       this.retention.value = retention;
       this.transcription.value = transcription;
       this.failure.value = reason;
@@ -79,7 +86,10 @@ export class Note {
 
   /** @throws ApiError 412 when somebody else has saved another text */
   async correct(text: string, etag: string | null): Promise<void> {
-    this.transcription.value = await this.client.recordings.correct(this.id, { text }, { etag, ...this.options });
+    const corrected = await this.client.recordings.correct(this.id, { text }, { etag, ...this.options });
+    this.transcription.value = corrected;
+    // Other words are theirs now.
+    if (hasSpeakers(corrected.words)) await this.naming.load().catch(() => undefined);
   }
 
   /** Original transcript is the text again. */

@@ -8,6 +8,8 @@ import { type Original, useOriginal } from './editing/use-original';
 import type { Playback } from './player/playback';
 import { PlayerBar } from './player/player-bar';
 import { PlayerKeys } from './player/player-keys';
+import { Solo } from './player/solo';
+import { SpeakerPanel } from './speakers/speaker-panel';
 import { type HeardWord, heardWords, type TextWord, trustCorrections, wordsOf } from './text/words';
 import { FindBar } from './transcript/find-bar';
 import { Reading } from './transcript/reading';
@@ -28,7 +30,8 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
   const openedAt = useRef(0);
   const original = useOriginal(note, transcription);
   const shown = original.isShown.value ? (original.value.value ?? transcription) : transcription;
-  const reading = useReading(shown, original, playback, note.recording.value as Recording);
+  const reading = useReading(shown, original, playback, note);
+  const solo = useSolo(playback, reading);
   const find = () => {
     isEditing.value = false;
     isFinding.value = true;
@@ -72,26 +75,48 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
       {!isEditing.value && (
         <article class="card note-text" aria-label="Transcript and tools">
           <TextTools note={note} transcription={transcription} original={original} onEdit={edit} text={shown.text} />
-          <Transcript reading={reading} language={shown.language} />
+          <SpeakersProblem note={note} />
+          <SpeakerPanel naming={note.naming} solo={solo} stretchesOf={({ labels }) => reading.stretchesOf(labels)} />
+          <Transcript reading={reading} naming={note.naming} language={shown.language} />
         </article>
       )}
     </>
   );
 }
 
-function useReading(shown: Transcription, original: Original, playback: Playback, recording: Recording): Reading {
-  const { duration_seconds: duration } = recording;
+function useReading(shown: Transcription, original: Original, playback: Playback, note: Note): Reading {
+  const { duration_seconds: duration } = note.recording.value as Recording;
+  const identity = note.naming.identity.value;
   const heard = shown.version === 'corrected' ? original.value.value : null;
   const reading = useMemo(() => {
     const [words, reported] = textWords(shown, duration);
-    return new Reading(heard ? trustCorrections(words, textWords(heard, duration)[0]) : words, reported, playback);
-  }, [shown, heard, playback, duration]);
+    const trusted = heard ? trustCorrections(words, textWords(heard, duration)[0]) : words;
+    return new Reading(trusted, reported, playback, (label) => note.naming.personOf(label).labels[0] as string);
+  }, [shown, heard, playback, duration, identity]);
   useEffect(() => () => reading.dispose(), [reading]);
   // What a person has written is sure. Only the original tells what that is.
   useEffect(() => {
     if (shown.version === 'corrected' && reading.unsure.length > 0) void original.load({ isQuiet: true });
   }, [shown, reading]);
   return reading;
+}
+
+/** It ends when somebody corrects the text, or says who is who: then its stretches are others. */
+function useSolo(playback: Playback, reading: Reading): Solo {
+  const solo = useMemo(() => new Solo(playback), [playback]);
+  useEffect(() => () => solo.end(), [solo, reading]);
+  return solo;
+}
+
+/** They were asked for, and could not be told apart. */
+function SpeakersProblem({ note }: { note: Note }) {
+  const problem = note.recording.value?.features?.speakers_problem;
+  if (!problem) return null;
+  return (
+    <p class="speakers-problem muted small">
+      Speakers are not told apart. <bdi>{problem}</bdi>
+    </p>
+  );
 }
 
 function textWords({ text, words }: Transcription, durationSeconds: number): [TextWord[], HeardWord[]] {

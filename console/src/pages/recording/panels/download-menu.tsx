@@ -10,22 +10,24 @@ const FORMATS = [
   { format: 'text', extension: 'txt', label: 'Text (.txt)' },
   { format: 'srt', extension: 'srt', label: 'Subtitles (.srt)' },
   { format: 'vtt', extension: 'vtt', label: 'Web subtitles (.vtt)' },
+  { format: 'rttm', extension: 'rttm', label: 'Speakers (.rttm)' },
 ] as const;
+type Format = (typeof FORMATS)[number]['format'];
 
-/** Subtitles and text as the service makes them, and the audio as it was uploaded. */
+/** Text, subtitles and speakers as the service makes them, and the audio as it was uploaded. */
 export function DownloadMenu({ note, version }: { note: Note; version: 'current' | 'original' }) {
   const recording = note.recording.value as Recording;
   const { recordings } = note.client;
+  const hasSpeakers = note.naming.persons.value.length > 0;
   const audio = async () => await (await recordings.audio(note.id)).blob();
-  const text = async (format: 'text' | 'srt' | 'vtt') =>
-    new Blob([await recordings.export(note.id, format, { version })]);
+  const text = async (format: Format) => new Blob([await recordings.export(note.id, format, { version })]);
   return (
     <Menu label="Download" icon="download">
       <MenuItem icon="waveform" onClick={() => void save(recording, recording.audio_format, audio)}>
         Audio (.{recording.audio_format}, {formatBytes(recording.file_size_bytes)})
       </MenuItem>
       {note.transcription.value &&
-        FORMATS.map(({ format, extension, label }) => (
+        FORMATS.filter(({ format }) => format !== 'rttm' || hasSpeakers).map(({ format, extension, label }) => (
           <MenuItem key={format} icon="file" onClick={() => void save(recording, extension, () => text(format))}>
             {label}
           </MenuItem>

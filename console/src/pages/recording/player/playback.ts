@@ -44,6 +44,8 @@ export class Playback {
   private isPlaced = false;
   /** Where to play from, unless the person chose a position; null: go on from where it is. */
   origin: () => number | null = () => null;
+  /** Told of each jump, whoever made it. */
+  onSeek: (time: number) => void = () => undefined;
 
   constructor(
     private readonly client: VoiceNotes,
@@ -106,6 +108,7 @@ export class Playback {
     const at = Math.min(Math.max(0, time), this.duration.value || Infinity);
     if (this.audio.readyState === 0 || this.loading) this.pending = at;
     else this.audio.currentTime = at;
+    this.onSeek(at);
     this.tell(at);
   }
 

@@ -1,10 +1,13 @@
+import type { Stretch } from '../player/solo';
 import type { TextWord } from './words';
 
-/** A paragraph, or what one side of a call says in one go. */
+/** A paragraph, or what one speaker or one side of a call says in one go. */
 export interface Block {
   /** Null unless each channel was transcribed on its own. */
   channel: number | null;
-  /** Whether the channel is another one than that of the block before. */
+  /** The label of its first word; null where speakers are not told apart. */
+  speaker: string | null;
+  /** Whether somebody else speaks, or another channel, than in the block before. */
   beginsTurn: boolean;
   /** The number of its first word in the transcript. */
   first: number;
@@ -24,13 +27,20 @@ const SHORT_PAUSE_SECONDS = 0.3;
 const LONG_PARAGRAPH = 800;
 const LONGEST_PARAGRAPH = 1600;
 
+/** Of one speaker: a shorter pause is not skipped, and words end a little later than engines say. */
+const STRETCH_PAUSE_SECONDS = 1;
+const STRETCH_END_SECONDS = 0.2;
+
 const SENTENCE_END = /[.!?…。．！？؟۔।॥։።။។]["'»)\]\p{Pf}\p{Pe}]*$/u;
 
-/** The paragraphs of a transcript, by the pauses and sentences in it, and its turns where there are channels. */
-export function blocksOf(words: readonly TextWord[]): Block[] {
+/**
+ * The paragraphs of a transcript, by the pauses and sentences in it, and its turns where there are speakers or channels.
+ * @param personOf a label: labels with the same answer are one person
+ */
+export function blocksOf(words: readonly TextWord[], personOf: (label: string) => string = (label) => label): Block[] {
   const blocks: Block[] = [];
   let first = 0;
-  for (const turn of turnsOf(words)) {
+  for (const turn of turnsOf(words, personOf)) {
     paragraphsOf(turn).forEach((paragraph, index) => {
       blocks.push(blockOf(paragraph, first, index === 0));
       first += paragraph.length;
@@ -42,6 +52,24 @@ export function blocksOf(words: readonly TextWord[]): Block[] {
 /** The words in the order of the blocks. */
 export const wordsInOrder = (blocks: readonly Block[]): TextWord[] => blocks.flatMap(({ words }) => words);
 
+/** Where the speakers with these labels speak, in order and without overlaps. */
+export function stretchesOf(blocks: readonly Block[], labels: readonly string[]): Stretch[] {
+  const isTheirs = ({ speaker }: Block) => speaker !== null && labels.includes(speaker);
+  const others = blocks.filter((block) => !isTheirs(block)).map(({ start }) => start);
+  const stretches: Stretch[] = [];
+  for (const { start, words, beginsTurn } of blocks
+    .filter(isTheirs)
+    .toSorted((one, other) => one.start - other.start)) {
+    const spoken = Math.max(...words.map((word) => word.end));
+    const end = Math.min(spoken + STRETCH_END_SECONDS, ...others.filter((other) => other >= spoken));
+    const last = stretches.at(-1);
+    const pause = start - (last?.end ?? -Infinity);
+    if (last && (pause <= 0 || (!beginsTurn && pause < STRETCH_PAUSE_SECONDS))) last.end = Math.max(last.end, end);
+    else stretches.push({ start, end });
+  }
+  return stretches;
+}
+
 function blockOf(words: TextWord[], first: number, beginsTurn: boolean): Block {
   const offsets: number[] = [];
   let text = '';
@@ -50,18 +78,27 @@ function blockOf(words: TextWord[], first: number, beginsTurn: boolean): Block {
     offsets.push(text.length);
     text += word.text;
   }
-  const { channel, start } = words[0] as TextWord;
-  return { channel, beginsTurn: beginsTurn && channel !== null, first, words, text, offsets, start };
+  const { channel, speaker, start } = words[0] as TextWord;
+  const isTurn = beginsTurn && (channel !== null || speaker !== null);
+  return { channel, speaker, beginsTurn: isTurn, first, words, text, offsets, start };
 }
 
 /** A turn is not cut by a word of the other side. */
-function turnsOf(words: readonly TextWord[]): TextWord[][] {
+function turnsOf(words: readonly TextWord[], personOf: (label: string) => string): TextWord[][] {
+  const sideOf = ({ channel, speaker }: TextWord) => `${channel} ${speaker === null ? '' : personOf(speaker)}`;
   const turns: TextWord[][] = [];
+  let last: TextWord[] | undefined;
+  const latest = new Map<string, TextWord[]>();
   for (const word of words) {
-    const present = turns.findLast((turn) => turn[0]?.channel === word.channel);
+    const side = sideOf(word);
+    const present = latest.get(side);
     const pause = word.start - (present?.at(-1)?.end ?? -Infinity);
-    if (present && (present === turns.at(-1) || pause < TURN_PAUSE_SECONDS)) present.push(word);
-    else turns.push([word]);
+    if (present && (present === last || (word.channel !== null && pause < TURN_PAUSE_SECONDS))) present.push(word);
+    else {
+      last = [word];
+      latest.set(side, last);
+      turns.push(last);
+    }
   }
   return turns;
 }

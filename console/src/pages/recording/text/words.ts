@@ -5,6 +5,8 @@ export interface HeardWord {
   end: number;
   confidence: number | null;
   channel?: number;
+  /** Its label, where speakers were asked for. */
+  speaker?: string;
 }
 
 /** A word of the text as it is shown, with its punctuation. */
@@ -21,6 +23,8 @@ export interface TextWord {
   /** Null for a word that the engine did not report. */
   confidence: number | null;
   channel: number | null;
+  /** The label of who says it. */
+  speaker: string | null;
 }
 
 /** Below it fewer than six of ten words are right. */
@@ -45,6 +49,9 @@ export function heardWords(words: string): HeardWord[] {
   }
 }
 
+/** Whether any of the reported words says who speaks. */
+export const hasSpeakers = (words: string): boolean => heardWords(words).some(({ speaker }) => speaker !== undefined);
+
 /**
  * The words of a text, each with the time of the reported word that it matches, else one between those of its
  * neighbours. Without reported words they are distributed over the recording.
@@ -56,7 +63,8 @@ export function wordsOf(text: string, heard: readonly HeardWord[], durationSecon
   const words = tokensOf(text).map((token): TextWord => {
     const plain = plainOf(token.text);
     const found = plain === '' ? -1 : find(letters, plain, at);
-    if (found < 0) return { ...token, start: Number.NaN, end: Number.NaN, confidence: null, channel: null };
+    if (found < 0)
+      return { ...token, start: Number.NaN, end: Number.NaN, confidence: null, channel: null, speaker: null };
     at = found + plain.length;
     const [from, to] = [letters.wordAt[found] as number, letters.wordAt[at - 1] as number];
     return { ...token, ...spanOf(heard, from, to) };
@@ -111,6 +119,7 @@ function spanOf(heard: readonly HeardWord[], from: number, to: number) {
     end: Math.max(first.start, (heard[to] as HeardWord).end),
     confidence: rated.length > 0 ? Math.min(...rated) : null,
     channel: first.channel ?? null,
+    speaker: first.speaker ?? null,
   };
 }
 
@@ -147,6 +156,8 @@ function segmentsOf(chunk: string, at: number, newLine: boolean): Token[] {
   return tokens;
 }
 
+const NOBODY: Pick<TextWord, 'channel' | 'speaker'> = { channel: null, speaker: null };
+
 /** Gives runs of words without a time the time between their neighbours, in equal parts. */
 function interpolate(words: TextWord[], durationSeconds: number): void {
   let last: TextWord | null = null;
@@ -161,13 +172,14 @@ function interpolate(words: TextWord[], durationSeconds: number): void {
     while (to < words.length && Number.isNaN((words[to] as TextWord).start)) to += 1;
     const begin: number = last?.end ?? 0;
     const end = Math.max(begin, words[to]?.start ?? durationSeconds);
-    const channel = last?.channel ?? words[to]?.channel ?? null;
+    const { channel, speaker } = last ?? words[to] ?? NOBODY;
     for (let n = from; n < to; n += 1) {
       const share = (end - begin) / (to - from);
       Object.assign(words[n] as TextWord, {
         start: begin + share * (n - from),
         end: begin + share * (n - from + 1),
         channel,
+        speaker,
       });
     }
     from = to;

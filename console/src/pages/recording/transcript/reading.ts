@@ -1,7 +1,8 @@
 import { computed, signal } from '@preact/signals';
 
 import type { Playback } from '../player/playback';
-import { type Block, blocksOf, wordsInOrder } from '../text/blocks';
+import type { Stretch } from '../player/solo';
+import { type Block, blocksOf, stretchesOf, wordsInOrder } from '../text/blocks';
 import { Finder, type Hit, lastAtMost } from '../text/find';
 import { type HeardWord, isUnsure, type TextWord } from '../text/words';
 import { Follower } from './follower';
@@ -37,8 +38,9 @@ export class Reading {
     words: readonly TextWord[],
     heard: readonly HeardWord[],
     readonly playback: Playback,
+    personOf: (label: string) => string,
   ) {
-    this.blocks = blocksOf(words);
+    this.blocks = blocksOf(words, personOf);
     this.words = wordsInOrder(this.blocks);
     this.isTimed = heard.length > 0;
     this.unsure = this.words.flatMap((word, index) => (isUnsure(word) ? [index] : []));
@@ -88,6 +90,11 @@ export class Reading {
     if (spoken >= 0 && this.playback.playing.peek()) return this.startOf(spoken);
     const word = [this.visited ?? -1, spoken].find(inSight) ?? this.blocks[this.layer.firstInSight()]?.first;
     return word === undefined ? 0 : this.startOf(word);
+  }
+
+  /** Where the speakers with these labels speak, in order. */
+  stretchesOf(labels: readonly string[]): Stretch[] {
+    return this.isTimed ? stretchesOf(this.blocks, labels) : [];
   }
 
   /** Scrolls to what is spoken at this time, unless it is in sight. */

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 
 import { Icon } from '../../../components/icon';
 import { formatDuration } from '../../../format/duration';
+import type { SpeakerNaming } from '../speakers/speaker-naming';
 import type { Block } from '../text/blocks';
 import { languageTag } from '../text/languages';
 import type { Reading } from './reading';
@@ -10,8 +11,14 @@ import { WordKeys } from './word-keys';
 import { type Tipped, WordTip } from './word-tip';
 import './transcript.css';
 
+interface TranscriptProps {
+  reading: Reading;
+  naming: SpeakerNaming;
+  language: string;
+}
+
 /** The text: what is spoken is marked, and a word that is clicked is played. */
-export function Transcript({ reading, language }: { reading: Reading; language: string }) {
+export function Transcript({ reading, naming, language }: TranscriptProps) {
   const tipped = useSignal<Tipped | null>(null);
   const keys = useMemo(() => new WordKeys(reading, tipped), [reading]);
   useEffect(() => {
@@ -39,7 +46,7 @@ export function Transcript({ reading, language }: { reading: Reading; language: 
         onFocusOut={() => keys.point(null)}
       >
         {reading.blocks.map((block, index) => (
-          <Paragraph key={block.first} block={block} index={index} reading={reading} />
+          <Paragraph key={block.first} block={block} index={index} reading={reading} naming={naming} />
         ))}
         <WordTip tipped={tipped} />
       </div>
@@ -51,16 +58,25 @@ export function Transcript({ reading, language }: { reading: Reading; language: 
   );
 }
 
-function Paragraph({ block, index, reading }: { block: Block; index: number; reading: Reading }) {
+interface ParagraphProps extends Pick<TranscriptProps, 'reading' | 'naming'> {
+  block: Block;
+  index: number;
+}
+
+function Paragraph({ block, index, reading, naming }: ParagraphProps) {
   const text = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
     reading.layer.attach(index, text.current);
     return () => reading.layer.attach(index, null);
   }, [reading, index]);
-  const isSpeaker = block.channel !== null;
+  const side = sideOf(block, naming);
   return (
-    <div class={isSpeaker ? `block is-channel-${block.channel === 0 ? 'left' : 'right'}` : 'block'}>
-      {isSpeaker && block.beginsTurn && <p class="block-speaker">Channel {(block.channel ?? 0) + 1}</p>}
+    <div class={side ? `block has-side ${side.class}` : 'block'}>
+      {side && block.beginsTurn && (
+        <p class="block-speaker">
+          <bdi>{side.title}</bdi>
+        </p>
+      )}
       {reading.isTimed && (
         <button
           type="button"
@@ -75,6 +91,15 @@ function Paragraph({ block, index, reading }: { block: Block; index: number; rea
       <p class="block-text" dir="auto" ref={text} />
     </div>
   );
+}
+
+/** Who says it, or on which channel of a call. */
+function sideOf({ channel, speaker }: Block, naming: SpeakerNaming): { title: string; class: string } | null {
+  if (speaker !== null) {
+    const { title, colour } = naming.personOf(speaker);
+    return { title, class: `is-speaker-${colour}` };
+  }
+  return channel === null ? null : { title: `Channel ${channel + 1}`, class: `is-speaker-${channel}` };
 }
 
 /** The way back, once the person has scrolled away. */
