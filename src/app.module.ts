@@ -11,7 +11,7 @@ import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
 import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
-import { LiveModule } from './modules/live/live.module.js';
+import { LiveAssemblyModule, LiveModule } from './modules/live/live.module.js';
 import { MCP_ERRORS } from './modules/mcp/mcp-errors.js';
 import { McpModule } from './modules/mcp/mcp.module.js';
 import { LinkWorkerModule, RecordingsModule } from './modules/recordings/recordings.module.js';
@@ -60,7 +60,7 @@ export class AppModule {
         ...(env.roles.includes('transcriber')
           ? [TranscriptionWorkerModule.register(engines, addedBy(extensions, 'transcriptFilters'))]
           : []),
-        ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule, LinkWorkerModule] : []),
+        ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule, LinkWorkerModule, LiveAssemblyModule] : []),
 
         ...extensions.map((extension) => extension.module),
         // The last, since it answers whatever nobody else does.

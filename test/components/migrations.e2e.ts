@@ -4,6 +4,7 @@ import { WaitingAccounts1795521700000 } from '../../src/migrations/0004-waiting-
 import { migrationsOf } from '../../src/migrations/migrations.js';
 import { Account } from '../../src/modules/account/account.entity.js';
 import { ApiKey } from '../../src/modules/api-keys/api-key.entity.js';
+import { LiveRecordingRow } from '../../src/modules/live/live-recording.entity.js';
 import { Recording } from '../../src/modules/recordings/recording.entity.js';
 import { SearchBackfill, SearchDocument } from '../../src/modules/recordings/search/search.entities.js';
 import { TranscriptionShare } from '../../src/modules/recordings/leases/transcription-share.entity.js';
@@ -42,6 +43,7 @@ const ENTITIES = [
   EarlierTranscription,
   EventSequence,
   IdempotencyKey,
+  LiveRecordingRow,
   LoggedAttempt,
   ObjectRemoval,
   Recording,

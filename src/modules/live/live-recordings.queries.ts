@@ -23,7 +23,7 @@ const COLUMNS = `l.recording_id AS "recordingId", l.account_id AS "accountId", l
   l.ended_at AS "endedAt", l.end_reason AS "endReason"`;
 
 /** A connection may break for this long; then the recording ends. */
-const ABANDONED_SECONDS = 60;
+export const ABANDONED_SECONDS = 60;
 
 export async function insertLive(
   tx: Tx,

@@ -1,8 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Counter, Registry } from 'prom-client';
 import type { Principal } from '../../access/principal.js';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
-import { findOrFail, isResourceId } from '../../platform/database/find-or-fail.js';
+import { isResourceId } from '../../platform/database/find-or-fail.js';
 import { lockByName } from '../../platform/database/locks.js';
 import {
   AccountSuspendedError,
@@ -13,11 +14,10 @@ import {
   QuotaExceededError,
 } from '../../platform/errors/errors.js';
 import { EventBus } from '../../platform/database/event-bus.js';
-import { SignalsService } from '../../platform/redis/signals.service.js';
 import { RecordingDeleted } from '../recordings/recordings.events.js';
-import { RecordingsService } from '../recordings/recordings.service.js';
 import { type AudioAmount, GrowingUploadsService } from '../recordings/upload/growing-uploads.service.js';
 import type { EndReason, LiveAudioFormat } from './live-recording.entity.js';
+import { LiveSignalsService } from './live-signals.service.js';
 import {
   appendPart,
   countLive,
@@ -84,12 +84,6 @@ export class LiveGapError extends Error {
   }
 }
 
-/** The channel of a live recording: the number of its stored bytes, or `end`. Messages may be lost. */
-export const liveAudioChannel = (recordingId: string): string => `live-audio:${recordingId}`;
-export const LIVE_END = 'end';
-/** Wakes the deliverers, which make files of what has ended. */
-const LIVE_ENDED_CHANNEL = 'live-ended';
-
 export const LIVE_SAMPLE_RATES = [8000, 16_000, 24_000, 44_100, 48_000] as const;
 /** Of one recording: a third of what a WAV header can say, and two hours of PCM at 48 kHz. */
 const MAX_BYTES = 2 ** 30;
@@ -98,25 +92,35 @@ const BLOCK_MS = 60_000;
 /** The same of audio whose length its bytes do not tell. */
 const BLOCK_BYTES = 2 ** 20;
 
-const FORMATS = { pcm16: 'wav', webm: 'webm', ogg: 'ogg', mp4: 'm4a' } as const;
+/** Of the file that is made of it. */
+export const FILE_FORMATS = { pcm16: 'wav', webm: 'webm', ogg: 'ogg', mp4: 'm4a' } as const;
 
 /** Recordings that are stored part by part while they are recorded (D91). Every second that was acknowledged is in the file. */
 @Injectable()
 export class LiveRecordingsService implements OnModuleInit {
+  private readonly ends: Counter<'reason'>;
+
   constructor(
     private readonly database: DatabaseService,
     private readonly uploads: GrowingUploadsService,
-    private readonly recordings: RecordingsService,
-    private readonly signals: SignalsService,
+    private readonly signals: LiveSignalsService,
     private readonly bus: EventBus,
     private readonly env: Env,
-  ) {}
+    registry: Registry,
+  ) {
+    this.ends = new Counter({
+      name: 'live_recordings_ended_total',
+      help: 'Live recordings that have ended, by the reason (D91).',
+      labelNames: ['reason'],
+      registers: [registry],
+    });
+  }
 
   onModuleInit(): void {
     // One whose file is not there yet may be live: its row has gone with the recording.
     this.bus.on(RecordingDeleted, async ({ recording: { id, status, durationMs } }, tx) => {
       if (status !== 'processing' || durationMs > 0) return;
-      tx.afterCommit(() => void this.signals.publish(liveAudioChannel(id), LIVE_END));
+      tx.afterCommit(() => this.signals.publishAudio(id, 'end'));
     });
   }
 
@@ -127,7 +131,7 @@ export class LiveRecordingsService implements OnModuleInit {
   async begin(principal: Principal, begun: NewLiveRecording): Promise<LiveRecording> {
     const { audio } = begun;
     checkAudio(audio);
-    const audioFormat = FORMATS[audio.format];
+    const audioFormat = FILE_FORMATS[audio.format];
     const file = { filename: begun.filename ?? `live.${audioFormat}`, audioFormat };
     const source = principal.credential === 'access_token' ? 'access_token' : (begun.source ?? 'api');
     const { clientIp, userAgent } = begun;
@@ -165,7 +169,7 @@ export class LiveRecordingsService implements OnModuleInit {
     for (;;) {
       const stored = part.length > 0 ? await appendPart(this.database, recordingId, offset, part) : null;
       if (stored !== null) {
-        void this.signals.publish(liveAudioChannel(recordingId), String(stored));
+        this.signals.publishAudio(recordingId, stored);
         return stored;
       }
       const before = await this.makeRoom(recordingId, byteOffset, audio);
@@ -181,15 +185,20 @@ export class LiveRecordingsService implements OnModuleInit {
     if (row && userId !== null && row.userId !== userId) throw new NotFoundError('recording');
     if (row && row.endedAt === null) return toLiveRecording(row);
     if (!row && userId !== null) throw new NotFoundError('recording');
-    await findOrFail('recording', recordingId, () => this.recordings.get(accountId, recordingId));
+    if (!row && !(await this.uploads.exists({ accountId, id: recordingId }))) throw new NotFoundError('recording');
     throw new ConflictError('This recording has ended, so nothing can be added. Begin another one.');
   }
 
   /** Nothing can be added any more; the file is made. Without effect on one that has ended. */
   async end(recordingId: string, reason: EndReason): Promise<void> {
-    if (!(await endLive(this.database, recordingId, reason))) return;
-    await this.signals.publish(liveAudioChannel(recordingId), LIVE_END);
-    await this.signals.publish(LIVE_ENDED_CHANNEL, recordingId);
+    if (await endLive(this.database, recordingId, reason)) this.announceEnd(recordingId, reason);
+  }
+
+  /** Counts an end that is written, and tells readers and deliverers of it. */
+  announceEnd(recordingId: string, reason: EndReason): void {
+    this.ends.inc({ reason });
+    this.signals.publishAudio(recordingId, 'end');
+    this.signals.publishEnd();
   }
 
   /** @returns at most `maxBytes` from `fromByte` on. One whose audio is not kept here any more has ended, without bytes. */

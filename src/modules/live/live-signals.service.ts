@@ -23,6 +23,15 @@ export class LiveSignalsService {
     });
   }
 
+  /** Wakes the deliverers, which make files of what has ended. */
+  publishEnd(): void {
+    void this.signals.publish(ENDS_CHANNEL, '');
+  }
+
+  onEnd(listener: () => void): Unsubscribe {
+    return this.signals.subscribe(ENDS_CHANNEL, listener);
+  }
+
   publishWords(recordingId: string, signal: LiveSignal): void {
     void this.signals.publish(wordsChannel(recordingId), JSON.stringify(signal));
   }
@@ -34,5 +43,6 @@ export class LiveSignalsService {
   }
 }
 
+const ENDS_CHANNEL = 'live-ends';
 const audioChannel = (recordingId: string): string => `live-audio:${recordingId}`;
 const wordsChannel = (recordingId: string): string => `live-words:${recordingId}`;

@@ -14,6 +14,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { retry } from '../concurrency/retry.js';
+import { MAX_FILE_BYTES } from '../audio-formats.js';
 import type { Env } from '../config/env.js';
 import { type ByteRange, ObjectNotFoundError, StorageUnavailableError } from './file-system.js';
 import { assertKeyPrefix, assertObjectKey, ObjectStore } from './object-store.js';
@@ -22,7 +23,7 @@ import type { Spool, SpoolFile } from './spool.js';
 
 type S3Settings = Pick<Env, 's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'>;
 
-/** Milliseconds. `transfer` is for one whole object, `call` for a request without a body. */
+/** Milliseconds. `transfer` is for an object as large as an upload may be, `call` for a request without a body. */
 interface S3Timeouts {
   connect: number;
   call: number;
@@ -59,7 +60,7 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
   async put(key: string, file: SpoolFile, reserved?: Promise<void>): Promise<void> {
     assertObjectKey(key);
     await reserved;
-    const signal = AbortSignal.timeout(this.timeouts.transfer);
+    const signal = AbortSignal.timeout(this.transferMs(file.sizeBytes));
     let mayArriveLate = false;
     // The client cannot retry a request whose body is a stream, so each attempt here opens a new stream.
     await retry(
@@ -163,6 +164,11 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
     }
   }
 
+  /** A live recording may be larger than any upload. */
+  private transferMs(bytes: number): number {
+    return this.timeouts.transfer * Math.max(1, Math.ceil(bytes / MAX_FILE_BYTES));
+  }
+
   private async fetchRange(key: string, range: ByteRange, signal: AbortSignal): Promise<Readable> {
     const headersInTime = AbortSignal.any([signal, AbortSignal.timeout(this.timeouts.call)]);
     try {
@@ -192,14 +198,18 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
   }
 
   private async download(key: string, copy: SpoolFile, signal?: AbortSignal): Promise<void> {
-    const timeout = AbortSignal.timeout(this.timeouts.transfer);
-    const abortSignal = signal ? AbortSignal.any([timeout, signal]) : timeout;
+    const within = (ms: number): AbortSignal => {
+      const timeout = AbortSignal.timeout(ms);
+      return signal ? AbortSignal.any([timeout, signal]) : timeout;
+    };
     try {
       const command = new GetObjectCommand({ Bucket: this.bucket, Key: key });
-      const { Body: body, ContentLength: expected } = await this.client.send(command, { abortSignal });
+      const headersInTime = within(this.timeouts.transfer);
+      const { Body: body, ContentLength: expected } = await this.client.send(command, { abortSignal: headersInTime });
       let received = 0;
       // The client observes the signal only until the headers of the response have arrived.
-      for await (const chunk of addAbortSignal(abortSignal, body as Readable) as AsyncIterable<Uint8Array>) {
+      const inTime = addAbortSignal(within(this.transferMs(expected ?? 0)), body as Readable);
+      for await (const chunk of inTime as AsyncIterable<Uint8Array>) {
         await copy.write(chunk);
         received += chunk.length;
       }

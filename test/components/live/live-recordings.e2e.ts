@@ -1,7 +1,5 @@
 import {
-  LIVE_END,
   LIVE_SAMPLE_RATES,
-  liveAudioChannel,
   type LiveAudioType,
   LiveEndedError,
   LiveGapError,
@@ -9,7 +7,7 @@ import {
 } from '../../../src/modules/live/live-recordings.service.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useService } from '../../../src/testing/test-service.js';
-import { SignalsService } from '../../../src/platform/redis/signals.service.js';
+import { LiveSignalsService } from '../../../src/modules/live/live-signals.service.js';
 import { appendParts, BEGUN, pcmPart, principalOf } from '../../support/live/live-session.js';
 
 /** Makes no files: only what is stored while one speaks is looked at. */
@@ -91,14 +89,14 @@ describe('a live recording, while it is recorded (D91)', () => {
 
   it('tells its readers of each part and of its end', async () => {
     const { recordingId } = await begin();
-    const heard: (string | null)[] = [];
-    const stop = api.app.get(SignalsService).subscribe(liveAudioChannel(recordingId), (message) => heard.push(message));
+    const heard: unknown[] = [];
+    const stop = api.app.get(LiveSignalsService).onAudio(recordingId, (signal) => heard.push(signal));
     await eventually(async () => heard.length === 1);
     await live.append(recordingId, 0, pcmPart(0));
     await live.end(recordingId, 'finished');
-    await eventually(async () => heard.at(-1) === LIVE_END);
+    await eventually(async () => heard.at(-1) === 'end');
     stop();
-    expect(heard).toEqual([null, String(pcmPart(0).length), LIVE_END]);
+    expect(heard).toEqual([null, pcmPart(0).length, 'end']);
     await expect(live.read(recordingId, 0, 10)).resolves.toMatchObject({ ended: true });
     await expect(endOf(() => live.append(recordingId, pcmPart(0).length, pcmPart(1)))).resolves.toBe('finished');
     await expect(live.append(recordingId, 0, pcmPart(0))).resolves.toBe(pcmPart(0).length);

@@ -1,7 +1,6 @@
 import { accountNotOnHold } from '../../../access/accounts.queries.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
 import { selectList } from '../../../platform/database/statement-parts.js';
-import type { AudioColumns } from '../audio/inspect-audio.js';
 import { Recording } from '../recording.entity.js';
 import type { RecordingLink } from './recording-link.entity.js';
 
@@ -11,9 +10,6 @@ export type LinkLease = Pick<RecordingLink, 'recordingId' | 'accountId' | 'encry
   /** The key of an object that an earlier claim, whose lease has ended, may have left. */
   reservedKey: string | null;
 };
-
-/** What a recording has once its link was fetched. */
-export type FetchedAudio = AudioColumns & Pick<Recording, 'objectKey' | 'originalFilename'>;
 
 type HeldLink = Pick<LinkLease, 'recordingId' | 'leaseToken'>;
 
@@ -152,33 +148,6 @@ export async function endLink(tx: Tx, recordingId: string): Promise<void> {
     `UPDATE recording_links SET due_at = NULL, lease_token = NULL, ended_at = now() WHERE recording_id = $1`,
     [recordingId],
   );
-}
-
-/**
- * Gives a recording that `lockLinked` has locked its file, and puts it into the queue. SQL, because it returns the row as
- * Postgres wrote it.
- */
-export async function attachAudio(tx: Tx, id: string, audio: FetchedAudio): Promise<Recording> {
-  const [recording] = await tx.query<Recording>(
-    `UPDATE recordings r SET object_key = $2, original_filename = $3, audio_format = $4, file_size_bytes = $5,
-       duration_ms = $6, sample_rate = $7, channels = $8, bit_rate = $9, audio_codec = $10, lease_until = NULL,
-       updated_at = now()
-     WHERE id = $1 RETURNING ${COLUMNS}`,
-    [
-      id,
-      audio.objectKey,
-      audio.originalFilename,
-      audio.audioFormat,
-      audio.fileSizeBytes,
-      audio.durationMs,
-      audio.sampleRate,
-      audio.channels,
-      audio.bitRate,
-      audio.audioCodec,
-    ],
-  );
-  if (!recording) throw new Error(`recording ${id} is locked but not found`);
-  return recording;
 }
 
 /** SQL, because the clock of the database decides. @returns how many, at most `count`. */

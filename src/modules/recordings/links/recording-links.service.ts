@@ -7,19 +7,17 @@ import { EventBus } from '../../../platform/database/event-bus.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { SecretsService } from '../../../platform/secrets.service.js';
 import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
-import { claimReservedObject } from '../../../platform/storage/object-removals.service.js';
 import { updateToTerminal } from '../leases/recording-leases.queries.js';
 import { linkForgotten } from '../recordings.service.js';
-import { RecordingAccepted, RecordingFailed, RecordingFetched } from '../recordings.events.js';
-import { countFetchedAudio, countStatusChange } from '../usage-counters/usage-counters.queries.js';
+import { RecordingAccepted, RecordingFailed } from '../recordings.events.js';
+import { countStatusChange } from '../usage-counters/usage-counters.queries.js';
+import { attachFile, type StoredFile } from '../upload/attach-file.js';
 import { LINK_ERRORS } from './link-error.js';
 import {
-  attachAudio,
   claimLink,
   deleteLink,
   deleteOldLinks,
   endLink,
-  type FetchedAudio,
   insertLink,
   type LinkLease,
   lockLinked,
@@ -29,7 +27,7 @@ import {
   reopenLink,
 } from './recording-links.queries.js';
 
-export type { FetchedAudio, LinkLease } from './recording-links.queries.js';
+export type { LinkLease } from './recording-links.queries.js';
 
 export const LINK_QUEUE = 'links';
 
@@ -94,15 +92,11 @@ export class RecordingLinksService implements OnModuleInit {
    * Gives the recording its file, which is stored under a reserved key, and has it transcribed.
    * @returns false when the lease was lost or the recording deleted; then nothing is written.
    */
-  async complete(lease: LinkLease, audio: FetchedAudio): Promise<boolean> {
+  async complete(lease: LinkLease, file: StoredFile): Promise<boolean> {
     return await this.database.transact(async (tx) => {
       if (!(await lockLinked(tx, lease))) return false;
-      const claimed = await tx.query(claimReservedObject('$1'), [audio.objectKey]);
-      if (claimed.length === 0) throw new Error(`the reservation of ${audio.objectKey} expired`);
-      const recording = await attachAudio(tx, lease.recordingId, audio);
       await deleteLink(tx, lease.recordingId);
-      await countFetchedAudio(tx, recording);
-      await this.bus.emit(new RecordingFetched(recording), tx);
+      await attachFile(tx, this.bus, lease.recordingId, file);
       return true;
     });
   }

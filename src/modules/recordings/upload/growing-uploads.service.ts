@@ -3,21 +3,33 @@ import type { Quotas } from '../../../access/plans.js';
 import type { Principal } from '../../../access/principal.js';
 import type { AudioFormat } from '../../../platform/audio-formats.js';
 import { Env } from '../../../platform/config/env.js';
-import type { Tx } from '../../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { EventBus } from '../../../platform/database/event-bus.js';
 import { InvalidRequestError, ServiceUnavailableError } from '../../../platform/errors/errors.js';
 import { anyOf } from '../../../platform/http/input/text-rules.js';
 import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
 import {
+  changeReservation,
   giveUpReservation,
   insertReservations,
   type ObjectReservation,
 } from '../../../platform/storage/object-removals.service.js';
+import type { SpoolFile } from '../../../platform/storage/spool.js';
+import { type AudioColumns, describeAudio } from '../audio/inspect-audio.js';
+import { updateToTerminal } from '../leases/recording-leases.queries.js';
 import { type AudioAmount, QuotasService } from '../quotas.service.js';
 import { objectKeyOf, type Recording, type UploadSource } from '../recording.entity.js';
-import { RecordingAccepted, RecordingDeleted, type RecordingSnapshot } from '../recordings.events.js';
-import { insertAccepted } from '../recordings.queries.js';
+import { RecordingAccepted, RecordingDeleted, RecordingFailed, type RecordingSnapshot } from '../recordings.events.js';
+import {
+  deleteRecording,
+  findRecordings,
+  insertAccepted,
+  lockRecording,
+  type RecordingKey,
+} from '../recordings.queries.js';
 import { refuseScripted } from '../test-accounts/scripted-refusals.js';
+import { countDiscarded, countStatusChange } from '../usage-counters/usage-counters.queries.js';
+import { attachFile, type StoredFile } from './attach-file.js';
 import type { UploadDetails } from './upload-fields.js';
 import { cleanFilename } from './upload-form.js';
 import { type FileToCome, UploadService } from './upload.service.js';
@@ -40,6 +52,7 @@ const DISK_RETRY_SECONDS = 30;
 @Injectable()
 export class GrowingUploadsService implements OnModuleInit {
   constructor(
+    private readonly database: DatabaseService,
     private readonly uploads: UploadService,
     private readonly quotas: QuotasService,
     private readonly bus: EventBus,
@@ -89,7 +102,7 @@ export class GrowingUploadsService implements OnModuleInit {
   async begin(tx: Tx, recording: Recording, wants: AudioAmount, quotas: Quotas): Promise<ObjectReservation> {
     const { accountId, objectKey } = recording;
     const nothing = { bytes: 0, durationMs: 0 };
-    const reserved = { ...nothing, objectKey: laterKeyOf(recording), accountId };
+    const reserved = { ...nothing, objectKey: fileKeyOf(recording, 1), accountId };
     const reservation = await this.quotas.grow(tx, reserved, { needs: nothing, wants }, quotas);
     await insertReservations(tx, [{ ...nothing, objectKey, accountId }]);
     const event = new RecordingAccepted(recording);
@@ -107,12 +120,76 @@ export class GrowingUploadsService implements OnModuleInit {
     return await this.quotas.grow(tx, reserved, amounts);
   }
 
+  async exists(key: RecordingKey): Promise<boolean> {
+    const [recording] = await findRecordings(this.database, [key]);
+    return recording !== null;
+  }
+
+  /** Format and properties of a file that is to be stored; null when it is not accepted audio. */
+  async describeFile(file: SpoolFile): Promise<AudioColumns | null> {
+    try {
+      return await describeAudio(file, this.env.acceptedFormats);
+    } catch (error) {
+      if (error instanceof InvalidRequestError) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * The key of the file of a recording.
+   * @param attempt each has a key of its own, because the store may still be writing what the one before has sent.
+   */
+  async fileKeyOf({ accountId, id }: RecordingKey, audioFormat: AudioFormat, attempt: number): Promise<string | null> {
+    const [recording] = await findRecordings(this.database, [{ accountId, id }]);
+    return recording ? fileKeyOf({ ...recording, audioFormat }, attempt) : null;
+  }
+
+  /** Reserves the file for what it is, in place of what was reserved while it grew: what was accepted is stored. */
+  async reserveFile(tx: Tx, reservation: ObjectReservation, earlierKey: string): Promise<void> {
+    const { objectKey } = reservation;
+    if (earlierKey !== objectKey) await giveUpReservation(tx, earlierKey, { mayArriveLate: true });
+    await changeReservation(tx, reservation);
+  }
+
+  /** The recording, if it is still without its file, and locked until the end of `tx`. */
+  async lock(tx: Tx, key: RecordingKey): Promise<Recording | null> {
+    const recording = await lockRecording(tx, key, 'any change');
+    return recording?.status === 'processing' ? recording : null;
+  }
+
+  /** Gives a recording that `lock` has locked its file, which is stored, and has it transcribed. */
+  async complete(
+    tx: Tx,
+    { id, originalFilename }: Recording,
+    file: Omit<StoredFile, 'originalFilename'>,
+  ): Promise<void> {
+    await attachFile(tx, this.bus, id, { ...file, originalFilename });
+  }
+
+  /** Deletes a recording that `lock` has locked, and of which nothing came. One that is on hold fails instead. */
+  async discard(tx: Tx, recording: Recording): Promise<void> {
+    if (await deleteRecording(tx, recording)) {
+      await countDiscarded(tx, recording);
+      await this.bus.emit(new RecordingDeleted(recording), tx);
+      return;
+    }
+    const failure = { status: 'failed', features: null, failureReason: NOTHING_RECORDED, durationMs: 0 } as const;
+    const failed = await updateToTerminal(tx, recording.id, failure);
+    await countStatusChange(tx, failed, 'processing', 'failed', 0);
+    await this.giveUp(recording, tx);
+    await this.bus.emit(new RecordingFailed(failed, NOTHING_RECORDED), tx);
+  }
+
   private async giveUp(recording: RecordingSnapshot, tx: Tx): Promise<void> {
     if (recording.status !== 'processing' || recording.durationMs > 0) return;
-    await giveUpReservation(tx, laterKeyOf(recording), { mayArriveLate: false });
+    await giveUpReservation(tx, fileKeyOf(recording, 1), { mayArriveLate: false });
   }
 }
 
-/** The key that is reserved for the file of a recording that has none yet. */
-const laterKeyOf = ({ id, accountId, createdAt, audioFormat }: RecordingSnapshot): string =>
-  objectKeyOf(accountId, createdAt, `${id}.${audioFormat}`);
+const NOTHING_RECORDED = 'Nothing was recorded.';
+
+type FileKeyParts = Pick<Recording, 'id' | 'accountId' | 'createdAt' | 'audioFormat'>;
+
+/** The first is reserved from the beginning. */
+const fileKeyOf = ({ id, accountId, createdAt, audioFormat }: FileKeyParts, attempt: number): string =>
+  objectKeyOf(accountId, createdAt, `${attempt === 1 ? id : `${id}-${attempt}`}.${audioFormat}`);

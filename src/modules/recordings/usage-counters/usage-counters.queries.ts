@@ -105,6 +105,11 @@ export async function countDeletion(
   });
 }
 
+/** Of a recording of which nothing came: as if it had never been accepted. */
+export async function countDiscarded(runner: SqlRunner, recording: CountedRecording): Promise<void> {
+  await insertDelta(runner, recording, 'processing', { listed: -1, accepted: -1 });
+}
+
 /** SQL, because Postgres computes the UTC day, as it does for every other counter. */
 async function insertDelta(
   runner: SqlRunner,

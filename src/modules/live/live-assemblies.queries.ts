@@ -1,0 +1,179 @@
+import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
+import { ABANDONED_SECONDS, type LiveRow } from './live-recordings.queries.js';
+
+/** A deliverer's right to make the file of a live recording that has ended. */
+export type AssemblyLease = Pick<
+  LiveRow,
+  'recordingId' | 'accountId' | 'audioFormat' | 'sampleRate' | 'storedBytes' | 'storedMs' | 'reservedKey'
+> & {
+  token: string;
+  /** Number of all attempts. */
+  claims: number;
+};
+
+type HeldAssembly = Pick<AssemblyLease, 'recordingId' | 'token'>;
+
+/** Due recordings considered of each account: more than one, because another deliverer may be claiming the first. */
+const HEADS = 8;
+
+/**
+ * The account with the fewest assemblies under way has its longest due one made. The accounts are found by one probe of the
+ * index each. Those of a suspended account are made, too: what was acknowledged is kept.
+ */
+const CLAIM = `
+  WITH RECURSIVE waiting AS (
+    (SELECT account_id AS id FROM live_recordings WHERE due_at IS NOT NULL ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT l.account_id FROM live_recordings l WHERE l.due_at IS NOT NULL AND l.account_id > a.id
+            ORDER BY l.account_id LIMIT 1)
+    FROM waiting a WHERE a.id IS NOT NULL),
+  picked AS MATERIALIZED (
+    SELECT l.recording_id
+    FROM waiting a
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS assemblies FROM live_recordings
+      WHERE account_id = a.id AND due_at > now() AND assembly_token IS NOT NULL) busy
+    CROSS JOIN LATERAL (
+      SELECT recording_id, due_at FROM live_recordings
+      WHERE account_id = a.id AND due_at <= now() ORDER BY due_at LIMIT ${HEADS}) head
+    JOIN live_recordings l ON l.recording_id = head.recording_id AND l.due_at <= now()
+    WHERE a.id <> ALL($3::uuid[])
+    ORDER BY busy.assemblies, head.due_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED)
+  UPDATE live_recordings l SET assembly_token = $1, due_at = clock_timestamp() + make_interval(secs => $2),
+    claims = claims + 1
+  FROM picked WHERE l.recording_id = picked.recording_id
+  RETURNING l.recording_id AS "recordingId", l.account_id AS "accountId", l.audio_format AS "audioFormat",
+    l.sample_rate AS "sampleRate", l.stored_bytes::float8 AS "storedBytes", l.stored_ms::float8 AS "storedMs",
+    l.reserved_key AS "reservedKey", l.assembly_token AS token, l.claims`;
+
+/** SQL, because it locks, updates and reads at once. @returns null when none is due. */
+export async function claimAssembly(
+  runner: SqlRunner,
+  { token, leaseSeconds, exceptAccounts }: { token: string; leaseSeconds: number; exceptAccounts: readonly string[] },
+): Promise<AssemblyLease | null> {
+  const [lease] = await runner.query<AssemblyLease>(CLAIM, [token, leaseSeconds, exceptAccounts]);
+  return lease ?? null;
+}
+
+/** SQL, because of the clock of the database. @returns whether the lease is still held. */
+export async function renewAssembly(
+  runner: SqlRunner,
+  { recordingId, token }: HeldAssembly,
+  leaseSeconds: number,
+): Promise<boolean> {
+  const rows = await runner.query(
+    `UPDATE live_recordings SET due_at = clock_timestamp() + make_interval(secs => $3)
+     WHERE recording_id = $1 AND assembly_token = $2 RETURNING 1`,
+    [recordingId, token, leaseSeconds],
+  );
+  return rows.length > 0;
+}
+
+/** Ends the lease; the next attempt is later. SQL as above. */
+export async function releaseAssembly(
+  runner: SqlRunner,
+  { recordingId, token }: HeldAssembly,
+  delaySeconds: number,
+): Promise<void> {
+  await runner.query(
+    `UPDATE live_recordings SET assembly_token = NULL, due_at = now() + make_interval(secs => $3)
+     WHERE recording_id = $1 AND assembly_token = $2`,
+    [recordingId, token, delaySeconds],
+  );
+}
+
+/** Locks it until the end of `tx`. @returns whether the lease is still held. */
+export async function lockAssembly(tx: Tx, { recordingId, token }: HeldAssembly): Promise<boolean> {
+  const rows = await tx.query(
+    'SELECT 1 FROM live_recordings WHERE recording_id = $1 AND assembly_token = $2 FOR UPDATE',
+    [recordingId, token],
+  );
+  return rows.length > 0;
+}
+
+/** Notes the key under which the file is about to be stored, for the next claim. */
+export async function noteFileKey(tx: Tx, recordingId: string, objectKey: string): Promise<void> {
+  await tx.query('UPDATE live_recordings SET reserved_key = $2 WHERE recording_id = $1', [recordingId, objectKey]);
+}
+
+/** SQL, because of the clock of the database. */
+export async function markAssembled(tx: Tx, recordingId: string): Promise<void> {
+  await tx.query(
+    `UPDATE live_recordings SET assembled_at = now(), due_at = NULL, assembly_token = NULL WHERE recording_id = $1`,
+    [recordingId],
+  );
+}
+
+export async function deleteLive(tx: Tx, recordingId: string): Promise<void> {
+  await tx.query('DELETE FROM live_recordings WHERE recording_id = $1', [recordingId]);
+}
+
+/** Ends those that have got no audio for long. SQL, because of the clock of the database. @returns their ids */
+export async function endAbandoned(runner: SqlRunner): Promise<string[]> {
+  const rows = await runner.query<{ id: string }>(
+    `UPDATE live_recordings SET ended_at = now(), end_reason = 'abandoned', due_at = now()
+     WHERE ended_at IS NULL AND last_audio_at < now() - make_interval(secs => $1) RETURNING recording_id AS id`,
+    [ABANDONED_SECONDS],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** For how long the transcriber that writes words while one speaks may read what is behind it, once the file is there. */
+const WORDS_SECONDS = 60;
+
+/**
+ * Deletes the rows of those whose file is stored, unless their last words are still to come; their audio is without a row
+ * then. SQL, because of the clock of the database. @returns their ids
+ */
+export async function deleteAssembled(runner: SqlRunner): Promise<string[]> {
+  const rows = await runner.query<{ id: string }>(
+    `DELETE FROM live_recordings WHERE assembled_at < now() - make_interval(secs => $1)
+       OR (assembled_at IS NOT NULL AND (lease_token IS NULL OR lease_until < now())) RETURNING recording_id AS id`,
+    [WORDS_SECONDS],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Recordings whose parts have no row any more. Each is found by one probe of the index. */
+const LEFT = `
+  WITH RECURSIVE stored AS (
+    (SELECT recording_id AS id FROM live_audio ORDER BY recording_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT a.recording_id FROM live_audio a WHERE a.recording_id > s.id ORDER BY a.recording_id LIMIT 1)
+    FROM stored s WHERE s.id IS NOT NULL)
+  SELECT id FROM stored
+  WHERE id IS NOT NULL AND NOT EXISTS (SELECT FROM live_recordings l WHERE l.recording_id = stored.id) LIMIT $1`;
+
+/** SQL, because of the probes. */
+export async function selectLeftAudio(runner: SqlRunner, count: number): Promise<string[]> {
+  const rows = await runner.query<{ id: string }>(LEFT, [count]);
+  return rows.map(({ id }) => id);
+}
+
+/** SQL, because TypeORM's DELETE has no LIMIT. @returns how many, at most `count`. */
+export async function deleteAudio(runner: SqlRunner, recordingId: string, count: number): Promise<number> {
+  const rows = await runner.query(
+    `DELETE FROM live_audio WHERE ctid = ANY (ARRAY(
+       SELECT ctid FROM live_audio WHERE recording_id = $1 ORDER BY byte_offset LIMIT $2)) RETURNING 1`,
+    [recordingId, count],
+  );
+  return rows.length;
+}
+
+/** What is not stored as a file yet. */
+export interface LiveQueue {
+  live: number;
+  waiting: number;
+  /** How long the oldest that waits has waited. */
+  oldestSeconds: number;
+}
+
+/** SQL, because one statement counts all. */
+export async function readLiveQueue(runner: SqlRunner): Promise<LiveQueue> {
+  const [queue] = await runner.query<LiveQueue>(
+    `SELECT count(*) FILTER (WHERE ended_at IS NULL)::int AS live, count(*) FILTER (WHERE due_at IS NOT NULL)::int AS waiting,
+       coalesce(extract(epoch FROM now() - min(ended_at) FILTER (WHERE due_at IS NOT NULL)), 0)::float8 AS "oldestSeconds"
+     FROM live_recordings`,
+  );
+  return queue as LiveQueue;
+}
