@@ -12,11 +12,12 @@ import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { LiveAssemblyModule, LiveModule } from './modules/live/live.module.js';
+import { LiveWordsWorkerModule } from './modules/live/words/live-words-worker.module.js';
 import { MCP_ERRORS } from './modules/mcp/mcp-errors.js';
 import { McpModule } from './modules/mcp/mcp.module.js';
 import { LinkWorkerModule, RecordingsModule } from './modules/recordings/recordings.module.js';
 import { SignInCodesModule } from './modules/sign-in-codes/sign-in-codes.module.js';
-import { selectEngines } from './modules/transcriptions/engines/engine-registry.js';
+import { type EngineSelection, selectEngines } from './modules/transcriptions/engines/engine-registry.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
 import { UsersModule } from './modules/users/users.module.js';
@@ -57,9 +58,7 @@ export class AppModule {
         UsersModule,
         HealthModule,
         ...(env.roles.includes('api') ? [ConsoleModule.register(env)] : []),
-        ...(env.roles.includes('transcriber')
-          ? [TranscriptionWorkerModule.register(engines, addedBy(extensions, 'transcriptFilters'))]
-          : []),
+        ...(env.roles.includes('transcriber') ? transcriberModules(engines, extensions) : []),
         ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule, LinkWorkerModule, LiveAssemblyModule] : []),
 
         ...extensions.map((extension) => extension.module),
@@ -68,6 +67,11 @@ export class AppModule {
       ],
     };
   }
+}
+
+function transcriberModules(engines: EngineSelection, extensions: Extension[]): DynamicModule[] {
+  const worker = TranscriptionWorkerModule.register(engines, addedBy(extensions, 'transcriptFilters'));
+  return [worker, LiveWordsWorkerModule.register(worker)];
 }
 
 /** The global modules that every other module relies on. */

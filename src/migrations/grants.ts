@@ -38,9 +38,10 @@ const CORE: Grants = {
   recording_links: { api: 'SELECT, INSERT, UPDATE', deliverer: ALL },
   live_recordings: {
     api: 'SELECT, INSERT, UPDATE',
-    transcriber: 'SELECT, UPDATE (lease_token, lease_until)',
+    transcriber: 'SELECT, UPDATE (lease_token, lease_until, words_ended_at, words_problem)',
     deliverer: ALL,
   },
+  live_words: { api: 'SELECT', transcriber: 'SELECT, INSERT', deliverer: 'SELECT' },
   live_audio: { api: 'SELECT, INSERT', transcriber: 'SELECT', deliverer: 'SELECT, DELETE' },
   idempotency_keys: { api: ALL, deliverer: 'SELECT, DELETE' },
   object_removals: { api: ALL, transcriber: 'SELECT', deliverer: ALL },

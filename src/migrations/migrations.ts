@@ -12,6 +12,7 @@ import { Retention1795600300000 } from './0009-retention.js';
 import { TestAccounts1795600400000 } from './0010-test-accounts.js';
 import { Speakers1795600500000 } from './0011-speakers.js';
 import { LiveRecordings1795600700000 } from './0013-live-recordings.js';
+import { LiveWords1795600800000 } from './0014-live-words.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -26,6 +27,7 @@ const CORE: Migration[] = [
   TestAccounts1795600400000,
   Speakers1795600500000,
   LiveRecordings1795600700000,
+  LiveWords1795600800000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

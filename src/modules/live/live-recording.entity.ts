@@ -67,4 +67,12 @@ export class LiveRecordingRow {
 
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
+
+  /** No words follow. */
+  @Column('timestamptz', { nullable: true })
+  wordsEndedAt: Date | null;
+
+  /** Why there are none, for the client. */
+  @Column('text', { nullable: true })
+  wordsProblem: string | null;
 }

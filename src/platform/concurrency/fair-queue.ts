@@ -15,6 +15,8 @@ interface WaitingTasks {
   account: AccountTurns;
   /** Number of its last turn; 0 before the first. */
   lastTurn: number;
+  /** Before the other entries of its account. */
+  isLive: boolean;
   tasks: WaitingTask[];
 }
 
@@ -30,7 +32,8 @@ interface AccountTurns {
  * Shares an engine's slots among accounts by the cost of their chunks, and among the recordings of an account in turn,
  * one chunk at a time. A recording waits for about one chunk of the others, and a long recording alone uses every slot.
  * Measured: short ones wait 2.2 s behind a recording of ten minutes, which alone reaches 0.92 of the bare engines
- * (docs/performance.md). What is in the background starts only when nothing else waits, and leaves one slot free.
+ * (docs/performance.md). What somebody speaks now goes before the other recordings of its account, and before other
+ * accounts that were served as much. What is in the background starts only when nothing else waits, and leaves one slot free.
  */
 export class FairQueue {
   private readonly turns = new Turns();
@@ -43,9 +46,9 @@ export class FairQueue {
     this.freeForBackground = Math.max(1, slots - 1);
   }
 
-  join(accountId = '', isBackground = false): QueueEntry {
+  join(accountId = '', isBackground = false, isLive = false): QueueEntry {
     const turns = isBackground ? this.backgroundTurns : this.turns;
-    const entry = turns.join(accountId);
+    const entry = turns.join(accountId, isLive);
     return {
       run: async (task, cost = 1) => {
         await new Promise<void>((start) => {
@@ -88,9 +91,9 @@ class Turns {
   /** What the account of the last turn had been served before it: who was idle starts from here. */
   private level = 0;
 
-  join(accountId: string): WaitingTasks {
+  join(accountId: string, isLive: boolean): WaitingTasks {
     const account = this.accountOf(accountId);
-    const entry: WaitingTasks = { account, lastTurn: 0, tasks: [] };
+    const entry: WaitingTasks = { account, lastTurn: 0, isLive, tasks: [] };
     account.entries.add(entry);
     return entry;
   }
@@ -125,7 +128,11 @@ class Turns {
     );
     const due = ({ account }: WaitingTasks): number => Math.max(account.served, this.level);
     const [first] = waiting.toSorted(
-      (a, b) => due(a) - due(b) || a.account.lastTurn - b.account.lastTurn || a.lastTurn - b.lastTurn,
+      (a, b) =>
+        due(a) - due(b) ||
+        Number(b.isLive) - Number(a.isLive) ||
+        a.account.lastTurn - b.account.lastTurn ||
+        a.lastTurn - b.lastTurn,
     );
     return first;
   }

@@ -16,6 +16,7 @@ describe('numbers of the environment', () => {
     ['PORT', 0, 65_535],
     ['STORAGE_MIN_FREE_BYTES', 0, Number.MAX_SAFE_INTEGER],
     ['TRANSCRIPTION_CONCURRENCY', 1, 256],
+    ['LIVE_SESSIONS', 0, 1000],
     ['TRANSCRIPTION_MEMORY_MB', 64, 65_536],
     ['SHERPA_MEMORY_MB', 16, 1_048_576],
     ['SPEAKER_PROCESSES', 1, 256],
@@ -55,7 +56,13 @@ describe('numbers of the environment', () => {
 
   it('are all in this table', () => {
     const isNumber = ([, value]: [string, unknown]) => typeof value === 'number';
-    const optional = ['TRANSCRIPTION_CONCURRENCY', 'SHERPA_MEMORY_MB', 'SPEAKER_PROCESSES', 'SPEAKER_MEMORY_MB'];
+    const optional = [
+      'TRANSCRIPTION_CONCURRENCY',
+      'LIVE_SESSIONS',
+      'SHERPA_MEMORY_MB',
+      'SPEAKER_PROCESSES',
+      'SPEAKER_MEMORY_MB',
+    ];
     const numbers = Object.entries(read(Object.fromEntries(optional.map((name) => [name, '16'])))).filter(isNumber);
     expect(BOUNDS.map(([name]) => propertyOf(name)).toSorted()).toEqual(numbers.map(([name]) => name).toSorted());
   });

@@ -144,6 +144,10 @@ function readTranscription(read: EnvReader) {
     sandbox: read.oneOf('SANDBOX', ['required', 'auto', 'off'], 'auto'),
     /** How speech is told from other sound. */
     speechDetector: read.oneOf('SPEECH_DETECTOR', ['auto', 'energy'], 'auto'),
+    /** Recognises while one speaks: `auto`, `off`, `pocketsphinx` or another engine. */
+    liveEngine: read.text('LIVE_ENGINE') ?? 'auto',
+    /** Live recordings whose words a transcriber recognises at once; null: four for each core. */
+    liveSessions: read.optionalInteger('LIVE_SESSIONS', 0, 1000),
     ...readModels(read),
     /** Path of the model of the engine `sherpa`, or its name in that folder; null: the one that was selected there. */
     sherpaModel: read.text('SHERPA_MODEL'),

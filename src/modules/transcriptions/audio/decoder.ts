@@ -2,7 +2,8 @@ import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Readable, Writable } from 'node:stream';
 import {
   AUDIO_FORMATS,
   type AudioContainer,
@@ -26,6 +27,7 @@ import {
   spawnSandboxed,
 } from '../../../platform/processes/sandbox.js';
 import { findProgram, killAll, type Limits } from '../../../platform/processes/wrappers.js';
+import { errorCode } from '../../../platform/storage/file-system.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
 import { SAMPLES_PER_SECOND } from './pcm.js';
 
@@ -35,6 +37,14 @@ export interface AudioSource {
   format: AudioFormat;
   sampleRate: number | null;
   channels: number | null;
+}
+
+/** Audio that is still being recorded. `pcm16`: samples of 16 bits, little-endian, one channel. */
+export interface AudioStream {
+  bytes: AsyncIterable<Buffer>;
+  format: AudioFormat | 'pcm16';
+  /** Of PCM. */
+  sampleRate: number | null;
 }
 
 export interface DecodeOptions {
@@ -86,26 +96,75 @@ export async function decoderProblem(mode: SandboxMode = 'auto'): Promise<string
  *   crashes or hangs.
  */
 export async function* decode(source: AudioSource, options: DecodeOptions): AsyncGenerator<Buffer> {
-  const { maxSeconds, signal } = options;
   refuseImplausible(source);
-  signal.throwIfAborted();
+  options.signal.throwIfAborted();
   const file = path.resolve(source.file);
   const container = await containerOf(source.format, file).catch((error: unknown) => {
     throw new EngineError('The audio file cannot be read', false, { cause: error });
   });
-  const child = await start(file, container, options);
+  const child = await start({ file, container, reads: file }, options);
+  yield* read(child, { format: source.format, container }, options);
+}
+
+/**
+ * Decodes audio while it is recorded, as `decode` does a file: what comes is decoded at once. Ends with the bytes.
+ * @throws what `decode` throws, and what the bytes throw.
+ */
+export async function* decodeStream(
+  { bytes, format, sampleRate }: AudioStream,
+  options: DecodeOptions,
+): AsyncGenerator<Buffer> {
+  if (format === 'pcm16' && sampleRate === SAMPLES_PER_SECOND) {
+    yield* bytes;
+    return;
+  }
+  const container = format === 'pcm16' ? pcmContainer(sampleRate ?? SAMPLES_PER_SECOND) : AUDIO_FORMATS[format];
+  const child = await start({ file: 'pipe:0', container, reads: null }, options);
+  const failure = new AbortController();
+  // Its end is reported instead.
+  child.stdin?.on('error', () => undefined);
+  const writing = pipeline(bytes, child.stdin as Writable).catch((error: unknown) => {
+    if (child.exitCode !== null || child.signalCode !== null || isBrokenPipe(error)) return;
+    failure.abort(error);
+    killAll(child);
+  });
+  const signal = AbortSignal.any([options.signal, failure.signal]);
+  try {
+    yield* read(child, { format: format === 'pcm16' ? 'wav' : format, container }, { ...options, signal }, Infinity);
+  } finally {
+    child.stdin?.destroy();
+    await writing;
+  }
+}
+
+const pcmContainer = (sampleRate: number): AudioContainer => ({
+  demuxer: 's16le',
+  decoders: ['pcm_s16le'],
+  options: ['-ar', `${sampleRate}`, '-ac', '1'],
+});
+
+const isBrokenPipe = (error: unknown): boolean =>
+  ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'].includes(errorCode(error) ?? '');
+
+/** @param stallMs without output after which the decoder hangs. */
+async function* read(
+  child: Decoder,
+  { format, container }: { format: AudioFormat; container: AudioContainer },
+  { maxSeconds, signal }: DecodeOptions,
+  stallMs = STALL_MS,
+): AsyncGenerator<Buffer> {
   const kill = (): void => killAll(child);
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => undefined);
   const stderr = keepStderrTail(child.stderr);
-  const watch = new ProgressWatch(child.pid ?? 0, kill);
+  const watch = new ProgressWatch(child.pid ?? 0, kill, stallMs);
   signal.addEventListener('abort', kill);
   let decoded = false;
   try {
     if (signal.aborted) kill();
     for await (const pcm of child.stdout) {
       watch.pause();
-      if (!decoded) refuseForeignCodec(source.format, container, stderr());
+      if (!decoded) refuseForeignCodec(format, container, stderr());
       decoded = true;
       yield pcm as Buffer;
       watch.resume();
@@ -116,7 +175,7 @@ export async function* decode(source: AudioSource, options: DecodeOptions): Asyn
     if (watch.stopReason === 'no output' || watch.cpuSeconds > cpuLimit(maxSeconds) - NEAR_LIMIT_SECONDS) {
       throw new AudioRejectedError('The file takes too long to decode.', { cause: stderr() });
     }
-    refuseForeignCodec(source.format, container, stderr());
+    refuseForeignCodec(format, container, stderr());
     checkExit(endOf(code, killedBy), decoded, stderr());
   } finally {
     watch.stop();
@@ -135,15 +194,25 @@ function refuseImplausible({ sampleRate, channels }: AudioSource): void {
   }
 }
 
-type Decoder = ChildProcessByStdio<null, Readable, Readable>;
+type Decoder = ChildProcessByStdio<Writable | null, Readable, Readable>;
 
-async function start(file: string, container: AudioContainer, options: DecodeOptions): Promise<Decoder> {
+/** What ffmpeg is given; `reads` null: its standard input. */
+interface DecoderInput {
+  file: string;
+  container: AudioContainer;
+  reads: string | null;
+}
+
+async function start({ file, container, reads }: DecoderInput, options: DecodeOptions): Promise<Decoder> {
   const { maxSeconds, sandbox = 'auto' } = options;
   const ffmpeg = findProgram('ffmpeg');
   if (!ffmpeg) throw new EngineError(NO_FFMPEG, false);
-  const command = { program: ffmpeg, args: ffmpegArguments(file, container, options) };
-  const boundaries = { mode: sandbox, limits: limitsFor(maxSeconds), calls: 'allow-list', reads: [file] } as const;
-  const child = await spawnSandboxed(command, boundaries, ['ignore', 'pipe', 'pipe']).catch((error: unknown) => {
+  const input = reads === null ? file : `file:${file}`;
+  const command = { program: ffmpeg, args: ffmpegArguments(input, container, options) };
+  const limits = limitsFor(maxSeconds);
+  const boundaries = { mode: sandbox, limits, calls: 'allow-list', reads: [reads ?? ffmpeg] } as const;
+  const streams = [reads === null ? 'pipe' : 'ignore', 'pipe', 'pipe'] as const;
+  const child = await spawnSandboxed(command, boundaries, streams).catch((error: unknown) => {
     const message = error instanceof SandboxUnavailableError ? error.message : NOT_STARTED;
     throw new EngineError(message, false, { cause: error });
   });
@@ -157,7 +226,7 @@ const limitsFor = (maxSeconds: number): Limits => ({
 });
 
 function ffmpegArguments(
-  file: string,
+  from: string,
   container: AudioContainer,
   { maxSeconds, channel = null }: DecodeOptions,
 ): string[] {
@@ -173,7 +242,7 @@ function ffmpegArguments(
     '-codec_whitelist',
     decoders.join(),
   ];
-  const input = [...allowed, '-f', demuxer, ...options, '-i', `file:${file}`];
+  const input = [...allowed, '-f', demuxer, ...options, '-i', from];
   const track = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-t', `${maxSeconds}`];
   const picked = channel === null ? null : `aformat=channel_layouts=stereo,pan=mono|c0=c${channel}`;
   const filters = [filter, picked].filter(Boolean).join();
@@ -187,6 +256,8 @@ function ffmpegArguments(
     'pcm_s16le',
     '-f',
     's16le',
+    '-flush_packets',
+    '1',
     'pipe:1',
   ];
   return ['-hide_banner', '-v', 'error', '-nostdin', ...limits, ...input, ...track, ...output];
@@ -255,6 +326,7 @@ export class ProgressWatch {
   constructor(
     private readonly pid: number,
     private readonly stopDecoder: () => void,
+    private readonly stallMs = STALL_MS,
   ) {}
 
   /** Output has arrived and is being processed. */
@@ -278,7 +350,7 @@ export class ProgressWatch {
       this.cpuBefore = this.cpuSeconds;
       this.since = Date.now();
     } else if (this.cpuSeconds - this.cpuBefore > IDLE_CPU_SECONDS) this.stopBecause('no output');
-    else if (Date.now() - this.since > STALL_MS) this.stopBecause('hung');
+    else if (Date.now() - this.since > this.stallMs) this.stopBecause('hung');
   }
 
   private stopBecause(reason: StopReason): void {

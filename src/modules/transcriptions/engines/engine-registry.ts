@@ -70,6 +70,9 @@ export function selectEngines(env: Env, added: readonly EngineDefinition[]): Eng
       `CLIENT_ENGINES names ${unknown}, and the engines configured here are ${names}`,
     ]);
   }
+  const live = ['auto', 'off', ...definitions.map(({ name }) => name)];
+  if (!live.includes(env.liveEngine))
+    throw new InvalidEnvironmentError([`LIVE_ENGINE must be one of ${live.join(', ')}`]);
   return { chain: selected.map(({ choice, definition }) => ({ ...choice, name: definition.name })), definitions };
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import koffi from 'koffi';
+import type { LivePart } from './children/child-messages.js';
 import type { ChunkTranscript, TranscriptWord } from './transcription-engine.js';
 
 /** Folders of libraries and models: Debian and Fedora; Homebrew on Apple silicon; Homebrew on Intel and local builds. */
@@ -37,6 +38,7 @@ export class PocketSphinx {
   private readonly calls;
   private readonly decoder: unknown;
   private readonly logmath: unknown;
+  private inUtterance = false;
 
   /** @throws PocketSphinxMissingError */
   constructor(settings = SETTINGS) {
@@ -50,14 +52,42 @@ export class PocketSphinx {
 
   /** One utterance: 16 kHz mono, signed 16-bit little-endian. */
   transcribe(bytes: Uint8Array): ChunkTranscript {
-    const { calls, decoder } = this;
+    this.calls.startStream(this.decoder);
+    this.start();
+    this.process(bytes, true);
+    this.end();
+    return this.transcript();
+  }
+
+  /** The next part of an utterance, as above. @returns what the audio of it so far may be; when it ends, what it is. */
+  transcribePart(bytes: Uint8Array, { isNew, ends }: LivePart): ChunkTranscript {
+    if (isNew && this.inUtterance) this.end();
+    if (isNew) this.calls.startStream(this.decoder);
+    if (!this.inUtterance) this.start();
+    this.process(bytes, false);
+    if (ends) this.end();
+    return this.transcript();
+  }
+
+  private start(): void {
+    if (this.calls.startUtterance(this.decoder) < 0) throw new Error('PocketSphinx could not start the utterance');
+    this.inUtterance = true;
+  }
+
+  /** @param isWhole as the whole utterance, whose mean is then known before it is recognised. */
+  private process(bytes: Uint8Array, isWhole: boolean): void {
     // Copied, because the bytes may start at an odd address.
     const pcm = new Int16Array(bytes.length >> 1);
     new Uint8Array(pcm.buffer).set(bytes.subarray(0, pcm.byteLength));
-    calls.startStream(decoder);
-    if (calls.startUtterance(decoder) < 0) throw new Error('PocketSphinx could not start the utterance');
-    calls.process(decoder, pcm, pcm.length, 0, 1);
-    if (calls.endUtterance(decoder) < 0) throw new Error('PocketSphinx could not end the utterance');
+    this.calls.process(this.decoder, pcm, pcm.length, 0, isWhole ? 1 : 0);
+  }
+
+  private end(): void {
+    this.inUtterance = false;
+    if (this.calls.endUtterance(this.decoder) < 0) throw new Error('PocketSphinx could not end the utterance');
+  }
+
+  private transcript(): ChunkTranscript {
     const words = this.words();
     const total = words.reduce((sum, word) => sum + (word.confidence ?? 0), 0);
     return {

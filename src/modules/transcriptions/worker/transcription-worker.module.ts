@@ -3,6 +3,7 @@ import { RecordingsModule } from '../../recordings/recordings.module.js';
 import { EngineRuntimesService } from '../engines/engine-runtimes.service.js';
 import { ENGINE_SELECTION, type EngineSelection } from '../engines/engine-registry.js';
 import { SpeakerDiarizerService } from '../speakers/speaker-diarizer.service.js';
+import { LiveRecognitionService } from '../live/live-recognition.service.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService, TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcriber.service.js';
@@ -33,7 +34,9 @@ export class TranscriptionWorkerModule {
         TranscriptionWorkerService,
         TranscriptionsProcessor,
         WorkerStatusService,
+        LiveRecognitionService,
       ],
+      exports: [LiveRecognitionService],
     };
   }
 }

@@ -27,7 +27,17 @@ export const LENGTH_BYTES = 4;
 export const HEADER_BYTES = 2 * LENGTH_BYTES;
 
 /** What a recogniser is told about a chunk. */
-export type ChunkOptions = Partial<Omit<TranscribeOptions, 'signal'> & Pick<AudioChunk, 'speech'>>;
+export type ChunkOptions = Partial<Omit<TranscribeOptions, 'signal'> & Pick<AudioChunk, 'speech'>> & {
+  /** The chunk is the next part of an utterance: what is answered is the transcript of all of it so far. */
+  live?: LivePart;
+};
+
+export interface LivePart {
+  /** Somebody else speaks now. */
+  isNew: boolean;
+  /** The utterance ends with it. */
+  ends: boolean;
+}
 
 /** Typical: 6 kB for a chunk of 15 s, 150 kB for the speakers of two hours. */
 const MAX_LINE_BYTES = 256 * 1024;

@@ -13,6 +13,8 @@ import {
 
 /** Recognition uses every core: the API and the database on the same machine get the CPU first. */
 const NICENESS = 5;
+/** Before other recognition, since somebody waits for each word; not so far before it that files would wait for speakers. */
+export const LIVE_NICENESS = 3;
 
 export interface Recogniser {
   transcribe(pcm: Uint8Array, options: ChunkOptions): ChunkTranscript | Promise<ChunkTranscript>;
@@ -32,7 +34,7 @@ type RequestOpener = (options: unknown, bytes: number) => AudioReceiver;
  * Serves a recogniser: each request is a chunk. A chunk that the recogniser cannot transcribe ends the process.
  * @param create may throw an error that says what is missing
  */
-export async function serveChunks(create: () => Recogniser | Promise<Recogniser>): Promise<void> {
+export async function serveChunks(create: () => Recogniser | Promise<Recogniser>, niceness = NICENESS): Promise<void> {
   await serveRequests(async () => {
     const recogniser = await create();
     return (options) => {
@@ -44,16 +46,19 @@ export async function serveChunks(create: () => Recogniser | Promise<Recogniser>
         }),
       };
     };
-  });
+  }, niceness);
 }
 
 /**
  * Runs in the child process: answers every request of its parent until the parent ends or closes the pipe.
  * @param create may throw an error that says what is missing
  */
-export async function serveRequests(create: () => RequestOpener | Promise<RequestOpener>): Promise<void> {
+export async function serveRequests(
+  create: () => RequestOpener | Promise<RequestOpener>,
+  niceness = NICENESS,
+): Promise<void> {
   // A service that was started with a lower priority still has it, and may not raise it.
-  if (os.getPriority() < NICENESS) os.setPriority(NICENESS);
+  if (os.getPriority() < niceness) os.setPriority(niceness);
   // A terminal's Ctrl-C or a service manager's stop reaches the whole process group. The parent finishes its chunks and
   // then ends this process.
   process.on('SIGINT', () => undefined);

@@ -1,0 +1,157 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { DatabaseService } from '../../../platform/database/database.service.js';
+import {
+  type LiveAudio,
+  type LiveEvent,
+  LiveRecognitionService,
+  NoLiveWordsError,
+} from '../../transcriptions/live/live-recognition.service.js';
+import {
+  AudioRejectedError,
+  EngineUnavailableError,
+  type TranscriptWord,
+} from '../../transcriptions/engines/transcription-engine.js';
+import { LiveRecordingsService } from '../live-recordings.service.js';
+import type { LiveWord } from '../live-signals.js';
+import { LiveSignalsService } from '../live-signals.service.js';
+import { readLiveAudio } from './live-audio-reader.js';
+import {
+  endLiveWords,
+  insertLiveFinal,
+  type LiveLease,
+  releaseLiveWords,
+  renewLiveWords,
+} from './live-words.queries.js';
+
+/** A transcriber that was killed is replaced after this time at most. */
+export const LEASE_SECONDS = 8;
+const RENEW_MS = 2_000;
+/** Before the next attempt after an error that another attempt may not have. */
+const RETRY_SECONDS = 2;
+
+const BYTES_PER_SAMPLE = 2;
+
+/** The lease is lost, or the recording deleted. */
+class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+}
+
+/** Recognises one live recording under its lease, from the last stored utterance to the end of the audio. */
+@Injectable()
+export class LiveWordsRunService {
+  private readonly logger = new Logger(LiveWordsRunService.name);
+
+  constructor(
+    private readonly database: DatabaseService,
+    private readonly recordings: LiveRecordingsService,
+    private readonly signals: LiveSignalsService,
+    private readonly recognition: LiveRecognitionService,
+  ) {}
+
+  /** Resolves when the words have ended, or the lease has. @param stopping aborted when the process ends */
+  async perform(lease: LiveLease, stopping: AbortSignal): Promise<void> {
+    const lost = new AbortController();
+    const renewal = setInterval(() => void this.renew(lease, lost), RENEW_MS);
+    try {
+      await this.recognise(lease, AbortSignal.any([stopping, lost.signal]));
+      if (await endLiveWords(this.database, lease, null)) {
+        this.signals.publishWords(lease.recordingId, { type: 'finished' });
+      }
+    } catch (error) {
+      if (lost.signal.aborted || error instanceof LeaseLostError) return;
+      if (stopping.aborted) await releaseLiveWords(this.database, lease, 0);
+      else await this.fail(lease, error);
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  private async recognise(lease: LiveLease, signal: AbortSignal): Promise<void> {
+    const { recordingId, accountId, accountEngines, language, languages, audioFormat, sampleRate, endMs } = lease;
+    const vocabulary = { upload: lease.vocabulary ?? [], account: lease.accountVocabulary };
+    const recogniser = await this.recognition.open({ accountId, accountEngines, language, languages, vocabulary });
+    const isRaw = audioFormat === 'pcm16';
+    const fromByte = isRaw ? Math.round((endMs * (sampleRate ?? 0)) / 1000) * BYTES_PER_SAMPLE : 0;
+    const bytes = readLiveAudio(this.recordings, this.signals, { recordingId, fromByte, signal });
+    const startSeconds = endMs / 1000;
+    const format: LiveAudio['format'] = audioFormat === 'mp4' ? 'm4a' : audioFormat;
+    const audio = { bytes, format, sampleRate, startSeconds, skipSeconds: isRaw ? 0 : startSeconds, signal };
+    const text = new ItemWriter(lease.items);
+    try {
+      for await (const event of this.recognition.listen(audio, recogniser)) await this.tell(lease, text, event);
+    } finally {
+      recogniser.close();
+    }
+  }
+
+  private async tell(lease: LiveLease, text: ItemWriter, event: LiveEvent): Promise<void> {
+    const { recordingId } = lease;
+    const { item } = text;
+    if (event.type === 'words') this.signals.publishWords(recordingId, text.add(event.words));
+    else if (event.type !== 'text') {
+      this.signals.publishWords(recordingId, { type: event.type, item, at: toMilliseconds(event.at) });
+    } else {
+      const [start, end] = [toMilliseconds(event.start), toMilliseconds(event.end)];
+      const final = { item, text: event.text, start, end };
+      const words = event.words.map((word) => toLiveWord(word));
+      if (!(await insertLiveFinal(this.database, lease, { ...final, words }))) throw new LeaseLostError();
+      this.signals.publishWords(recordingId, { type: 'final', ...final });
+      text.next();
+    }
+  }
+
+  private async fail(lease: LiveLease, error: unknown): Promise<void> {
+    const message = problemOf(error);
+    if (message === null) {
+      this.logger.warn({ err: error as Error, recording_id: lease.recordingId }, 'live words interrupted');
+      await releaseLiveWords(this.database, lease, RETRY_SECONDS);
+    } else if (await endLiveWords(this.database, lease, message)) {
+      this.logger.warn({ err: error as Error, recording_id: lease.recordingId }, 'no words for a live recording');
+      this.signals.publishWords(lease.recordingId, { type: 'problem', message });
+      this.signals.publishWords(lease.recordingId, { type: 'finished' });
+    }
+  }
+
+  private async renew(lease: LiveLease, lost: AbortController): Promise<void> {
+    try {
+      if (!(await renewLiveWords(this.database, lease, LEASE_SECONDS))) lost.abort(new LeaseLostError());
+    } catch (error) {
+      // The next renewal may succeed. Without one another transcriber goes on, and no utterance is stored here.
+      this.logger.debug({ err: error as Error }, 'lease of live words not renewed');
+    }
+  }
+}
+
+/** For the client; null when another attempt may succeed. */
+function problemOf(error: unknown): string | null {
+  if (error instanceof NoLiveWordsError || error instanceof AudioRejectedError) return error.message;
+  return error instanceof EngineUnavailableError ? 'The engine is not available now.' : null;
+}
+
+/** The text of the utterances as far as it was signalled. */
+class ItemWriter {
+  private length = 0;
+
+  constructor(public item: number) {}
+
+  add(words: readonly TranscriptWord[]) {
+    const offset = this.length;
+    const text = (offset > 0 ? ' ' : '') + words.map(({ word }) => word).join(' ');
+    this.length += text.length;
+    return { type: 'delta', item: this.item, offset, text, words: words.map((word) => toLiveWord(word)) } as const;
+  }
+
+  next(): void {
+    this.item++;
+    this.length = 0;
+  }
+}
+
+const toLiveWord = ({ word, start, end }: TranscriptWord): LiveWord => ({
+  word,
+  start: toMilliseconds(start),
+  end: toMilliseconds(end),
+});
+
+/** Seconds, to the millisecond. */
+const toMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;

@@ -1,0 +1,173 @@
+import { accountNotOnHold, isTestAccount } from '../../../access/accounts.queries.js';
+import type { SqlRunner } from '../../../platform/database/database.service.js';
+import type { LiveAudioFormat } from '../live-recording.entity.js';
+import type { LiveWord } from '../live-signals.js';
+
+/** A transcriber's right to write the words of a live recording, until its lease ends. */
+export interface LiveLease {
+  recordingId: string;
+  accountId: string;
+  leaseToken: string;
+  audioFormat: LiveAudioFormat;
+  sampleRate: number | null;
+  language: string | null;
+  languages: string[] | null;
+  vocabulary: string[] | null;
+  accountVocabulary: string[];
+  accountEngines: unknown;
+  /** Of the utterances that are stored. */
+  items: number;
+  /** Where the last of them ends. */
+  endMs: number;
+}
+
+type Held = Pick<LiveLease, 'recordingId' | 'leaseToken'>;
+
+/** An utterance whose text is final. Times in seconds from the start of the recording. */
+export interface LiveFinal {
+  item: number;
+  start: number;
+  end: number;
+  text: string;
+  words: LiveWord[];
+}
+
+/**
+ * The account with the fewest sessions gets the next; what is still being recorded goes first. Test accounts have no
+ * engine. SQL, because it locks, updates and reads at once, by the clock of the database.
+ */
+const CLAIM = `
+  WITH picked AS MATERIALIZED (
+    SELECT l.recording_id FROM live_recordings l
+    WHERE l.words_ended_at IS NULL AND (l.lease_until IS NULL OR l.lease_until < now())
+      AND ${accountNotOnHold('l.account_id')} AND NOT ${isTestAccount('l.account_id')}
+    ORDER BY (SELECT count(*) FROM live_recordings other
+        WHERE other.account_id = l.account_id AND other.words_ended_at IS NULL AND other.lease_until > now()),
+      l.ended_at IS NOT NULL, l.recording_id
+    LIMIT 1 FOR UPDATE OF l SKIP LOCKED),
+  claimed AS (
+    UPDATE live_recordings l SET lease_token = $1, lease_until = clock_timestamp() + make_interval(secs => $2)
+    FROM picked WHERE l.recording_id = picked.recording_id
+    RETURNING l.*)
+  SELECT c.recording_id AS "recordingId", c.account_id AS "accountId", c.lease_token AS "leaseToken",
+    c.audio_format AS "audioFormat", c.sample_rate AS "sampleRate", r.language, r.languages, r.vocabulary,
+    a.vocabulary AS "accountVocabulary", a.engines AS "accountEngines"
+  FROM claimed c JOIN recordings r ON r.id = c.recording_id JOIN accounts a ON a.id = c.account_id`;
+
+/** @returns null when none is due. */
+export async function claimLiveWords(
+  runner: SqlRunner,
+  leaseToken: string,
+  leaseSeconds: number,
+): Promise<LiveLease | null> {
+  const [lease] = await runner.prepared<Omit<LiveLease, 'items' | 'endMs'>>(CLAIM, [leaseToken, leaseSeconds]);
+  if (!lease) return null;
+  // Another statement, so that it sees what the lease before has stored.
+  const [last] = await runner.query<Pick<LiveLease, 'items' | 'endMs'>>(
+    `SELECT item + 1 AS items, end_ms AS "endMs" FROM live_words WHERE recording_id = $1 ORDER BY item DESC LIMIT 1`,
+    [lease.recordingId],
+  );
+  return { ...lease, items: last?.items ?? 0, endMs: last?.endMs ?? 0 };
+}
+
+/** SQL, because of the clock of the database. @returns whether the lease is still held. */
+export async function renewLiveWords(
+  runner: SqlRunner,
+  { recordingId, leaseToken }: Held,
+  leaseSeconds: number,
+): Promise<boolean> {
+  const rows = await runner.prepared(
+    `UPDATE live_recordings SET lease_until = clock_timestamp() + make_interval(secs => $3)
+     WHERE recording_id = $1 AND lease_token = $2 RETURNING 1`,
+    [recordingId, leaseToken, leaseSeconds],
+  );
+  return rows.length > 0;
+}
+
+/** Ends the lease; another may begin after the delay. SQL as above. */
+export async function releaseLiveWords(
+  runner: SqlRunner,
+  { recordingId, leaseToken }: Held,
+  delaySeconds: number,
+): Promise<void> {
+  await runner.query(
+    `UPDATE live_recordings SET lease_token = NULL, lease_until = now() + make_interval(secs => $3)
+     WHERE recording_id = $1 AND lease_token = $2`,
+    [recordingId, leaseToken, delaySeconds],
+  );
+}
+
+/**
+ * Stores the next utterance, under a lock of the row with the lease, so that the next lease sees it.
+ * @returns false when the lease is lost; then nothing is stored.
+ */
+export async function insertLiveFinal(runner: SqlRunner, held: Held, final: LiveFinal): Promise<boolean> {
+  const { item, start, end, text, words } = final;
+  const rows = await runner.prepared(
+    `WITH held AS (
+       SELECT recording_id FROM live_recordings WHERE recording_id = $1 AND lease_token = $2 FOR NO KEY UPDATE)
+     INSERT INTO live_words (recording_id, item, start_ms, end_ms, text, words)
+     SELECT recording_id, $3, $4, $5, $6, $7 FROM held RETURNING 1`,
+    [
+      held.recordingId,
+      held.leaseToken,
+      item,
+      Math.round(start * 1000),
+      Math.round(end * 1000),
+      text,
+      JSON.stringify(words),
+    ],
+  );
+  return rows.length > 0;
+}
+
+/** No words follow. @param problem why there are none, for the client. SQL as above. @returns as `insertLiveFinal`. */
+export async function endLiveWords(
+  runner: SqlRunner,
+  { recordingId, leaseToken }: Held,
+  problem: string | null,
+): Promise<boolean> {
+  const rows = await runner.query(
+    `UPDATE live_recordings SET words_ended_at = now(), words_problem = $3, lease_token = NULL, lease_until = NULL
+     WHERE recording_id = $1 AND lease_token = $2 RETURNING 1`,
+    [recordingId, leaseToken, problem],
+  );
+  return rows.length > 0;
+}
+
+/** What a reader sees of the words of a live recording. */
+export interface StoredWords {
+  /** The utterances asked for. */
+  finals: LiveFinal[];
+  /** No more follow. So it is when the recording has its file. */
+  ended: boolean;
+  problem: string | null;
+}
+
+/** @param fromItem the first utterance that is wanted */
+export async function selectLiveWords(runner: SqlRunner, recordingId: string, fromItem: number): Promise<StoredWords> {
+  type Row = { ended: boolean; problem: string | null } & (
+    | { item: null }
+    | { item: number; startMs: number; endMs: number; text: string; words: string }
+  );
+  const rows = await runner.prepared<Row>(
+    `SELECT l.words_ended_at IS NOT NULL AS ended, l.words_problem AS problem, w.item, w.start_ms AS "startMs",
+       w.end_ms AS "endMs", w.text, w.words
+     FROM live_recordings l LEFT JOIN live_words w ON w.recording_id = l.recording_id AND w.item >= $2
+     WHERE l.recording_id = $1 ORDER BY w.item`,
+    [recordingId, fromItem],
+  );
+  const [first] = rows;
+  const finals = rows.flatMap((row) =>
+    row.item === null
+      ? []
+      : {
+          item: row.item,
+          start: row.startMs / 1000,
+          end: row.endMs / 1000,
+          text: row.text,
+          words: JSON.parse(row.words) as LiveWord[],
+        },
+  );
+  return { finals, ended: first?.ended ?? true, problem: first?.problem ?? null };
+}
