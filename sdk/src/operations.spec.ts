@@ -12,6 +12,8 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'GET /v1/account/errors': (client) => client.account.errors({ days: 1 }),
   'GET /v1/account/vocabulary': (client) => client.account.vocabulary(),
   'PUT /v1/account/vocabulary': (client) => client.account.setVocabulary([]),
+  'GET /v1/account/speakers': (client) => client.account.speakers(),
+  'PUT /v1/account/speakers': (client) => client.account.setSpeakers('auto'),
   'GET /v1/account/retention': (client) => client.account.retention(),
   'PUT /v1/account/retention': (client) =>
     client.account.setRetention({ retain_audio_days: 30, retain_text_days: null, delete_audio_after: null }),

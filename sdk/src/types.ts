@@ -8,6 +8,8 @@ import type {
 } from './api/types.gen.js';
 
 export type {
+  AccountSpeakersDto as NewAccountSpeakers,
+  AccountSpeakersView as AccountSpeakers,
   AccountView as Account,
   ApiKeyPage,
   ApiKeyView as ApiKey,

@@ -20,6 +20,7 @@ import {
 } from '../../src/modules/recordings/upload/idempotency.queries.js';
 import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.queries.js';
 import type { Tx } from '../../src/platform/database/database.service.js';
+import { NO_SPEAKERS } from '../../src/platform/speakers.js';
 import type { Env } from '../../src/platform/config/env.js';
 import { SecretsService } from '../../src/platform/secrets.service.js';
 import {
@@ -201,7 +202,7 @@ describe('recordings', () => {
 
   it('begin a new run without the attempts, the faults and the lease of the one before', async () => {
     const before = { attempt: '4', faults: '3', lease_until: 'now()', requested_engine: `'old'` };
-    const requested = { ...before, language: `'german'`, vocabulary: `'{Zoë}'::text[]` };
+    const requested = { ...before, language: `'german'`, vocabulary: `'{Zoë}'::text[]`, speakers: '3' };
     const [failed, transcribed, wishing] = [
       await insert({ ...requested, status: `'failed'` }),
       await insert({ ...requested, status: `'transcribed'` }),
@@ -210,13 +211,15 @@ describe('recordings', () => {
     await transact(async (tx) => {
       const fresh = { attempt: 0, faults: 0, leaseUntil: null, requestedEngine: null, language: 'german' };
       const reopened = await reopenFailed(tx, { accountId, id: failed }, {});
-      expect(reopened).toMatchObject({ ...fresh, vocabulary: ['Zoë'], status: 'processing', run: 2 });
+      const kept = { ...fresh, vocabulary: ['Zoë'], speakers: 3 };
+      expect(reopened).toMatchObject({ ...kept, status: 'processing', run: 2 });
       expect(reopened).toMatchObject({ processedAt: null, features: null, failureReason: null });
       const again = await requestRerun(tx, { accountId, id: transcribed }, {});
-      expect(again).toMatchObject({ ...fresh, vocabulary: ['Zoë'], status: 'transcribed', run: 1, rerun: 'requested' });
-      const options = { engine: 'openai', language: 'english', vocabulary: [] };
+      expect(again).toMatchObject({ ...kept, status: 'transcribed', run: 1, rerun: 'requested' });
+      const options = { engine: 'openai', language: 'english', vocabulary: [], speakers: NO_SPEAKERS };
       const asked = await reopenFailed(tx, { accountId, id: wishing }, options);
-      expect(asked).toMatchObject({ requestedEngine: 'openai', language: 'english', vocabulary: null });
+      const wished = { requestedEngine: 'openai', language: 'english', vocabulary: null, speakers: null };
+      expect(asked).toMatchObject(wished);
     });
   });
 

@@ -63,7 +63,7 @@ export class Transport {
     try {
       return new Headers({ ...USER_AGENT, ...credentials, ...headers, ...more });
     } catch (cause) {
-      throw new VoiceNotesError('The credentials, or other headers, have characters that no header can hold.', {
+      throw new VoiceNotesError('Credentials or headers have characters that no header can hold.', {
         cause,
       });
     }

@@ -5,7 +5,9 @@ import { Paged } from '../pages/paged.js';
 import type {
   Account,
   AccountErrors,
+  AccountSpeakers,
   ExchangedKey,
+  NewAccountSpeakers,
   NewRetention,
   Quotas,
   Retention,
@@ -70,6 +72,16 @@ export class AccountResource {
   /** @param vocabulary the most important first; an empty list removes all */
   setVocabulary(vocabulary: string[], options?: RequestOptions): Promise<Vocabulary> {
     return this.transport.json({ ...options, method: 'PUT', path: '/account/vocabulary', body: { vocabulary } });
+  }
+
+  /** How many speakers are told apart in new recordings. Null is none. */
+  speakers(options?: RequestOptions): Promise<AccountSpeakers> {
+    return this.transport.json({ ...options, method: 'GET', path: '/account/speakers' });
+  }
+
+  /** For recordings that are uploaded from now on. */
+  setSpeakers(speakers: NewAccountSpeakers['speakers'], options?: RequestOptions): Promise<AccountSpeakers> {
+    return this.transport.json({ ...options, method: 'PUT', path: '/account/speakers', body: { speakers } });
   }
 
   /** How long new recordings are kept. Null is for ever. */

@@ -30,7 +30,7 @@ export async function audioFileOf(source: AudioSource, filename: string | undefi
     return fileOfBlob(new Blob([source as BlobPart]), filename ?? DEFAULT_NAME);
   }
   if (!isReadableStream(source) && !(source && Symbol.asyncIterator in Object(source))) {
-    throw new TypeError('The audio must be a File, a Blob, bytes, a stream, or the path of a file.');
+    throw new TypeError('The audio must be a Blob, bytes, a stream, or a path.');
   }
   const kept = new KeptStream(source);
   return {
@@ -67,11 +67,11 @@ interface FileSystem {
 /** `getBuiltinModule` is no import, so that bundles for browsers hold nothing of Node. */
 async function blobOfPath(path: string | URL): Promise<Blob> {
   if (/^(https?|blob|data):/i.test(String(path))) {
-    throw new TypeError('The audio is a URL. Fetch it first, and upload the body of its response.');
+    throw new TypeError('The audio is a URL. Fetch it first.');
   }
   const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
   const fs = process?.getBuiltinModule?.('node:fs') as FileSystem | undefined;
-  if (!fs) throw new TypeError('Paths can be uploaded in Node, Deno and Bun only. Give the File itself.');
+  if (!fs) throw new TypeError('Only Node, Deno and Bun read paths. Give the File.');
   // Says which file is missing; openAsBlob does not.
   if ((await fs.promises.stat(path)).isDirectory()) throw new TypeError(`${String(path)} is a folder.`);
   return fs.openAsBlob ? await fs.openAsBlob(path) : new Blob([(await fs.promises.readFile(path)) as BlobPart]);

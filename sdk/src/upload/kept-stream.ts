@@ -68,5 +68,5 @@ export function isReadableStream(source: unknown): source is ReadableStream<Uint
 
 function bytesOf(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk;
-  throw new TypeError('A stream of audio must give bytes (Uint8Array), not text or objects.');
+  throw new TypeError('A stream of audio must give bytes (Uint8Array).');
 }

@@ -30,6 +30,8 @@ export interface UploadOptions extends RequestOptions {
   vocabulary?: string[] | undefined;
   /** `separate` transcribes each of two channels on its own. */
   channels?: 'mixed' | 'separate' | undefined;
+  /** Speakers to tell apart; `auto` is as many as there are. Words then have a `speaker`. By default as the account says. */
+  speakers?: 'auto' | number | undefined;
   /** Days after which its audio is deleted, instead of those of the account. */
   retainAudioDays?: number | undefined;
   /** Days after which all of it is deleted, instead of those of the account. */
@@ -47,7 +49,7 @@ export interface UploadOptions extends RequestOptions {
 
 /** The fields of the form beside the file. */
 export function fieldsOf(options: UploadOptions): Record<string, string> {
-  const { title, tags, language, languages, vocabulary, channels, callback } = options;
+  const { title, tags, language, languages, vocabulary, channels, speakers, callback } = options;
   const { retainAudioDays, retainTextDays, deleteAudioAfter } = options;
   return {
     ...(title !== undefined && { title }),
@@ -56,6 +58,7 @@ export function fieldsOf(options: UploadOptions): Record<string, string> {
     ...(languages && { languages: JSON.stringify(languages) }),
     ...(vocabulary && { vocabulary: JSON.stringify(vocabulary) }),
     ...(channels && { channels }),
+    ...(speakers !== undefined && { speakers: `${speakers}` }),
     ...(callback && { callback_url: callback.url, callback_secret: callback.secret }),
     ...(retainAudioDays !== undefined && { retain_audio_days: `${retainAudioDays}` }),
     ...(retainTextDays !== undefined && { retain_text_days: `${retainTextDays}` }),

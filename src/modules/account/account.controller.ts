@@ -4,6 +4,7 @@ import { type Actor, CurrentActor, CurrentPrincipal, RequireScope } from '../../
 import type { Principal } from '../../access/principal.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
+import { MAX_SPEAKERS } from '../../platform/speakers.js';
 import { MAX_TERMS } from '../../platform/vocabulary.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
@@ -11,11 +12,14 @@ import { QuotasService } from '../recordings/quotas.service.js';
 import { UsageService } from '../recordings/usage-counters/usage.service.js';
 import { MAX_RETAIN_DAYS, RetentionService } from '../recordings/retention/retention.service.js';
 import {
+  AccountSpeakersDto,
+  AccountSpeakersView,
   AccountView,
   deletionPositionOf,
   policyOf,
   presentQuotas,
   presentRetention,
+  presentSpeakers,
   presentUpcoming,
   presentUsageReport,
   QuotasView,
@@ -115,6 +119,45 @@ export class AccountController {
     @Query() _query: NoQuery,
   ): Promise<VocabularyView> {
     return { vocabulary: await this.accounts.setVocabulary(accountId, body.vocabulary) };
+  }
+
+  /**
+   * Get the speakers to tell apart
+   *
+   * @remarks
+   * Returns how many speakers are told apart in new recordings of the account.
+   */
+  @Get('speakers')
+  @RequireScope('account:read')
+  async getSpeakers(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Query() _query: NoQuery,
+  ): Promise<AccountSpeakersView> {
+    const { speakers } = await this.accounts.get(accountId);
+    return presentSpeakers(speakers);
+  }
+
+  /**
+   * Set the speakers to tell apart
+   *
+   * @remarks
+   * Sets how many speakers are told apart in recordings that are uploaded from now on. An upload may say something else for
+   * itself.
+   */
+  @Put('speakers')
+  @ApiErrors(
+    new InvalidRequestError({
+      field: 'speakers',
+      reason: `must be auto or an integer from 1 to ${MAX_SPEAKERS}, or null`,
+    }),
+  )
+  @RequireScope('account:write')
+  async setSpeakers(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Body() { speakers }: AccountSpeakersDto,
+    @Query() _query: NoQuery,
+  ): Promise<AccountSpeakersView> {
+    return presentSpeakers(await this.accounts.setSpeakers(accountId, speakers));
   }
 
   /**

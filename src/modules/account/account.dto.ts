@@ -15,11 +15,13 @@ import {
   IsOmittable,
   IsOneOfOrNull,
   IsIntegerOrNull,
+  IsSpeakersOrNull,
   IsText,
   IsValid,
   IsVocabulary,
 } from '../../platform/http/input/rules.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
+import { type Speakers, SPEAKERS_OR_NULL, speakersOf } from '../../platform/speakers.js';
 import { type QuotaOverview, quotaResetsAt } from '../recordings/quotas.service.js';
 import {
   type DeletionPosition,
@@ -273,6 +275,27 @@ export class VocabularyView {
   @ApiProperty({ type: [String], example: ['Grafana', 'Zoë'] })
   vocabulary: string[];
 }
+
+export class AccountSpeakersDto {
+  /** Speakers to tell apart in recordings whose upload says nothing of them: a number, or `auto`. Null: none. */
+  @IsSpeakersOrNull()
+  @ApiProperty({ example: 'auto' })
+  speakers: Speakers | null;
+}
+
+export class AccountSpeakersView {
+  /** A number, or `auto` for as many as there are. Null: none are told apart. */
+  @ApiProperty({ oneOf: SPEAKERS_OR_NULL, example: 'auto' })
+  speakers: Speakers | null;
+
+  @ApiProperty({ example: '/v1/account/speakers' })
+  uri: string;
+}
+
+export const presentSpeakers = (stored: number | null): AccountSpeakersView => ({
+  speakers: stored === null ? null : speakersOf(stored),
+  uri: '/v1/account/speakers',
+});
 
 export class RetentionDto {
   /** Days after which the audio of a recording is deleted. Null: never. */

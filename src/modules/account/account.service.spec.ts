@@ -197,6 +197,13 @@ describe('AccountService', () => {
       expect(steps).toEqual([]);
     });
 
+    it('of the speakers is stored as a number, or as none', async () => {
+      expect([await service.setSpeakers(ID, 'auto'), await service.setSpeakers(ID, 3)]).toEqual([0, 3]);
+      expect(await service.setSpeakers(ID, null)).toBeNull();
+      const stored = steps.map(([, , changes]) => (changes as { speakers: unknown }).speakers);
+      expect(stored).toEqual([0, 3, null]);
+    });
+
     it('of the vocabulary replaces it', async () => {
       await service.setVocabulary(ID, ['a']);
       expect(steps).toEqual([['update', { id: ID }, { vocabulary: ['a'], updatedAt: NOW }]]);

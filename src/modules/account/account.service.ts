@@ -10,6 +10,7 @@ import { DatabaseService, type Tx } from '../../platform/database/database.servi
 import { findOrFail, isResourceId } from '../../platform/database/find-or-fail.js';
 import { lockByName } from '../../platform/database/locks.js';
 import { ConflictError, InvalidRequestError } from '../../platform/errors/errors.js';
+import { type Speakers, storedSpeakers } from '../../platform/speakers.js';
 import { normalizeTerms } from '../../platform/vocabulary.js';
 import { refuseAudioBeyondText, type RetentionPolicy } from '../recordings/retention/retention.service.js';
 import { type UsagePeriod, UsageService } from '../recordings/usage-counters/usage.service.js';
@@ -132,6 +133,13 @@ export class AccountService {
     const vocabulary = normalizeTerms(terms);
     await this.accounts.update({ id: accountId }, { vocabulary, updatedAt: new Date() });
     return vocabulary;
+  }
+
+  /** For recordings that are uploaded from now on (D86). @param speakers null: none */
+  async setSpeakers(accountId: string, speakers: Speakers | null): Promise<number | null> {
+    const stored = speakers === null ? null : storedSpeakers(speakers);
+    await this.accounts.update({ id: accountId }, { speakers: stored, updatedAt: new Date() });
+    return stored;
   }
 
   /** For recordings that are uploaded from now on (D78). @throws InvalidRequestError */

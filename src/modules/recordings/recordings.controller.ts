@@ -22,6 +22,7 @@ import {
 } from '../../platform/errors/errors.js';
 import { checkDays } from '../../platform/http/page.js';
 import { MAX_LANGUAGES } from '../../platform/languages.js';
+import { MAX_SPEAKERS, SPEAKERS_PATTERN, SPEAKERS_SCHEMAS } from '../../platform/speakers.js';
 import { MAX_TERM_LENGTH, MAX_TERMS } from '../../platform/vocabulary.js';
 import { ApiErrors, ApiJsonBody, together } from '../../platform/http/openapi.js';
 import { MAX_URL_CHARACTERS, OUTGOING_URL_PATTERN } from '../../platform/http/outgoing/address-rules.js';
@@ -115,6 +116,10 @@ const RETAIN_AUDIO_DAYS = {
 const RETAIN_TEXT_DAYS = {
   description: `Days after which the whole recording is deleted, 1 to ${MAX_RETAIN_DAYS}. By default as the account says.`,
 };
+const SPEAKERS =
+  `Speakers to tell apart: a number up to ${MAX_SPEAKERS}, or \`auto\` for as many as there are. Words then have a ` +
+  '`speaker`. By default as the account says.';
+const DIARIZE = '`true` is `speakers=auto`; `false` tells no speakers apart, whatever the account says.';
 const VOCABULARY = 'Names and words to expect, the most important first';
 
 const UPLOAD_FORM = {
@@ -147,6 +152,8 @@ const UPLOAD_FORM = {
           'characters.',
         example: 'Grafana, Zoë',
       },
+      speakers: { type: 'string', pattern: SPEAKERS_PATTERN, description: SPEAKERS, example: 'auto' },
+      diarize: { type: 'string', enum: ['true', 'false'], description: DIARIZE },
       retain_audio_days: { type: 'string', pattern: RETAIN_DAYS_PATTERN, ...RETAIN_AUDIO_DAYS, example: '30' },
       retain_text_days: { type: 'string', pattern: RETAIN_DAYS_PATTERN, ...RETAIN_TEXT_DAYS, example: '365' },
       ...TEXT_FIELDS,
@@ -169,6 +176,8 @@ const UPLOAD_BY_LINK = {
         'that does not succeed.',
       example: 'https://files.example.com/note.ogg',
     },
+    speakers: { oneOf: SPEAKERS_SCHEMAS, description: SPEAKERS, example: 'auto' },
+    diarize: { type: 'boolean', description: DIARIZE },
     retain_audio_days: { type: 'integer', minimum: 1, maximum: MAX_RETAIN_DAYS, ...RETAIN_AUDIO_DAYS, example: 30 },
     retain_text_days: { type: 'integer', minimum: 1, maximum: MAX_RETAIN_DAYS, ...RETAIN_TEXT_DAYS, example: 365 },
     custom_tags: {

@@ -8,12 +8,14 @@ import {
   IsFilter,
   IsLanguages,
   IsOmittable,
+  IsSpeakersOrNull,
   IsText,
   IsTextFilter,
   IsValid,
   IsVocabulary,
 } from '../../platform/http/input/rules.js';
 import { PageQuery } from '../../platform/http/page.js';
+import type { Speakers } from '../../platform/speakers.js';
 import { type Inclusion, INCLUSIONS } from './recording-inclusions.service.js';
 import { type Recording, RECORDING_STATUSES, type RecordingStatus } from './recording.entity.js';
 import { MAX_QUERY_LENGTH } from './search/search-query.js';
@@ -203,4 +205,10 @@ export class TranscribeAgainDto {
   @IsOmittable()
   @IsVocabulary()
   vocabulary?: string[];
+
+  /** Speakers to tell apart: a number, or `auto` for as many as there are. By default as before; null: none. */
+  @IsOmittable()
+  @IsSpeakersOrNull()
+  @ApiProperty({ example: 'auto' })
+  speakers?: Speakers | null;
 }

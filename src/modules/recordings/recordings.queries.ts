@@ -1,6 +1,7 @@
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
-import { insertParts, selectList } from '../../platform/database/statement-parts.js';
+import { type InsertExpressions, insertParts, selectList } from '../../platform/database/statement-parts.js';
 import type { JoinedWrite } from '../../platform/database/event-bus.js';
+import { NO_SPEAKERS } from '../../platform/speakers.js';
 import { claimReservedObject } from '../../platform/storage/object-removals.service.js';
 import { Recording } from './recording.entity.js';
 import { POLICY_OF_UPLOAD } from './retention/retention.queries.js';
@@ -39,7 +40,12 @@ export async function findRecordings(runner: SqlRunner, keys: readonly Recording
   return answers;
 }
 
-const INSERT = insertParts(Recording, POLICY_OF_UPLOAD);
+/** As its account says if the upload says nothing of speakers; it may want none. The row `policy` is that of the account. */
+const SPEAKERS_OF_UPLOAD: InsertExpressions<Recording> = {
+  speakers: (valueOf) => `nullif(coalesce(${valueOf('speakers')}::smallint, policy.speakers), ${NO_SPEAKERS})`,
+};
+
+const INSERT = insertParts(Recording, { ...POLICY_OF_UPLOAD, ...SPEAKERS_OF_UPLOAD });
 const insertAcceptedSql = (joined: readonly string[]): string => `
   WITH claimed AS (${claimReservedObject(INSERT.valueOf('objectKey'))}),
   accepted AS (INSERT INTO recordings (${INSERT.columns}) SELECT ${INSERT.values}
@@ -79,11 +85,14 @@ export interface RunOptions {
   languages?: string[] | null;
   /** An empty list: none. */
   vocabulary?: string[] | null;
+  /** As a number is stored; NO_SPEAKERS: none. */
+  speakers?: number | null;
 }
 
 /** One language takes the place of several, and the other way round. */
 const SET_SPOKEN = `language = CASE WHEN $6::text[] IS NULL THEN coalesce($4, language) END,
        languages = CASE WHEN $4::text IS NULL THEN coalesce($6, languages) END`;
+const SET_SPEAKERS = `speakers = nullif(coalesce($7::smallint, speakers), ${NO_SPEAKERS})`;
 
 /**
  * Opens a new run: one without a file has its link fetched first. SQL, because it returns the row.
@@ -92,17 +101,17 @@ const SET_SPOKEN = `language = CASE WHEN $6::text[] IS NULL THEN coalesce($4, la
 export async function reopenFailed(
   tx: Tx,
   { accountId, id }: RecordingKey,
-  { engine, language, languages, vocabulary }: RunOptions,
+  { engine, language, languages, vocabulary, speakers }: RunOptions,
 ): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET status = 'processing', run = run + 1, attempt = 0, faults = 0,
        lease_until = CASE WHEN file_size_bytes = 0 THEN 'infinity'::timestamptz END,
        processed_at = NULL, features = NULL, failure_reason = NULL, updated_at = now(),
-       requested_engine = $3, vocabulary = nullif(coalesce($5, vocabulary), '{}'), ${SET_SPOKEN}
+       requested_engine = $3, vocabulary = nullif(coalesce($5, vocabulary), '{}'), ${SET_SPOKEN}, ${SET_SPEAKERS}
      WHERE id = $2 AND account_id = $1 AND status = 'failed' AND audio_deleted_at IS NULL
        AND (file_size_bytes > 0 OR EXISTS (SELECT FROM recording_links l WHERE l.recording_id = r.id))
      RETURNING ${COLUMNS}`,
-    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null, languages ?? null],
+    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null, languages ?? null, speakers ?? null],
   );
   return recording ?? null;
 }
@@ -114,14 +123,14 @@ export async function reopenFailed(
 export async function requestRerun(
   tx: Tx,
   { accountId, id }: RecordingKey,
-  { engine, language, languages, vocabulary }: RunOptions,
+  { engine, language, languages, vocabulary, speakers }: RunOptions,
 ): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `UPDATE recordings r SET rerun = 'requested', rerun_at = now(), attempt = 0, faults = 0, lease_until = NULL,
-       requested_engine = $3, vocabulary = nullif(coalesce($5, vocabulary), '{}'), ${SET_SPOKEN}
+       requested_engine = $3, vocabulary = nullif(coalesce($5, vocabulary), '{}'), ${SET_SPOKEN}, ${SET_SPEAKERS}
      WHERE id = $2 AND account_id = $1 AND status = 'transcribed' AND lease_token IS NULL
        AND rerun IS DISTINCT FROM 'requested' AND audio_deleted_at IS NULL RETURNING ${COLUMNS}`,
-    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null, languages ?? null],
+    [accountId, id, engine ?? null, language ?? null, vocabulary ?? null, languages ?? null, speakers ?? null],
   );
   return recording ?? null;
 }

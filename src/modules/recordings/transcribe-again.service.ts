@@ -3,6 +3,7 @@ import type { Quotas } from '../../access/plans.js';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
+import { NO_SPEAKERS, storedSpeakers } from '../../platform/speakers.js';
 import { normalizeTerms } from '../../platform/vocabulary.js';
 import type { Recording } from './recording.entity.js';
 import type { RunOptions } from './recordings.queries.js';
@@ -23,7 +24,7 @@ export class TranscribeAgainService {
   async request(
     accountId: string,
     id: string,
-    { engine, language, languages, vocabulary }: TranscribeAgainDto,
+    { engine, language, languages, vocabulary, speakers }: TranscribeAgainDto,
     quotas: Quotas,
   ): Promise<Recording> {
     // What the account has not is 404, whatever else is wrong.
@@ -31,6 +32,7 @@ export class TranscribeAgainService {
     if (engine !== undefined) await this.checkEngine(accountId, engine);
     const options: RunOptions = { engine, ...readSpokenLanguages(language, languages) };
     if (vocabulary) options.vocabulary = normalizeTerms(vocabulary);
+    if (speakers !== undefined) options.speakers = speakers === null ? NO_SPEAKERS : storedSpeakers(speakers);
     return await this.recordings.transcribeAgain(accountId, id, options, quotas);
   }
 

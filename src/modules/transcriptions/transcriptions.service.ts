@@ -10,6 +10,7 @@ import { RecordingInclusionsService } from '../recordings/recording-inclusions.s
 import { RecordingsService } from '../recordings/recordings.service.js';
 import { RecordingSearchService } from '../recordings/search/recording-search.service.js';
 import type { SpeakerNames } from './text/turns.js';
+import type { TranscriptionWord } from './corrected-words.js';
 import { Transcription } from './transcription.entity.js';
 import { presentIncludedTranscription } from './transcription.presenter.js';
 import { type FoundVersions, keepEarlier, selectVersions, servedVersion } from './transcription-versions.js';
@@ -65,6 +66,20 @@ export class TranscriptionsService implements OnModuleInit {
     return new Map(found.map(({ recordingId, text, correctedText }) => [recordingId, correctedText ?? text]));
   }
 
+  /**
+   * The words that are served now, with their speakers: those of the engine, if a correction names no speakers.
+   * Empty without a transcription.
+   */
+  async speakersBefore(recordingId: string): Promise<TranscriptionWord[]> {
+    const present = await this.transcriptions.findOne({
+      select: { id: true, words: true, correctedWords: true },
+      where: { recordingId },
+    });
+    if (!present) return [];
+    const corrected = wordsOf(present.correctedWords ?? '[]');
+    return corrected.some(({ speaker }) => speaker !== undefined) ? corrected : wordsOf(present.words);
+  }
+
   /** The present version first. @throws NotFoundError */
   async versions(accountId: string, recordingId: string, { page, limit }: PageQuery): Promise<FoundVersions> {
     const { rerunAt, requestedEngine } = await this.recordings.get(accountId, recordingId);
@@ -105,3 +120,5 @@ export class TranscriptionsService implements OnModuleInit {
     return await tx.manager.findOne(Transcription, { where: { recordingId }, lock: { mode: 'for_no_key_update' } });
   }
 }
+
+const wordsOf = (json: string): TranscriptionWord[] => JSON.parse(json) as TranscriptionWord[];

@@ -30,6 +30,7 @@ const RIGHT: Record<string, string[]> = {
   [CORRECTION]: ['a line feed', '90,000 characters', 'nothing', 'white space'],
   'PUT /v1/account/vocabulary': ['an empty array'],
   'PUT /v1/account/retention': ['null', 'a number'],
+  'PUT /v1/account/speakers': ['null', 'a number'],
   // Both are right values of tags.
   'PATCH /v1/recordings/:recording_id': ['null', 'an object'],
 };

@@ -45,6 +45,8 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
   'GET /v1/account/errors': PAGE,
   'GET /v1/account/vocabulary': NONE,
   'PUT /v1/account/vocabulary': [{ body: { vocabulary: VOCABULARY } }],
+  'GET /v1/account/speakers': NONE,
+  'PUT /v1/account/speakers': [{ body: { speakers: 20 } }],
   'GET /v1/account/retention': NONE,
   'PUT /v1/account/retention': [{ body: { retain_audio_days: 1, retain_text_days: 3650, delete_audio_after: null } }],
   'GET /v1/account/retention/upcoming': PAGE,

@@ -61,6 +61,8 @@ export const OPERATIONS: Operation[] = [
   define('PUT /v1/account/vocabulary', 'account:write', 200, shapes.VOCABULARY, {
     body: { vocabulary: ['Grafana', 'Zoë'] },
   }),
+  define('GET /v1/account/speakers', 'account:read', 200, shapes.ACCOUNT_SPEAKERS),
+  define('PUT /v1/account/speakers', 'account:write', 200, shapes.ACCOUNT_SPEAKERS, { body: { speakers: 'auto' } }),
   define('GET /v1/account/retention', 'account:read', 200, shapes.RETENTION),
   define('PUT /v1/account/retention', 'account:write', 200, shapes.RETENTION, {
     body: { retain_audio_days: 30, retain_text_days: 365, delete_audio_after: 'transcribed' },

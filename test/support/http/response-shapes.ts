@@ -115,6 +115,14 @@ export const CREATED_SIGN_IN_CODE = shapeOf('CreatedSignInCodeView', {
   expires_at: creationTime,
 });
 
+export const ACCOUNT_SPEAKERS = shapeOf('AccountSpeakersView', {
+  speakers: matching(
+    'auto, a number from 1 to 20, or null',
+    (value) => value === null || value === 'auto' || (Number.isInteger(value) && Number(value) >= 1),
+  ),
+  uri: like('its path', /^\/v1\/account\/speakers$/),
+});
+
 export const RETENTION = shapeOf('RetentionView', {
   retain_audio_days: orNull(integer),
   retain_text_days: orNull(integer),

@@ -26,6 +26,7 @@ export const LEASE = {
   attempt: 1,
   faults: 0,
   vocabulary: null,
+  speakers: null,
   accountVocabulary: [] as string[],
 } as Lease;
 

@@ -22,6 +22,7 @@ export interface UploadCommandOptions {
   languages?: string[];
   vocabulary?: string[];
   channels?: 'mixed' | 'separate';
+  speakers?: 'auto' | number;
   retainAudioDays?: number;
   retainTextDays?: number;
   deleteAudioAfter?: 'transcribed';
@@ -120,16 +121,16 @@ export class UploadRun {
 
   /** The service is told the link, and fetches it. */
   private async sendLink(url: string) {
-    const { tag: tags, language, languages, vocabulary, channels } = this.options;
+    const { tag: tags, language, languages, vocabulary, channels, speakers } = this.options;
     const { retainAudioDays, retainTextDays, deleteAudioAfter } = this.options;
     const retention = { retainAudioDays, retainTextDays, deleteAudioAfter };
-    const options = { tags, language, languages, vocabulary, channels, ...retention };
+    const options = { tags, language, languages, vocabulary, channels, speakers, ...retention };
     const recording = await this.client.recordings.upload({ url }, options);
     return { recording, known: false };
   }
 
   private async send(input: AudioInput) {
-    const { again = false, tag: tags, language, languages, vocabulary, channels } = this.options;
+    const { again = false, tag: tags, language, languages, vocabulary, channels, speakers } = this.options;
     if (input.isLink) return await this.sendLink(input.path);
     const { retainAudioDays, retainTextDays, deleteAudioAfter } = this.options;
     const retention = { retainAudioDays, retainTextDays, deleteAudioAfter };
@@ -150,9 +151,10 @@ export class UploadRun {
         languages,
         vocabulary,
         channels,
+        speakers,
         retention,
       };
-      const options: UploadOptions = { tags, language, languages, vocabulary, channels, ...retention };
+      const options: UploadOptions = { tags, language, languages, vocabulary, channels, speakers, ...retention };
       options.onProgress = ({ sent }) => line?.update({ sent });
       const { client, records } = this;
       return await sendUpload({ client, records, identity, input, audio, options, again, onBegin });

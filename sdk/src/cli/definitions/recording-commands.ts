@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import { TRIGGER_KINDS } from '../../events/event-types.js';
-import { day, integer, list, tag } from '../options/parsers.js';
+import { day, integer, list, speakers, tag } from '../options/parsers.js';
 import { examples, runAction } from './run-action.js';
 
 const STATUSES = ['processing', 'transcribed', 'failed'];
@@ -72,6 +72,11 @@ function addUploadOptions(command: Command): Command {
     .option('--vocabulary <words>', 'names and words to expect, separated by commas', list)
     .addOption(
       new Option('--channels <mode>', 'transcribe each of two channels on its own').choices(['mixed', 'separate']),
+    )
+    .option(
+      '--speakers <number>',
+      'tell speakers apart: their number, or auto (default: as the account says)',
+      speakers,
     )
     .option('--retain-audio-days <days>', 'delete the audio after this time (default: as the account says)', DAYS)
     .option('--retain-text-days <days>', 'delete all of it after this time (default: as the account says)', DAYS)

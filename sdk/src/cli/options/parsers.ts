@@ -44,6 +44,10 @@ export const integer =
 export const days: Parser<number | 'unlimited'> = (value) =>
   value === 'unlimited' ? value : integer(1, 3650)(value, undefined);
 
+/** How many speakers there are, or `auto`. */
+export const speakers: Parser<number | 'auto'> = (value) =>
+  value === 'auto' ? value : integer(1, 20)(value, undefined);
+
 /** A day in UTC, as the service counts them; `today`, `yesterday` and `7d` (days ago) too. */
 export const day: Parser<string> = (value) => {
   const back = value === 'today' ? 0 : value === 'yesterday' ? 1 : Number(/^(\d{1,4})d$/.exec(value)?.[1] ?? NaN);

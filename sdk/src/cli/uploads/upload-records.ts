@@ -15,6 +15,7 @@ export interface UploadIdentity {
   languages?: string[] | undefined;
   vocabulary: string[] | undefined;
   channels: string | undefined;
+  speakers?: 'auto' | number | undefined;
   /** Only where an option is given. */
   retention?: object;
 }
@@ -80,10 +81,15 @@ function newRecord({ path, sha256 }: UploadIdentity, key: string): UploadRecord 
 }
 
 function nameOf(identity: UploadIdentity): string {
-  const { service, account, path, sha256, tags, language, languages, vocabulary, channels, retention = {} } = identity;
+  const { service, account, path, sha256, tags, language, languages, vocabulary, channels } = identity;
+  const { speakers, retention = {} } = identity;
   // Only where they are given, so that the names of earlier records stay.
   const isRetained = Object.values(retention).some((value) => value !== undefined);
-  const more = [...(languages ? [languages] : []), ...(isRetained ? [retention] : [])];
+  const more = [
+    ...(languages ? [languages] : []),
+    ...(isRetained ? [retention] : []),
+    ...(speakers === undefined ? [] : [{ speakers }]),
+  ];
   const text = JSON.stringify([service, account, path, sha256, tags, language, vocabulary, channels, ...more]);
   return createHash('sha256').update(text).digest('hex').slice(0, 40);
 }

@@ -22,6 +22,7 @@ export type Lease = Pick<
   | 'languages'
   | 'translate'
   | 'vocabulary'
+  | 'speakers'
   | 'requestedEngine'
   | 'rerun'
   | 'attempt'

@@ -1,9 +1,11 @@
 import { InvalidRequestError } from '../../../platform/errors/errors.js';
+import { NO_SPEAKERS } from '../../../platform/speakers.js';
 import {
   readCustomTags,
   readIdempotencyKey,
   readRetention,
   readSeparateChannels,
+  readSpeakers,
   readSpokenLanguages,
   readUploadSource,
   readVocabulary,
@@ -34,6 +36,8 @@ describe('UploadFields', () => {
       languages: 'a',
       vocabulary: 'a',
       channels: '',
+      speakers: '',
+      diarize: '',
       url: '',
       callback_url: '',
       callback_secret: '',
@@ -163,6 +167,52 @@ describe('what an upload says', () => {
     ['Separate', 6, 'channels must be one of mixed, separate'],
   ])('channels %s of %s: %s', (text, channels, read) => {
     expect(detailsOf(() => readSeparateChannels(text, channels))).toBe(read);
+  });
+
+  const NOT_SPEAKERS = 'speakers must be auto or an integer from 1 to 20';
+  const NOT_BOOLEAN = 'diarize must be true or false';
+
+  it.each<[string | undefined, string | undefined, number | null | string]>([
+    [undefined, undefined, null],
+    ['auto', undefined, 0],
+    ['1', undefined, 1],
+    ['20', undefined, 20],
+    [undefined, 'true', 0],
+    [undefined, 'false', NO_SPEAKERS],
+    ['auto', 'true', 0],
+    ['3', 'true', 3],
+    ['3', 'false', 'diarize must not be false together with speakers'],
+    ['0', undefined, NOT_SPEAKERS],
+    ['21', undefined, NOT_SPEAKERS],
+    ['-1', undefined, NOT_SPEAKERS],
+    ['2.5', undefined, NOT_SPEAKERS],
+    [' 2', undefined, NOT_SPEAKERS],
+    ['Auto', undefined, NOT_SPEAKERS],
+    ['', undefined, NOT_SPEAKERS],
+    [undefined, 'yes', NOT_BOOLEAN],
+    [undefined, '', NOT_BOOLEAN],
+  ])('speakers %s and diarize %s: %s', (speakers, diarize, read) => {
+    expect(
+      detailsOf(() =>
+        readSpeakers({ ...(speakers !== undefined && { speakers }), ...(diarize !== undefined && { diarize }) }),
+      ),
+    ).toBe(read);
+  });
+
+  it('takes numbers and booleans of speakers from a JSON body, and nothing else', () => {
+    const json = (body: object) =>
+      detailsOf(() => {
+        const fields = new UploadFields();
+        fields.addJson({ url: 'https://files.example.com/a.ogg', ...body });
+        return readSpeakers(fields.details());
+      });
+    expect([json({ speakers: 2 }), json({ speakers: '2' }), json({ speakers: 'auto' })]).toEqual([2, 2, 0]);
+    expect([json({ diarize: true }), json({ diarize: 'false' })]).toEqual([0, NO_SPEAKERS]);
+    expect(json({ speakers: 2.5 })).toBe(NOT_SPEAKERS);
+    for (const wrong of [{ speakers: true }, { speakers: null }, { speakers: [2] }]) {
+      expect(json(wrong)).toBe('speakers must be text');
+    }
+    expect([json({ diarize: 1 }), json({ diarize: {} })]).toEqual(['diarize must be text', 'diarize must be text']);
   });
 
   const NOT_DAYS = 'must be a number of days from 1 to 3650';

@@ -7,6 +7,7 @@ import {
 } from '../../../platform/http/input/form-fields.js';
 import { textOf } from '../../../platform/http/input/rules.js';
 import { checkLanguage, checkLanguages, parseLanguages } from '../../../platform/languages.js';
+import { ANY_NUMBER, checkSpeakers, NO_SPEAKERS, type Speakers, storedSpeakers } from '../../../platform/speakers.js';
 import { parseVocabulary } from '../../../platform/vocabulary.js';
 import type { UploadExtras } from '../recordings.events.js';
 import { MAX_RETAIN_DAYS, refuseAudioBeyondText, type RetentionPolicy } from '../retention/retention-policy.js';
@@ -20,6 +21,8 @@ const NAMES = [
   'languages',
   'vocabulary',
   'channels',
+  'speakers',
+  'diarize',
   'url',
   'callback_url',
   'callback_secret',
@@ -33,7 +36,10 @@ type Name = (typeof NAMES)[number];
 const STRUCTURED: ReadonlySet<Name> = new Set(['custom_tags', 'languages', 'vocabulary']);
 
 /** In a form they are decimal text, in a JSON body also numbers. */
-const NUMBERS: ReadonlySet<Name> = new Set(['retain_audio_days', 'retain_text_days']);
+const NUMBERS: ReadonlySet<Name> = new Set(['retain_audio_days', 'retain_text_days', 'speakers']);
+
+/** In a form they are `true` or `false`, in a JSON body also a boolean. */
+const BOOLEANS: ReadonlySet<Name> = new Set(['diarize']);
 
 /** What an upload says about its audio, not validated yet. */
 export type UploadDetails = Partial<Record<Name, string>> & {
@@ -87,10 +93,7 @@ export class UploadFields implements UploadFormFields {
   addJson(body: object): void {
     if (!('url' in body)) throw notAnUpload();
     for (const [name, value] of Object.entries(body as Record<string, unknown>)) {
-      const isObject = typeof value === 'object' && value !== null;
-      const isTyped =
-        isKnown(name) && ((isObject && STRUCTURED.has(name)) || (typeof value === 'number' && NUMBERS.has(name)));
-      if (isKnown(name) && typeof value !== 'string' && !isTyped) {
+      if (isKnown(name) && typeof value !== 'string' && !isTyped(name, value)) {
         throw new InvalidRequestError({ field: name, reason: 'must be text' });
       }
       const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -102,6 +105,13 @@ export class UploadFields implements UploadFormFields {
 }
 
 const isKnown = (name: string | undefined): name is Name => NAMES.includes(name as Name);
+
+/** Whether a JSON body may have such a value for the field. */
+function isTyped(name: Name, value: unknown): boolean {
+  if (typeof value === 'number') return NUMBERS.has(name);
+  if (typeof value === 'boolean') return BOOLEANS.has(name);
+  return typeof value === 'object' && value !== null && STRUCTURED.has(name);
+}
 
 /** What clients with a key pair can say that they are (D22). An access token says it itself. */
 export const KEY_PAIR_SOURCES = ['api', 'console'] as const;
@@ -203,6 +213,24 @@ export function checkSeparateChannels(channels: number | null): void {
   if ((channels ?? 0) <= 2) return;
   const reason = `must not be separate for a recording of more than two channels; this has ${channels}`;
   throw new InvalidRequestError({ field: 'channels', reason });
+}
+
+/**
+ * How many speakers are to be told apart, as a number is stored, or NO_SPEAKERS. Null: as the account says (D86).
+ * @throws InvalidRequestError
+ */
+export function readSpeakers({ speakers, diarize }: UploadDetails): number | null {
+  if (diarize !== undefined && diarize !== 'true' && diarize !== 'false') {
+    throw new InvalidRequestError({ field: 'diarize', reason: 'must be true or false' });
+  }
+  if (speakers === undefined) return diarize === undefined ? null : diarize === 'true' ? ANY_NUMBER : NO_SPEAKERS;
+  const given = /^\d{1,2}$/.test(speakers) ? Number(speakers) : speakers;
+  const reason = checkSpeakers(given);
+  if (reason !== null) throw new InvalidRequestError({ field: 'speakers', reason });
+  if (diarize === 'false') {
+    throw new InvalidRequestError({ field: 'diarize', reason: 'must not be false together with speakers' });
+  }
+  return storedSpeakers(given as Speakers);
 }
 
 /** As that of a webhook. */

@@ -188,7 +188,8 @@ describe('UploadService', () => {
   it('describes the recording by its file, its sender and the time', async () => {
     reservation.commit();
     jest.useFakeTimers({ now: new Date('2026-01-31T23:59:59.999Z'), doNotFake: ['nextTick', 'setImmediate'] });
-    const details = { custom_tags: '{"a": "b"}', language: 'German', vocabulary: 'x,y', channels: 'separate' };
+    const tags = { custom_tags: '{"a": "b"}' };
+    const details = { ...tags, language: 'German', vocabulary: 'x,y', channels: 'separate', speakers: '2' };
     const sender = { userId: 'u', keyId: 'k', clientIp: '10.0.0.1', userAgent: 'phone', source: 'console' as const };
     const { recording, replayed } = await accept(null, details, sender);
     expect(replayed).toBe(false);
@@ -213,6 +214,8 @@ describe('UploadService', () => {
       language: 'german',
       vocabulary: ['x', 'y'],
       separateChannels: true,
+      speakers: 2,
+      speakerNames: null,
       status: 'processing',
       run: 1,
       attempt: 0,

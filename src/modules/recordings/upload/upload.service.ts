@@ -28,6 +28,7 @@ import {
   readExtras,
   readRetention,
   readSeparateChannels,
+  readSpeakers,
   readSpokenLanguages,
   readTitle,
   readVocabulary,
@@ -141,6 +142,7 @@ export class UploadService {
     const { language, languages } = readSpokenLanguages(details.language, details.languages);
     const vocabulary = readVocabulary(details.vocabulary);
     const separateChannels = readSeparateChannels(details.channels, audio.channels);
+    const speakers = readSpeakers(details);
     const retention = readRetention(details);
     const id = uuidv7();
     const now = new Date();
@@ -165,6 +167,7 @@ export class UploadService {
       translate: details.task === 'translate',
       vocabulary,
       separateChannels,
+      speakers,
       // What it does not say itself comes from its account, when the row is inserted.
       audioDueAt: afterDays(now, retention.retainAudioDays),
       textDueAt: afterDays(now, retention.retainTextDays),
@@ -300,7 +303,7 @@ function claimOf(
   recording: Recording,
 ): IdempotencyClaim | null {
   if (key === null && !repeats) return null;
-  const { language, languages, translate, customTags, vocabulary, separateChannels, title } = recording;
+  const { language, languages, translate, customTags, vocabulary, separateChannels, speakers, title } = recording;
   // What later releases have added comes last, and only where it is given, so that older fingerprints stay valid.
   const contents = [
     form ? form.sha256 : { url },
@@ -313,6 +316,7 @@ function claimOf(
     ...(translate ? [{ task: 'translate' }] : []),
     ...(title === null ? [] : [{ title }]),
     ...(callback ? [{ callback }] : []),
+    ...(speakers === null ? [] : [{ speakers }]),
     ...keptFor(recording),
   ];
   const fingerprint = createHash('sha256').update(JSON.stringify(contents)).digest('hex');

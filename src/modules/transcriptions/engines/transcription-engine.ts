@@ -24,6 +24,8 @@ export interface TranscriptionEngine {
   readonly ignoresLanguage?: boolean;
   /** Whether it writes in English what is said in any language, if it is told to `translate`. Default: no. */
   readonly translates?: boolean;
+  /** Whether it sets the `speaker` of words if it is asked to. A name stands for the same voice in all chunks. Default: no. */
+  readonly labelsSpeakers?: boolean;
   /** Terms of a vocabulary that it takes with a chunk; absent or 0 when it takes none. */
   readonly maxVocabularyTerms?: number;
   /** What its confidences are worth. Without it they are taken as they are. */
@@ -84,6 +86,8 @@ export interface TranscribeOptions {
   languages?: readonly string[];
   /** The text is to be in English; only an engine that `translates` gets it (D71). */
   translate?: boolean;
+  /** How many speakers to tell apart, 0: as many as there are. Only for an engine that `labelsSpeakers`, and if asked for. */
+  speakers?: number;
   /** Names and words to expect, the most important first: at most `maxVocabularyTerms` of the engine (D48). */
   vocabulary: readonly string[];
   signal: AbortSignal;
@@ -107,7 +111,7 @@ export interface TranscriptWord {
   confidence: number | null;
   /** 0 is the first. Only of a recording whose channels were transcribed each on its own; never from an engine. */
   channel?: number;
-  /** Who says it: `A`, `B`, and so on (D86). */
+  /** Who says it: what an engine that `labelsSpeakers` calls them; then `A`, `B`, and so on (D86). */
   speaker?: string;
 }
 

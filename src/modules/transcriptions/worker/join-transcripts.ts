@@ -188,8 +188,11 @@ export function calibrated(transcript: ChunkTranscript, calibration: Calibration
   return { ...transcript, words, confidence: meanConfidence(words) ?? map(transcript.confidence) };
 }
 
-/** Without NUL and lone surrogates, which Postgres refuses in text and in jsonb. */
-export function storable(transcript: ChunkTranscript): ChunkTranscript {
+/**
+ * Without NUL and lone surrogates, which Postgres refuses in text and in jsonb.
+ * @param keeps what of an engine was asked for
+ */
+export function storable(transcript: ChunkTranscript, keeps = { speakers: false }): ChunkTranscript {
   return {
     ...transcript,
     text: clean(transcript.text),
@@ -197,7 +200,7 @@ export function storable(transcript: ChunkTranscript): ChunkTranscript {
     words: transcript.words.map(({ speaker, ...word }) => ({
       ...word,
       word: clean(word.word),
-      ...(speaker !== undefined && { speaker: clean(speaker) }),
+      ...(keeps.speakers && speaker !== undefined && { speaker: clean(speaker) }),
     })),
   };
 }

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
+import { ANY_NUMBER } from '../../../platform/speakers.js';
 import { ChunkCutter } from '../audio/chunk-cutter.js';
 import { type AudioSource, decode } from '../audio/decoder.js';
 import { BYTES_PER_SECOND } from '../audio/pcm.js';
@@ -12,9 +13,11 @@ import {
   AudioRejectedError,
   type ChunkTranscript,
   type TranscribeOptions,
+  type TranscriptionEngine,
   type TranscriptWord,
 } from '../engines/transcription-engine.js';
 import type { HeardLanguage } from '../../recordings/leases/recording-leases.service.js';
+import { type SpeakerSearch, SpeakerSearchService } from '../speakers/speaker-search.service.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { addPunctuation } from '../text/sentences.js';
 import { dropInventedWords } from '../speech/invented-words.js';
@@ -63,6 +66,10 @@ export interface AudioInput extends AudioSource {
   translate?: boolean;
   /** Whether each of two channels is transcribed on its own. */
   separateChannels?: boolean;
+  /** How many speakers to tell apart, 0: as many as there are; null or absent: none (D86). */
+  speakers?: number | null;
+  /** The recording, if it is transcribed again: its speakers keep their labels. */
+  rerunOf?: string | null;
   /** Seconds counted for the account (D32). Longer audio is refused; null or absent sets no limit. */
   countedSeconds?: number | null;
   /** Terms of the upload and of the account; absent without any (D48). */
@@ -94,6 +101,10 @@ export interface TranscriptionResult {
   languages?: readonly HeardLanguage[];
   /** Terms that the engine was given; absent without any in the upload and the account (D48). */
   vocabulary?: readonly string[];
+  /** Only if speakers are asked for; null when they were not found. */
+  speakers?: { count: number; model: string } | null;
+  /** Why not, in a sentence for clients. */
+  speakersProblem?: string | null;
   /** Capitals and full stops are not the engine's. */
   punctuationAdded?: true;
 }
@@ -115,6 +126,7 @@ interface Pass {
   channel: number | null;
   runtime: EngineRuntime;
   vocabulary: readonly string[];
+  search: SpeakerSearch | null;
 }
 
 interface TranscribedChannel {
@@ -131,6 +143,7 @@ export class TranscriberService {
     private readonly env: Env,
     private readonly speech: SpeechDetectionService,
     @Optional() @Inject(TRANSCRIPT_FILTERS) private readonly filters: readonly TranscriptFilter[] = [],
+    @Optional() @Inject(SpeakerSearchService) private readonly speakers: SpeakerSearchService | null = null,
   ) {}
 
   /**
@@ -138,12 +151,36 @@ export class TranscriberService {
    *   may be decoded by a retry. EngineFailureError when the engine failed. The signal's reason when it is aborted.
    */
   async transcribe(audio: AudioInput, runtime: EngineRuntime): Promise<TranscriptionResult> {
-    const { engine } = runtime;
     if ((audio.countedSeconds ?? 0) > this.env.maxAudioSeconds) await this.measure(audio);
+    const search = await this.searchFor(audio, runtime.engine);
+    try {
+      return await this.transcribeSearched(audio, runtime, search);
+    } finally {
+      await search?.end();
+    }
+  }
+
+  /** Null unless speakers are asked for. */
+  private async searchFor(audio: AudioInput, engine: TranscriptionEngine): Promise<SpeakerSearch | null> {
+    const { speakers = null, rerunOf = null, accountId, isBackground, signal } = audio;
+    if (speakers === null || !this.speakers) return null;
+    const most = speakers === ANY_NUMBER ? null : speakers;
+    const voices = { speakers: most, accountId, signal, ...(isBackground && { isBackground }) };
+    const isByChannel = channelsToTranscribe(audio).length > 1;
+    const source = isByChannel ? 'channels' : engine.labelsSpeakers ? 'engine' : 'voices';
+    return await this.speakers.begin({ source, engine, voices, rerunOf });
+  }
+
+  private async transcribeSearched(
+    audio: AudioInput,
+    runtime: EngineRuntime,
+    search: SpeakerSearch | null,
+  ): Promise<TranscriptionResult> {
+    const { engine } = runtime;
     const vocabulary = vocabularyFor(engine, audio.vocabulary);
     const channels: TranscribedChannel[] = [];
     for (const channel of channelsToTranscribe(audio)) {
-      channels.push(await this.transcribeChannel({ audio, channel, runtime, vocabulary }));
+      channels.push(await this.transcribeChannel({ audio, channel, runtime, vocabulary, search }));
     }
     const durationSeconds = Math.max(...channels.map((channel) => channel.durationSeconds));
     const speechSeconds = channels.reduce((sum, channel) => sum + channel.speechSeconds, 0);
@@ -155,12 +192,15 @@ export class TranscriberService {
       audio.languages?.[0] ??
       audio.language ??
       engine.defaultLanguage;
-    const filtered = await this.filter({ text, words, language: spoken });
+    const spokenWords = search ? await search.label({ text, words, seconds: durationSeconds }) : words;
+    const filtered = await this.filter({ text, words: spokenWords, language: spoken });
+    const found = search?.result(filtered.words);
     const punctuated = this.env.addPunctuation ? addPunctuation({ ...filtered, durationSeconds }) : null;
     return {
       durationSeconds,
       confidence,
       ...filtered,
+      ...(found && { words: found.words, speakers: found.speakers, speakersProblem: found.problem }),
       text: punctuated ?? filtered.text,
       peaks: waveformOf(channels.map(({ peaks }) => peaks)),
       speechSeconds: Math.round(speechSeconds * 100) / 100,
@@ -177,10 +217,15 @@ export class TranscriberService {
   }
 
   private async transcribeChannel(pass: Pass): Promise<TranscribedChannel> {
-    const { audio, channel, runtime, vocabulary } = pass;
+    const { audio, channel, runtime, vocabulary, search } = pass;
     const { accountId, isBackground, language, languages, translate = false, signal } = audio;
     const told = languages?.length === 1 ? (languages[0] as string) : language;
-    const options = { language: told, vocabulary, ...(translate && { translate }) };
+    const options = {
+      language: told,
+      vocabulary,
+      ...(translate && { translate }),
+      ...(search?.asksEngine && { speakers: audio.speakers ?? ANY_NUMBER }),
+    };
     const known = translate ? 'english' : languages?.length === 1 ? languages[0] : undefined;
     const candidates = !translate && languages && languages.length > 1 ? languages : null;
     const cutter = new ChunkCutter(chunkSeconds(runtime, candidates), this.speech.open());
@@ -226,7 +271,7 @@ export class TranscriberService {
       const transcript = await runtime.engine.transcribe(chunk, options);
       runtime.succeeded();
       const kept = dropInventedWords(runtime.engine.name, chunk, transcript);
-      return storable(calibrated(kept, runtime.engine.calibration));
+      return storable(calibrated(kept, runtime.engine.calibration), { speakers: options.speakers !== undefined });
     } catch (error) {
       if (options.signal.aborted) throw error;
       throw error instanceof Error ? new EngineFailureError(error) : error;
@@ -269,7 +314,7 @@ export class TranscriberService {
 
   /** Cuts and measures the audio while it is being decoded. */
   private async *cut(
-    { audio, channel }: Pass,
+    { audio, channel, search }: Pass,
     cutter: ChunkCutter,
     meter: PeakMeter,
     signal: AbortSignal,
@@ -280,6 +325,7 @@ export class TranscriberService {
         bytes += pcm.length;
         this.checkLengths(audio, bytes / BYTES_PER_SECOND);
         meter.add(pcm);
+        await search?.add(pcm);
         yield* cutter.push(pcm);
       }
       yield* cutter.end();

@@ -178,6 +178,19 @@ describe('TranscriptionRunService', () => {
     expect(setup.outcome).toMatchObject({ features: { channels: 2, vocabulary: ['Zoë'], punctuation: 'added' } });
   });
 
+  it('writes who speaks, or why that is not known, only where it was asked for', async () => {
+    const asked = { ...LEASE, speakers: 0 };
+    setup.result = { ...setup.result, speakers: { count: 2, model: 'voices' }, speakersProblem: null };
+    await setup.performed(asked);
+    expect(setup.given).toMatchObject({ speakers: 0, rerunOf: null });
+    expect(setup.outcome).toHaveProperty('features.speakers', { count: 2, model: 'voices' });
+    expect(setup.outcome).not.toHaveProperty('features.speakers_problem');
+    setup.result = { ...setup.result, speakers: null, speakersProblem: 'No models.' };
+    await setup.performed({ ...asked, rerun: 'background' });
+    expect(setup.given).toMatchObject({ rerunOf: 'recording' });
+    expect(setup.outcome).toMatchObject({ features: { speakers: null, speakers_problem: 'No models.' } });
+  });
+
   it.each([
     { attempt: 1, seconds: 2 },
     { attempt: 5, seconds: 32 },

@@ -100,6 +100,7 @@ export class TranscriptionRunService {
       language,
       languages,
       translate,
+      speakers,
     } = lease;
     const vocabulary = sourcesOf(lease.vocabulary, lease.accountVocabulary);
     // An estimate rules no engine out.
@@ -121,6 +122,8 @@ export class TranscriptionRunService {
           language,
           languages,
           translate,
+          speakers,
+          rerunOf: lease.rerun === null ? null : lease.id,
           ...(vocabulary && { vocabulary }),
           onText,
           onChunk,
@@ -251,6 +254,8 @@ function featuresOf(
     ...(lease.translate && { task: 'translate' as const }),
     ...(result.languages && { languages: result.languages }),
     ...(result.vocabulary && { vocabulary: result.vocabulary }),
+    ...(result.speakers !== undefined && { speakers: result.speakers }),
+    ...(result.speakersProblem && { speakers_problem: result.speakersProblem }),
     ...(result.punctuationAdded && { punctuation: 'added' as const }),
   };
 }

@@ -4,6 +4,7 @@ import { EngineRuntimesService } from '../engines/engine-runtimes.service.js';
 import { ENGINE_SELECTION, type EngineSelection } from '../engines/engine-registry.js';
 import { SpeakerDiarizerService } from '../speakers/speaker-diarizer.service.js';
 import { LiveRecognitionService } from '../live/live-recognition.service.js';
+import { SpeakerSearchService } from '../speakers/speaker-search.service.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TranscriptionsModule } from '../transcriptions.module.js';
 import { TranscriberService, TRANSCRIPT_FILTERS, type TranscriptFilter } from './transcriber.service.js';
@@ -27,6 +28,7 @@ export class TranscriptionWorkerModule {
         { provide: TRANSCRIPT_FILTERS, useValue: filters },
         SpeechDetectionService,
         SpeakerDiarizerService,
+        SpeakerSearchService,
         TranscriberService,
         EngineChainService,
         TextProgressService,

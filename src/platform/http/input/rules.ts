@@ -3,6 +3,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { checkLanguages, MAX_LANGUAGES } from '../../languages.js';
+import { checkSpeakers, SPEAKERS_OR_NULL } from '../../speakers.js';
 import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../vocabulary.js';
 import { anyOf, isCleanText, isDay, isFutureInstant } from './text-rules.js';
 
@@ -88,6 +89,11 @@ export const AsInteger = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,
   );
+
+/** How many speakers there are, or null. */
+export function IsSpeakersOrNull(): PropertyDecorator {
+  return applyDecorators(IsValid('isSpeakersOrNull', orNull(checkSpeakers)), ApiProperty({ oneOf: SPEAKERS_OR_NULL }));
+}
 
 /** A query parameter that is an integer. */
 export function IsIntegerParameter(minimum: number, maximum: number): PropertyDecorator {
