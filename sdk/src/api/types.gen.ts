@@ -130,6 +130,21 @@ export type VocabularyDto = {
     vocabulary: Array<string>;
 };
 
+export type AccountSpeakersView = {
+    /**
+     * A number, or `auto` for as many as there are. Null: none are told apart.
+     */
+    speakers: 'auto' | number | null;
+    uri: string;
+};
+
+export type AccountSpeakersDto = {
+    /**
+     * Speakers to tell apart in recordings whose upload says nothing of them: a number, or `auto`. Null: none.
+     */
+    speakers: 'auto' | number | null;
+};
+
 export type RetentionView = {
     /**
      * Null: the audio is kept for as long as the recording.
@@ -1070,6 +1085,10 @@ export type TranscribeAgainDto = {
      * Names and words to expect, the most important first. By default as before; an empty list removes them.
      */
     vocabulary?: Array<string>;
+    /**
+     * Speakers to tell apart: a number, or `auto` for as many as there are. By default as before; null: none.
+     */
+    speakers?: 'auto' | number | null;
 };
 
 export type AudioUrlView = {
@@ -2225,6 +2244,104 @@ export type AccountSetVocabularyResponses = {
 
 export type AccountSetVocabularyResponse = AccountSetVocabularyResponses[keyof AccountSetVocabularyResponses];
 
+export type AccountGetSpeakersData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/account/speakers';
+};
+
+export type AccountGetSpeakersErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AccountGetSpeakersError = AccountGetSpeakersErrors[keyof AccountGetSpeakersErrors];
+
+export type AccountGetSpeakersResponses = {
+    /**
+     * OK
+     */
+    200: AccountSpeakersView;
+};
+
+export type AccountGetSpeakersResponse = AccountGetSpeakersResponses[keyof AccountGetSpeakersResponses];
+
+export type AccountSetSpeakersData = {
+    body: AccountSpeakersDto;
+    path?: never;
+    query?: never;
+    url: '/v1/account/speakers';
+};
+
+export type AccountSetSpeakersErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AccountSetSpeakersError = AccountSetSpeakersErrors[keyof AccountSetSpeakersErrors];
+
+export type AccountSetSpeakersResponses = {
+    /**
+     * OK
+     */
+    200: AccountSpeakersView;
+};
+
+export type AccountSetSpeakersResponse = AccountSetSpeakersResponses[keyof AccountSetSpeakersResponses];
+
 export type AccountGetRetentionData = {
     body?: never;
     path?: never;
@@ -2953,6 +3070,14 @@ export type RecordingsUploadData = {
          * HTTPS link of the audio, which the service fetches. The recording is `processing` meanwhile, and `failed` if that does not succeed.
          */
         url: string;
+        /**
+         * Speakers to tell apart: a number up to 20, or `auto` for as many as there are. Words then have a `speaker`. By default as the account says.
+         */
+        speakers?: 'auto' | number;
+        /**
+         * `true` is `speakers=auto`; `false` tells no speakers apart, whatever the account says.
+         */
+        diarize?: boolean;
         /**
          * Days after which the audio is deleted, 1 to 3650. By default as the account says.
          */
@@ -4995,7 +5120,14 @@ export type AudioTranscriptionsCreateData = {
          * Names and words to expect, before those of the `prompt`.
          */
         'keywords[]'?: Array<string>;
-        response_format?: 'json' | 'text' | 'srt' | 'vtt' | 'verbose_json';
+        /**
+         * `diarized_json` tells who speaks.
+         */
+        response_format?: 'json' | 'text' | 'srt' | 'vtt' | 'verbose_json' | 'diarized_json';
+        /**
+         * How many speakers to tell apart, as in an upload. `auto` for `diarized_json`.
+         */
+        speakers?: string;
         /**
          * Accepted; no engine uses it.
          */
@@ -5107,6 +5239,16 @@ export type AudioTranscriptionsCreateResponses = {
             avg_logprob: number;
             compression_ratio: number;
             no_speech_prob: number;
+        } | {
+            type: 'transcript.text.segment';
+            id: string;
+            start: number;
+            end: number;
+            text: string;
+            /**
+             * Label of the speaker, or what a client calls them.
+             */
+            speaker: string;
         }>;
         words?: Array<{
             word: string;
@@ -5245,6 +5387,16 @@ export type AudioTranscriptionsTranslateResponses = {
             avg_logprob: number;
             compression_ratio: number;
             no_speech_prob: number;
+        } | {
+            type: 'transcript.text.segment';
+            id: string;
+            start: number;
+            end: number;
+            text: string;
+            /**
+             * Label of the speaker, or what a client calls them.
+             */
+            speaker: string;
         }>;
         words?: Array<{
             word: string;
