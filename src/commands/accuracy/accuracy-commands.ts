@@ -110,7 +110,7 @@ function modelSetting(engines: readonly EngineDefinition[], name: string | undef
 }
 
 /** That of a transcriber, which is not connected to anything here. */
-function environment(engine: string | undefined, more: Record<string, string> = {}): Env {
+export function environment(engine: string | undefined, more: Record<string, string> = {}): Env {
   const unused = { ROLES: 'transcriber', DATABASE_URL: 'postgres://localhost/unused', REDIS_URL: 'redis://localhost' };
   return readEnv({ ...process.env, ...unused, ...(engine && { TRANSCRIPTION_ENGINE: engine }), ...more });
 }

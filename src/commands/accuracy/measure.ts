@@ -132,7 +132,7 @@ async function measureOne(recogniser: Recogniser, folder: string, entry: Manifes
 }
 
 /** Null for what the service does not take. */
-async function sourceOf(file: string): Promise<AudioSource | null> {
+export async function sourceOf(file: string): Promise<AudioSource | null> {
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
     throw new AccuracyError(`Cannot read ${file} (${error.code ?? error.message})`);
   });
