@@ -14,6 +14,7 @@ import { HealthModule } from './modules/health/health.module.js';
 import { LiveAssemblyModule, LiveModule } from './modules/live/live.module.js';
 import { LiveWordsWorkerModule } from './modules/live/words/live-words-worker.module.js';
 import { MCP_ERRORS } from './modules/mcp/mcp-errors.js';
+import { RealtimeModule } from './modules/live/realtime/realtime.module.js';
 import { McpModule } from './modules/mcp/mcp.module.js';
 import { LinkWorkerModule, RecordingsModule } from './modules/recordings/recordings.module.js';
 import { SignInCodesModule } from './modules/sign-in-codes/sign-in-codes.module.js';
@@ -57,7 +58,7 @@ export class AppModule {
         McpModule,
         UsersModule,
         HealthModule,
-        ...(env.roles.includes('api') ? [ConsoleModule.register(env)] : []),
+        ...(env.roles.includes('api') ? [RealtimeModule, ConsoleModule.register(env)] : []),
         ...(env.roles.includes('transcriber') ? transcriberModules(engines, extensions) : []),
         ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule, LinkWorkerModule, LiveAssemblyModule] : []),
 

@@ -26,7 +26,10 @@ export function clientModel(document) {
     members: new Map(bodies),
   });
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => operationOf(method, path, operation, reader)),
+    Object.entries(item)
+      // A WebSocket is no method of a client over HTTP.
+      .filter(([, { responses }]) => !responses['101'])
+      .map(([method, operation]) => operationOf(method, path, operation, reader)),
   );
   return { types: [...types.values()], operations };
 }

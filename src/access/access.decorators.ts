@@ -48,6 +48,11 @@ export const Public = (): MethodDecorator => declare({ scope: null, alsoScopes: 
 export interface IdentifiedRequest extends Request {
   /** Set by `CredentialsGuard`; undefined where the credentials are not valid. */
   principal?: Principal | undefined;
+  /**
+   * Of a request that asks for a WebSocket: whether its credentials are valid now. Null once they are not.
+   * @throws when they cannot be checked.
+   */
+  authenticateAgain?: () => Promise<Principal | null>;
 }
 
 /** The caller, as a parameter of a handler that is not public. */

@@ -47,6 +47,18 @@ export class AuthenticatorService {
    * @throws when Postgres cannot be reached.
    */
   async authenticate(headers: IncomingHttpHeaders): Promise<Principal | null> {
+    const caller = await this.currentCaller(headers);
+    if (caller?.apiKey) this.apiKeys.countUse(caller.apiKey.id);
+    return caller && caller.principal;
+  }
+
+  /** As `authenticate`, for a connection that stays: it is no further use of the key. */
+  async authenticateAgain(headers: IncomingHttpHeaders): Promise<Principal | null> {
+    const caller = await this.currentCaller(headers);
+    return caller && caller.principal;
+  }
+
+  private async currentCaller(headers: IncomingHttpHeaders): Promise<AuthenticatedCaller | null> {
     const sent = await this.read(headers);
     if (!sent) return null;
     for (let freshReads = 0; freshReads <= MAX_FRESH_READS; freshReads++) {
@@ -54,14 +66,11 @@ export class AuthenticatorService {
       const asOf = fresh ? await this.versions.readTime() : null;
       const caller = await this.identify(sent, fresh);
       if (!caller) return null;
-      const { principal, apiKey } = caller;
-      const { accountId, version } = principal;
+      const { accountId, version } = caller.principal;
       const current = fresh
         ? await this.versions.confirm(accountId, version, asOf)
         : await this.versions.isCurrent(accountId, version);
-      if (!current) continue;
-      if (apiKey) this.apiKeys.countUse(apiKey.id);
-      return principal;
+      if (current) return caller;
     }
     throw new ServiceUnavailableError(1);
   }
@@ -141,7 +150,7 @@ const KEY_PAIR = /^(vnk_[^.]*)\.(vns_.*)$/;
  */
 export function readCredentials(headers: IncomingHttpHeaders): SentCredentials | null {
   const { 'x-service-api-key': key, 'x-service-api-secret': secret } = headers;
-  const bearer = bearerToken(headers);
+  const bearer = bearerToken(headers) ?? subprotocolToken(headers);
   const keyPair = bearer === null ? null : keyPairOf(bearer);
   const token = keyPair ? null : bearer;
   if (key === undefined && secret === undefined) return { keyPair, token };
@@ -158,6 +167,15 @@ function keyPairOf(bearer: string): SentKeyPair | null {
 function bearerToken({ authorization }: IncomingHttpHeaders): string | null {
   const [scheme] = /^bearer(?:$| +)/i.exec(authorization ?? '') ?? [];
   return scheme === undefined || authorization === undefined ? null : authorization.slice(scheme.length);
+}
+
+const SUBPROTOCOL_PREFIX = 'openai-insecure-api-key.';
+
+/** A page cannot set headers of a WebSocket, so that clients of OpenAI send the token as one of its subprotocols (D90). */
+function subprotocolToken({ 'sec-websocket-protocol': list }: IncomingHttpHeaders): string | null {
+  const offered = list?.split(',').map((name) => name.trim());
+  const found = offered?.find((name) => name.startsWith(SUBPROTOCOL_PREFIX));
+  return found === undefined ? null : found.slice(SUBPROTOCOL_PREFIX.length);
 }
 
 /** A value that was read from Postgres, and the account's credential version at that moment. */

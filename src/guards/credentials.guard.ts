@@ -6,6 +6,7 @@ import type { IdentifiedRequest } from '../access/access.decorators.js';
 import { isPublic } from '../access/check-access.js';
 import type { Principal } from '../access/principal.js';
 import { isApiRequest } from '../platform/http/server/request-line.js';
+import { upgradeOf } from '../platform/http/server/upgrade.js';
 import { setCaller } from '../platform/observability/request-log.middleware.js';
 import { SecurityLogService } from '../platform/observability/security-log.service.js';
 import { AuthenticatorService, readCredentials } from './authenticator.service.js';
@@ -99,14 +100,21 @@ export class CredentialsGuard implements CanActivate {
     if (!isApiRequest(request)) return true;
     try {
       const principal = await this.authenticator.authenticate(request.headers);
-      if (principal) identify(request, response, principal);
-      else this.refused.count(request.headers, request.ip);
+      if (principal) {
+        identify(request, response, principal);
+        if (upgradeOf(request)) this.followCredentials(request);
+      } else this.refused.count(request.headers, request.ip);
     } catch (error) {
       if (isPublic(this.rules.of(context))) return true;
       await this.addressLimit.showHeaders(request, response);
       throw error;
     }
     return true;
+  }
+
+  private followCredentials(request: IdentifiedRequest): void {
+    const { headers } = request;
+    request.authenticateAgain = () => this.authenticator.authenticateAgain(headers);
   }
 }
 

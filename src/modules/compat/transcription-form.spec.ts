@@ -1,4 +1,5 @@
-import { promptTerms, TranscriptionFormFields, type TranscriptionOptions } from './transcription-form.js';
+import { promptTerms } from '../../platform/vocabulary.js';
+import { TranscriptionFormFields, type TranscriptionOptions } from './transcription-form.js';
 
 function read(...fields: [name: string, value: string | undefined][]): TranscriptionOptions {
   const form = new TranscriptionFormFields();

@@ -69,6 +69,8 @@ function readVariables(read: EnvReader) {
     /** Requests that may wait in this process, and of one account. */
     compatWaiting: read.integer('COMPAT_WAITING', 2000, 1, 100_000),
     compatWaitingPerAccount: read.integer('COMPAT_WAITING_PER_ACCOUNT', 100, 1, 100_000),
+    /** A live recording's connection without audio for as long is closed. */
+    liveSilenceSeconds: read.integer('LIVE_SILENCE_SECONDS', 30, 1, 3600),
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
     /** Whether the api role serves the console at `/`. */
     console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',

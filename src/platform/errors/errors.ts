@@ -125,6 +125,11 @@ export class RequestTimeoutError extends MalformedRequestError {
   override readonly status = 408;
 }
 
+/** The operation is a WebSocket, and the request asks for none. */
+export class UpgradeRequiredError extends MalformedRequestError {
+  override readonly status = 426;
+}
+
 export class LimitExceededError extends ApiError {
   readonly status = 400;
   readonly code = 2005;

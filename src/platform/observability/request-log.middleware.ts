@@ -51,7 +51,7 @@ export class RequestLogMiddleware implements NestMiddleware {
       status,
       duration_ms: Math.round(performance.now() - startedAt),
       // The connection closed before the response was complete.
-      aborted: response.writableFinished ? undefined : true,
+      aborted: response.writableFinished || status === SWITCHING_PROTOCOLS ? undefined : true,
       msg: 'answered',
     };
     this.pending += `${JSON.stringify(line)}\n`;
@@ -62,6 +62,9 @@ export class RequestLogMiddleware implements NestMiddleware {
     this.pending = '';
   }
 }
+
+/** The connection goes on as another protocol. */
+const SWITCHING_PROTOCOLS = 101;
 
 /** Data of a request at its start. */
 interface RequestStart {

@@ -150,11 +150,15 @@ export const OPERATIONS: Operation[] = [
   define('GET /v1/models/:model', 'recordings:read', 200, shapes.MODEL, { isCompatible: true }),
 ];
 
-/** Operations that take no credentials. They have tests of their own. */
-const PUBLIC_OPERATIONS = ['GET /v1/recordings/:recording_id/signed-audio', 'POST /v1/account/sign-in-codes/exchange'];
+/** Operations that take no credentials, and one that is no ordinary request. They have tests of their own. */
+const OTHER_OPERATIONS = [
+  'GET /v1/recordings/:recording_id/signed-audio',
+  'POST /v1/account/sign-in-codes/exchange',
+  'GET /v1/realtime',
+];
 
 /** Everything that the router has. */
-export const ROUTES = [...OPERATIONS.map(nameOf), ...PUBLIC_OPERATIONS].toSorted();
+export const ROUTES = [...OPERATIONS.map(nameOf), ...OTHER_OPERATIONS].toSorted();
 
 function define(
   name: string,

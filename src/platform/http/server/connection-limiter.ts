@@ -4,6 +4,7 @@ import { normalizeIp } from '@nestjs/throttler';
 import type { Env } from '../../config/env.js';
 import { RequestTimeoutError, TooManyConnectionsError } from '../../errors/errors.js';
 import { endWithError } from './early-response.js';
+import { responseToUpgrade, type Upgrade } from './upgrade.js';
 
 const SWEEP_MS = 1000;
 /** Refused connections that are answered with the reason at the same time. More are closed without an answer. */
@@ -83,6 +84,17 @@ export class ConnectionLimiter {
     if (connection.waiting.length === 0 && !isBusy(connection)) this.start(connection, exchange);
     else if (connection.waiting.length < this.options.limits.maxPipelinedRequests) connection.waiting.push(exchange);
     else this.cut(socket, 'pipelined_requests');
+  }
+
+  /** As `serve`, for a request that asks for another protocol: Node no longer reads its connection. */
+  upgrade(request: IncomingMessage, upgrade: Upgrade): void {
+    const { socket } = request;
+    const connection = this.connections.get(socket);
+    if (!connection || connection.isEnding || socket.destroyed || isBusy(connection)) {
+      socket.destroy();
+      return;
+    }
+    this.start(connection, { request, response: responseToUpgrade(request, upgrade) });
   }
 
   private start(connection: Connection, exchange: Exchange): void {

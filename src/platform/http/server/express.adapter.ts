@@ -1,4 +1,5 @@
 import { createServer, IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Env } from '../../config/env.js';
@@ -6,6 +7,7 @@ import { sendText } from '../send-text.js';
 import { ConnectionLimiter } from './connection-limiter.js';
 import { answerUnparsable } from './early-response.js';
 import { originForm } from './request-line.js';
+import { asksForWebSocket } from './upgrade.js';
 
 const SWEEP_MS = 50;
 /** On shutdown requests in progress have this long to finish: a slow client must not delay the saving of counts. */
@@ -30,11 +32,14 @@ export class BoundedExpressAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    endParsingWithConnection(app.request);
+    refineUpgrade(app.request);
     const handle = (request: IncomingMessage, response: ServerResponse): void => this.limiter.serve(request, response);
     const server = createServer({ ...this.limits(), ...preparedClasses(app) }, handle);
     // An unknown expectation may be ignored (RFC 9110 §10.1.1). Node's own 417 has neither body nor headers.
     server.on('checkExpectation', handle);
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      this.limiter.upgrade(request, { socket, head });
+    });
     server.on('clientError', answerUnparsable);
     this.limiter.attach(server);
     this.httpServer = server;
@@ -135,19 +140,30 @@ const upgrade = Symbol('what Node has set');
 const isLate = Symbol('its connection was closed before');
 
 /** Undefined before the constructor of `IncomingMessage` has run. */
-type Received = { socket?: IncomingMessage['socket']; [upgrade]?: boolean | null; [isLate]?: boolean };
+type Received = Omit<IncomingMessage, 'socket' | 'upgrade'> & {
+  socket?: IncomingMessage['socket'];
+  [upgrade]?: boolean | null;
+  [isLate]?: boolean;
+};
 
 /**
- * Node parses all requests of a chunk of 64 KB, up to 3000 of them, also when the first ones have the connection
- * closed; all other connections wait meanwhile. It stops after a request that upgrades to another protocol, so
- * `upgrade` is true behind a closed connection. Measured: 126 instead of 10,080 requests parsed, 45 instead of 280 ms.
+ * Says in place of Node which requests upgrade to another protocol.
+ *
+ * Those that ask for a WebSocket where there is one: Node hands them over with their connection. It would do so with all
+ * that ask for any protocol, and never answer them.
+ *
+ * And those behind a closed connection. Node parses all requests of a chunk of 64 KB, up to 3000 of them, also when the
+ * first ones have the connection closed; all other connections wait meanwhile. It stops after a request that upgrades.
+ * Measured: 126 instead of 10,080 requests parsed, 45 instead of 280 ms.
  * @param prototype of all requests of a server
  */
-function endParsingWithConnection(prototype: IncomingMessage): void {
+function refineUpgrade(prototype: IncomingMessage): void {
   Object.defineProperty(prototype, 'upgrade', {
     configurable: true,
     get(this: Received) {
-      return this[isLate] || this[upgrade];
+      if (this[isLate]) return true;
+      // Node sets it before the headers.
+      return this[upgrade] && (this.method === 'CONNECT' || asksForWebSocket(this as IncomingMessage));
     },
     set(this: Received, value: boolean | null) {
       this[upgrade] = value;

@@ -48,6 +48,8 @@ function isDecodable(path: string): boolean {
 const API_ROOT = '/v1';
 /** The server for assistants, with the credentials and the limits of the API (D84). */
 export const MCP_PATH = '/mcp';
+/** The only path at which a connection becomes a WebSocket (D90). */
+export const REALTIME_PATH = '/v1/realtime';
 
 /** Whether a request is under `/v1` or to the server for assistants: those are authenticated and limited. */
 export function isApiRequest({ path }: Request): boolean {
