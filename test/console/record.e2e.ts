@@ -52,6 +52,7 @@ describe('recording in the console', () => {
       await page.getByLabel('Title').fill('Steps 1/2 "go" v2.5');
       await page.getByLabel('Spoken language').selectOption('english');
       await page.getByLabel('Second language').selectOption('german');
+      await page.getByLabel('Speakers').selectOption('2');
       await exactly(page, 'Add a tag').click();
       await page.getByLabel('Name of tag 1').fill('project');
       await page.getByLabel('Value of tag 1').fill('atlas');
@@ -64,6 +65,8 @@ describe('recording in the console', () => {
 
       const [recording] = await sent(speaker);
       expect(recording).toMatchObject({ custom_tags: { project: 'atlas' }, upload_source: 'console' });
+      const asked = 'SELECT speakers FROM recordings WHERE id = $1';
+      expect(await transcribing.database.query(asked, [recording?.id])).toEqual([{ speakers: 2 }]);
       const { features } = await speaker.finished(recording?.id as string);
       expect(features).toMatchObject({ languages: [{ language: 'english' }] });
       const { body } = await speaker.get(`/v1/recordings/${recording?.id}/transcription`).expect(200);

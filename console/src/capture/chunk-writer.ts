@@ -24,8 +24,8 @@ export class ChunkWriter {
     return this.queue;
   }
 
-  /** Changes name, tags or language with the next part. */
-  describe(fields: Pick<UploadItem, 'name' | 'tags' | 'language'>): void {
+  /** Changes what is known of it with the next part. */
+  describe(fields: Partial<UploadItem>): void {
     this.item = { ...this.item, ...fields };
   }
 

@@ -15,7 +15,7 @@ import { ChunkWriter } from './chunk-writer';
 import { DISCONNECTED, type MicrophoneProblem, microphoneProblemOf, openMicrophone } from './microphone';
 
 type RecorderState = 'idle' | 'starting' | 'recording' | 'paused' | 'saving';
-export type Description = Pick<UploadItem, 'name' | 'tags' | 'language'>;
+export type Description = Pick<UploadItem, 'name' | 'tags' | 'language'> & { speakers: string };
 
 /** Ends the recording before it is larger than the service takes. */
 const LARGEST_RECORDING_BYTES = LARGEST_FILE_BYTES - 65_536;

@@ -3,11 +3,12 @@ import { signal } from '@preact/signals';
 export interface NoteDetails {
   language: string;
   tags: Record<string, string>;
+  speakers: string;
 }
 
 /** What the form of the page for recording says, while it is shown: files that are added there get the same. */
 export const formDetails = signal<NoteDetails | null>(null);
 
 export function newNoteDetails(): NoteDetails {
-  return formDetails.value ?? { language: '', tags: {} };
+  return formDetails.value ?? { language: '', tags: {}, speakers: '' };
 }

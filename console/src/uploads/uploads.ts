@@ -5,7 +5,8 @@ import { client, currentKey } from '../session/session';
 import { captureLock, heldLocks, whenFree } from './sending/locks';
 import { EMPTY, LARGEST_FILE_BYTES, TOO_LARGE } from './sending/problems';
 import { onTabMessage, type TabMessage, tellTabs } from './sending/tabs';
-import { newItem, type NewItem, randomId, type UploadItem } from './store/upload-item';
+import type { NoteDetails } from './new-note-details';
+import { newItem, randomId, type UploadItem } from './store/upload-item';
 import { changeView, hideItem, showArrived, showItem, showStored, uploads, viewOf } from './upload-list';
 import { UploadQueue } from './sending/upload-queue';
 import { bytesOf, changeItem, isInMemory, itemsOf, keepInMemory, putItem, removeItem } from './store/upload-store';
@@ -74,16 +75,16 @@ function watchCapture(id: string): void {
 /** Adds files to the queue, each in the database before it is sent. */
 export async function addFiles(
   files: readonly File[],
-  fields: Pick<NewItem, 'tags' | 'language'> = { tags: {}, language: '' },
+  fields: NoteDetails = { tags: {}, language: '', speakers: '' },
 ): Promise<void> {
   const made = files.map((file) => ({ file, item: itemFor(file, fields) }));
   for (const { file, item } of made) await addFile(file, item);
   if (made.length > 0) void navigator.storage?.persist?.().catch(() => false);
 }
 
-function itemFor(file: File, { tags, language }: Pick<NewItem, 'tags' | 'language'>): UploadItem {
+function itemFor(file: File, details: NoteDetails): UploadItem {
   const { name, type, size } = file;
-  return newItem({ owner: currentOwner(), kind: 'file', name, type, size, tags, language, state: 'queued' });
+  return newItem({ ...details, owner: currentOwner(), kind: 'file', name, type, size, state: 'queued' });
 }
 
 async function addFile(file: File, item: UploadItem): Promise<void> {

@@ -6,7 +6,7 @@ import { PageHeader } from '../../layout/page-header';
 import { chooseFiles } from '../../uploads/file-picker';
 import { formDetails, newNoteDetails } from '../../uploads/new-note-details';
 import { addFiles } from '../../uploads/uploads';
-import { isNoteValid, noteLanguages, noteTags } from './details/note-form';
+import { isNoteValid, noteLanguages, noteSpeakers, noteTags } from './details/note-form';
 import { NoteFields } from './details/note-fields';
 import { RecorderCard } from './recorder-card';
 import { tagsOf } from './details/tag-rules';
@@ -42,11 +42,11 @@ async function upload(): Promise<void> {
   await addFiles(await chooseFiles(), newNoteDetails());
 }
 
-/** Files that are added on this page, also by dropping them, get its language and tags. */
+/** Files that are added on this page, also by dropping them, get its language, tags and speakers. */
 function useFormForFiles(): void {
   useSignalEffect(() => {
     const tags = isNoteValid.value ? tagsOf(noteTags.value) : {};
-    formDetails.value = { language: noteLanguages.value, tags };
+    formDetails.value = { language: noteLanguages.value, tags, speakers: noteSpeakers.value };
   });
   useEffect(() => () => void (formDetails.value = null), []);
 }

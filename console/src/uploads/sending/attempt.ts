@@ -13,7 +13,7 @@ interface AttemptOptions {
  */
 export async function attemptUpload(
   client: VoiceNotes,
-  { name, idempotencyKey, tags, language }: UploadItem,
+  { name, idempotencyKey, tags, language, speakers = '' }: UploadItem,
   bytes: Blob,
   { signal, onProgress }: AttemptOptions,
 ): Promise<string> {
@@ -25,6 +25,7 @@ export async function attemptUpload(
     onProgress: ({ sent }) => onProgress(sent),
     ...(Object.keys(tags).length > 0 && { tags }),
     ...(language.includes(',') ? { languages: language.split(',') } : language !== '' && { language }),
+    ...(speakers !== '' && { speakers: speakers === 'auto' ? 'auto' : Number(speakers) }),
   });
   return id;
 }

@@ -33,6 +33,8 @@ export interface UploadItem {
   tags: Record<string, string>;
   /** English name, or two with a comma; empty to let the engine decide. */
   language: string;
+  /** `auto` or how many; empty, or absent in items of earlier versions, to leave it to the account. */
+  speakers?: string;
   /** Made once, so that a repeated upload never becomes a second recording. */
   idempotencyKey: string;
   state: ItemState;
@@ -43,7 +45,10 @@ export interface UploadItem {
   problem: Problem | null;
 }
 
-export type NewItem = Pick<UploadItem, 'owner' | 'kind' | 'name' | 'type' | 'size' | 'tags' | 'language' | 'state'>;
+export type NewItem = Pick<
+  UploadItem,
+  'owner' | 'kind' | 'name' | 'type' | 'size' | 'tags' | 'language' | 'speakers' | 'state'
+>;
 
 export function newItem(fields: NewItem): UploadItem {
   const seconds = fields.kind === 'recording' ? 0 : null;

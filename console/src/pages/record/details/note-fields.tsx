@@ -1,8 +1,9 @@
 import type { Signal } from '@preact/signals';
 
 import { Field } from '../../../components/field';
+import { SpeakerOptions } from '../../../forms/speaker-options';
 import { LANGUAGES, titleOf } from './languages';
-import { noteLanguage, noteSecondLanguage, noteTitle } from './note-form';
+import { noteLanguage, noteSecondLanguage, noteSpeakers, noteTitle } from './note-form';
 import { TagFields } from './tag-fields';
 
 /** Name, language and tags of what is recorded or uploaded here. */
@@ -28,6 +29,11 @@ export function NoteFields() {
             {languageSelect(noteSecondLanguage, 'None')}
           </Field>
         )}
+        <Field label="Speakers" hint="How many to tell apart in the transcript.">
+          <select value={noteSpeakers.value} onChange={(event) => (noteSpeakers.value = event.currentTarget.value)}>
+            <SpeakerOptions unset="Account setting" />
+          </select>
+        </Field>
         <TagFields />
       </div>
     </section>

@@ -8,6 +8,8 @@ import { tagError, tagsError, type TagRow, tagsOf } from './tag-rules';
 /** What the person says of the next recording. It stays while other pages are shown. */
 export const noteTitle = signal('');
 export const noteLanguage = signal('');
+/** As an upload item has it. */
+export const noteSpeakers = signal('');
 /** Only with a first one. */
 export const noteSecondLanguage = signal('');
 export const noteTags = signal<readonly TagRow[]>([]);
@@ -40,7 +42,8 @@ export function removeTag(id: number): void {
 /** @param startedAt names a recording without a title */
 export function describeNote({ extension }: AudioType, startedAt: Date): Description {
   const title = noteTitle.value.trim() || `Voice note ${stampOf(startedAt)}`;
-  return { name: filenameOfTitle(title, extension), language: noteLanguages.value, tags: tagsOf(noteTags.value) };
+  const name = filenameOfTitle(title, extension);
+  return { name, language: noteLanguages.value, tags: tagsOf(noteTags.value), speakers: noteSpeakers.value };
 }
 
 /** `2026-11-22 14.02`: some systems take no colon in the name of a file. */

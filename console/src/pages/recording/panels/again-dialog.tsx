@@ -4,6 +4,7 @@ import { ApiError } from 'vnotes';
 import { describeError } from '../../../components/describe-error';
 import { Dialog } from '../../../components/dialog';
 import { Field } from '../../../components/field';
+import { SpeakerOptions } from '../../../forms/speaker-options';
 import type { Note } from '../note';
 import { LANGUAGES, languageTitle } from '../text/languages';
 import { Notice } from './notice';
@@ -58,7 +59,7 @@ function AgainForm({ note, onClose }: Omit<AgainDialogProps, 'open'>) {
   );
 }
 
-const NAMES = new Set(['language', 'languages', 'vocabulary', 'engine']);
+const NAMES = new Set(['language', 'languages', 'vocabulary', 'engine', 'speakers']);
 
 function AgainFields({ error }: { error: unknown }) {
   const field = error instanceof ApiError ? String(error.details.field) : '';
@@ -84,6 +85,13 @@ function AgainFields({ error }: { error: unknown }) {
       >
         <textarea name="vocabulary" rows={3} dir="auto" spellcheck={false} />
       </Field>
+      <Field label="Speakers" hint="How many to tell apart in the transcript." error={errorOf('speakers')}>
+        <select name="speakers">
+          <SpeakerOptions unset="As before">
+            <option value="none">None</option>
+          </SpeakerOptions>
+        </select>
+      </Field>
       <Field
         label="Engine"
         hint="Its name, if the service has several. Leave empty for the default."
@@ -108,8 +116,9 @@ export function RefusalNotice({ error }: { error: unknown }) {
 }
 
 /** What is empty is left out: the service takes what it had before. */
-function fieldsOf(form: FormData): { language?: string; languages?: string[]; vocabulary?: string[]; engine?: string } {
+function fieldsOf(form: FormData): Parameters<Note['transcribeAgain']>[0] {
   const [language, engine] = [textOf(form, 'language').toLowerCase(), textOf(form, 'engine')];
+  const speakers = textOf(form, 'speakers');
   const terms = textOf(form, 'vocabulary').split(/[\n,]/);
   const vocabulary = terms.map((term) => term.trim()).filter((term) => term !== '');
   return {
@@ -118,6 +127,7 @@ function fieldsOf(form: FormData): { language?: string; languages?: string[]; vo
       : language !== '' && { language }),
     ...(engine !== '' && { engine }),
     ...(vocabulary.length > 0 && { vocabulary }),
+    ...(speakers !== '' && { speakers: speakers === 'none' ? null : speakers === 'auto' ? 'auto' : Number(speakers) }),
   };
 }
 
