@@ -11,6 +11,9 @@ import {
 } from '../../support/models/voice-models.js';
 import { runBuilt } from '../../support/service/cli.js';
 
+/** A command starts in a second, and in several on a busy machine. */
+jest.setTimeout(120_000);
+
 describe('npm run accuracy -- speakers', () => {
   let root: string;
 
