@@ -128,7 +128,7 @@ describe('a transcription in other forms (D42)', () => {
     expect(await typeOf('', 'text/vtt;q=0.5, application/x-subrip;q=0.8, */*;q=0.1')).toMatch(/^application\/x-subrip/);
     expect(await typeOf('', 'application/xml')).toMatch(/^application\/json/);
     expect(await typeOf('?format=json', 'text/vtt')).toMatch(/^application\/json/);
-    expectInvalid(await client.get(`${path}?format=docx`), 'format', /json, text, srt, vtt or paragraphs/);
+    expectInvalid(await client.get(`${path}?format=docx`), 'format', /json, text, srt, vtt, paragraphs or rttm/);
     expectInvalid(await client.get(`${path}?format=srt&format=vtt`), 'format', /only once/);
     expectInvalid(await client.get(`${path}?version=2`), 'version', /current or original/);
     const { body } = await client.get(`${of(await upload(client))}?format=vtt`).expect(404);
