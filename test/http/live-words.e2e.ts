@@ -35,10 +35,13 @@ describe('words while one speaks (D92)', () => {
     const { accountId } = await service.account();
     const { recordingId } = await live.begin(principalOf(accountId), { ...BEGUN, audio, language });
     const heard: LiveSignal[] = [];
+    let subscribed = false;
     const unsubscribe = service.app.get(LiveSignalsService).onWords(recordingId, (signal) => {
       if (signal) heard.push(signal);
+      else subscribed = true;
     });
     service.environment.defer(unsubscribe);
+    await eventually(() => subscribed);
     let stored = 0;
     const append = async (bytes: Buffer, partBytes = PART_BYTES): Promise<void> => {
       for (let at = 0; at < bytes.length; at += partBytes) {

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
 import { type AudioStream, decodeStream } from '../audio/decoder.js';
 import { BYTES_PER_SECOND } from '../audio/pcm.js';
@@ -47,6 +47,7 @@ const POCKETSPHINX = { name: 'pocketsphinx', model: 'en-us', languages: ['englis
 /** Recognises words while audio comes, in the role `transcriber`. */
 @Injectable()
 export class LiveRecognitionService implements OnApplicationShutdown {
+  private readonly logger = new Logger(LiveRecognitionService.name);
   private readonly children: LiveChildren;
 
   constructor(
@@ -55,7 +56,7 @@ export class LiveRecognitionService implements OnApplicationShutdown {
     private readonly speech: SpeechDetectionService,
     @Optional() @Inject(TRANSCRIPT_FILTERS) private readonly filters: readonly TranscriptFilter[] = [],
   ) {
-    const module = { file: childFile('pocketsphinx-live'), reads: CHILD_READS };
+    const module = { file: childFile('engines/pocketsphinx-live'), reads: CHILD_READS };
     this.children = new LiveChildren(module, env.sandbox);
   }
 
@@ -72,10 +73,12 @@ export class LiveRecognitionService implements OnApplicationShutdown {
     if (this.filters.length > 0) throw new NoLiveWordsError('There are no words while one speaks: texts are filtered.');
     const runtime = this.runtimeFor(speech);
     const wanted = liveEngine === 'auto' ? this.isForPocketSphinx(speech, runtime) : liveEngine === POCKETSPHINX.name;
-    if (wanted && (await this.children.problem()) === null) {
+    const childProblem = wanted ? await this.children.problem() : null;
+    if (wanted && childProblem === null) {
       const { name, model, maxSeconds } = POCKETSPHINX;
       return new StreamingRecogniser(this.children, name, model, maxSeconds);
     }
+    if (childProblem !== null) this.logger.warn({ problem: childProblem }, 'words come by utterances');
     if (!runtime) throw new NoLiveWordsError('No engine here recognises this language while one speaks.');
     const problem = await runtime.problem();
     if (problem !== null) throw new NoLiveWordsError('The engine is not available now.');
