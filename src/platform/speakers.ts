@@ -24,8 +24,6 @@ export const SPEAKERS_SCHEMAS = [
   { type: 'string', enum: ['auto'] },
   { type: 'integer', minimum: 1, maximum: MAX_SPEAKERS },
 ];
-/** `nullable` beside alternatives does not allow null in OpenAPI 3.0. */
-export const SPEAKERS_OR_NULL = [...SPEAKERS_SCHEMAS, { type: 'object', nullable: true, enum: [null] }];
 
 /** In a form. */
 export const SPEAKERS_PATTERN = '^(?:auto|[1-9]|1\\d|20)$';

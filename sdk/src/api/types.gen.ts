@@ -5228,6 +5228,9 @@ export type AudioTranscriptionsCreateResponses = {
          * Seconds.
          */
         duration?: number;
+        /**
+         * Of `verbose_json`. Those of `diarized_json` have other keys: `type` (`transcript.text.segment`), `id` (text such as `seg_001`), `start`, `end`, `text` and `speaker`.
+         */
         segments?: Array<{
             id: number;
             seek: number;
@@ -5239,16 +5242,6 @@ export type AudioTranscriptionsCreateResponses = {
             avg_logprob: number;
             compression_ratio: number;
             no_speech_prob: number;
-        } | {
-            type: 'transcript.text.segment';
-            id: string;
-            start: number;
-            end: number;
-            text: string;
-            /**
-             * Label of the speaker, or what a client calls them.
-             */
-            speaker: string;
         }>;
         words?: Array<{
             word: string;
@@ -5376,6 +5369,9 @@ export type AudioTranscriptionsTranslateResponses = {
          * Seconds.
          */
         duration?: number;
+        /**
+         * Of `verbose_json`. Those of `diarized_json` have other keys: `type` (`transcript.text.segment`), `id` (text such as `seg_001`), `start`, `end`, `text` and `speaker`.
+         */
         segments?: Array<{
             id: number;
             seek: number;
@@ -5387,16 +5383,6 @@ export type AudioTranscriptionsTranslateResponses = {
             avg_logprob: number;
             compression_ratio: number;
             no_speech_prob: number;
-        } | {
-            type: 'transcript.text.segment';
-            id: string;
-            start: number;
-            end: number;
-            text: string;
-            /**
-             * Label of the speaker, or what a client calls them.
-             */
-            speaker: string;
         }>;
         words?: Array<{
             word: string;
@@ -5570,6 +5556,91 @@ export type UsersEraseResponses = {
 };
 
 export type UsersEraseResponse = UsersEraseResponses[keyof UsersEraseResponses];
+
+export type RealtimeOpenData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Chooses the protocol of OpenAI.
+         */
+        intent?: 'transcription';
+        /**
+         * As clients of OpenAI send it; chooses its protocol. The service decides which engine transcribes.
+         */
+        model?: string;
+        /**
+         * Chooses the plain protocol: the form of the audio in binary messages.
+         */
+        format?: 'pcm16' | 'webm' | 'ogg' | 'mp4';
+        /**
+         * Samples a second. Required with `format=pcm16`.
+         */
+        sample_rate?: number;
+        /**
+         * Goes on with this live recording, in place of a new one.
+         */
+        recording?: string;
+        /**
+         * English name of the language that is spoken, as for an upload.
+         */
+        language?: string;
+        /**
+         * Several languages, as for an upload.
+         */
+        languages?: string;
+        /**
+         * Names and words to expect, as for an upload.
+         */
+        vocabulary?: string;
+        /**
+         * Title of the recording.
+         */
+        title?: string;
+    };
+    url: '/v1/realtime';
+};
+
+export type RealtimeOpenErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    426: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type RealtimeOpenError = RealtimeOpenErrors[keyof RealtimeOpenErrors];
 
 export type WebhookRecordingTranscribedWebhookPayload = RecordingTranscribedBody;
 

@@ -21,7 +21,7 @@ import {
   IsVocabulary,
 } from '../../platform/http/input/rules.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import { type Speakers, SPEAKERS_OR_NULL, speakersOf } from '../../platform/speakers.js';
+import { type Speakers, SPEAKERS_SCHEMAS, speakersOf } from '../../platform/speakers.js';
 import { type QuotaOverview, quotaResetsAt } from '../recordings/quotas.service.js';
 import {
   type DeletionPosition,
@@ -285,7 +285,7 @@ export class AccountSpeakersDto {
 
 export class AccountSpeakersView {
   /** A number, or `auto` for as many as there are. Null: none are told apart. */
-  @ApiProperty({ oneOf: SPEAKERS_OR_NULL, example: 'auto' })
+  @ApiProperty({ oneOf: SPEAKERS_SCHEMAS, nullable: true, example: 'auto' })
   speakers: Speakers | null;
 
   @ApiProperty({ example: '/v1/account/speakers' })

@@ -20,7 +20,8 @@ function converted(value: unknown): unknown {
 function withNullType({ nullable, ...schema }: Json): Json {
   if (typeof nullable === 'object') return { nullable, ...schema };
   if (nullable !== true) return schema;
-  const { type, enum: values, allOf, ...rest } = schema;
+  const { type, enum: values, allOf, oneOf, ...rest } = schema;
+  if (Array.isArray(oneOf)) return { ...rest, oneOf: [...(oneOf as unknown[]), { type: 'null' }] };
   if (Array.isArray(allOf)) return { ...rest, oneOf: [...(allOf as unknown[]), { type: 'null' }] };
   if (!Array.isArray(values)) return { ...schema, type: [type, 'null'] };
   if (values.every((item) => item === null)) return { ...rest, type: 'null' };

@@ -3,7 +3,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { checkLanguages, MAX_LANGUAGES } from '../../languages.js';
-import { checkSpeakers, SPEAKERS_OR_NULL } from '../../speakers.js';
+import { checkSpeakers, SPEAKERS_SCHEMAS } from '../../speakers.js';
 import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../vocabulary.js';
 import { anyOf, isCleanText, isDay, isFutureInstant } from './text-rules.js';
 
@@ -92,7 +92,10 @@ export const AsInteger = (): PropertyDecorator =>
 
 /** How many speakers there are, or null. */
 export function IsSpeakersOrNull(): PropertyDecorator {
-  return applyDecorators(IsValid('isSpeakersOrNull', orNull(checkSpeakers)), ApiProperty({ oneOf: SPEAKERS_OR_NULL }));
+  return applyDecorators(
+    IsValid('isSpeakersOrNull', orNull(checkSpeakers)),
+    ApiProperty({ oneOf: SPEAKERS_SCHEMAS, nullable: true }),
+  );
 }
 
 /** A query parameter that is an integer. */
