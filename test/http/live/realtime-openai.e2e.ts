@@ -10,7 +10,8 @@ import { LiveSignalsService } from '../../../src/modules/live/live-signals.servi
 import type { LiveSignal } from '../../../src/modules/live/live-signals.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
-import { useService } from '../../../src/testing/test-service.js';
+import { SPEECH } from '../../../src/testing/speech.js';
+import { startService, useService } from '../../../src/testing/test-service.js';
 import { LiveClient } from '../../support/http/clients/live-client.js';
 import { FIXTURES } from '../../support/paths.js';
 
@@ -58,6 +59,9 @@ function eventsOf(live: Pick<OpenAIRealtimeWS, 'on'> | Pick<BetaRealtimeWS, 'on'
 const next = (events: Event[], type: string): Promise<Event> =>
   eventually(() => events.find((event) => event.type === type));
 const typesOf = (events: Event[]): string[] => events.map(({ type }) => type);
+
+/** Behind a 44 byte header. */
+const samplesOf = (name: string): Buffer => readFileSync(join(SPEECH, name)).subarray(44);
 
 describe('the realtime client of the openai package', () => {
   it('gets deltas and completed texts, and its recording', async () => {
@@ -164,5 +168,38 @@ describe('the realtime client of the openai package', () => {
     publish(String(id), { type: 'finished' });
     await again.next('recording.ended', ({ reason }) => reason === 'finished');
     expect(await again.end()).toMatchObject({ code: 1000 });
+  });
+
+  it('gets the words of real speech while it is sent, from the engine of the service', async () => {
+    const worker = await startService(service.environment, { ROLES: 'worker' });
+    const live = new OpenAIRealtimeWS({ intent: 'transcription', options: TLS }, client);
+    const events = eventsOf(live);
+    await next(events, 'session.created');
+    const input = { format: { type: 'audio/pcm', rate: 16_000 }, transcription: { language: 'en' } };
+    live.socket.send(JSON.stringify({ type: 'session.update', session: { type: 'transcription', audio: { input } } }));
+    const samples = samplesOf('ss-0880.wav');
+    for (let at = 0; at < samples.length; at += 3200) {
+      live.send({ type: 'input_audio_buffer.append', audio: samples.subarray(at, at + 3200).toString('base64') });
+    }
+    const completed = 'conversation.item.input_audio_transcription.completed';
+    live.socket.send(JSON.stringify({ type: 'recording.finish' }));
+    const { recording_id: id } = await next(events, 'recording.ended');
+    const texts = events.filter(({ type }) => type === completed);
+    expect(texts.length).toBeGreaterThan(0);
+    for (const { item_id: item, transcript } of texts) {
+      const deltas = events.filter(({ type, item_id: of }) => type.endsWith('.delta') && of === item);
+      if (deltas.length > 0) expect(transcript).toContain(String(deltas[0]?.delta).trim().split(' ')[0]);
+    }
+    const said = texts.map(({ transcript }) => transcript).join(' ');
+    expect(said.split(/\s+/).length).toBeGreaterThan(3);
+
+    const recording = await owner.finished(String(id));
+    expect(recording).toMatchObject({ status: 'transcribed', audio_format: 'wav' });
+    const { body } = await owner
+      .get(`/v1/recordings/${String(id)}/audio`)
+      .buffer(true)
+      .expect(200);
+    expect((body as Buffer).subarray(44).equals(samples)).toBe(true);
+    await worker.close();
   });
 });

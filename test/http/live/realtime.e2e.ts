@@ -113,7 +113,7 @@ describe('a request for a WebSocket', () => {
     }
   });
 
-  it('is refused for a test key, and for a suspended account', async () => {
+  it('is refused for a test key', async () => {
     const { body } = await owner.post('/v1/account/api-keys', {
       name: 'Test',
       mode: 'test',
@@ -289,6 +289,36 @@ describe('the plain protocol', () => {
     const { text } = await request(service.url).get('/metrics').expect(200);
     expect(text).toMatch(/^live_connections [1-9]\d*$/m);
     expect(text).toMatch(/^live_audio_bytes_total [1-9]\d*$/m);
+  });
+});
+
+describe('a client that does not keep up', () => {
+  it('is cut off when it sends no audio, and can go on', async () => {
+    const other = await startService(service.environment, { ROLES: 'api', LIVE_SILENCE_SECONDS: '1' });
+    const client = await open(PCM, owner, other.url);
+    const id = await started(client);
+    client.send(PIECE);
+    expect(await client.end()).toMatchObject({ code: 4008 });
+    expect(await endOf(id)).toBeNull();
+    const again = await open(`${PCM}&recording=${id}`);
+    expect(await again.next('resumed')).toMatchObject({ stored_bytes: PIECE.length });
+    await other.close();
+  });
+
+  it('is cut off when it reads nothing, and can go on', async () => {
+    const client = await open();
+    const id = await started(client);
+    client.socket.pause();
+    // More than the buffers of both sides hold.
+    const text = 'word '.repeat(40_000);
+    for (let item = 0; item < 100; item++) publish(id, { type: 'final', item, text, start: item, end: item + 1 });
+    const lines = /^live_connections (\d+)$/m;
+    await eventually(async () => lines.exec((await request(service.url).get('/metrics')).text)?.[1] === '0');
+    client.socket.resume();
+    // The close frame stands behind what was not read.
+    expect([4013, 1006]).toContain((await client.end()).code);
+    expect(client.all('final').length).toBeLessThan(100);
+    expect(await endOf(id)).toBeNull();
   });
 });
 
