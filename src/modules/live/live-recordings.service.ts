@@ -181,7 +181,8 @@ export class LiveRecordingsService implements OnModuleInit {
 
   /** @param userId of an access token: only what it has begun. @throws NotFoundError, ConflictError when it has ended */
   async resume(accountId: string, recordingId: string, userId: string | null = null): Promise<LiveRecording> {
-    const row = isResourceId(recordingId) ? await findLive(this.database, accountId, recordingId) : null;
+    if (!isResourceId(recordingId)) throw new NotFoundError('recording');
+    const row = await findLive(this.database, accountId, recordingId);
     if (row && userId !== null && row.userId !== userId) throw new NotFoundError('recording');
     if (row && row.endedAt === null) return toLiveRecording(row);
     if (!row && userId !== null) throw new NotFoundError('recording');
