@@ -31,6 +31,8 @@ const RIGHT: Record<string, string[]> = {
   'PUT /v1/account/vocabulary': ['an empty array'],
   'PUT /v1/account/retention': ['null', 'a number'],
   'PUT /v1/account/speakers': ['null', 'a number'],
+  // It removes all names.
+  'PUT /v1/recordings/:recording_id/speakers': ['an empty array'],
   // Both are right values of tags.
   'PATCH /v1/recordings/:recording_id': ['null', 'an object'],
 };
