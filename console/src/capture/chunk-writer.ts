@@ -11,8 +11,14 @@ export class ChunkWriter {
   private written = 0;
   private unwritten: ArrayBuffer[] = [];
 
-  /** @param item of the database, changed with each part */
-  constructor(public item: UploadItem) {}
+  /**
+   * @param item of the database, changed with each part
+   * @param onPart receives each part in order, before it is written
+   */
+  constructor(
+    public item: UploadItem,
+    private readonly onPart: (bytes: ArrayBuffer) => void = () => {},
+  ) {}
 
   /** @param seconds recorded with this part */
   append(part: Blob, seconds: number): void {
@@ -42,6 +48,7 @@ export class ChunkWriter {
   private async write(before: Promise<void>, part: Blob, seconds: number): Promise<void> {
     await before;
     const bytes = await part.arrayBuffer();
+    this.onPart(bytes);
     this.unwritten.push(bytes);
     this.item = { ...this.item, size: this.item.size + bytes.byteLength, seconds };
     await this.flush();

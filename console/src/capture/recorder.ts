@@ -7,8 +7,11 @@ import { LARGEST_FILE_BYTES } from '../uploads/sending/problems';
 import { tellTabs } from '../uploads/sending/tabs';
 import { newItem, type UploadItem } from '../uploads/store/upload-item';
 import { putItem } from '../uploads/store/upload-store';
-import { showItem } from '../uploads/upload-list';
+import { showItem, viewOf } from '../uploads/upload-list';
 import { currentOwner, discardItem, enqueueRecording } from '../uploads/uploads';
+import { LiveCapture } from './live/live-capture';
+import { takesLiveWords } from './live/live-choice';
+import { isAsBegun, keepLive, removeLive, sendInstead } from './live/live-outcome';
 import { type AudioType, audioType } from './audio-type';
 import { CaptureSession } from './capture-session';
 import { ChunkWriter } from './chunk-writer';
@@ -31,6 +34,8 @@ class Recorder {
   readonly session = signal<CaptureSession | null>(null);
   /** Whether the browser's storage is full, so that the recording is only in memory. */
   readonly storageFull = computed(() => this.session.value?.writer.failing.value ?? false);
+  /** Null where no words are wanted. */
+  readonly live = signal<LiveCapture | null>(null);
   private end = () => {};
 
   async start(deviceId: string, description: (type: AudioType) => Description): Promise<void> {
@@ -63,28 +68,37 @@ class Recorder {
     this.session.value?.writer.describe(description);
   }
 
-  /** Puts the recording into the queue of uploads. */
-  async finish(): Promise<void> {
+  /**
+   * Puts the recording into the queue of uploads, unless the service has it already.
+   * @returns its id in the service, if that is known
+   */
+  async finish(): Promise<string | null> {
     const made = await this.stop();
-    if (!made) return;
-    if (made.item.size > 0) {
-      await enqueueRecording(made.item, made.durable);
-    } else {
-      await discardItem(made.item.id);
-      toast('Nothing was recorded: the microphone sent no sound.', { tone: 'bad' });
-    }
+    if (!made) return null;
+    const { item, durable } = made;
+    const live = this.live.value;
+    const recordingId = item.size > 0 ? ((await live?.finish()) ?? null) : null;
+    if (item.size === 0) await this.dropEmpty(item);
+    else if (!live || recordingId === null) await enqueueRecording(item, durable);
+    else if (isAsBegun(item, live.begun)) await keepLive(item, live.begun, recordingId);
+    else await sendInstead(item, durable, recordingId);
     this.reset();
+    return viewOf(item.id)?.recordingId ?? null;
   }
 
   async discard(): Promise<void> {
     const made = await this.stop();
     if (!made) return;
+    const recordingId = this.live.value?.abandon();
     await discardItem(made.item.id);
     this.reset();
+    if (recordingId) await removeLive(recordingId);
   }
 
   /** Ends the recording and leaves it to the person to send it. */
   private async leave(problem: MicrophoneProblem | null): Promise<void> {
+    // Before it connects again without credentials.
+    this.live.value?.abandon();
     const made = await this.stop();
     if (!made) return;
     this.problem.value = problem;
@@ -100,7 +114,10 @@ class Recorder {
       size: 0,
       state: 'capturing',
     } as const;
-    const writer = new ChunkWriter(newItem({ ...fields, ...description }));
+    const live = takesLiveWords.peek()
+      ? new LiveCapture(type, description, (liveId) => writer.describe({ liveId }))
+      : null;
+    const writer = new ChunkWriter(newItem({ ...fields, ...description }), (bytes) => live?.append(bytes));
     const session = new CaptureSession(stream, type, writer, () => void this.leave(DISCONNECTED));
     const release = holdLock(captureLock(writer.item.id));
     const timer = setInterval(() => this.tick(session), TICK_MS);
@@ -116,6 +133,7 @@ class Recorder {
     };
     session.start();
     this.session.value = session;
+    this.live.value = live;
     this.state.value = 'recording';
     showItem(writer.item, { phase: 'recording' });
     // Other tabs read it from the database, where the first part of the sound would put it otherwise.
@@ -124,6 +142,12 @@ class Recorder {
       () => {},
     );
     void navigator.storage?.persist?.().catch(() => false);
+  }
+
+  private async dropEmpty(item: UploadItem): Promise<void> {
+    this.live.value?.abandon();
+    await discardItem(item.id);
+    toast('Nothing was recorded: the microphone sent no sound.', { tone: 'bad' });
   }
 
   /** @returns null when nothing is recorded, or it is being stopped already */
@@ -139,6 +163,7 @@ class Recorder {
     this.end();
     this.end = () => {};
     this.session.value = null;
+    this.live.value = null;
     this.seconds.value = 0;
     this.state.value = 'idle';
   }

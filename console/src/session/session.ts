@@ -27,6 +27,12 @@ export const client = computed(() => {
   return new VoiceNotes({ baseUrl: baseUrl(), ...pair, headers, onResponse: (response) => note(response, pair) });
 });
 
+/** For what the client library does not do. @throws Error while signed out */
+export function keyPair(): Credentials {
+  if (!credentials.value) throw new Error('signed out');
+  return credentials.value;
+}
+
 /** The key that is in use, for a list of keys. */
 export const currentKey = computed(() => credentials.value?.key ?? null);
 

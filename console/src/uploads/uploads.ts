@@ -19,7 +19,7 @@ export function followUploads(): void {
   effect(() => {
     const [api, key] = [client.value, currentKey.value];
     if (!api || !key) return undefined;
-    const ours = new UploadQueue(api, key);
+    const ours = new UploadQueue(api, key, keepArrived);
     queue = ours;
     return () => {
       ours.end();
@@ -140,6 +140,13 @@ export async function sendItem(id: string): Promise<void> {
   showItem(changed, { phase: 'queued' });
   tellTabs({ kind: 'changed' });
   queue?.hurry(id);
+}
+
+/** The service has it, and the copy in the browser goes. */
+export async function keepArrived(id: string, recordingId: string): Promise<void> {
+  showArrived(id, recordingId);
+  await removeItem(id).catch(() => {});
+  tellTabs({ kind: 'sent', id, recordingId });
 }
 
 /** Forgets an item and its bytes. */

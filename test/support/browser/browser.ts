@@ -16,6 +16,8 @@ interface PageOptions {
   /** The page of the console, such as `/recordings/{id}`. */
   route?: string;
   reducedMotion?: boolean;
+  /** Whether a recording goes to the service while it is made. */
+  liveWords?: boolean;
   /** What the test has to arrange before anything is loaded. */
   arrange?: (page: Page) => Promise<unknown>;
   /** Messages of the browser's console that the test provokes. */
@@ -61,6 +63,7 @@ export class TestConsole {
     const problems = new PageProblems(new URL(url).origin, options.expectedProblems);
     await problems.watch(context);
     this.opened.push({ context, problems });
+    if (!options.liveWords) await context.addInitScript(turnOffLiveWords);
     const page = await context.newPage();
     await arrange?.(page);
     if (signedInAs) await signInByLink(page, signedInAs);
@@ -160,6 +163,11 @@ export async function signInByLink(page: Page, client: ApiClient): Promise<void>
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
   await page.getByRole('navigation').first().waitFor();
+}
+
+/** Runs in the page before its scripts, and in those that have no storage. */
+function turnOffLiveWords(): void {
+  if (location.protocol.startsWith('http')) localStorage.setItem('vnotes.live-words', 'off');
 }
 
 function microphoneArguments(file: string): string[] {

@@ -6,8 +6,10 @@ import { recorder } from '../../capture/recorder';
 import { toast } from '../../components/toast';
 import { formatDuration, spokenDuration } from '../../format/duration';
 import { useShortcut } from '../../hooks/use-shortcut';
+import { navigate } from '../../routing/hash-location';
 import { DiscardDialog } from './discard-dialog';
 import { ItemPlayer } from './item-player';
+import { LiveSwitch, LiveText } from './live-text';
 import { MicrophoneSelect, microphoneId } from './microphone-select';
 import { describeNote, isNoteValid, noteTitle } from './details/note-form';
 import { RecorderControls } from './recorder-controls';
@@ -39,9 +41,15 @@ export function RecorderCard() {
         </p>
       </div>
       <RecorderProblems />
+      {recorder.live.value && <LiveText live={recorder.live.value} />}
       {state === 'paused' && session && <ItemPlayer item={session.writer.item} />}
       <RecorderControls main={main} onStart={start} onSend={() => void send()} onDiscard={discard} />
-      {(state === 'idle' || state === 'starting') && <MicrophoneSelect disabled={state === 'starting'} />}
+      {(state === 'idle' || state === 'starting') && (
+        <>
+          <LiveSwitch />
+          <MicrophoneSelect disabled={state === 'starting'} />
+        </>
+      )}
       <DiscardDialog open={asks} onClose={() => setAsks(false)} />
     </section>
   );
@@ -59,8 +67,9 @@ async function send(): Promise<void> {
     document.querySelector<HTMLElement>('.tag-row [aria-invalid]')?.focus();
     return;
   }
-  await recorder.finish();
+  const recordingId = await recorder.finish();
   noteTitle.value = '';
+  if (recordingId !== null && location.hash === '#/record') navigate(`/recordings/${recordingId}`);
 }
 
 function statusOf(): string {
@@ -72,7 +81,9 @@ function statusOf(): string {
     case 'recording':
       return recorder.session.value?.level.silent.value
         ? 'No sound detected. Is the microphone muted?'
-        : 'Recording. The audio is kept in this browser until it is sent.';
+        : recorder.live.value?.state.value === 'on'
+          ? 'Recording. The audio is sent while you speak.'
+          : 'Recording. The audio is kept in this browser until it is sent.';
     case 'paused':
       return 'Paused';
     default:

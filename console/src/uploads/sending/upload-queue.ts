@@ -8,8 +8,8 @@ import { outcomeOf } from './outcome';
 import { LARGEST_FILE_BYTES, TOO_LARGE, UNSURE } from './problems';
 import { tellTabs } from './tabs';
 import type { Problem, UploadItem } from '../store/upload-item';
-import { changeView, hideItem, showArrived, showItem, uploads, type UploadView, viewOf } from '../upload-list';
-import { bytesOf, changeItem, findItem, isInMemory, removeItem } from '../store/upload-store';
+import { changeView, hideItem, showItem, uploads, type UploadView, viewOf } from '../upload-list';
+import { bytesOf, changeItem, findItem, isInMemory } from '../store/upload-store';
 
 const AT_ONCE = 2;
 /** Of the limit of requests: for the pages, which a person waits for. */
@@ -29,10 +29,14 @@ export class UploadQueue {
   private hurried: string | null = null;
   private timer = 0;
 
-  /** @param apiKey the public half of the credentials */
+  /**
+   * @param apiKey the public half of the credentials
+   * @param onArrived lets go of an item that the service has
+   */
   constructor(
     private readonly client: VoiceNotes,
     private readonly apiKey: string,
+    private readonly onArrived: (id: string, recordingId: string) => Promise<void>,
   ) {
     addEventListener('online', this.onOnline, { signal: this.ended.signal });
     addEventListener('offline', () => this.pump(), { signal: this.ended.signal });
@@ -157,9 +161,7 @@ export class UploadQueue {
   /** The service has it durably: only now the copy in the browser goes. */
   private async finish(id: string, recordingId: string): Promise<void> {
     this.failures.delete(id);
-    showArrived(id, recordingId);
-    await removeItem(id).catch(() => {});
-    tellTabs({ kind: 'sent', id, recordingId });
+    await this.onArrived(id, recordingId);
   }
 
   /** @param item as it was before the attempt */

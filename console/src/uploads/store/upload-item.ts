@@ -35,6 +35,8 @@ export interface UploadItem {
   language: string;
   /** `auto` or how many; empty, or absent in items of earlier versions, to leave it to the account. */
   speakers?: string;
+  /** The recording that the service got while it was made; its end may be missing. */
+  liveId?: string;
   /** Made once, so that a repeated upload never becomes a second recording. */
   idempotencyKey: string;
   state: ItemState;

@@ -1,0 +1,66 @@
+import { signal } from '@preact/signals';
+
+import { titleOfItem } from '../../format/recording-title';
+import { openRealtime } from '../../session/realtime';
+import type { Description } from '../recorder';
+import type { AudioType } from '../audio-type';
+import { LiveStream } from './live-stream';
+import { LiveWords } from './live-words';
+
+/**
+ * - `connecting`: no word of the service yet
+ * - `on`: the service has the recording, and words may come
+ * - `off`: the recording is only in this browser from now on
+ */
+type LiveState = 'connecting' | 'on' | 'off';
+
+/** A recording that the service gets while it is made. What fails here leaves the copy of the browser alone. */
+export class LiveCapture {
+  readonly words = new LiveWords();
+  readonly state = signal<LiveState>('connecting');
+  /** What the service knows of it. Tags and speakers are said once it is finished. */
+  readonly begun: Description;
+  private readonly stream: LiveStream;
+
+  /** @param onBegin told once there is a recording in the service */
+  constructor({ extension }: AudioType, description: Description, onBegin: (recordingId: string) => void) {
+    this.begun = { ...description, tags: {}, speakers: '' };
+    this.stream = new LiveStream({
+      connect: (recordingId) => openRealtime(parametersOf(extension, description, recordingId)),
+      onMessage: (message) => {
+        if (message.type === 'started') onBegin(message.recording_id);
+        if (message.type === 'started' || message.type === 'resumed') this.state.value = 'on';
+        this.words.heed(message);
+      },
+      onFail: (reason) => {
+        this.state.value = 'off';
+        this.words.problem.value = reason;
+      },
+    });
+  }
+
+  append(bytes: ArrayBuffer): void {
+    this.stream.append(bytes);
+  }
+
+  /** @returns the recording, if the service has every byte of it */
+  async finish(): Promise<string | null> {
+    return (await this.stream.finish()) ? this.stream.recordingId : null;
+  }
+
+  /** @returns the recording that was begun, if any */
+  abandon(): string | null {
+    this.stream.abandon();
+    return this.stream.recordingId;
+  }
+}
+
+function parametersOf(extension: string, { name, language }: Description, recordingId: string | null): URLSearchParams {
+  const format = extension === 'm4a' ? 'mp4' : extension;
+  if (recordingId !== null) return new URLSearchParams({ format, recording: recordingId });
+  return new URLSearchParams({
+    format,
+    title: titleOfItem({ kind: 'recording', name }),
+    ...(language !== '' && { [language.includes(',') ? 'languages' : 'language']: language }),
+  });
+}
