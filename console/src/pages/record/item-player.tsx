@@ -18,7 +18,8 @@ export function ItemPlayer({ item }: { item: UploadItem }) {
     bytesOf(item).then(show, () => {});
     return () => {
       ended = true;
-      URL.revokeObjectURL(made);
+      // The player may still be reading it.
+      setTimeout(() => URL.revokeObjectURL(made), 60_000);
     };
   }, [item.id, item.size]);
   return url === '' ? null : <audio class="item-player" controls src={url} aria-label={`Play ${titleOfItem(item)}`} />;
