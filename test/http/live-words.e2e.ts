@@ -76,7 +76,14 @@ describe('words while one speaks (D92)', () => {
     expect(text).toMatch(/^go forward/);
 
     await append(Buffer.concat([speech, silence(0.1)]));
-    await expect(ended()).resolves.toMatchObject({ finals: [{ item: 0 }, { item: 1 }], problem: null });
+    const stored = await ended();
+    expect(stored).toMatchObject({ finals: [{ item: 0 }, { item: 1 }], problem: null });
+    const [, second] = stored.finals;
+    for (const word of second?.words ?? []) {
+      expect(word.start).toBeGreaterThanOrEqual(second?.start ?? Infinity);
+      expect(word.end).toBeLessThanOrEqual((second?.end ?? 0) + 0.5);
+    }
+    expect(second?.words).not.toHaveLength(0);
     await eventually(() => heard.at(-1)?.type === 'finished');
     expect(heard.filter(({ type }) => type !== 'delta').map(({ type }) => type)).toEqual([
       ...['speech_started', 'speech_stopped', 'final', 'speech_started', 'speech_stopped', 'final', 'finished'],

@@ -52,7 +52,6 @@ export class PocketSphinx {
 
   /** One utterance: 16 kHz mono, signed 16-bit little-endian. */
   transcribe(bytes: Uint8Array): ChunkTranscript {
-    this.calls.startStream(this.decoder);
     this.start();
     this.process(bytes, true);
     this.end();
@@ -62,7 +61,6 @@ export class PocketSphinx {
   /** The next part of an utterance, as above. @returns what the audio of it so far may be; when it ends, what it is. */
   transcribePart(bytes: Uint8Array, { isNew, ends }: LivePart): ChunkTranscript {
     if (isNew && this.inUtterance) this.end();
-    if (isNew) this.calls.startStream(this.decoder);
     if (!this.inUtterance) this.start();
     this.process(bytes, false);
     if (ends) this.end();
@@ -70,6 +68,8 @@ export class PocketSphinx {
   }
 
   private start(): void {
+    // Otherwise the frames would be counted from the utterance before.
+    this.calls.startStream(this.decoder);
     if (this.calls.startUtterance(this.decoder) < 0) throw new Error('PocketSphinx could not start the utterance');
     this.inUtterance = true;
   }
