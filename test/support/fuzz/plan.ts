@@ -67,11 +67,17 @@ export interface FormPart {
 
 type Change = (service: TestService, id: string, owner: ApiClient) => Promise<unknown>;
 
+/** The speakers that the document's example names. */
+const DIALOGUE = [
+  { word: 'hello', start: 0, end: 0.04, confidence: 0.9, speaker: 'A' },
+  { word: 'there', start: 0.05, end: 0.1, confidence: 0.9, speaker: 'B' },
+];
+
 /** What a row can be brought to before a request meets it; rows of other kinds are as they were made. */
 const STATES: Record<string, Change[]> = {
   recording_id: [
     async () => undefined,
-    (service, id) => transcribe(service, id),
+    (service, id) => transcribe(service, id, { words: DIALOGUE }),
     (service, id) => fail(service, id),
     correct,
   ],
