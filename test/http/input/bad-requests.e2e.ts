@@ -312,14 +312,15 @@ describe('a bad request is refused, and changes nothing', () => {
       }
     }
 
+    /** In the first name of the object: not every body has a text. */
+    const withInName = (valid: object, characters: string): string =>
+      JSON.stringify(valid).replace('{"', `{"${characters}`);
+
     const MALFORMED: [what: string, bytes: (valid: object) => string | Buffer][] = [
       ['a byte order mark', (valid) => `\ufeff${JSON.stringify(valid)}`],
-      ['a byte that is not UTF-8', (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xff'), 'latin1')],
-      ['an overlong slash', (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xc0\xaf'), 'latin1')],
-      [
-        'a surrogate in UTF-8',
-        (valid) => Buffer.from(JSON.stringify(valid).replace('":"', '":"\xed\xa0\x80'), 'latin1'),
-      ],
+      ['a byte that is not UTF-8', (valid) => Buffer.from(withInName(valid, '\xff'), 'latin1')],
+      ['an overlong slash', (valid) => Buffer.from(withInName(valid, '\xc0\xaf'), 'latin1')],
+      ['a surrogate in UTF-8', (valid) => Buffer.from(withInName(valid, '\xed\xa0\x80'), 'latin1')],
       ['UTF-16', (valid) => Buffer.from(JSON.stringify(valid), 'utf16le')],
       ['a top-level array', (valid) => JSON.stringify([valid])],
       ['a top-level string', (valid) => JSON.stringify(JSON.stringify(valid))],
@@ -333,8 +334,8 @@ describe('a bad request is refused, and changes nothing', () => {
       ['a comma too many', (valid) => JSON.stringify(valid).replace(/}$/, ',}')],
       ['a comment', (valid) => `/* */${JSON.stringify(valid)}`],
       ['half of itself', (valid) => JSON.stringify(valid).slice(0, -3)],
-      ['a raw NUL', (valid) => JSON.stringify(valid).replace(/":"|\["/, '$&\0')],
-      ['a raw line feed', (valid) => JSON.stringify(valid).replace(/":"|\["/, '$&\n')],
+      ['a raw NUL', (valid) => withInName(valid, '\0')],
+      ['a raw line feed', (valid) => withInName(valid, '\n')],
       ['objects 10,000 deep', () => `${'{"a":'.repeat(TOO_DEEP)}1${'}'.repeat(TOO_DEEP)}`],
       ['arrays 10,000 deep', () => `{"a":${'['.repeat(TOO_DEEP)}${']'.repeat(TOO_DEEP)}}`],
       ['arrays 50,000 deep that do not end', () => `{"a":${'['.repeat(50_000)}`],
