@@ -4,6 +4,7 @@ import { toast } from '../components/toast';
 import { client } from '../session/session';
 import { captureLock, holdLock } from '../uploads/sending/locks';
 import { LARGEST_FILE_BYTES } from '../uploads/sending/problems';
+import type { Description } from '../uploads/new-note-details';
 import { tellTabs } from '../uploads/sending/tabs';
 import { newItem, type UploadItem } from '../uploads/store/upload-item';
 import { putItem } from '../uploads/store/upload-store';
@@ -18,7 +19,6 @@ import { ChunkWriter } from './chunk-writer';
 import { DISCONNECTED, type MicrophoneProblem, microphoneProblemOf, openMicrophone } from './microphone';
 
 type RecorderState = 'idle' | 'starting' | 'recording' | 'paused' | 'saving';
-export type Description = Pick<UploadItem, 'name' | 'tags' | 'language'> & { speakers: string };
 
 /** Ends the recording before it is larger than the service takes. */
 const LARGEST_RECORDING_BYTES = LARGEST_FILE_BYTES - 65_536;

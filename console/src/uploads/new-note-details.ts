@@ -6,6 +6,11 @@ export interface NoteDetails {
   speakers: string;
 }
 
+/** With the name of its file. */
+export interface Description extends NoteDetails {
+  name: string;
+}
+
 /** What the form of the page for recording says, while it is shown: files that are added there get the same. */
 export const formDetails = signal<NoteDetails | null>(null);
 

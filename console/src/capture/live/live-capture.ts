@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 
 import { titleOfItem } from '../../format/recording-title';
 import { openRealtime } from '../../session/realtime';
-import type { Description } from '../recorder';
+import type { Description } from '../../uploads/new-note-details';
 import type { AudioType } from '../audio-type';
 import { LiveStream } from './live-stream';
 import { LiveWords } from './live-words';

@@ -1,9 +1,9 @@
 import { toast } from '../../components/toast';
 import { client } from '../../session/session';
+import type { Description } from '../../uploads/new-note-details';
 import type { UploadItem } from '../../uploads/store/upload-item';
 import { enqueueRecording, keepArrived } from '../../uploads/uploads';
 import { titleOfItem } from '../../format/recording-title';
-import type { Description } from '../recorder';
 
 /** Whether it is transcribed as the person wants it: what is live has the language and speakers of its beginning. */
 export const isAsBegun = (item: UploadItem, begun: Description): boolean =>

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 
 import type { AudioType } from '../../../capture/audio-type';
-import type { Description } from '../../../capture/recorder';
+import type { Description } from '../../../uploads/new-note-details';
 import { filenameOfTitle } from '../../../format/recording-title';
 import { tagError, tagsError, type TagRow, tagsOf } from './tag-rules';
 
