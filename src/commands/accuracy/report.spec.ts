@@ -91,7 +91,8 @@ describe('reports', () => {
     const report = textReport(result, summaryOf(result));
     expect(report).toContain('english: word error rate 18.2 % (95 %: 0.0 % to');
     expect(report).toContain('over 11 words in 3 recordings: 1 substitutions, 1 deletions, 0 insertions');
-    expect(report).toContain('  by the rules of the Open ASR Leaderboard: 18.2 % (95 %:');
+    // Its rules join digits that follow each other: “one two three four” is one word.
+    expect(report).toContain('  by the rules of the Open ASR Leaderboard: 42.9 % (95 %:');
     expect(report).toContain('real-time factor: 0.500 wall, 0.833 CPU');
     expect(report).toContain('expected calibration error 0.150');
     expect(report).toContain('1 not measured: no');
