@@ -63,6 +63,7 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
 
 /** What players and clients of OpenAI use. */
 const OF_OTHERS = [
+  'GET /v1/realtime',
   'GET /v1/recordings/{recording_id}/signed-audio',
   'POST /v1/audio/transcriptions',
   'POST /v1/audio/translations',

@@ -145,8 +145,8 @@ export const engines = [
     faults: [
       [
         'a chunk ends where the speech does, and loses its last sound',
-        'if (long) return long.start + PADDING;',
-        'if (long) return long.start;',
+        'if (long) return { end: long.start + PADDING, overlap: 0 };',
+        'if (long) return { end: long.start, overlap: 0 };',
       ],
     ],
   },

@@ -176,7 +176,7 @@ export const events = [
     faults: [
       [
         'cues of one channel overlap',
-        'Math.max(tokens[0]?.start ?? 0, freeFrom.get(channel) ?? 0)',
+        'Math.max(tokens[0]?.start ?? 0, freeFrom.get(voice) ?? 0)',
         'tokens[0]?.start ?? 0',
       ],
     ],

@@ -33,8 +33,8 @@ export const uploads = [
       ['uploads of one process exceed a quota', 'if (usage) usages.set(accountId, withDemand(usage, demand));', ''],
       [
         'a retry exceeds a quota',
-        'lockUsage(tx, [accountId], monthStart(new Date()))',
-        'readQuotaUsage(tx, [accountId], monthStart(new Date())).then(([own]) => new Map([[accountId, own]]))',
+        'lockUsage(tx, [accountId], monthStart(new Date()));\n    this.refuse(',
+        'readQuotaUsage(tx, [accountId], monthStart(new Date())).then(([own]) => new Map([[accountId, own]]));\n    this.refuse(',
       ],
     ],
   },
