@@ -95,7 +95,7 @@ describe('a text as an answer (D61)', () => {
     expect(brotliDecompressSync(body)).toHaveLength(Buffer.byteLength(text));
     const here = startCpuTime();
     brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
-    expect(longest).toBeLessThan(here());
+    expect(longest).toBeLessThan(here() / 2);
   });
 });
 
