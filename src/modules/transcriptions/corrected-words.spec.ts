@@ -49,6 +49,14 @@ describe('timeCorrectedText', () => {
     expect(readCorrectedWords(JSON.stringify(spoken)).words).toEqual(spoken);
   });
 
+  it.each(['a ', '日', 'a 日 '])('lets neighbours share an item when there are too many words: of %j', (unit) => {
+    const text = unit.repeat(Math.floor(MAX_TEXT_CHARACTERS / unit.length)).trim();
+    const words = timeCorrectedText(text, SPOKEN, 7200);
+    expect(words.length).toBeGreaterThan(MAX_WORDS / 2);
+    expect(readCorrectedWords(words)).toEqual({ words, problem: null });
+    expect(joinWords(words.map(({ word }) => word))).toBe(text);
+  });
+
   it('makes words that a correction may contain, of any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {

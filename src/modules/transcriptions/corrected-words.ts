@@ -1,7 +1,7 @@
 import { isCleanText } from '../../platform/http/input/text-rules.js';
-import { timeTokens } from './text/time-tokens.js';
+import { type TimedToken, timeTokens } from './text/time-tokens.js';
 import { channelsOf, SPEAKER_LABEL, speakersOf } from './text/turns.js';
-import { joinWords, tokensOf } from './text/tokens.js';
+import { joinTokens, joinWords, tokensOf } from './text/tokens.js';
 
 /** A word of a transcription: seconds from the start of the recording, and how sure the engine was of it (0–1). */
 export interface TranscriptionWord {
@@ -41,17 +41,15 @@ export function readCorrectedWords(value: unknown): Reading {
     };
   }
   const words: TranscriptionWord[] = [];
-  let characters = 0;
   for (const item of list as unknown[]) {
     const problem = problemOf(item, words.at(-1)?.start ?? 0);
     if (problem !== null) return { words: null, problem: `has a wrong item: words[${words.length}]${problem}` };
     const { word, start, end, confidence, channel, speaker } = item as TranscriptionWord;
-    characters += word.length + 1;
     // A person is sure of what they wrote.
     const read = { word, start, end, confidence: confidence === undefined ? 1 : confidence };
     words.push({ ...read, ...(channel !== undefined && { channel }), ...(speaker !== undefined && { speaker }) });
   }
-  return characters <= MAX_TEXT_CHARACTERS + 1
+  return joinWords(words.map(({ word }) => word)).length <= MAX_TEXT_CHARACTERS
     ? { words, problem: null }
     : { words: null, problem: `must have at most ${MAX_TEXT_CHARACTERS.toLocaleString('en-US')} characters in all` };
 }
@@ -138,7 +136,7 @@ export function timeCorrectedText(
   durationSeconds: number,
 ): TranscriptionWord[] {
   if (original.length === 0) return [];
-  const tokens = timeTokens(tokensOf(text), original, durationSeconds);
+  const tokens = joinNeighbours(timeTokens(tokensOf(text), original, durationSeconds));
   const channels = channelsOf(tokens, original);
   const speakers = speakersOf(tokens, original);
   return tokens.map(({ text: word, start, end, words }, index) => {
@@ -151,6 +149,18 @@ export function timeCorrectedText(
       ...(channel !== undefined && { channel }),
       ...(speaker !== undefined && { speaker }),
     };
+  });
+}
+
+/** Of a text with more words than a list may have, neighbours share an item: what a client is given it can send back. */
+function joinNeighbours(tokens: TimedToken[]): TimedToken[] {
+  if (tokens.length <= MAX_WORDS) return tokens;
+  const size = Math.ceil(tokens.length / MAX_WORDS);
+  return Array.from({ length: Math.ceil(tokens.length / size) }, (_, index) => {
+    const group = tokens.slice(index * size, (index + 1) * size);
+    const [first, last] = [group[0] as TimedToken, group.at(-1) as TimedToken];
+    const words = group.every((token) => token.words.length > 0) ? group.flatMap((token) => token.words) : [];
+    return { ...first, text: joinTokens(group), end: last.end, words };
   });
 }
 

@@ -78,7 +78,6 @@ export class TranscriptionView {
   uri: string;
 }
 
-/** As a part of its recording: with what the headers say of it at its own path. */
 /** What is transcribed of a long recording that is still `processing` (D77). */
 export class PartialTextView {
   /** Of all parts so far. */
@@ -94,6 +93,7 @@ export class PartialTextView {
   end: number;
 }
 
+/** As a part of its recording: with what the headers say of it at its own path. */
 export class IncludedTranscriptionView extends TranscriptionView {
   /** Send it as If-Match to change the transcription. */
   @ApiProperty({ example: '"019aa5c1-1f20-7d11-8a34-1b5f6c7d8e9f.1"' })

@@ -117,7 +117,7 @@ export function tagTerms(recording: TaggedRecording): string | null {
 }
 
 /** Positions that one turn of the event loop works on: the longest texts take 80 ms. */
-const TURN_POSITIONS = 10_000;
+const TURN_POSITIONS = 5000;
 
 /** Between the tokens of two texts, so that no phrase reaches from one into the other. */
 const BOUNDARY = '|';
@@ -158,20 +158,30 @@ class WordTerms {
       if (!before && this.tokens.length > 0) this.tokens.push(BOUNDARY);
       this.tokens.push(token.text);
       if (token.isRun) {
-        const { characters, neighbours } = gramsOf(token.text);
-        for (const [index, character] of characters.entries()) {
-          vector.add(own.word(character), ++this.position, weight);
-          const neighbour = neighbours[index];
-          if (neighbour !== undefined) vector.add(own.word(neighbour), this.position, weight);
-          if (this.position % TURN_POSITIONS === 0) await nextTurn();
-        }
+        await this.addRun(token.text, weight);
       } else {
         vector.add(own.word(token.text), ++this.position, weight);
-        if (this.position % TURN_POSITIONS === 0) await nextTurn();
+        if (this.endsTurn) await nextTurn();
         if (before && isPair(before, token)) vector.add(own.pair(before.text, token.text));
       }
       before = token;
     }
+  }
+
+  /** As `gramsOf`, one by one: a run can be as long as a text. */
+  private async addRun(run: string, weight: 'A' | ''): Promise<void> {
+    const { own, vector } = this;
+    let before: string | undefined;
+    for (const character of run) {
+      if (before !== undefined) vector.add(own.word(before + character), this.position, weight);
+      vector.add(own.word(character), ++this.position, weight);
+      if (this.endsTurn) await nextTurn();
+      before = character;
+    }
+  }
+
+  private get endsTurn(): boolean {
+    return this.position % TURN_POSITIONS === 0;
   }
 }
 

@@ -5,6 +5,7 @@ import { paddedSamples, type SpeakerOptions, type SpeakerSettings, windowsOf } f
 
 const FULL_SCALE = 32_768;
 const MS = 1000;
+const KIB = 1024;
 
 /** sherpa-onnx's diarization. It does not return before it is done, and its faults end the process. */
 class SherpaDiarizer {
@@ -37,7 +38,8 @@ class SherpaDiarizer {
     const isOne = heard.length > 0 && heard.every(({ speaker }) => speaker === heard[0]?.speaker);
     if (speakers !== null && speakers > 1 && windows > 1 && isOne) heard = this.process(samples, null);
     const segments = heard.map(({ start, end, speaker }) => ({ start: rounded(start), end: rounded(end), speaker }));
-    return { speakers: { segments, residentBytes: process.memoryUsage().rss } };
+    // In a sandbox there is no /proc, from which the present size would be read.
+    return { speakers: { segments, residentBytes: process.resourceUsage().maxRSS * KIB } };
   }
 
   private process(samples: Float32Array, speakers: number | null) {

@@ -13,7 +13,7 @@ export type ChildAnswer = { transcript: ChunkTranscript } | { speakers: HeardSpe
 
 export interface HeardSpeakers {
   segments: SpeakerSegment[];
-  /** Memory of the child. */
+  /** The most that the child ever had in memory. */
   residentBytes: number;
 }
 
