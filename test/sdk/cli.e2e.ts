@@ -741,7 +741,7 @@ describe('vnotes completion', () => {
       ['webhooks listen --p', '--port --public-url --profile'],
       ['list --status ', 'processing transcribed failed'],
       ['--profile work key', 'keys'],
-      ['upload --tag a=b --format ', 'text srt vtt json'],
+      ['upload --tag a=b --format ', 'text srt vtt rttm json'],
       ['completion z', 'zsh'],
       ['upload note', ''],
     ] as const;

@@ -217,7 +217,7 @@ describe('the client library on a bad network', () => {
     it('says what can be uploaded', async () => {
       const upload = (source: unknown) => errorOf(clientOf().recordings.upload(source as Blob));
       for (const source of [undefined, null, 5, {}])
-        expect(String(await upload(source))).toMatch(/must be a File, a Blob/);
+        expect(String(await upload(source))).toMatch(/must be a Blob, bytes, a stream, or a path/);
       expect(String(await upload('https://example.com/a.mp3'))).toMatch(/Fetch it first/);
       expect(String(await upload('/no/such/file.wav'))).toMatch(/ENOENT.*no\/such/);
       expect(String(await upload('/'))).toMatch(/is a folder/);

@@ -284,10 +284,14 @@ describe('the erasure of an end user (D46)', () => {
        FROM generate_series(1, 300) i`,
       [client.accountId],
     );
-    const answers = await Promise.all([1, 2, 3].map(() => erase('zoe').expect(202)));
-    const deleted = answers.map(({ body }) => body.deleted_recordings as number);
-    expect(deleted.reduce((sum, count) => sum + count)).toBe(300);
-    expect(answers.every(({ body }) => body.complete)).toBe(true);
+    let deleted = 0;
+    // On a slow machine they stop when their time is over, and go on when they are asked again.
+    for (let isComplete = false; !isComplete;) {
+      const answers = await Promise.all([1, 2, 3].map(() => erase('zoe').expect(202)));
+      for (const { body } of answers) deleted += body.deleted_recordings as number;
+      isComplete = answers.every(({ body }) => body.complete);
+    }
+    expect(deleted).toBe(300);
     expect(await countOf('events WHERE account_id = $1', client.accountId)).toBe(300);
   });
 
