@@ -84,4 +84,9 @@ describe('tidySegments', () => {
     expect(tidy(rows, 100, 3)).toEqual(rows);
     expect(tidy(rows, 100, 20)).toEqual(rows);
   });
+
+  it('makes two people of a thousand voices in two hours without holding others up', () => {
+    const rows = Array.from({ length: 10_000 }, (_, i): Row => [0.72 * i, 0.72 * i + 0.7, i % 1000]);
+    expect(new Set(tidy(rows, 7200, 2).map(([, , speaker]) => speaker)).size).toBe(2);
+  });
 });

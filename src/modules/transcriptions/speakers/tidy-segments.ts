@@ -10,14 +10,15 @@ const MS = 1000;
  * @param most people that there are; null: any number
  */
 export function tidySegments(heard: readonly SpeakerSegment[], seconds: number, most: number | null): SpeakerSegment[] {
-  let segments = joined(clamped(heard, seconds));
-  for (let people = voices(segments); people.length > 1; people = voices(segments)) {
-    const [least] = people;
-    const isTooMany = most !== null && people.length > most;
-    if (!least || (least.seconds >= MIN_VOICE_SECONDS && !isTooMany)) break;
-    segments = joined(given(segments, least.speaker));
+  const segments = joined(clamped(heard, seconds));
+  const voices = voicesOf(segments);
+  while (voices.size > 1) {
+    const least = [...voices.values()].reduce((one, other) => (other.seconds < one.seconds ? other : one));
+    const isTooMany = most !== null && voices.size > most;
+    if (least.seconds >= MIN_VOICE_SECONDS && !isTooMany) break;
+    giveAway(least, segments, voices);
   }
-  return numbered(segments);
+  return numbered(joined(segments));
 }
 
 function clamped(segments: readonly SpeakerSegment[], seconds: number): SpeakerSegment[] {
@@ -44,24 +45,58 @@ function joined(segments: readonly SpeakerSegment[]): SpeakerSegment[] {
   return result;
 }
 
-/** The quietest first. */
-function voices(segments: readonly SpeakerSegment[]): { speaker: number; seconds: number }[] {
-  const sums = new Map<number, number>();
-  for (const { start, end, speaker } of segments) sums.set(speaker, (sums.get(speaker) ?? 0) + end - start);
-  return [...sums]
-    .map(([speaker, seconds]) => ({ speaker, seconds }))
-    .toSorted((one, other) => one.seconds - other.seconds);
+/** What one speaker says. */
+interface Voice {
+  speaker: number;
+  seconds: number;
+  /** Indexes of the segments. */
+  segments: number[];
 }
 
-/** What this speaker says is of whoever speaks nearest to it. */
-function given(segments: readonly SpeakerSegment[], speaker: number): SpeakerSegment[] {
-  const others = segments.filter((segment) => segment.speaker !== speaker);
-  return segments.map((segment) => {
-    if (segment.speaker !== speaker) return segment;
-    const gap = (other: SpeakerSegment): number => Math.max(other.start - segment.end, segment.start - other.end);
-    const nearest = others.reduce((best, other) => (gap(other) < gap(best) ? other : best));
-    return { ...segment, speaker: nearest.speaker };
-  });
+function voicesOf(segments: readonly SpeakerSegment[]): Map<number, Voice> {
+  const voices = new Map<number, Voice>();
+  for (const [index, { start, end, speaker }] of segments.entries()) {
+    const voice = voices.get(speaker) ?? { speaker, seconds: 0, segments: [] };
+    voices.set(speaker, voice);
+    voice.seconds += end - start;
+    voice.segments.push(index);
+  }
+  return voices;
+}
+
+/** Gives each segment of a voice to the one that is heard nearest to it. @param segments sorted by start */
+function giveAway(voice: Voice, segments: SpeakerSegment[], voices: Map<number, Voice>): void {
+  const longest = segments.reduce((most, { start, end }) => Math.max(most, end - start), 0);
+  const taken = voice.segments.map((index) => [index, nearestOther(segments, index, longest)] as const);
+  voices.delete(voice.speaker);
+  for (const [index, speaker] of taken) {
+    const segment = segments[index] as SpeakerSegment;
+    const taker = voices.get(speaker) as Voice;
+    segment.speaker = speaker;
+    taker.seconds += segment.end - segment.start;
+    taker.segments.push(index);
+  }
+}
+
+/** Looks from the segment to both sides, as far as there may be a nearer one. */
+function nearestOther(segments: readonly SpeakerSegment[], index: number, longest: number): number {
+  const { start, end, speaker } = segments[index] as SpeakerSegment;
+  let nearest = { speaker, gap: Infinity };
+  const compare = (other: SpeakerSegment): void => {
+    const gap = Math.max(other.start - end, start - other.end);
+    if (other.speaker !== speaker && gap < nearest.gap) nearest = { speaker: other.speaker, gap };
+  };
+  for (let before = index - 1; before >= 0; before--) {
+    const other = segments[before] as SpeakerSegment;
+    if (start - other.start - longest >= nearest.gap) break;
+    compare(other);
+  }
+  for (let after = index + 1; after < segments.length; after++) {
+    const other = segments[after] as SpeakerSegment;
+    if (other.start - end >= nearest.gap) break;
+    compare(other);
+  }
+  return nearest.speaker;
 }
 
 function numbered(segments: readonly SpeakerSegment[]): SpeakerSegment[] {
