@@ -18,8 +18,11 @@ import {
   findIdempotencyKey,
   forgetIdempotencyKey,
 } from '../../src/modules/recordings/upload/idempotency.queries.js';
+import { claimAssembly, selectLeftAudio } from '../../src/modules/live/live-assemblies.queries.js';
+import { appendPart, countLive, readParts } from '../../src/modules/live/live-recordings.queries.js';
+import { claimLiveWords } from '../../src/modules/live/words/live-words.queries.js';
 import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.queries.js';
-import type { Tx } from '../../src/platform/database/database.service.js';
+import type { SqlRunner, Tx } from '../../src/platform/database/database.service.js';
 import { NO_SPEAKERS } from '../../src/platform/speakers.js';
 import type { Env } from '../../src/platform/config/env.js';
 import { SecretsService } from '../../src/platform/secrets.service.js';
@@ -126,6 +129,39 @@ describe('API keys', () => {
     for (const change of [() => addKeyUses(service.database, uses), revoke]) {
       expect(await locksInOrder(service.database, 'api_keys', [low, high], change)).toBe(true);
     }
+  });
+});
+
+describe('live recordings', () => {
+  it('are found with few pages, however many are there and however long they are', async () => {
+    const [long, ...others] = await insertRecordings(service, client, { lease_until: `'infinity'` }, 3000);
+    await query(
+      `INSERT INTO live_recordings (recording_id, account_id, audio_format, sample_rate, reserved_key, reserved_bytes,
+         reserved_ms, stored_bytes, ended_at, end_reason, due_at)
+       SELECT id, $2, 'pcm16', 16000, id::text, 1e9, 1e9, CASE WHEN i = 1 THEN 60000 ELSE 0 END,
+         CASE WHEN i % 2 = 0 THEN now() END, CASE WHEN i % 2 = 0 THEN 'finished' END, CASE WHEN i % 2 = 0 THEN now() END
+       FROM unnest($1::uuid[]) WITH ORDINALITY AS r (id, i)`,
+      [[long, ...others], accountId],
+    );
+    await query(`INSERT INTO live_audio SELECT $1, 3 * i, 'abc'::bytea FROM generate_series(0, 19999) i`, [long]);
+    await query('ANALYZE live_recordings, live_audio');
+    const id = long as string;
+    const lease = { token: uuidv7(), leaseSeconds: 10, exceptAccounts: [] };
+    type Row = [name: string, statement: (runner: SqlRunner) => Promise<unknown>, most: number];
+    const rows: Row[] = [
+      ['append', (runner) => appendPart(runner, id, 60_000, Buffer.from('abc')), 30],
+      ['read', (runner) => readParts(runner, id, 30_000, 3000), 100],
+      ['count', (runner) => countLive(runner as Tx, accountId), 200],
+      ['next assembly', (runner) => claimAssembly(runner, lease), 100],
+      // The rows, of which there are as many as speakers.
+      ['left audio', (runner) => selectLeftAudio(runner, 10), 300],
+      // With the account of each.
+      ['next words', (runner) => claimLiveWords(runner, uuidv7(), 10), 10_000],
+    ];
+    await checkRows(rows, async (_, statement, most) => {
+      const { pages } = await costOf(service.database, statement);
+      expect(pages).toBeLessThan(most);
+    });
   });
 });
 

@@ -37,13 +37,14 @@ export interface LiveFinal {
  * engine. SQL, because it locks, updates and reads at once, by the clock of the database.
  */
 const CLAIM = `
-  WITH picked AS MATERIALIZED (
-    SELECT l.recording_id FROM live_recordings l
+  WITH busy AS MATERIALIZED (
+    SELECT account_id, count(*) AS sessions FROM live_recordings
+    WHERE words_ended_at IS NULL AND lease_until > now() GROUP BY account_id),
+  picked AS MATERIALIZED (
+    SELECT l.recording_id FROM live_recordings l LEFT JOIN busy ON busy.account_id = l.account_id
     WHERE l.words_ended_at IS NULL AND (l.lease_until IS NULL OR l.lease_until < now())
       AND ${accountNotOnHold('l.account_id')} AND NOT ${isTestAccount('l.account_id')}
-    ORDER BY (SELECT count(*) FROM live_recordings other
-        WHERE other.account_id = l.account_id AND other.words_ended_at IS NULL AND other.lease_until > now()),
-      l.ended_at IS NOT NULL, l.recording_id
+    ORDER BY coalesce(busy.sessions, 0), l.ended_at IS NOT NULL, l.recording_id
     LIMIT 1 FOR UPDATE OF l SKIP LOCKED),
   claimed AS (
     UPDATE live_recordings l SET lease_token = $1, lease_until = clock_timestamp() + make_interval(secs => $2)
